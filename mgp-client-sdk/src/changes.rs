@@ -19,7 +19,7 @@ pub enum Change {
     Prompts,
     /// The list of resources changed.
     Resources,
-    /// One resource, or a part of it, changed.
+    /// A resource, or a part of it, changed.
     Resource {
         /// The URI of the resource.
         uri: String,

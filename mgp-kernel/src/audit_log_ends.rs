@@ -1,4 +1,4 @@
-//! The last end of the record that was seen, kept beside it: a record that was cut or emptied ends before it.
+//! The last known end of the record, kept beside it: a record that was cut or emptied ends before it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -38,19 +38,19 @@ impl LogEnd {
     }
 }
 
-/// Where ends of the record are kept. Clones are the same place.
+/// The files in which ends of the record are kept. Clones use the same files.
 #[derive(Debug, Clone)]
 pub(crate) struct AuditLogEnds {
-    /// The last one, beside the record.
+    /// The file with the last end, beside the record.
     beside: PathBuf,
-    /// All of them, in a file that is only added to.
+    /// The file with all ends, which is only appended to.
     added_to: Option<PathBuf>,
-    /// Whether the record held the last one when it was opened. Else that is evidence, and nothing takes its place.
+    /// Whether the record held the last end when it was opened. Else that is evidence, and nothing takes its place.
     are_held: bool,
 }
 
 impl AuditLogEnds {
-    /// Opens the ends that are kept of `log`, and says so where the record does not hold them.
+    /// Opens the ends that are kept of `log`, and logs it if the record does not hold them.
     pub(crate) fn open(config: &Config, state: &Path, log: &AuditLog) -> Self {
         let beside = config
             .audit
@@ -74,7 +74,7 @@ impl AuditLogEnds {
         ends
     }
 
-    /// The ends that the record had.
+    /// Returns the ends that the record had.
     pub(crate) fn known(&self) -> Vec<LogHead> {
         let files = [Some(&self.beside), self.added_to.as_ref()];
         let mut known: Vec<LogHead> = files.into_iter().flatten().filter_map(|file| last_end(file)).collect();
@@ -87,7 +87,7 @@ impl AuditLogEnds {
         while heads.changed().await.is_ok() {
             let head = *heads.borrow_and_update();
             let ends = self.clone();
-            // It is written to the end whatever becomes of this future.
+            // The end is written completely whatever becomes of this future.
             let _ = tokio::task::spawn_blocking(move || ends.note(head)).await;
             tokio::time::sleep(PAUSE).await;
         }
@@ -108,18 +108,18 @@ impl AuditLogEnds {
     }
 }
 
-/// Whether the record still holds this end. One that retention has removed since proves nothing.
+/// Returns whether the record still holds this end. An end that retention has removed since proves nothing.
 fn holds(reader: &LogReader, now: LogHead, known: &LogHead) -> bool {
     if known.seq > now.seq {
         return false;
     }
     let found = reader.query(&Query::after(Filter::default(), known.seq.saturating_sub(1), 1));
-    // What cannot be read is told by who reads it.
+    // The reader of the record reports what cannot be read.
     found
         .is_ok_and(|found| found.first().is_none_or(|entry| entry.seq != known.seq || entry.head() == *known))
 }
 
-/// The last whole line of a file.
+/// Returns the end in the last whole line of a file.
 fn last_end(file: &Path) -> Option<LogHead> {
     let text = fs::read_to_string(file).ok()?;
     text.lines().rev().find_map(|line| {

@@ -16,7 +16,7 @@ use crate::{StartError, settings};
 pub(crate) struct ToolCatalog {
     pub(crate) catalog: Catalog,
     pub(crate) index: Index,
-    /// The results that searches learned from use; `None` where they are not to learn.
+    /// The uses from which searches learn; `None` where they are not to learn.
     pub(crate) learned: Option<Arc<LearnedUses>>,
 }
 
@@ -33,7 +33,7 @@ impl ToolCatalog {
             SentVectorPolicy::Ignored
         };
         let builder = Index::builder(embedder).sent_vectors(sent);
-        // The vectors of the table that is built in are made faster than they are read.
+        // The vectors of the built-in table are made faster than they are read.
         let index = if choice == EmbedderChoice::Static {
             builder.build()
         } else {

@@ -1,7 +1,7 @@
 //! MGP's kernel: one server between any MCP client and any number of MCP and MGP servers.
 //!
-//! It finds the right tool, asks before danger, records everything and keeps servers alive. [`Kernel`] is the whole of
-//! it; the program `mgp` is its command line. The order of the layers stands in `stack.rs`.
+//! The kernel finds the right tool, asks before danger, records everything and keeps servers alive. [`Kernel`] is the
+//! whole of it; the program `mgp` is its command line. The order of the layers stands in `stack.rs`.
 //!
 //! ```
 //! use mgp_client_sdk::Client;

@@ -1,4 +1,4 @@
-//! The kernel's own life: whether it takes calls, who is connected, and how it was started.
+//! The kernel's own lifecycle: whether it takes calls, who is connected, and how it was started.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,16 +11,16 @@ use tokio::sync::Notify;
 
 use crate::listen::socket_connections::SocketConnections;
 
-/// The kernel's own server id; no server of its may have it.
+/// The kernel's own server id; no server behind it may have this id.
 pub(crate) const KERNEL: &str = "mgp";
 
-/// The life of one kernel, from its start to its end.
+/// The lifecycle of one kernel, from its start to its end.
 pub(crate) struct Lifecycle {
-    /// The kernel's life as its clients see it.
+    /// The lifecycle of the kernel as its clients see it.
     pub(crate) life: ServerLifecycle,
     /// The agents and operators that are connected at its sockets.
     pub(crate) visitors: SocketConnections,
-    /// How the kernel was started. Set once, when it serves.
+    /// The conditions under which the kernel was started. Set once, when it serves.
     pub(crate) served: OnceLock<Arc<ServedKernel>>,
     stopping: AtomicBool,
 }
@@ -37,7 +37,7 @@ impl Default for Lifecycle {
 }
 
 impl Lifecycle {
-    /// Says whether the kernel takes no more calls.
+    /// Returns whether the kernel takes no more calls.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
     }
@@ -47,14 +47,15 @@ impl Lifecycle {
     }
 }
 
-/// How the kernel was started, which it knows once it serves.
+/// The conditions under which the kernel was started, which are known once it serves.
 #[derive(Debug)]
 pub(crate) struct ServedKernel {
     pub(crate) since: Timestamp,
-    /// How long it goes on without anybody connected; `None` for one that does not end by itself.
+    /// The time for which the kernel goes on without anybody connected; `None` for a kernel that does not end by
+    /// itself.
     pub(crate) linger: Option<Duration>,
-    /// The files of its configuration.
+    /// The files of the kernel's configuration.
     pub(crate) files: Vec<PathBuf>,
-    /// Told when an operator wants it to end.
+    /// Notified when an operator wants the kernel to end.
     pub(crate) stop: Notify,
 }

@@ -1,4 +1,4 @@
-//! Which files of this machine servers may touch: never the kernel's own, and within what the operator named.
+//! The files of this machine that servers may touch: never the kernel's own, and within what the operator named.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::StartError;
 pub(crate) struct OwnFiles(Vec<PathBuf>);
 
 impl OwnFiles {
-    /// Those that follow from the configuration and the state, the user's secrets, and `others`.
+    /// Returns the files that follow from the configuration and the state, the user's secrets, and `others`.
     pub(crate) fn new(config: &Config, state: &Path, others: impl IntoIterator<Item = PathBuf>) -> Self {
         let named = [&config.audit.path, &config.kernel.socket].into_iter().flatten().map(PathBuf::from);
         // A database has files beside it.
@@ -31,7 +31,7 @@ impl OwnFiles {
     }
 }
 
-/// Returns the files that neither the paths nor the commands that `server` is given may touch.
+/// Returns the files that neither the paths nor the commands that `server` gets may touch.
 pub(crate) fn protected(config: &Config, server: &ServerConfig, own: &OwnFiles) -> ProtectedPaths {
     let mut protected = own.0.iter().fold(ProtectedPaths::default(), ProtectedPaths::with_own);
     let released = &config.validators.allow_paths;
@@ -45,7 +45,7 @@ pub(crate) fn protected(config: &Config, server: &ServerConfig, own: &OwnFiles) 
     protected
 }
 
-/// Returns the validator of the paths that `server` is given, none of which may be `protected`.
+/// Returns the validator of the paths that `server` gets, none of which may be `protected`.
 pub(crate) fn validator(
     config: &Config,
     server: &ServerConfig,
@@ -68,11 +68,11 @@ pub(crate) fn validator(
     })
 }
 
-/// A server that runs on this machine, as far as it tells where its files are.
+/// A server that runs on this machine, as far as its configuration tells where its files are.
 struct LocalServerFiles {
-    /// Where its relative paths begin.
+    /// The directory at which its relative paths begin.
     directory: PathBuf,
-    /// Whether the configuration says so.
+    /// Whether the configuration names the directory.
     is_configured: bool,
     arguments: Vec<String>,
 }
@@ -93,8 +93,8 @@ impl LocalServerFiles {
         }
     }
 
-    /// Returns the directories that the operator named for the server: in its arguments, and where it starts. `None` if
-    /// there is none, so that nothing says where files may be.
+    /// Returns the directories that the operator named for the server: those in its arguments, and its working
+    /// directory. Returns `None` if there is none, so that nothing says where files may be.
     fn roots(&self, home: Option<&Path>) -> Option<Roots> {
         let mut open: Vec<PathBuf> = Vec::new();
         let mut before = "";
@@ -117,10 +117,10 @@ impl LocalServerFiles {
     }
 }
 
-/// Whether who starts programs in `directory` has chosen no directory: at the root, in a home, or above one.
+/// Returns whether `directory` says nothing about the user's choice: the root, the home, or a directory above the home.
 fn is_anywhere(directory: &Path, home: Option<&Path>) -> bool {
     directory.parent().is_none() || home.is_some_and(|home| home.starts_with(directory))
 }
 
-/// Options behind which the directory of the program stands, not that of its data.
+/// The options behind which the directory of the program stands, not that of its data.
 const STARTS_FROM: [&str; 7] = ["--directory", "--project", "--prefix", "--cwd", "--from", "-C", "--package"];

@@ -21,21 +21,22 @@ use crate::settings;
 /// The decisions of operators and of the configuration, and the questions that are open.
 pub(crate) struct Policies {
     pub(crate) access: AccessPolicy,
-    /// How often clients may ask, and what they have asked so far.
+    /// The limits on how often clients may ask, with their counts so far.
     pub(crate) limit: LimitGate,
     pub(crate) grants: GrantBook,
     /// The questions that wait for a human.
     pub(crate) pending: PendingApprovals,
     pub(crate) definitions: Arc<DefinitionGuard>,
     pub(crate) keys: KeyRing,
-    /// Which connections of operators may decide.
+    /// The check of which operator connections may decide.
     pub(crate) proofs: ProofChecker,
     /// The files that no server may touch.
     pub(crate) own_files: OwnFiles,
 }
 
 impl Policies {
-    /// Opens the decisions that are kept in the folder of the kernel's state. No server may touch `files`, nor the kernel's own.
+    /// Opens the decisions that are kept in the folder of the kernel's state. No server may touch `files`, nor the
+    /// kernel's own files.
     pub(crate) async fn open(
         running: &RunningConfig,
         audit: &AuditTrail,
@@ -43,7 +44,7 @@ impl Policies {
     ) -> Result<Self, StartError> {
         let (config, state): (&Config, _) = (&running.load(), running.state());
         let clock = audit.clock.clone();
-        // Whoever opens it holds its lock, so it is opened once and shared.
+        // The opener of the database holds its lock, so it is opened once and shared.
         let path = state.join("mgp.db");
         let database = Database::open(&path).map_err(|error| StartError::Kept { path, error })?;
         let access = AccessPolicy::builder()

@@ -1,4 +1,4 @@
-//! The record of calls, and what of their arguments goes into it.
+//! The record of calls, and the form in which it has their arguments.
 
 use std::fs::{self, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -24,7 +24,7 @@ pub(crate) struct AuditTrail {
     pub(crate) log: AuditLog,
     /// The ends that the record had.
     pub(crate) ends: AuditLogEnds,
-    /// How the arguments of calls are recorded.
+    /// The form in which the arguments of calls are recorded.
     pub(crate) arguments: ArgumentRecording,
     pub(crate) clock: Clock,
 }
@@ -54,7 +54,8 @@ fn open(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
     Ok(AuditLog::open(store)?.with_durability(durability))
 }
 
-/// Removes what the configuration does not keep of the record, at once and every hour, for as long as it is polled.
+/// Removes the parts of the record that the configuration does not keep, at once and every hour, for as long as it is
+/// polled.
 pub(crate) fn forget(config: &Config, log: AuditLog) -> impl Future<Output = ()> + use<> {
     let days = |days: u32| Retention::TimeBased(Duration::from_hours(24) * days);
     let by_age = config.audit.keep_days.map(days);
@@ -75,7 +76,7 @@ pub(crate) fn forget(config: &Config, log: AuditLog) -> impl Future<Output = ()>
     }
 }
 
-/// What of the arguments of calls is recorded.
+/// Returns the form in which the arguments of calls are recorded.
 fn arguments(config: &Config, state: &Path) -> Result<ArgumentRecording, StartError> {
     Ok(match config.audit.arguments {
         AuditArguments::Digest => ArgumentRecording::Digest(digest_key(state)?),
@@ -84,8 +85,8 @@ fn arguments(config: &Config, state: &Path) -> Result<ArgumentRecording, StartEr
     })
 }
 
-/// The key of the digests, made when it is first needed. Digests of one key can be compared, and nobody without it finds
-/// out short arguments by trying.
+/// Returns the key of the digests, made when it is first needed. Digests of one key can be compared, and nobody without
+/// it finds out short arguments by trying.
 fn digest_key(state: &Path) -> Result<ChainKey, StartError> {
     let path = state.join(KEY_FILE);
     let key = match fs::read_to_string(&path) {

@@ -1,4 +1,4 @@
-//! Another configuration for a kernel that runs.
+//! The reload: another configuration for a kernel that runs.
 
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ use crate::servers::fleet::Fleet;
 use crate::servers::registration;
 use crate::{AppliedConfig, StartError, settings};
 
-/// Takes other configurations, each as a whole or not at all.
+/// A reloader that takes other configurations, each as a whole or not at all.
 pub(crate) struct ConfigReloader {
     config: Arc<RunningConfig>,
     policies: Arc<Policies>,
@@ -26,22 +26,22 @@ pub(crate) struct ConfigReloader {
     fleet: Arc<Fleet>,
     changes: Arc<ChangeListeners>,
     registry: Arc<OnceLock<Registry>>,
-    /// Where the configuration is read anew, if it came from somewhere.
+    /// The function that reads the configuration anew, if it came from a source.
     source: OnceLock<ConfigLoader>,
 }
 
 type ConfigLoader = Box<dyn Fn() -> Result<Config, String> + Send + Sync>;
 
-/// Why the configuration stays as it was.
+/// The reason why the configuration stays as it was.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReloadError {
-    /// The kernel was given its configuration by the program that it is part of.
+    /// The kernel got its configuration from the program that it is part of.
     #[error("the kernel has no file that it could read anew")]
     NoSource,
-    /// What is there now is none.
+    /// The source has no valid configuration now.
     #[error("{0}")]
     Broken(String),
-    /// It asks for something that there is not.
+    /// The configuration asks for something that there is not.
     #[error(transparent)]
     Refused(#[from] StartError),
 }
@@ -58,7 +58,7 @@ impl ConfigReloader {
         Self { config, policies, clock, targets, fleet, changes, registry, source: OnceLock::new() }
     }
 
-    /// Says where the configuration is read anew. The first to say so is believed.
+    /// Sets the function that reads the configuration anew. Only the first call counts.
     pub(crate) fn read_from(&self, source: impl Fn() -> Result<Config, String> + Send + Sync + 'static) {
         let _ = self.source.set(Box::new(source));
     }
@@ -67,7 +67,7 @@ impl ConfigReloader {
     pub(crate) async fn reread(self: &Arc<Self>) -> Result<AppliedConfig, ReloadError> {
         let this = Arc::clone(self);
         whole(async move {
-            // Held from reading to applying.
+            // The turn is held from reading to applying.
             let _turn = this.fleet.turn().await;
             let source = this.source.get().ok_or(ReloadError::NoSource)?;
             Ok(this.take(source().map_err(ReloadError::Broken)?).await?)
@@ -100,7 +100,8 @@ impl ConfigReloader {
         let needs_restart = ConfigChanges::between(&config, &wanted).settings_changed;
         self.config.store(Arc::new(config));
         let config = self.config.load();
-        // Before there is a new server that somebody may not use, and not before it is known that there can be one.
+        // The rules hold before there is a new server that somebody may not use, and not before it is known that there
+        // can be one.
         let taken = match self.fleet.prepare(&config.servers, all) {
             Ok(prepared) => {
                 let held = rules.hold(&self.policies.access, &self.changes, &self.clock).await;
@@ -131,7 +132,7 @@ impl ConfigReloader {
     }
 }
 
-/// Does it to its end, also if nobody waits for that: half a configuration would be none.
+/// Runs the work to its end, even if the caller stops waiting: half a configuration would be none.
 async fn whole<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
     match tokio::spawn(work).await {
         Ok(done) => done,
@@ -139,7 +140,8 @@ async fn whole<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static
     }
 }
 
-/// What of `wanted` a kernel that runs with `running` can take; all else is as it runs.
+/// Returns the configuration that a kernel that runs with `running` can take: the parts of `wanted` that can change,
+/// and all else as it runs.
 fn takeable(wanted: Config, running: &Config) -> Config {
     let mut config = wanted;
     let running = running.clone();

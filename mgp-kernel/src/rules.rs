@@ -1,4 +1,4 @@
-//! The rules of access that stand in `mgp.toml`, as entries of the policy like those that operators make.
+//! The access rules that stand in `mgp.toml`, as entries of the policy like those that operators make.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,27 +15,27 @@ use mgp_types::{Principal, PrincipalKind};
 use crate::StartError;
 use crate::notify::changes::ChangeListeners;
 
-/// Rules that can become entries, and what holds where there is none.
+/// The rules that can become entries, and the default where there is no entry.
 pub(crate) struct AccessRules {
     default: DefaultPolicy,
     entries: BTreeMap<AccessRuleKey, SourcedRule>,
 }
 
-/// What a rule says, and whose file says so.
+/// The permission of a rule, and whose file has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SourcedRule {
     permission: AccessPermission,
     source: RuleSource,
 }
 
-/// Whom and what a rule is about; no two entries have the same.
+/// The agent, server and tool that a rule is about; no two entries have the same.
 type AccessRuleKey = (AgentId, ServerId, Option<ToolName>);
 
 impl AccessRules {
-    /// The rules of a configuration.
+    /// Reads the rules of a configuration.
     ///
     /// # Errors
-    /// One of them names nobody or nothing, or two say the opposite of the same.
+    /// Fails if a rule names nobody or nothing, or if two rules contradict each other.
     pub(crate) fn of(config: &Config, now: Timestamp) -> Result<Self, StartError> {
         let mut rules = BTreeMap::new();
         for (index, rule) in config.access.rules.iter().enumerate() {
@@ -57,13 +57,13 @@ impl AccessRules {
         Ok(Self { default: config.default_policy(), entries: rules })
     }
 
-    /// Makes the policy hold to these rules, whatever was said of the same agents, servers and tools before, and takes
-    /// back what was a rule and is none any more. What holds already is left alone, so that doing it again does nothing.
-    /// Nobody may meanwhile do what neither the old rules nor these allow: denying by default comes before all else,
-    /// allowing behind it.
+    /// Makes the policy follow these rules, whatever was decided about the same agents, servers and tools before, and
+    /// takes back entries of former rules. Rules that hold already are left alone, so that doing it again does nothing.
+    /// Meanwhile nobody may do what neither the old rules nor these allow: denying by default comes before all else,
+    /// allowing after it.
     ///
     /// # Errors
-    /// A change could not be recorded or stored; those before it are made.
+    /// Fails if a change could not be recorded or stored; those before it are made.
     pub(crate) async fn hold(
         &self,
         access: &AccessPolicy,
@@ -129,9 +129,9 @@ impl AccessRules {
     }
 }
 
-/// Whether a folder's rule gives way to what operators said: of the same, or against what it allows.
+/// Returns whether a folder's rule gives way to what operators decided: about the same, or against what it allows.
 ///
-/// An entry whose place the rule took would be gone when another folder is left for this one, and a denial with it.
+/// An entry that the rule replaced would be gone when another folder is left for this one, and a denial with it.
 fn yields<'a>(
     (agent, server, tool): &AccessRuleKey,
     permission: AccessPermission,
@@ -183,7 +183,7 @@ fn unmade(error: AccessError) -> StartError {
     }
 }
 
-/// Who makes the entries that stand in the configuration.
+/// The name under which the entries of the configuration are made.
 pub(crate) const CONFIGURATION: &str = "mgp.toml";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The configuration as it is in effect, and where the kernel keeps its state.
+//! The configuration as it is in effect, and the folder of the kernel's state.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use mgp_types::mgp::NameStyle;
 
 use crate::settings;
 
-/// The configuration that holds now, with the folder and the memory that were taken at the start.
+/// The configuration in effect, with the folder and the memory that were taken at the start.
 pub(crate) struct RunningConfig {
-    /// Sections that a reload cannot change stay as they were at the start.
+    /// The current configuration. Sections that a reload cannot change stay as they were at the start.
     current: ArcSwap<Config>,
     state: PathBuf,
     /// The memory for long messages of all connections.
@@ -44,12 +44,12 @@ impl RunningConfig {
         &self.state
     }
 
-    /// Returns how the names of tools and prompts are written for the sender of a request.
+    /// Returns the style in which the names of tools and prompts are written for the sender of a request.
     pub(crate) fn names(&self, context: &Context) -> NameStyle {
         self.load().names.of(context)
     }
 
-    /// Returns how much a connection may cost.
+    /// Returns the limits of a connection.
     pub(crate) fn connection_limits(&self) -> ConnectionLimits {
         settings::connection(&self.load(), &self.memory)
     }

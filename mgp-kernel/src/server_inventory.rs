@@ -1,4 +1,5 @@
-//! Whether what a rule names is there. A rule that stands for nothing protects from nothing, so it is refused or told.
+//! The check of whether a rule names something that exists. A rule that stands for nothing protects from nothing, so it
+//! is refused or reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::router::Visibility;
 use crate::rules::CONFIGURATION;
 use crate::running::RunningConfig;
 
-/// The servers there are, and the tools that they are known to have. A server whose tools nobody has seen may have any.
+/// The existing servers and their known tools. A server whose tools nobody has seen may have any.
 #[derive(Debug, Default)]
 pub(crate) struct ServerInventory {
     servers: BTreeMap<String, ToolInventory>,
@@ -31,22 +32,22 @@ struct ToolInventory {
     are_known: bool,
 }
 
-/// A rule that holds and stands for nothing, for operators to read.
+/// A rule that is in effect and stands for nothing, for operators to read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct UnmatchedRule {
     pub(crate) rule: String,
     pub(crate) told: String,
-    /// Whether it stands in `mgp.toml`; else an operator insisted on it, or what it is about is gone.
+    /// Whether the rule stands in `mgp.toml`; else an operator insisted on it, or its target is gone.
     pub(crate) is_configured: bool,
 }
 
-/// All rules of access, permissions and keys that stand for nothing.
+/// The rules of access, permissions and keys that stand for nothing.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct UnmatchedRules {
     pub(crate) rules: Vec<UnmatchedRule>,
 }
 
-/// Looks at every rule that holds.
+/// Returns the rules in effect that stand for nothing.
 pub(crate) fn unmatched_rules(of: &AccessTargets, keys: &KeyRing, now: Timestamp) -> UnmatchedRules {
     let targets = of.known();
     let mut rules = Vec::new();
@@ -92,7 +93,7 @@ pub(crate) fn warn_of_unmatched(of: &AccessTargets, keys: &KeyRing, now: Timesta
     }
 }
 
-/// Asks the kernel what there is, whenever an entry of access is to be made.
+/// The sections of the kernel by which the targets of a new access entry are checked.
 #[derive(Clone)]
 pub(crate) struct AccessTargets {
     pub(crate) config: Arc<RunningConfig>,
@@ -100,7 +101,7 @@ pub(crate) struct AccessTargets {
 }
 
 impl AccessTargets {
-    /// Returns what is configured, registered, listed or pinned.
+    /// Returns the servers and tools that are configured, registered, listed or pinned.
     pub(crate) fn known(&self) -> ServerInventory {
         let Visibility { fleet, catalog, definitions, .. } = &*self.visibility;
         let mut targets = ServerInventory::default();
@@ -117,7 +118,7 @@ impl AccessTargets {
             targets.listed(tool.resolved.server.as_str(), tool.resolved.name.as_str());
         }
         for pinned in definitions.pins().all() {
-            // Of a server that is no more, what it once listed is no reason to take a rule for one that stands for something.
+            // The former lists of a server that is gone do not count: a rule about them stands for nothing.
             let (server, name) = (server_of(&pinned.server), pinned.name());
             if name.kind() == DefinitionKind::Tool && targets.servers.contains_key(server) {
                 targets.listed(server, name.as_str());
@@ -126,10 +127,10 @@ impl AccessTargets {
         targets
     }
 
-    /// Looks whether a permission is a standard one, or one that some server is known to need.
+    /// Checks whether a permission is a standard one, or one that some server is known to need.
     ///
-    /// A server that is not connected may need more than it is known to; then only what reads like a known name is taken for a
-    /// misspelling of that.
+    /// A server that is not connected may need more permissions than are known; then only a name that reads like a
+    /// known one is taken for a misspelling of it.
     pub(crate) fn check_permission(
         &self,
         grants: &GrantBook,
@@ -186,7 +187,7 @@ impl ServerInventory {
         tools.names.insert(tool.to_owned());
     }
 
-    /// Looks whether there is such a server and, of servers whose tools are known, such a tool.
+    /// Checks whether there is such a server and, of servers whose tools are known, such a tool.
     pub(crate) fn check_entry(&self, server: &str, tool: Option<&str>) -> Result<(), UnmatchedTarget> {
         let found = self.matching(server);
         if found.is_empty() {
@@ -207,7 +208,8 @@ impl ServerInventory {
         })
     }
 
-    /// As [`check_entry`](Self::check_entry), of the tools that a key is for. The kernel's own are no server's.
+    /// Checks the tools that a key is for like [`check_entry`](Self::check_entry). The kernel's own tools belong to no
+    /// server.
     pub(crate) fn check_pattern(&self, pattern: &ToolPattern) -> Result<(), UnmatchedTarget> {
         let (server, tool) = (pattern.server().as_str(), pattern.tool().as_str());
         let own_name = format!("{server}/{tool}").replace('.', "/");
@@ -221,7 +223,7 @@ impl ServerInventory {
         self.check_entry(server, Some(tool).filter(|tool| *tool != "*")).map_err(UnmatchedTarget::of_tools)
     }
 
-    /// Looks whether there is this one server, for what is never said of several.
+    /// Checks whether there is this one server, for entries that are never about several.
     pub(crate) fn check_server(&self, server: &str) -> Result<(), UnmatchedTarget> {
         if self.servers.contains_key(server) {
             return Ok(());
@@ -229,7 +231,7 @@ impl ServerInventory {
         Err(self.no_server(server, None))
     }
 
-    /// The tools that are known of a server.
+    /// Returns the known tools of each server that `server` stands for.
     fn matching(&self, server: &str) -> Vec<&ToolInventory> {
         let glob = Glob::new(server);
         self.servers.iter().filter(|(id, _)| glob.matches(id)).map(|(_, tools)| tools).collect()
@@ -238,7 +240,7 @@ impl ServerInventory {
     fn no_server(&self, server: &str, tool: Option<&str>) -> UnmatchedTarget {
         let unmatched = UnmatchedTarget::new(format!("no server is called `{server}`"));
         if tool.is_none() {
-            // Tools may have been written where a server belongs.
+            // A tool may have been written where a server belongs.
             let pattern = server.parse().ok().or_else(|| ToolPattern::new("*", server).ok());
             let is_there = |pattern: &ToolPattern| {
                 self.matching(pattern.server().as_str())
@@ -257,7 +259,7 @@ impl ServerInventory {
     }
 }
 
-/// The name that is most likely meant, by its letters; stars are no letters.
+/// Returns the name that is most likely meant, by its letters; stars are no letters.
 fn near<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     nearest(&written.replace('*', ""), known)
 }

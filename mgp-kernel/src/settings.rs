@@ -1,4 +1,4 @@
-//! What `mgp.toml` says, in the words of the sections.
+//! The configuration of `mgp.toml`, translated to the settings of each section.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub(crate) fn first_use(config: &Config) -> FirstUse {
     }
 }
 
-/// What becomes of the calls in work of a key that is revoked or expires.
+/// Returns the treatment of the calls in work of a key that is revoked or expires.
 pub(crate) fn revoked_calls(config: &Config) -> RunningCalls {
     match config.listen.revoked_calls {
         RevokedCalls::Finish => RunningCalls::Finish,
@@ -56,7 +56,8 @@ pub(crate) fn revoked_calls(config: &Config) -> RunningCalls {
     }
 }
 
-/// How many connections over HTTP there may be, and how long they may be silent.
+/// Returns the HTTP settings with the number of connections that there may be, and the time for which they may be
+/// silent.
 pub(crate) fn connections(config: &Config, mut http: HttpConfig) -> HttpConfig {
     let listen = &config.listen;
     let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
@@ -88,11 +89,11 @@ pub(crate) fn embedder(config: &Config) -> Result<EmbedderChoice, StartError> {
     )))
 }
 
-/// What is asked of a server's tools, whatever it says itself.
+/// Returns the rules for a server's tools, whatever it declares itself.
 pub(crate) fn tool_rules(server: &ServerConfig) -> ToolRules {
     let security = &server.security;
     let mut rules = ToolRules::new(server.trust());
-    // Whatever a tool says of itself, the paths that it is given are judged.
+    // The paths that a tool gets are always checked, whatever it declares itself.
     rules = rules.with_validator(ValidatorName::read(PathsValidator::NAME));
     for validator in &security.validators {
         rules = rules.with_validator(validator.clone());
@@ -109,7 +110,7 @@ pub(crate) fn tool_rules(server: &ServerConfig) -> ToolRules {
     if security.confirmation { rules.with_confirmation() } else { rules }
 }
 
-/// The methods beyond MCP and MGP that these patterns let pass.
+/// Returns the methods beyond MCP and MGP that these patterns let pass.
 pub(crate) fn passed_methods(patterns: &[String]) -> Result<PassedMethods, StartError> {
     let pattern = |text: &String| {
         text.parse().map_err(|error| wrong(format!("`servers.pass_methods`: {text:?}: {error}")))
@@ -117,7 +118,7 @@ pub(crate) fn passed_methods(patterns: &[String]) -> Result<PassedMethods, Start
     Ok(PassedMethods::of(patterns.iter().map(pattern).collect::<Result<Vec<MethodPattern>, _>>()?))
 }
 
-/// How the permissions of one server are decided.
+/// Returns the settings by which the permissions of one server are decided.
 pub(crate) fn permissions(config: &Config, server: &str) -> Result<PermissionSettings, StartError> {
     let configured = &config.permissions;
     let mut settings = PermissionSettings::new(configured.policy.unwrap_or(ApprovalPolicy::Interactive));
@@ -140,7 +141,7 @@ pub(crate) fn permissions(config: &Config, server: &str) -> Result<PermissionSet
     Ok(settings)
 }
 
-/// The queue of what waits for operators.
+/// Returns the queue of questions that wait for operators.
 pub(crate) fn pending(config: &Config, clock: Clock, book: GrantBook) -> PendingApprovals {
     let configured = &config.permissions;
     let pending = PendingApprovals::new(clock).with_book(book);
@@ -148,7 +149,7 @@ pub(crate) fn pending(config: &Config, clock: Clock, book: GrantBook) -> Pending
     pending.with_denied_for(Duration::from_secs(configured.denied_secs))
 }
 
-/// Which calls of one server a human confirms.
+/// Returns the settings that say which calls of one server a human confirms.
 pub(crate) fn confirmation(config: &Config, server: &ServerConfig, book: GrantBook) -> ConfirmationSettings {
     let configured = &config.confirmation;
     let mut settings = ConfirmationSettings::new()
@@ -163,7 +164,7 @@ pub(crate) fn confirmation(config: &Config, server: &ServerConfig, book: GrantBo
     if server.security.confirmation { settings.with_every_call() } else { settings }
 }
 
-/// What the arguments of calls of one server are checked with.
+/// Returns the validators of the arguments of calls of one server.
 pub(crate) fn validators(
     config: &Config,
     server: &ServerConfig,
@@ -188,7 +189,7 @@ pub(crate) fn validators(
     Ok(validators.with(paths::validator(config, server, protected)?))
 }
 
-/// How arguments are held to the types in the schema of their tool.
+/// Returns how strictly arguments have to match the types in the schema of their tool.
 pub(crate) fn argument_types(config: &Config) -> ArgumentTypes {
     match config.validators.argument_types {
         ConfiguredTypes::Exact => ArgumentTypes::Exact,
@@ -196,7 +197,7 @@ pub(crate) fn argument_types(config: &Config) -> ArgumentTypes {
     }
 }
 
-/// What calls of one server may reach.
+/// Returns the hosts that calls of one server may reach.
 pub(crate) fn network_policy(config: &Config, server: &ServerConfig) -> Result<NetworkPolicy, StartError> {
     let pattern = |key: &str, text: &String| {
         text.parse::<HostPattern>().map_err(|error| wrong(format!("`{key}`: {text:?} is {error}")))
@@ -219,8 +220,8 @@ pub(crate) fn network_policy(config: &Config, server: &ServerConfig) -> Result<N
     Ok(if configured.only_allowed_hosts { policy.only_allowed_hosts() } else { policy })
 }
 
-/// What the configuration says of a server that its definitions are judged by. Only one that stands in the configuration has an
-/// entry there: what agents register is changed by nobody's edit.
+/// Returns the facts in the configuration of a server that its definitions are judged by. Only a server that stands in
+/// the configuration has an entry there: a server that an agent registers is changed by nobody's edit.
 pub(crate) fn configured_server(
     config: &Config,
     server: &ServerConfig,
@@ -229,9 +230,10 @@ pub(crate) fn configured_server(
     let configured = allowed.fold(ConfiguredServer::new(), |configured, allowed| {
         configured.allow(allowed.tool.as_str().into(), allowed.rule.as_str())
     });
-    // As it is written: what variables in it stand for changes without an edit.
+    // The entry counts as it is written: the values of variables in it change without an edit.
     let Some(server) = config.server(&server.id) else { return Ok(configured) };
-    // Of variables and headers only the names count: values are secrets, and are replaced without anything else changing.
+    // For variables and headers only the names count: values are secrets, and are replaced without anything else
+    // changing.
     let entry = serde_json::json!({
         "command": server.command,
         "args": server.args,
@@ -246,7 +248,7 @@ pub(crate) fn configured_server(
     Ok(configured.with_entry(entry))
 }
 
-/// How much an agent may ask for, of whatever server.
+/// Returns the limits on the requests of an agent, to any server.
 pub(crate) fn agent_limits(config: &Config) -> Limits {
     let configured = &config.limits;
     let mut agent = Rates::new();
@@ -259,7 +261,7 @@ pub(crate) fn agent_limits(config: &Config) -> Limits {
     Limits::new().per_principal(agent)
 }
 
-/// How much all agents together may ask of a server and of its tools.
+/// Returns the limits on the requests of all agents together to a server and to its tools.
 pub(crate) fn server_limits(server: &ServerConfig) -> Limits {
     let mut limits = Limits::new();
     if let Some(calls) = rate(server.limits.calls_per_minute) {
@@ -278,7 +280,7 @@ fn rate(calls: Option<u32>) -> Option<NonZeroU32> {
     calls.and_then(NonZeroU32::new)
 }
 
-/// What a model is given of the tools.
+/// Returns the settings by which a model gets tools.
 pub(crate) fn tool_discovery(config: &Config) -> ToolDiscoverySettings {
     let configured = &config.tools;
     let strategy = configured.strategy.unwrap_or(SearchStrategy::Hybrid);
@@ -292,7 +294,7 @@ pub(crate) fn tool_discovery(config: &Config) -> ToolDiscoverySettings {
     }
 }
 
-/// What a session that begins now is listed of so many tools.
+/// Returns the level at which a session that begins now lists so many tools.
 pub(crate) fn level(config: &Config, tools: usize) -> Level {
     match config.tools.level {
         ListLevel::L0 => Level::L0,
@@ -304,7 +306,7 @@ pub(crate) fn level(config: &Config, tools: usize) -> Level {
     }
 }
 
-/// The tools of sessions, of which none has begun.
+/// Returns the tools of sessions, of which none has begun.
 pub(crate) fn tool_sessions(
     config: &Config,
     settings: &ToolDiscoverySettings,
@@ -326,23 +328,23 @@ fn budget(config: &Config) -> ToolContextBudget {
     budget
 }
 
-/// Who the client on standard input and output is, if the configuration does not say.
+/// The agent of the client on standard input and output, if the configuration does not name one.
 pub(crate) const LOCAL_AGENT: &str = "local";
 
-/// Who clients over HTTP without a key are, where none is required. They may be anything that runs on this machine.
+/// The agent of clients over HTTP without a key, where none is required. They may be any program on this machine.
 pub(crate) const KEYLESS_AGENT: &str = "local-http";
 
-/// How long calls have to end when the kernel stops.
+/// Returns the time that calls have to end when the kernel stops.
 pub(crate) fn drain(config: &Config) -> Duration {
     Duration::from_secs(config.kernel.drain_secs.unwrap_or(DRAIN_SECS))
 }
 
-/// How long a kernel in the background goes on when nobody is connected.
+/// Returns the time for which a kernel in the background goes on when nobody is connected.
 pub(crate) fn linger(config: &Config) -> Duration {
     Duration::from_secs(config.kernel.linger.unwrap_or(LINGER_SECS))
 }
 
-/// What a connection may cost. All of the kernel's share one `memory` for long messages.
+/// Returns the limits of a connection. All connections of the kernel share one `memory` for long messages.
 pub(crate) fn connection(config: &Config, memory: &MemoryBudget) -> ConnectionLimits {
     let mut limits = ConnectionLimits::default();
     limits.max_frame_bytes = max_message_bytes(config);
@@ -354,7 +356,7 @@ pub(crate) fn connection(config: &Config, memory: &MemoryBudget) -> ConnectionLi
     limits
 }
 
-/// The memory for long messages.
+/// Returns the memory for long messages.
 pub(crate) fn message_memory(config: &Config) -> MemoryBudget {
     match config.limits.message_memory_bytes {
         Some(bytes) => MemoryBudget::new(usize::try_from(bytes).unwrap_or(usize::MAX)),
@@ -362,7 +364,7 @@ pub(crate) fn message_memory(config: &Config) -> MemoryBudget {
     }
 }
 
-/// How long the results of a server may be.
+/// Returns the largest size of a server's results, in bytes.
 pub(crate) fn max_result_bytes(config: &Config, server: &ServerConfig) -> usize {
     let own = server.limits.max_result_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
     own.unwrap_or_else(|| max_message_bytes(config))
@@ -375,7 +377,8 @@ fn max_message_bytes(config: &Config) -> usize {
         .map_or(MAX_MESSAGE_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
-/// How many calls the kernel works on at once. Others wait in line, for a bounded time: what they wait for may wait for people.
+/// Returns the layer that bounds the calls that the kernel works on at once. Others wait in line, for a bounded time: a
+/// call in work may wait for people.
 pub(crate) fn calls_at_once(config: &Config) -> ConcurrencyLayer {
     let limits = &config.limits;
     let (waiting, patience) = line(limits.waiting_calls, limits.waiting_ms);
@@ -385,7 +388,7 @@ pub(crate) fn calls_at_once(config: &Config) -> ConcurrencyLayer {
     )
 }
 
-/// How many calls one server works on at once. Others wait in line.
+/// Returns the layer that bounds the calls that one server works on at once. Others wait in line.
 pub(crate) fn server_calls_at_once(config: &Config, server: &ServerConfig) -> ConcurrencyLayer {
     let (own, all) = (&server.limits, &config.limits);
     let (waiting, patience) =
@@ -397,7 +400,7 @@ pub(crate) fn server_calls_at_once(config: &Config, server: &ServerConfig) -> Co
     ))
 }
 
-/// Returns how many calls one server works on at once.
+/// Returns the number of calls that one server works on at once.
 pub(crate) fn server_places(server: &ServerConfig) -> NonZeroUsize {
     places(server.limits.concurrency, SERVER_CALLS_AT_ONCE)
 }
@@ -411,7 +414,7 @@ fn line(calls: Option<u32>, ms: Option<u32>) -> (usize, Duration) {
     (calls.map_or(WAITING_CALLS, |calls| calls as usize), patience)
 }
 
-/// How many calls may wait for clients that cannot be asked directly.
+/// Returns the limits on calls that wait for clients that cannot be asked directly.
 pub(crate) fn asking(config: &Config) -> ParkedCallLimits {
     let limits = ParkedCallLimits::default();
     match config.limits.waiting_questions {
@@ -423,7 +426,7 @@ pub(crate) fn asking(config: &Config) -> ParkedCallLimits {
 const LINGER_SECS: u64 = 300;
 const DRAIN_SECS: u64 = 30;
 
-/// From so many tools on they are searched instead of listed.
+/// The number of tools from which on they are searched instead of listed.
 const SEARCHED_FROM: usize = 30;
 const CALLS_AT_ONCE: NonZeroUsize = NonZeroUsize::new(1024).expect("it is not zero");
 const SERVER_CALLS_AT_ONCE: NonZeroUsize = NonZeroUsize::new(64).expect("it is not zero");

@@ -1,5 +1,5 @@
-//! The order of the layers and gates, from the outside in. It is a security decision, so all of it stands here, with its
-//! reasons; `ARCHITECTURE.md` follows a call through them.
+//! The order of the layers and gates, from the outside in. It is a security decision, so all of it stands here, with
+//! its reasons; `ARCHITECTURE.md` follows a call through them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,7 +75,7 @@ pub(crate) struct ClientStack {
 }
 
 impl ClientStack {
-    /// No call waits any longer for a client that is away.
+    /// Ends the calls that wait for a client that is away, and parks no more.
     pub(crate) fn stop_asking(&self) {
         self.asking.close();
     }
@@ -92,7 +92,7 @@ impl ClientStack {
             let tool = &snapshot.called(name)?.resolved;
             Some((tool.server.clone(), tool.name.clone()))
         });
-        // Log lines of all further in stand in the span of the request.
+        // Log lines of all layers further in stand in the span of the request.
         telemetry::traced(stack![
             // Nothing is done for an unknown caller, and nothing is recorded without a name.
             auth,
@@ -101,20 +101,20 @@ impl ClientStack {
                 // The agent that a client speaks for is the caller, for everybody further in.
                 self.delegation.clone(),
             ],
-            // The other tool is held to the same rules, and recorded like one that was asked for.
+            // The fallback tool is held to the same rules, and recorded like one that was asked for.
             self.fallback,
             // Outside of every decision, or the record would miss denials; inside of the gate that writes refusals.
             self.audit,
-            // A client stops its call wherever that is, also where the call waits for a person or in line.
+            // A client can stop its call anywhere, also where the call waits for a person or in line.
             self.cancelling,
-            // A call that waited for an answer goes on where it was, and passes nothing of the above again.
+            // A call that waited for an answer goes on where it was, and passes none of the layers above again.
             self.asking,
             gates![
                 // From here on the tool of a call is known.
                 self.resolve.clone(),
                 KeyScopeGate::new(),
                 self.limit.clone(),
-                // For operators only, also while the kernel drains; to all others there is no such thing.
+                // These methods are for operators only, also while the kernel drains; for all others they do not exist.
                 self.operators.clone(),
                 MethodsAsToolsGate::default(),
             ],
@@ -137,10 +137,10 @@ impl ClientStack {
 }
 
 impl ServerStack {
-    /// Puts the layers around `way`, which leads to the incarnation of `line` that is connected; `current` is its client.
+    /// Puts the layers around `way`, which leads to the connected incarnation of `line`; `current` is its client.
     ///
     /// # Errors
-    /// The configuration of the server asks for something that there is not.
+    /// Fails if the configuration of the server asks for something that there is not.
     pub(crate) fn new(
         support: &ServerSupport,
         server: &ServerConfig,
@@ -189,8 +189,8 @@ fn layers(
         let session = session.clone();
         move || session().is_some_and(|session| session.mgp.is_some())
     };
-    // The loop has an order of its own: no pause takes a place, the time in line is not held against the server, and the
-    // breaker sees each try.
+    // The retry loop has an order of its own: no pause takes a place, the time in line is not held against the server,
+    // and the breaker sees each try.
     let sending = SendingLayer::new()
         .deadline(timeout * TRIES)
         .retry(retries())
@@ -202,15 +202,15 @@ fn layers(
     let service = stack![
         gates![
             FallbackToolGate::new(server),
-            // All that a caller waits for counts.
+            // All of the time that a caller waits counts.
             MeterGate(meter.clone()),
             // A caller that may not call a tool learns nothing from how its arguments are judged.
             AccessGate::new(policies.access.clone()).for_server(id.clone()),
             // A call that is refused to one agent uses up nothing of what others share.
             LimitGate::new(settings::server_limits(server)),
             tasks.clone(),
-            // From here on it is known what a request that calls no tool asks for; a method that the table of methods does
-            // not have ends here, unless the operator passes it.
+            // From here on the operation of a request that calls no tool is known; a method that the table of methods
+            // does not have ends here, unless the operator passes it.
             OperationsGate::new(id, settings::tool_rules(server)).passing(passed, safe),
         ],
         definitions,
@@ -231,7 +231,8 @@ fn layers(
     Ok(ServerStack { service, permissions, definitions, tasks })
 }
 
-/// A caller is better told when to come again than kept waiting for long.
+/// Returns the policy of retries, with short pauses: a caller is better told when to come again than kept waiting for
+/// long.
 fn retries() -> RetryPolicy {
     let mut policy = RetryPolicy::default();
     policy.max_delay = LONGEST_PAUSE;

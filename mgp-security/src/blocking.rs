@@ -1,12 +1,14 @@
+//! A way to run blocking work of the stores on threads that may wait for a disk.
+
 use crate::StoreError;
 
-/// Does `work` on a thread that may wait for a disk. It needs a tokio runtime.
+/// Runs `work` on a thread that may wait for a disk. The caller has to be within a tokio runtime.
 ///
 /// # Errors
-/// Those of `work`; a panic in it is [`StoreError::Unavailable`].
+/// The errors of `work`; a panic in it is reported as [`StoreError::Unavailable`].
 ///
 /// # Cancel safety
-/// Once it has begun, `work` is done to its end, whether or not anybody waits for it.
+/// Once it has begun, `work` runs to its end, even if the returned future is dropped.
 pub(crate) async fn off_the_runtime<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {

@@ -1,10 +1,10 @@
-//! The one spelling of a JSON value (RFC 8785) and the SHA-256 over it.
+//! The canonical form of a JSON value (RFC 8785) and the SHA-256 digest of it.
 //!
-//! Two values that mean the same have one digest whatever the order of their members, their white space, their
+//! Two values that mean the same have the same digest, whatever the order of their members, their white space, their
 //! escapes, or the way their numbers are written. Numbers that no double holds exactly as they are written, like
-//! 9007199254740993 or the largest signed 64-bit integer of so many schemas, have no form in RFC 8785; rounding
-//! them would give two different values one digest. They keep all their digits instead, in one spelling of their
-//! own that no double is ever written in.
+//! 9007199254740993 or the largest signed 64-bit integer, which many schemas contain, have no form in RFC 8785;
+//! rounding them would give two different values the same digest. They keep all their digits instead, in a canonical
+//! spelling that no double is ever written in.
 
 mod number;
 mod tree;
@@ -18,7 +18,7 @@ use sha2::Digest as _;
 
 pub(crate) use self::tree::CanonicalTree;
 
-/// The SHA-256 of a value in its canonical form, in hexadecimal digits wherever it is written.
+/// The SHA-256 digest of a JSON value in its canonical form; its text form is hexadecimal.
 ///
 /// ```
 /// use mgp_security::{Digest, digest};
@@ -33,12 +33,12 @@ pub(crate) use self::tree::CanonicalTree;
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of bytes that are in canonical form already.
+    /// Returns the digest of bytes that are in canonical form already.
     pub(crate) fn of_canonical(bytes: &[u8]) -> Self {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
-    /// The 32 bytes.
+    /// Returns the 32 bytes of the digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -99,22 +99,22 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// The digest of `value`.
+/// Returns the digest of `value`.
 ///
 /// # Errors
-/// The value has no canonical form: see [`CanonicalError`].
+/// Fails if the value has no canonical form: see [`CanonicalError`].
 pub fn digest(value: &RawJson) -> Result<Digest, CanonicalError> {
     CanonicalTree::read(value).map(|tree| Digest::of_canonical(&tree.to_bytes()))
 }
 
-/// Why something has no digest, or is none.
+/// The reason why a value has no digest, or a text is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CanonicalError {
-    /// The value is not JSON as this crate takes it: broken, too deep, or with a repeated member.
+    /// The value is not JSON that this crate accepts: it is malformed, nested too deep, or has a repeated member.
     #[error("the value is not JSON that can be hashed")]
     NotJson,
-    /// The exponent of a number is beyond reason.
+    /// The exponent of a number does not fit into 64 bits.
     #[error("a number has an exponent beyond 64 bits")]
     NumberTooLarge,
     /// The text is not 64 hexadecimal digits in lower case.

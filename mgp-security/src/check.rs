@@ -1,4 +1,5 @@
-//! Judges inputs one by one, each by itself and without a kernel: for scripts, and to measure what is stopped.
+//! Checks of single inputs, each judged by itself and without a kernel: for scripts, and to measure how much is
+//! stopped.
 //!
 //! ```
 //! use mgp_security::check::{CheckAnswer, InputCheck};
@@ -24,31 +25,31 @@ use crate::tool::Profile;
 use crate::validator::{network, path, sandbox, text};
 use crate::{Finding, Schema};
 
-/// What inputs are judged as.
+/// One kind of check, chosen by its name, like `shell_command` or `tool_def`.
 #[derive(Clone, Copy)]
 pub struct InputCheck {
     name: &'static str,
     judge: fn(&RawJson) -> CheckAnswer,
 }
 
-/// What is said of an input.
+/// The verdict on one input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum CheckAnswer {
-    /// It passes.
+    /// The input passes.
     Allow,
-    /// It passes, and an operator is told why it looks suspicious.
+    /// The input passes, and an operator is told why it looks suspicious.
     Flag {
-        /// Why.
+        /// The reason why the input looks suspicious.
         reason: String,
     },
-    /// It is stopped, or is no input of this kind.
+    /// The input is denied, or is not of the kind that the check reads.
     Deny {
-        /// Why.
+        /// The reason why the input is denied.
         reason: String,
     },
-    /// It is the definition of a tool, which is described so.
+    /// The input is the definition of a tool, and this is its security profile.
     #[serde(untagged)]
     Profile(Profile),
 }
@@ -62,59 +63,59 @@ impl From<Result<(), String>> for CheckAnswer {
     }
 }
 
-/// There is no kind of this name.
+/// The error that there is no check of the given name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no kind `{asked}`; there are {}", InputCheck::names().collect::<Vec<_>>().join(", "))]
 pub struct UnknownCheck {
-    /// What was asked for.
+    /// The name that was given.
     pub asked: String,
 }
 
-/// Why rows were not judged, or not all.
+/// The reason why some or all rows were not judged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
-    /// A line is no row.
+    /// A line that is not a row.
     #[error("line {line} is not a row such as {{\"id\":1,\"input\":\"text\"}}")]
     Malformed {
-        /// Where.
+        /// The number of the line, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The reason why the line could not be read.
         source: serde_json::Error,
     },
-    /// A line is longer than any input.
+    /// A line that is longer than any input may be.
     #[error("line {line} is longer than {LONGEST_LINE} bytes")]
     TooLong {
-        /// Where.
+        /// The number of the line, from 1.
         line: u64,
     },
-    /// The rows cannot be read, or the verdicts not be written.
+    /// An error while reading the rows or writing the verdicts.
     #[error("the rows cannot be read, or the verdicts not be written")]
     Io(#[from] io::Error),
 }
 
 impl InputCheck {
-    /// The names of all kinds.
+    /// Returns the names of all checks.
     pub fn names() -> impl Iterator<Item = &'static str> {
         KINDS.iter().map(|check| check.name)
     }
 
-    /// Its name.
+    /// Returns the name of the check.
     pub const fn name(self) -> &'static str {
         self.name
     }
 
-    /// Judges an input.
+    /// Judges one input.
     pub fn judge(self, input: &RawJson) -> CheckAnswer {
         (self.judge)(input)
     }
 
-    /// Judges the rows `{"id", "input"}` of `rows`, one in each line, and writes for each a line to `out`:
-    /// `{"id", "verdict": "allow" | "flag" | "deny", "reason"}`, or of the kind `tool_profile`
-    /// `{"id", "permissions", "risk", "arguments"}`. Returns how many of how many were denied.
+    /// Judges the rows `{"id", "input"}` of `rows`, one in each line, and writes one line for each to `out`: `{"id",
+    /// "verdict": "allow" | "flag" | "deny", "reason"}`, or for the check `tool_profile` `{"id", "permissions", "risk",
+    /// "arguments"}`. Returns how many rows were denied, and how many were judged.
     ///
     /// # Errors
-    /// A line is no row. What was judged before it is written.
+    /// Fails if a line is not a row, or on an I/O error. The verdicts on the lines before it are written.
     pub fn judge_rows(self, mut rows: impl BufRead, out: &mut impl Write) -> Result<(u64, u64), CheckError> {
         let (mut denied, mut judged) = (0, 0);
         let mut bytes = Vec::new();
@@ -210,7 +211,7 @@ fn rug_pull(input: &RawJson) -> Result<(), String> {
     if of("before")? == of("after")? { Ok(()) } else { Err("the definition changed".into()) }
 }
 
-/// Whether every value of a group gets the verdict that the group says.
+/// Checks that every value of a group gets the verdict that the group expects of it.
 fn json_schema(input: &RawJson) -> Result<(), String> {
     let group = object(input)?;
     let schema = group.get("schema").ok_or("`schema` is missing")?;
@@ -257,6 +258,7 @@ const KINDS: &[InputCheck] = &[
     kind("json_schema", |input| json_schema(input).into()),
 ];
 
+/// The largest length of a row, in bytes.
 const LONGEST_LINE: u64 = 16 << 20;
 
 #[cfg(test)]

@@ -1,24 +1,26 @@
+//! The clock that tells the time of day, and that tests replace.
+
 use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::Timestamp;
 
-/// Where the time of day comes from: grants, entries and keys end by it, and events are dated with it.
+/// The source of the time of day: grants, access entries and keys expire by it, and events are dated with it.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
 impl Clock {
-    /// The clock of the system.
+    /// Returns the clock of the operating system.
     pub fn system() -> Self {
         Self::new(Timestamp::now)
     }
 
-    /// A clock that says what `tell` returns.
+    /// Returns a clock whose time is what `tell` returns.
     pub fn new(tell: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }
 
-    /// What it says now.
+    /// Returns the current time of this clock.
     pub fn now(&self) -> Timestamp {
         (self.0)()
     }

@@ -1,4 +1,4 @@
-//! What the tests of all sections are arranged with: a clock, a trail and a server that do as they are told.
+//! Test doubles that the tests of all sections share: a clock, an audit port and a server that tests control.
 #![allow(dead_code, reason = "each section needs its part, and can be built alone")]
 
 use std::fmt;
@@ -13,7 +13,7 @@ use tower_service::Service;
 
 use crate::Clock;
 
-/// A clock that is set by hand.
+/// A clock that tests set by hand.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ManualClock(Arc<AtomicI64>);
 
@@ -36,7 +36,7 @@ pub(crate) fn moment(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis).unwrap()
 }
 
-/// A trail that is read back, and can be made to fail.
+/// An audit port that keeps the events it receives, and can be made to fail.
 #[derive(Debug, Default)]
 pub(crate) struct RecordingAuditPort {
     batches: Mutex<Vec<Vec<AuditEvent>>>,
@@ -60,7 +60,7 @@ impl RecordingAuditPort {
         events.remove(0)
     }
 
-    /// What happened, as `TYPE permission RESULT`.
+    /// Returns the recorded events, each as `TYPE permission RESULT`.
     pub(crate) fn lines(&self) -> Vec<String> {
         let line = |event: &AuditEvent| {
             let permission = event.details.text("permission").unwrap_or_default();
@@ -69,7 +69,7 @@ impl RecordingAuditPort {
         self.events().iter().map(line).collect()
     }
 
-    /// From now on nothing can be recorded.
+    /// Makes every later attempt to record fail with `error`.
     pub(crate) fn fail_with(&self, error: Error) {
         *self.fault.lock() = Some(error);
     }
@@ -82,7 +82,7 @@ impl RecordingAuditPort {
         *self.fault.lock() = None;
     }
 
-    /// From now on it is known beforehand that nothing can be recorded.
+    /// Makes the port report, before anything is recorded, that recording will fail with `error`.
     pub(crate) fn shut_with(&self, error: Error) {
         *self.shut.lock() = Some(error);
     }
@@ -108,7 +108,7 @@ impl AuditPort for RecordingAuditPort {
     }
 }
 
-/// A server that keeps what it is sent and answers as it is told, with `{}` unless it is told.
+/// A server that keeps the requests it receives and answers as it is told, by default with `{}`.
 #[derive(Clone)]
 pub(crate) struct TestServer {
     pub(crate) seen: Arc<Mutex<Vec<Request>>>,

@@ -1,3 +1,5 @@
+//! The future that the layers of this crate return.
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -7,10 +9,10 @@ use mgp_types::{BoxFuture, Error, Response};
 use pin_project_lite::pin_project;
 
 pin_project! {
-    /// The future of a layer that decides whether a request goes on: that of the service further in, an answer of the
+    /// The future of a layer that decides whether a request goes on: the future of the inner service, an answer of the
     /// layer's own, or a wait that ends in one of them.
     ///
-    /// Only a wait is boxed. Dropping the future drops the one it holds, and nothing else.
+    /// Only a wait is boxed. Dropping this future drops the future it holds, and nothing else.
     #[must_use = "futures do nothing unless polled"]
     pub struct GateFuture<F>
     where
@@ -34,24 +36,24 @@ pin_project! {
 }
 
 impl<F: Future> GateFuture<F> {
-    /// The service further in answers.
+    /// Returns a future that resolves to the answer of the inner service.
     pub const fn passed(future: F) -> Self {
         Self { state: State::Passed { future } }
     }
 
-    /// The layer answers, without asking anybody further in.
+    /// Returns a future that resolves to `answer`, without calling the inner service.
     pub const fn answered(answer: F::Output) -> Self {
         Self { state: State::Answered { answer: Some(answer) } }
     }
 
-    /// The layer has to wait before anybody answers.
+    /// Returns a future for a layer that has to wait before the request is answered.
     pub fn waiting(future: impl Future<Output = F::Output> + Send + 'static) -> Self {
         Self { state: State::Waiting { future: Box::pin(future) } }
     }
 }
 
 impl<F: Future<Output = Result<Response, Error>>> GateFuture<F> {
-    /// The layer refuses the request.
+    /// Returns a future that refuses the request with `error`.
     pub const fn refused(error: Error) -> Self {
         Self::answered(Err(error))
     }

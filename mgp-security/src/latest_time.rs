@@ -1,18 +1,20 @@
+//! A time that never goes back, even if the system clock does.
+
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use mgp_types::mgp::Timestamp;
 
-/// The latest time that a clock ever told: what ended by it stays ended when the clock is set back.
+/// The latest time that a clock has ever told: what expired by it stays expired when the clock is set back.
 #[derive(Debug)]
 pub(crate) struct LatestTime(AtomicI64);
 
 impl LatestTime {
-    /// The latest time, now that the clock says `now`.
+    /// Returns the latest time, given that the clock now says `now`.
     pub(crate) fn after(&self, now: Timestamp) -> Timestamp {
         let millis = now.as_millis();
         let known = self.0.load(Ordering::Relaxed);
         if millis >= known {
-            // Written once a millisecond at most; all else only reads.
+            // This writes once a millisecond at most; all other calls only read.
             if millis > known {
                 self.0.fetch_max(millis, Ordering::Relaxed);
             }

@@ -1,9 +1,10 @@
-//! What keeps agents, tools and servers apart: permissions (MGP §3), tool security and validators (§4), access
-//! control (§5), the audit trail (§6) and code safety (§7), each a gate or a layer that can be used alone.
+//! Security for MCP and MGP requests: permissions (MGP §3), tool security and validators (§4), access control (§5), the
+//! audit trail (§6) and code safety (§7), each a gate or a layer that can be used alone.
 //!
-//! A section that only decides is a [`Gate`](mgp_types::Gate), of which [`GateLayer`](mgp_types::GateLayer) makes a tower layer; a
-//! section that also fetches, records or ends calls is a layer. The same ones stand in front of a server, behind a client and within a gateway. They
-//! meet only in the slots of [`Context`](mgp_types::Context); one whose slot is empty refuses.
+//! A section that only decides is a [`Gate`](mgp_types::Gate), which [`GateLayer`](mgp_types::GateLayer) turns into a
+//! tower layer; a section that also fetches, records or ends calls is a layer. The same gates and layers work in front
+//! of a server, behind a client and within a gateway. They exchange data only through the slots of
+//! [`Context`](mgp_types::Context); a gate or layer whose slot is empty refuses.
 //!
 //! ```
 //! # #[cfg(feature = "validate")] {
@@ -21,21 +22,21 @@
 //! # }
 //! ```
 //!
-//! | feature | module | what it is |
+//! | feature | module | purpose |
 //! |---|---|---|
-//! | `permission` | `permission`, `confirmation` | what a server may do on the host; a human's yes to one call (§3, §4.4) |
-//! | `validate` | `tool`, `validator`, `definition` | what a tool's security comes to, what arguments may say, what definitions hide (§4) |
+//! | `permission` | `permission`, `confirmation` | permissions of servers; human approval of one call (§3, §4.4) |
+//! | `validate` | `tool`, `validator`, `definition` | tools, their arguments and their definitions (§4) |
 //! | `access` | `access` | which agent may use which tool (§5) |
-//! | `audit` | `audit` | what happened, kept so that no change goes unnoticed (§6) |
+//! | `audit` | `audit` | a tamper-evident record of events (§6) |
 //! | `code-safety` | `code_safety` | what submitted code may do (§7) |
 //! | `auth` | `auth` | API keys |
 //! | `limit` | `limit` | rate limits |
 //! | `schema` | `Schema` | JSON Schema, without fetching |
-//! | `sqlite` | `sqlite` | the stores of all of these in SQLite |
+//! | `sqlite` | `sqlite` | SQLite stores for all of these |
 //!
-//! With `validate` and `code-safety`, `check` judges inputs one by one.
+//! With `validate` and `code-safety`, the module `check` judges single inputs.
 //!
-//! Nothing is on by default. [`RejectGate`] decides how a refusal looks to the caller; it is always there.
+//! No feature is on by default. [`RejectGate`], which decides how a refusal looks to the caller, is always available.
 
 #[cfg(feature = "access")]
 pub mod access;

@@ -1,25 +1,25 @@
-//! Lists of tools without those that a caller may not see.
+//! Results of `tools/list`, reduced to the tools that a caller may see.
 
 use mgp_types::{CacheScope, Error, Object, RawJson, Response, ResultShape};
 use serde_json::value::RawValue;
 
-/// Takes the tools that `may` not be seen out of the list that a request is answered with.
+/// Removes the tools that `may` does not admit from the tool list in `outcome`.
 pub(crate) fn keep_only(outcome: &mut Result<Response, Error>, may: impl Fn(&str) -> bool) {
     if let Ok(response) = outcome {
         *outcome = keep_listed(std::mem::replace(response, Response::empty()), may);
     }
 }
 
-/// A result of `tools/list` without the tools that `may` not be seen. Everything else stays as it is, the cursor
-/// included: a page may become empty while there are more.
+/// Returns a result of `tools/list` without the tools that `may` does not admit. Everything else stays as it is, the
+/// cursor included: a page may become empty while there are more pages.
 ///
-/// The list is then one caller's alone, so a result that calls itself public is made private.
+/// The reduced list is for one caller alone, so a result that calls itself public is made private.
 ///
 /// # Errors
-/// The result is no object, or its `tools` are no list.
+/// Fails if the result is not an object, or its `tools` are not a list.
 pub(crate) fn keep_listed(mut response: Response, may: impl Fn(&str) -> bool) -> Result<Response, Error> {
     if response.context.stamp.is_some() {
-        // Members that wait outside of the result may say how public it is, so they have to be in it.
+        // Members that are kept outside of the result may say how public it is, so they are merged into it first.
         response.result = response.to_raw();
         response.context.stamp = None;
         response.context.shape = ResultShape::Opaque;
@@ -46,7 +46,7 @@ pub(crate) fn keep_listed(mut response: Response, may: impl Fn(&str) -> bool) ->
     Ok(response)
 }
 
-/// The list without what `may` not be seen; `None` if all may be.
+/// Returns the list without the tools that `may` does not admit; `None` if it admits all of them.
 fn keep(tools: &RawJson, may: impl Fn(&str) -> bool) -> Result<Option<RawJson>, Error> {
     let all: Vec<&RawValue> = tools.read().map_err(|_| malformed())?;
     let mut out = Vec::with_capacity(tools.as_bytes().len());
@@ -66,7 +66,7 @@ fn keep(tools: &RawJson, may: impl Fn(&str) -> bool) -> Result<Option<RawJson>, 
     Ok((kept < all.len()).then(|| RawJson::from_written(out)))
 }
 
-/// A tool without a readable name cannot be called, so it is not shown.
+/// Returns whether `tool` stays in the list. A tool without a readable name cannot be called, so it is removed.
 fn is_kept(tool: &RawValue, tools: &RawJson, may: impl Fn(&str) -> bool) -> bool {
     let Ok(tool) = Object::parse(tools.to_bytes().slice_ref(tool.get().as_bytes())) else { return false };
     tool.text("name").is_some_and(|name| !name.is_empty() && may(&name))

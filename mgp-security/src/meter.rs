@@ -1,24 +1,26 @@
+//! The meter that counts calls against rates.
+
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::rates::Rates;
 
-/// [`Rates`] in the terms of a [`RateMeter`].
+/// The [`Rates`] in the form that a [`RateMeter`] computes with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MeterPace([Option<Window>; 3]);
 
 #[derive(Debug, Clone, Copy)]
 struct Window {
-    /// How many nanoseconds one call uses up.
+    /// The time that one call uses up, in nanoseconds.
     cell: u64,
-    /// How far ahead of time calls may be.
+    /// The longest time that calls may be ahead of an even pace, in nanoseconds.
     tolerance: u64,
 }
 
-/// How much of its rates somebody has used: for each window the time at which nothing of it is used any more, in
+/// The used part of one caller's rates: for each window the time at which nothing of it is used any more, in
 /// nanoseconds. This is the generic cell rate algorithm.
 ///
-/// It is a number for each window so that all of them can be looked at before any is changed: a call that one window
+/// There is one number for each window so that all of them can be checked before any is changed: a call that one window
 /// refuses uses up nothing of the others.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RateMeter([u64; 3]);
@@ -36,7 +38,7 @@ impl MeterPace {
 }
 
 impl RateMeter {
-    /// How long until a call is within all rates; nothing if one is now.
+    /// Returns how long to wait until a call is within all rates; zero if it is now.
     pub(crate) fn wait(&self, pace: &MeterPace, now: Duration) -> Duration {
         let now = nanos(now);
         let waits = self.0.iter().zip(&pace.0).map(|(free_at, window)| {
@@ -55,7 +57,7 @@ impl RateMeter {
         }
     }
 
-    /// Whether it says the same as one that was never used.
+    /// Returns whether the meter is in the same state as one that was never used.
     pub(crate) fn is_idle(&self, now: Duration) -> bool {
         let now = nanos(now);
         self.0.iter().all(|free_at| *free_at <= now)

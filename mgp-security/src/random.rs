@@ -1,15 +1,17 @@
+//! Random bytes, names and trace ids from the operating system.
+
 use mgp_types::Error;
 #[cfg(any(feature = "access", feature = "audit", feature = "permission", feature = "validate"))]
 use mgp_types::mgp::TraceId;
 
 use crate::StoreError;
 
-/// The system has no random numbers, so nothing can be made that others must not guess.
+/// The error that the system has no random numbers, so that nothing unguessable can be made.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("the system has no random numbers")]
 pub(crate) struct RandomUnavailable;
 
-/// Bytes that nobody can guess.
+/// Returns random bytes that nobody can guess.
 pub(crate) fn bytes<const N: usize>() -> Result<[u8; N], RandomUnavailable> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| {
@@ -19,14 +21,14 @@ pub(crate) fn bytes<const N: usize>() -> Result<[u8; N], RandomUnavailable> {
     Ok(bytes)
 }
 
-/// A name that nobody can guess: 32 hexadecimal digits.
+/// Returns a name that nobody can guess: 32 hexadecimal digits.
 #[cfg(feature = "permission")]
 pub(crate) fn name() -> Result<String, RandomUnavailable> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes()?)))
 }
 
-/// A trace id for what came without one. It is no secret, and nothing may fail for want of one: a system that has no
-/// random numbers gives ids that repeat.
+/// Returns a trace id for a request that came without one. The id is no secret, and nothing may fail for want of one:
+/// on a system without random numbers the ids repeat.
 #[cfg(any(feature = "access", feature = "audit", feature = "permission", feature = "validate"))]
 pub(crate) fn trace_id() -> TraceId {
     TraceId::from_random(bytes().unwrap_or_default())

@@ -1,3 +1,5 @@
+//! Errors that refuse a request, with the recovery advice of their code.
+
 #[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
 use std::borrow::Cow;
 #[cfg(feature = "limit")]
@@ -12,7 +14,7 @@ use mgp_types::mgp::RetryStrategy;
 #[cfg(feature = "permission")]
 use mgp_types::{Object, RawJson};
 
-/// A refusal with what is true of every error with its code.
+/// Returns an error of `code` with the recovery advice that every error of this code has.
 #[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
 pub(crate) fn refusal(code: i64, message: impl Into<Cow<'static, str>>) -> Error {
     let error = Error::new(code, message);
@@ -22,7 +24,7 @@ pub(crate) fn refusal(code: i64, message: impl Into<Cow<'static, str>>) -> Error
     }
 }
 
-/// What is true of every error with this code, and for whoever reads the details: the reason, what to do next.
+/// Returns the recovery advice of `code`, with `members` as details: the reason, and what to do next.
 #[cfg(feature = "permission")]
 pub(crate) fn advice(code: i64, members: &[(&str, &str)]) -> Recovery {
     let mut details = Object::new();
@@ -32,7 +34,8 @@ pub(crate) fn advice(code: i64, members: &[(&str, &str)]) -> Recovery {
     Recovery::for_code(code).unwrap_or_default().with_details(&details)
 }
 
-/// 3000, to be tried again after `wait`. Whose limit it was is not told: it may be one that others used up.
+/// Returns the error 3000, to be retried after `wait`. It does not tell whose limit was reached: that may be one that
+/// others used up.
 #[cfg(feature = "limit")]
 pub(crate) fn limited(wait: Duration) -> Error {
     let millis = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);

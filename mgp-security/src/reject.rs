@@ -1,14 +1,17 @@
+//! The gate that turns refusals into answers that a plain MCP client can use.
+
 use mgp_types::mgp::code::{CODE_SAFETY_VIOLATION, INVALID_TOOL_ARGS, RATE_LIMITED, category};
 use mgp_types::mgp::{Category, Recovery};
 use mgp_types::{Error, Flow, Gate, Method, Origin, RawJson, Request, Response};
 
-/// Decides how a refusal of a tool call looks to the caller, and nothing else does.
+/// A gate that decides how a refusal of a tool call looks to the caller; nothing else does.
 ///
-/// A peer that speaks MGP gets the error itself, with its code and what to do next. To a plain MCP client, an error would
-/// look as if the protocol had failed, and most never show one to the model; it gets a result with `isError`, whose text
-/// a model can read and act on. Where a call was not refused but failed (a server is away, a connection was lost, the time
-/// was over) that stays an error, and its message says to a plain client what its advice says to one of MGP. Sits outside
-/// of the layers that refuse and of the one that records. Reads `context.session`; allocates on refusal and failure only.
+/// A peer that speaks MGP gets the error itself, with its code and what to do next. To a plain MCP client, an error
+/// would look as if the protocol had failed, and most clients never show one to the model; such a client gets a result
+/// with `isError`, whose text a model can read and act on. A call that was not refused but failed (a server is away, a
+/// connection was lost, the time was over) stays an error, and for a plain client the error's message contains the
+/// advice that an MGP peer gets as recovery data. The gate belongs outside of the layers that refuse and of the one
+/// that records. It reads `context.session`, and allocates on refusal and failure only.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct RejectGate;
@@ -44,17 +47,17 @@ impl Gate for RejectGate {
     }
 }
 
-/// What a client that does not speak MGP asked for.
+/// The kind of request that a client without MGP made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlainRequest {
-    /// A tool.
+    /// A call of a tool.
     ToolCall,
-    /// Anything else.
+    /// Any other request.
     Other,
 }
 
-/// Whether somebody here decided against the call. That nobody authenticated is for the program, not for its model;
-/// arguments that do not fit are for the model, which can mend them.
+/// Returns whether this program decided against the call. A missing authentication is reported to the client program,
+/// not to its model; arguments that do not fit are reported to the model, which can correct them.
 fn is_refusal(error: &Error) -> bool {
     use mgp_types::code::{AUTH_EXPIRED, AUTH_REQUIRED};
     let decided = category(error.code()) == Some(Category::Security)
@@ -62,8 +65,8 @@ fn is_refusal(error: &Error) -> bool {
     error.origin() == Origin::Local && decided && !matches!(error.code(), AUTH_REQUIRED | AUTH_EXPIRED)
 }
 
-/// Writes into the message of a failure what to do next: a plain client gets no other advice. What a peer answered is not ours
-/// to change.
+/// Adds to the message of a failure what to do next: a plain client gets no other advice. Errors from a peer stay as
+/// they are.
 fn advise(error: &mut Error) {
     let failed =
         matches!(category(error.code()), Some(Category::Lifecycle | Category::Resource | Category::External));
@@ -85,13 +88,13 @@ fn advise(error: &mut Error) {
     *error = error.clone().with_message(message);
 }
 
-/// Less is not worth a number.
+/// The longest wait that is described as "a moment", in milliseconds.
 const SOON_MS: u64 = 2000;
 
 fn as_result(error: &Error) -> Result<Response, Error> {
     let details = |recovery: Recovery| recovery.details.filter(|_| error.code() == CODE_SAFETY_VIOLATION);
     let text = match error.recovery().and_then(details) {
-        // The body of §7.4, from which an agent can correct its code.
+        // This is the body of §7.4, from which an agent can correct its code.
         Some(details) => String::from_utf8_lossy(details.as_bytes()).into_owned(),
         None => error.message().to_owned(),
     };

@@ -1,40 +1,42 @@
+//! JSON Schema validation of tool arguments, without fetching.
+
 mod convert;
 
 use std::fmt::Write as _;
 
 use mgp_types::RawJson;
 
-/// Checks arguments against the schema of a tool.
+/// A compiled JSON Schema that checks the arguments of a tool.
 ///
-/// It never fetches anything: a reference that leads out of the schema is a fault of the schema.
+/// A schema never fetches anything: a reference that leads out of the schema makes the schema invalid.
 #[derive(Debug)]
 pub struct Schema {
     compiled: jsonschema::Validator,
 }
 
-/// A schema that cannot be used: no arguments can be checked against it.
+/// The error that a schema is unusable, so that no arguments can be checked against it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the schema cannot be used: {0}")]
 pub struct SchemaFault(String);
 
-/// What is wrong with arguments, in words that hold none of their values.
+/// A description of what is wrong with arguments, in words that contain none of their values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SchemaViolation(String);
 
 impl Schema {
-    /// Compiles a schema of the draft that it names, or else of 2020-12, or else of draft 7.
+    /// Compiles a schema by the draft that it names; without one, by 2020-12, or else by draft 7.
     ///
     /// # Errors
-    /// It is too long, refers to something outside, or is no schema.
+    /// Fails if the schema is too long, refers to something outside of itself, or is not a schema.
     pub fn compile(schema: &RawJson) -> Result<Self, SchemaFault> {
         Self::build(schema, false)
     }
 
-    /// The same, with `format` as a demand and not only a note.
+    /// Compiles a schema by the draft that it names, and enforces `format`, which is otherwise only an annotation.
     ///
     /// # Errors
-    /// As of [`compile`](Self::compile).
+    /// Fails as [`compile`](Self::compile) does.
     pub fn compile_with_formats(schema: &RawJson) -> Result<Self, SchemaFault> {
         Self::build(schema, true)
     }
@@ -50,17 +52,17 @@ impl Schema {
         };
         let compiled = options().build(&schema).or_else(|error| match schema.get("$schema") {
             Some(_) => Err(error),
-            // MCP reads a schema that names no draft as 2020-12. One that cannot be that was written for an older one,
-            // with a list of `items` for instance, and by its rules it is still a demand.
+            // MCP reads a schema that names no draft as 2020-12. A schema that is invalid there was written for an
+            // older draft, with a list of `items` for instance, and its rules still have to be enforced.
             None => options().with_draft(jsonschema::Draft::Draft7).build(&schema).map_err(|_| error),
         });
         compiled.map(|compiled| Self { compiled }).map_err(|error| SchemaFault(error.to_string()))
     }
 
-    /// Checks a value in JSON.
+    /// Checks a value in JSON against the schema.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// Fails with what is wrong with the value, and where.
     pub fn check(&self, value: &[u8]) -> Result<(), SchemaViolation> {
         let value = serde_json::from_slice(value)
             .map_err(|error| SchemaViolation(format!("invalid arguments: {error}")))?;
@@ -80,12 +82,13 @@ impl Schema {
     }
 }
 
+/// The largest length of a schema, in bytes.
 const MAX_SCHEMA_BYTES: usize = 256 * 1024;
 
-/// How many faults are named at once.
+/// The largest number of faults that are named at once.
 const MAX_ERRORS: usize = 4;
 
-/// How far a pattern may go back on its way through a text.
+/// The largest number of steps that a regular expression may backtrack in one text.
 const MAX_BACKTRACKS: usize = 100_000;
 
 #[cfg(test)]

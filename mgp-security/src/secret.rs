@@ -1,12 +1,12 @@
-//! What of a text looks like a secret, for people who have to see everything else.
+//! Detection of text that looks like a secret, so that it can be hidden from people who have to see everything else.
 //!
-//! A person who decides about a call must not be shown keys, and must see all that the call does. So only what has the form
-//! of a secret is hidden, and nothing that could do something: what is hidden is one run of letters, digits and the few signs
-//! that keys are written with. No space, quote or sign of a shell is ever in it.
+//! A person who decides about a call must not be shown keys, and must see all that the call does. So only text that has
+//! the form of a secret is hidden, and nothing that could have an effect: the hidden part is one run of letters, digits
+//! and the few signs that keys are written with. It never contains a space, a quote or a sign that a shell acts on.
 
 use std::ops::Range;
 
-/// The parts of `text` that look like secrets, in order.
+/// Returns the parts of `text` that look like secrets, in order.
 pub(crate) fn secrets(text: &str) -> Vec<Range<usize>> {
     let mut found = private_keys(text);
     for word in words(text) {
@@ -21,18 +21,18 @@ pub(crate) fn secrets(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a member of this name usually holds a password, which has no form of its own.
+/// Returns whether a member of this name usually holds a password, which has no form of its own.
 pub(crate) fn names_password(name: &str) -> bool {
     last_word(name).is_some_and(|last| PASSWORDS.contains(&&*last))
 }
 
-/// Whether a member of this name usually holds a key or token.
+/// Returns whether a member of this name usually holds a key or token.
 pub(crate) fn names_key(name: &str) -> bool {
     last_word(name).is_some_and(|last| KEYS.contains(&&*last))
 }
 
-/// Whether `text` could be a password or key and nothing else: one word that is no path, address or plain word that names
-/// something.
+/// Returns whether `text` could be a password or key and nothing else: one short word that is not a path,
+/// URL or option.
 pub(crate) fn could_be_password(text: &str) -> bool {
     let is_short = text.chars().count() <= LONGEST_PASSWORD && text.chars().any(char::is_alphanumeric);
     is_short
@@ -40,14 +40,14 @@ pub(crate) fn could_be_password(text: &str) -> bool {
         && !text.starts_with('-')
 }
 
-/// Whether `text` could be a key: a password with letters and digits in it, and some length.
+/// Returns whether `text` could be a key: it could be a password, has letters and digits, and is at least 8 bytes long.
 pub(crate) fn could_be_key(text: &str) -> bool {
     let has = |of: fn(&char) -> bool| text.chars().any(|c| of(&c));
     let is_mixed = has(char::is_ascii_digit) && has(|c| c.is_alphabetic());
     text.len() >= 8 && is_mixed && could_be_password(text)
 }
 
-/// Whether one word is a key by its form: by how it begins, or because it is as random as no word is.
+/// Returns whether one word is a key by its form: by its prefix, or because it is more random than any word.
 fn has_secret_form(word: &str) -> bool {
     let has = |of: fn(&u8) -> bool| word.bytes().any(|byte| of(&byte));
     let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
@@ -58,8 +58,8 @@ fn has_secret_form(word: &str) -> bool {
     is_web_token || is_known || is_random(word)
 }
 
-/// Whether letters of both cases and digits stand in no order. Digests and commits are no secrets: they are written in digits of
-/// one case.
+/// Returns whether the word mixes digits and letters of both cases in no order. Digests and commits are not random in
+/// this sense, and no secrets: they are written with letters of one case.
 fn is_random(word: &str) -> bool {
     let len = word.len();
     if !(SHORTEST_RANDOM..=LONGEST_KEY).contains(&len) {
@@ -75,13 +75,13 @@ fn is_random(word: &str) -> bool {
         && bits(word) >= 3.5
 }
 
-/// How often one kind of character follows another.
+/// Returns how often a character is of another kind (digit, capital, other) than the one before it.
 fn changes(word: &str) -> usize {
     let kind = |byte: &u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
     word.as_bytes().windows(2).filter(|pair| kind(&pair[0]) != kind(&pair[1])).count()
 }
 
-/// How much each character tells, in bits.
+/// Returns the entropy of the characters of `word`, in bits per character.
 #[expect(clippy::cast_precision_loss, reason = "words are short")]
 fn bits(word: &str) -> f64 {
     let mut counts = [0_u32; 256];
@@ -90,7 +90,7 @@ fn bits(word: &str) -> f64 {
     shares.map(|share| -share * share.log2()).sum()
 }
 
-/// The words of a text that could be keys: what stands between anything that no key is written with.
+/// Returns the words of a text that could be keys: the runs of characters that keys are written with.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     text.split(|c: char| !(c.is_ascii_alphanumeric() || "_-./+~".contains(c))).filter_map(move |word| {
@@ -101,7 +101,7 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The inner parts of private keys in PEM. What is no key stays, whatever stands around it.
+/// Returns the bodies of private keys in PEM. Text that is not part of a key stays visible, whatever surrounds it.
 fn private_keys(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -120,7 +120,7 @@ fn private_keys(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The passwords of addresses, as in `postgres://user:password@host`.
+/// Returns the passwords in addresses, as in `postgres://user:password@host`.
 fn passwords_of_addresses<'a>(
     text: &'a str,
     found: &'a [Range<usize>],
@@ -137,7 +137,7 @@ fn passwords_of_addresses<'a>(
     })
 }
 
-/// The last word of a name, in lower case: `dbPassword`, `DB_PASSWORD` and `db-password` have the same.
+/// Returns the last word of a name, in lower case: it is the same for `dbPassword`, `DB_PASSWORD` and `db-password`.
 fn last_word(name: &str) -> Option<String> {
     let end = name.trim_end_matches(|c: char| !c.is_alphanumeric());
     let mut start = end.len();
@@ -174,7 +174,7 @@ const KEYS: [&str; 11] = [
     "jwt",
 ];
 
-/// How keys begin that say what they are.
+/// The prefixes that identify keys of known services.
 const PREFIXES: [&str; 44] = [
     "sk-",
     "sk_",
@@ -222,12 +222,15 @@ const PREFIXES: [&str; 44] = [
     "AGE-SECRET-KEY-1",
 ];
 
-/// How much stands behind a prefix at the least.
+/// The smallest number of bytes of a key behind its prefix.
 const BEHIND_PREFIX: usize = 12;
+/// The smallest length in bytes of a word that can be random enough for a key.
 const SHORTEST_RANDOM: usize = 24;
-/// What is longer is no key but data, which is shown like any other text.
+/// The largest length of a key, in bytes. A longer text is data, which is shown like any other text.
 const LONGEST_KEY: usize = 256;
+/// The largest length of a JSON Web Token, in bytes.
 const LONGEST_TOKEN: usize = 4096;
+/// The largest length of a password, in characters.
 const LONGEST_PASSWORD: usize = 64;
 
 #[cfg(test)]

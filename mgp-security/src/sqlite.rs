@@ -1,4 +1,4 @@
-//! The SQLite file that the stores of all sections live in: opened once, migrated by each section.
+//! The SQLite database that the stores of all sections share: opened once, migrated by each section.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use crate::StoreError;
 
 /// One SQLite database, open for writing by this process alone.
 ///
-/// The lock is the operating system's, on a file beside the database, so it ends with the process however that ends.
+/// The lock is held by the operating system, on a file beside the database, so it ends with the process however that
+/// ends.
 #[derive(Debug, Clone)]
 pub struct Database(Arc<DatabaseInner>);
 
@@ -23,17 +24,17 @@ struct DatabaseInner {
 }
 
 impl Database {
-    /// Opens the database at `path` for writing, and makes it if there is none.
+    /// Opens the database at `path` for writing, and creates it if there is none.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] if another process has it, or it cannot be opened.
+    /// [`StoreError::InUse`] if another process has the database open for writing; other errors if it cannot be opened.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let path = &in_real_folder(path);
         for suffix in ["", "-wal", "-shm", "-journal", ".lock"] {
             check_own(&with_suffix(path, suffix))?;
         }
         let lock = lock_beside(path)?;
-        // SQLite would make it readable for everybody; what it makes beside it has the same mode.
+        // SQLite would make the file readable for everybody; the files that it creates beside it get the same mode.
         private().create(true).append(true).open(path).map_err(unavailable)?;
         let connection =
             Connection::open_with_flags(path, OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW)?;
@@ -42,24 +43,25 @@ impl Database {
         Self::prepare(connection, Some(lock))
     }
 
-    /// Opens the database at `path` for reading, beside whoever writes it.
+    /// Opens the database at `path` for reading, while another process may write it.
     ///
     /// # Errors
-    /// There is none, or it cannot be opened.
+    /// Fails if there is no database at `path`, or it cannot be opened.
     pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         Self::prepare(Connection::open_with_flags(path, flags)?, None)
     }
 
-    /// A database that lives as long as this handle and its clones.
+    /// Returns a database in memory that lives as long as this handle and its clones.
     ///
     /// # Errors
-    /// SQLite has no memory.
+    /// Fails if SQLite cannot allocate memory.
     pub fn in_memory() -> Result<Self, StoreError> {
         Self::prepare(Connection::open_in_memory()?, None)
     }
 
-    /// The connection. It is held for as long as the guard lives, so never across an `.await`.
+    /// Locks and returns the connection. The lock lasts as long as the guard, so do not hold the guard across an
+    /// `.await`.
     pub fn connection(&self) -> MutexGuard<'_, Connection> {
         self.0.connection.lock()
     }
@@ -67,7 +69,7 @@ impl Database {
     /// Brings the tables of `section` up to date: `migrations[n]` leads from version `n` to `n + 1`.
     ///
     /// # Errors
-    /// [`StoreError::Newer`] if the tables are of a version that has no migration here, or SQLite refuses.
+    /// [`StoreError::Newer`] if the tables have a version that is not known here; other errors if SQLite refuses.
     pub fn migrate(&self, section: &'static str, migrations: &[&str]) -> Result<(), StoreError> {
         let mut connection = self.connection();
         let transaction = connection.transaction()?;
@@ -115,7 +117,7 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// Whether a value is there, and is none of those that are written.
+/// Returns whether a stored value exists but is not of the type or range that this program writes.
 const fn is_unreadable(error: &rusqlite::Error) -> bool {
     use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
     matches!(
@@ -134,11 +136,11 @@ fn lock_beside(path: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Checks that what stands at `path`, if anything, is this user's own: whoever can put a link or a file of theirs there chooses
-/// what is read and written.
+/// Checks that the file at `path`, if there is one, belongs to this user: a person who can place a link or a file there
+/// controls what is read and written.
 ///
 /// # Errors
-/// [`StoreError::NotOwn`] if it is a symbolic link, or belongs to another user.
+/// [`StoreError::NotOwn`] if the file is a symbolic link, or belongs to another user.
 pub fn check_own(path: &Path) -> Result<(), StoreError> {
     let Ok(found) = std::fs::symlink_metadata(path) else { return Ok(()) };
     let not_own = |what: String| Err(StoreError::NotOwn(what));
@@ -165,7 +167,7 @@ pub fn check_own(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The same path without links in its folder. A folder may be a link of its owner's; a file in it may not.
+/// Returns `path` with all links in its folder resolved. A folder may be a link of its owner's; a file in it may not.
 fn in_real_folder(path: &Path) -> PathBuf {
     let folder =
         path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
@@ -181,7 +183,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// How a file is made that nobody else on the machine may read.
+/// Returns options that create a file which nobody else on the machine may read.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -193,6 +195,7 @@ fn unavailable(error: std::io::Error) -> StoreError {
     StoreError::Unavailable(Box::new(error))
 }
 
+/// The time to wait for a lock that another connection holds.
 const BUSY: Duration = Duration::from_secs(5);
 
 const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS mgp_schema (section TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT, WITHOUT ROWID";

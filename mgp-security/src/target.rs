@@ -1,22 +1,25 @@
+//! The server and the tool that a request is for.
+
 use mgp_types::mgp::{ServerId, ToolName};
 use mgp_types::{Error, Method, Request};
 
-/// What a request is for: a server, and the tool of it that a `tools/call` names.
+/// The target of a request: a server, and the tool of it that a `tools/call` names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RequestTarget {
-    /// The server.
+    /// The server that the request is for.
     pub(crate) server: ServerId,
-    /// The tool; `None` for what is no call of a tool.
+    /// The tool that is called; `None` if the request is not a tool call.
     pub(crate) tool: Option<ToolName>,
 }
 
 impl RequestTarget {
-    /// What `request` is for: what the catalog resolved it to, or else `server` and the tool that the body names.
+    /// Returns the target of `request`: the tool that the catalog resolved, or else `server` and the tool that the body
+    /// names.
     ///
-    /// The tool is read from the body and never from a header, for the body is what the server will read.
+    /// The tool is read from the body and never from a header, because the server reads the body.
     ///
     /// # Errors
-    /// Nobody resolved the request and no server is given, or a call names no tool.
+    /// Fails if the request is not resolved and no server is given, or if a call names no tool.
     pub(crate) fn of(request: &Request, server: Option<&ServerId>) -> Result<Self, Error> {
         if let Some(resolved) = &request.context.tool {
             return Ok(Self { server: resolved.server.clone(), tool: Some(resolved.name.clone()) });

@@ -20,8 +20,9 @@ pub struct Request {
     pub method: Method,
     /// The parameters.
     pub params: Params,
-    /// What is known about the request beyond its bytes.
-    pub context: Context,
+    /// What is known about the request beyond its bytes. It has a place of its own, so that a request is small to move from
+    /// layer to layer.
+    pub context: Box<Context>,
     /// What layers of third parties attach.
     pub extensions: Extensions,
 }
@@ -56,7 +57,7 @@ impl Request {
 
     /// A call or notification without context.
     pub fn new(kind: RequestKind, method: Method, params: Params) -> Self {
-        Self { kind, method, params, context: Context::default(), extensions: Extensions::default() }
+        Self { kind, method, params, context: Box::default(), extensions: Extensions::default() }
     }
 
     /// A call of `method` with typed parameters.

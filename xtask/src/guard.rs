@@ -1,4 +1,4 @@
-//! What the validators stop, and what they stop wrongly, on corpora of inputs.
+//! The share of inputs that the validators block, rightly and wrongly, on corpora of inputs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     guard_dir: PathBuf,
 }
 
-/// What has to be blocked at least, and may be blocked wrongly at most, in per cent.
+/// The smallest share that has to be blocked, and the largest that may be blocked wrongly, in per cent.
 struct Gate {
     kind: &'static str,
     blocked: f64,

@@ -78,7 +78,7 @@ struct Row {
 }
 
 impl Row {
-    /// What only informs cannot fail.
+    /// Returns whether the row can fail; a row that only informs cannot.
     fn testable(&self) -> bool {
         self.level != "info"
     }

@@ -64,7 +64,7 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> Result<bool>) -> Resu
     Ok(())
 }
 
-/// Whether a command, run in silence, exits with zero.
+/// Returns whether a command, run in silence, exits with zero.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }

@@ -31,7 +31,7 @@ pub(crate) struct Session {
     last_id: u64,
 }
 
-/// What is read of a line to know which request it answers.
+/// The members of a line that tell which request it answers.
 #[derive(Deserialize)]
 struct Head {
     id: Option<Value>,

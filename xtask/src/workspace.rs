@@ -1,4 +1,4 @@
-//! What `cargo metadata` and the file tree say about the workspace.
+//! The workspace as `cargo metadata` and the file tree describe it.
 
 use std::{
     collections::BTreeMap,
@@ -35,7 +35,7 @@ pub(crate) struct Package {
     pub(crate) targets: Vec<Target>,
 }
 
-/// What cargo builds of a crate.
+/// A target that cargo builds of a crate.
 #[derive(Deserialize)]
 pub(crate) struct Target {
     kind: Vec<String>,
@@ -157,7 +157,7 @@ impl Package {
         self.manifest_path.parent().expect("a manifest lies in a folder")
     }
 
-    /// Whether other crates can depend on it.
+    /// Returns whether other crates can depend on it.
     pub(crate) fn has_library(&self) -> bool {
         self.targets.iter().any(|target| target.kind.iter().any(|kind| kind == "lib"))
     }

@@ -140,7 +140,7 @@ impl HandlerRegistry {
                 Err(error) => return Box::pin(async { Err(error) }),
             };
             let revision = request.context.session.as_ref().map(|session| session.revision);
-            let answer = handler(params, request.context);
+            let answer = handler(params, *request.context);
             Box::pin(async move {
                 let mut answer = answer.await?;
                 if let Some(revision) = revision {
@@ -158,7 +158,7 @@ impl HandlerRegistry {
         A: Future<Output: IntoReply<RawJson>> + Send + 'static,
     {
         let handler = move |request: Request| -> BoxFuture<'static, Result<Response, Error>> {
-            let answer = handler(request.params, request.context);
+            let answer = handler(request.params, *request.context);
             Box::pin(async { answer.await.into_reply().map(Response::new) })
         };
         self.requests.insert(method, Arc::new(handler));
@@ -170,7 +170,7 @@ impl HandlerRegistry {
         A: Future<Output = ()> + Send + 'static,
     {
         let handler = move |request: Request| -> BoxFuture<'static, Result<Response, Error>> {
-            let done = handler(request.params, request.context);
+            let done = handler(request.params, *request.context);
             Box::pin(async {
                 done.await;
                 Ok(Response::empty())

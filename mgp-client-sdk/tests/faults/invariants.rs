@@ -54,7 +54,7 @@ fn gone(record: &Record, played: &Played, session: usize) -> Option<Instant> {
     since.into_iter().flatten().min().copied()
 }
 
-/// One call, with all known facts about it.
+/// A call, with all known facts about it.
 struct Judge<'a> {
     planned: &'a Planned,
     outcome: &'a Outcome,

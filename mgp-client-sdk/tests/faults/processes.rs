@@ -49,7 +49,7 @@ while read -r line; do
 done
 "#;
 
-/// One of the servers, as seen from outside.
+/// A server of the test, as seen from outside.
 struct Server {
     supervised: PlainSupervised,
     /// The number of its process, 0 while there is none.

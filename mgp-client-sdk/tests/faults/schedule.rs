@@ -23,7 +23,7 @@ pub(crate) struct Schedule {
     pub(crate) opening: Vec<Turn>,
 }
 
-/// One call: the act of the client, and the server's treatment.
+/// A call: the act of the client, and the server's treatment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Planned {
     /// The call's own number, which its answer has to repeat.

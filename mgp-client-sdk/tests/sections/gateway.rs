@@ -70,7 +70,7 @@ impl Service<Request> for Forward {
         let stream = front.outbox.stream();
         request.context.outbox = match std::mem::take(&mut request.context.outbox).into_parts() {
             Some((port, _)) => {
-                let relaying = Relaying { port, front, relay: self.relay.clone() };
+                let relaying = Relaying { port, front: *front, relay: self.relay.clone() };
                 Outbox::new(Arc::new(relaying), stream)
             }
             None => Outbox::on(stream),

@@ -4,26 +4,28 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use mgp_types::mgp::{
     CodeRejection, Extension, ExtensionSet, ListedServer, MgpVersion, Permission, ServerFilter, ServerId,
     ServerStatus, TrustLevel,
 };
-use mgp_types::{BoxFuture, Context, Error};
+use mgp_types::{Context, Error};
 
 use super::{InspectedCode, ServerRegistration};
 
 /// The servers that run. The kernel implements this trait.
+#[async_trait]
 pub trait RunningServers: Send + Sync + fmt::Debug + 'static {
     /// Returns the servers that the sender of the request may know of.
     fn servers(&self, context: &Context) -> Vec<ServerView>;
 
-    /// Adds a server and begins to start it; the future is ready when the server is added, not when it is connected.
+    /// Adds a server and begins to start it; returns when the server is added, not when it is connected.
     ///
     /// Starting a server that exists already changes nothing.
-    fn start(&self, server: Arc<ServerRegistration>) -> BoxFuture<'_, Result<(), Error>>;
+    async fn start(&self, server: Arc<ServerRegistration>) -> Result<(), Error>;
 
     /// Stops a server and forgets it. An unknown server is no error.
-    fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>>;
+    async fn stop(&self, server: &ServerId) -> Result<(), Error>;
 
     /// Checks whether the system can confine programs here.
     ///
@@ -69,9 +71,10 @@ impl ServerView {
 
 /// The inspection of the code of sandboxed servers. The kernel implements this trait with the code safety framework at
 /// its strictest level.
+#[async_trait]
 pub trait CodeInspector: Send + Sync + fmt::Debug + 'static {
     /// Reads the script and every file of its own that it loads, and returns the findings.
-    fn inspect<'a>(&'a self, script: ProgramScript<'a>) -> BoxFuture<'a, Inspection>;
+    async fn inspect(&self, script: ProgramScript<'_>) -> Inspection;
 
     /// Checks whether a program may be started with these arguments, as far as they show its actions.
     ///

@@ -1,4 +1,4 @@
-//! How a call that its client stops with `mgp/stream/cancel` is stopped at its server.
+//! The stopping of a call at its server, once its client has stopped it with `mgp/stream/cancel`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tower_service::Service;
 
 use crate::servers::fleet::Fleet;
 
-/// Asks the servers of a kernel to stop calls, where they have agreed to be asked.
+/// Asks servers to stop calls, where they have negotiated the streaming extension.
 pub(crate) struct UpstreamCanceller(Arc<Fleet>);
 
 impl UpstreamCanceller {
@@ -30,7 +30,8 @@ impl CancelsUpstream for UpstreamCanceller {
             return Box::pin(std::future::ready(None));
         };
         Box::pin(async move {
-            // It is about a call of the kernel's own by now, which the connection names to the server.
+            // The stream is the kernel's own call to the server by now, and the connection translates it for the
+            // server.
             let mut at_server = Request::call(request.method, request.params);
             at_server.context.outbox = Outbox::on(stream);
             let mut service = client.get_ref().clone();
@@ -54,5 +55,5 @@ fn is_cancelled(response: &Response) -> bool {
     Object::from_raw(&response.to_raw()).is_ok_and(|result| result.bytes("cancelled") == Some(b"true"))
 }
 
-/// How long a server has to stop a call before the call is taken back from it.
+/// The time that a server has to stop a call before the kernel takes the call back from it.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! Connections about which more is known than who is at the other end.
+//! Facts about a connection beside its principal, such as that its client is an operator's.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -8,18 +8,18 @@ use tower_service::Service;
 
 use crate::operator::proof::OperatorConnection;
 
-/// What is known about a connection beside its principal.
+/// The role of a connection, beside its principal.
 #[derive(Debug, Clone)]
 pub(crate) enum ConnectionRole {
     Nothing,
-    /// An operator's, which may have to prove that a person is there.
+    /// The connection of an operator, who may have to prove that a person is there.
     Operator(Arc<OperatorConnection>),
-    /// A client's that may have been started by another client: nobody is taken for the human in front of it.
+    /// The connection of a client that another client may have started: nobody is taken for the human in front of it.
     Unattended,
 }
 
-/// Writes what is known about a connection into each of its requests. Lies in front of everything else, waits for nothing
-/// and allocates for operators only.
+/// A service that writes the role of its connection into each request. It lies in front of everything else, waits for
+/// nothing and allocates for operators only.
 #[derive(Clone)]
 pub(crate) struct ConnectionRoleService<S> {
     inner: S,

@@ -1,4 +1,4 @@
-//! Agents in whose name somebody else calls.
+//! Calls that a client makes in the name of an agent.
 
 use std::sync::Arc;
 
@@ -16,13 +16,14 @@ use crate::running::RunningConfig;
 /// The key of `_meta` under which a client names the agent in whose name it calls.
 const AGENT_META: &str = "dev.cloto/mgp/agent";
 
-/// Takes requests to come from the agent that they name, where the configuration lets their sender speak for it.
+/// A gate that takes requests to come from the agent that they name, where the configuration lets their sender speak
+/// for it.
 ///
-/// Sits directly behind whatever authenticates, and outside of the record, in which the agent is the actor and the speaker
-/// stands beside it. Reads `context.principal` and `_meta`; writes both, `context.speaker`, and
-/// `context.trace`. Whoever claims an agent
-/// for which it may not speak gets 1000, which is recorded in its own name. An agent that is claimed is never more than an
-/// agent, whoever speaks for it. Parameters of a method that name agents are no claims.
+/// Sits directly behind authentication, and outside of the record, in which the agent is the actor and the speaker
+/// stands beside it. Reads `context.principal` and `_meta`; writes both, `context.speaker`, and `context.trace`. A
+/// client that claims an agent for which it may not speak gets 1000, which is recorded in the client's own name. A
+/// claimed agent is never more than an agent, whoever speaks for it. Parameters of a method that name agents are no
+/// claims.
 ///
 /// Costs a look at `_meta`; allocates for claims only. Nobody further in, and no server, sees the claim.
 #[derive(Clone)]
@@ -35,9 +36,10 @@ impl Gate for DelegationGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        // It is what authenticates that says who speaks, and nobody else.
+        // Only authentication decides who speaks.
         request.context.speaker = None;
-        // Whatever comes of the request stands in one chain, another tool in place of one that failed as well.
+        // All that follows from the request stands in one chain, including another tool that is called in place of a
+        // failed one.
         let trace = trace_of(request).unwrap_or_else(|| TraceId::from_random(random()));
         request.context.trace = Some(trace);
         let claimed = match take_claim(request) {
@@ -61,7 +63,7 @@ impl Gate for DelegationGate {
     }
 }
 
-/// The agent that the request claims, which it claims no longer.
+/// Takes the claim out of the request. Returns the agent that the request claimed.
 fn take_claim(request: &mut Request) -> Result<Option<String>, Error> {
     let Some(mut meta) = request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()) else {
         return Ok(None);
@@ -77,8 +79,8 @@ fn take_claim(request: &mut Request) -> Result<Option<String>, Error> {
     Ok(Some(claimed))
 }
 
-/// Whether the configuration lets `speaker` call in the name of `agent`. Nobody speaks for who is no agent of the
-/// configuration's, such as the local client, whatever pattern is written.
+/// Returns whether the configuration lets `speaker` call in the name of `agent`. A speaker that is no agent of the
+/// configuration, such as the local client, speaks for nobody, whatever pattern is written.
 fn may_speak(agents: &[AgentSettings], speaker: &Principal, agent: &str) -> bool {
     let fits = |pattern: &String| AgentPattern::new(pattern).matches(agent);
     reserved_owner(agent).is_none()

@@ -1,4 +1,4 @@
-//! Services whose type is forgotten, at the seams of the kernel.
+//! Services with their type erased, which are used at the seams of the kernel.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -6,8 +6,9 @@ use std::task::{Context, Poll, Waker};
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
 use tower_service::Service;
 
-/// A service whose type is forgotten. A clone is the same service and costs a count. Each call costs a box and a clone of
-/// what is inside, so there is one at the front, one per server and one per connection to a server.
+/// A service whose type is erased. A clone is the same service and costs one reference count. Each call costs a box and
+/// a clone of the inner service, so there is only one of these at the front, one per server and one per connection to a
+/// server.
 #[derive(Clone)]
 pub(crate) struct ErasedService(Arc<dyn DynService>);
 
@@ -24,7 +25,7 @@ trait DynService: Send + Sync {
 impl<S: RpcService<Future: 'static> + Sync> DynService for S {
     fn call(&self, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
         let mut service = self.clone();
-        // Nearly all are ready. Then the call is made at once, which keeps calls in their order.
+        // Nearly all services are ready. Then the call is made at once, which keeps calls in their order.
         match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => Box::pin(Service::call(&mut service, request)),
             Poll::Ready(Err(error)) => Box::pin(std::future::ready(Err(error))),
@@ -41,7 +42,7 @@ impl Service<Request> for ErasedService {
     type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
 
-    /// It is always ready: what has to wait does so inside of a call.
+    /// Returns ready at once: an inner service that has to wait does so inside of the call.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
         Poll::Ready(Ok(()))
     }

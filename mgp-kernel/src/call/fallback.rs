@@ -1,4 +1,4 @@
-//! Tools that are called where another one has failed.
+//! The tools that are called in place of tools that failed.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use mgp_types::mgp::{AuditPort, ToolName};
 
 use crate::servers::fleet::Fleet;
 
-/// Calls the tool that the configuration, or else the error, names where a call has failed.
+/// Returns the layer that, where a call has failed, calls the tool that the configuration, or else the error, names.
 ///
-/// It sits outside of what resolves tools, so that the other tool is held to the same access, limits, validators and
+/// The layer sits outside of tool resolution, so that the other tool is held to the same access, limits, validators and
 /// permissions as if the caller had named it.
 pub(crate) fn layer(catalog: Catalog, fleet: Arc<Fleet>, audit: Arc<dyn AuditPort>) -> FallbackLayer {
     FallbackLayer::new()
@@ -19,7 +19,7 @@ pub(crate) fn layer(catalog: Catalog, fleet: Arc<Fleet>, audit: Arc<dyn AuditPor
         .known_as(move |request, named| known_as(&catalog, &fleet, request, named))
 }
 
-/// The name under which clients know the tool that is called in place of the one of the request: the one that the
+/// Returns the name under which clients know the tool that is called in place of the request's: the tool that the
 /// configuration names for it, or the tool of the same server that the error names.
 fn known_as(catalog: &Catalog, fleet: &Fleet, request: &Request, named: &ToolName) -> Option<ToolName> {
     let snapshot = catalog.snapshot();

@@ -1,4 +1,4 @@
-//! What a call meets on its way beside the gates of the sections; `stack.rs` says where each of it stands.
+//! The gates and services that a call passes, beside those of the sections; `stack.rs` says where each of them stands.
 
 pub(crate) mod cancel;
 pub(crate) mod connection_role;

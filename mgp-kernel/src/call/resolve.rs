@@ -1,4 +1,4 @@
-//! Finds the tool of a call in the catalog, and has requests wait for servers that are starting.
+//! The gate that finds the tool of a call in the catalog, and has requests wait for servers that are starting.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{AgentLists, FirstStart, WaitingCall};
 
-/// Finds the tool of a call, by the catalog.
+/// A gate that finds the tool of a call in the catalog.
 ///
-/// Sits behind the record, and in front of all that looks at the tool of a call. Writes `context.tool`, the trail, and the
-/// name by which the server knows the tool in place of the one that the client called. The tool is read from the body and
-/// from nowhere else; where the caller has a connection of its own, the tool is that one's. A name that the catalog does
-/// not know passes: it may be one of the kernel's own tools.
+/// Sits behind the record, and in front of all that looks at the tool of a call. Writes `context.tool`, the trail, and
+/// the name by which the server knows the tool in place of the name that the client called. The tool is read from the
+/// body and from nowhere else; where the caller has a connection of its own, the tool is the one of that connection. A
+/// name that the catalog does not know passes: it may be one of the kernel's own tools.
 ///
-/// Requests wait only while servers are being connected to for the first time. A call of a tool that is known from the last
-/// start waits for its server, and then is for the tool as that lists it now; so does a call of an unknown tool whose name
-/// begins with the id of a server that starts. A call of any other tool waits a little, as does a request for a prompt or a
-/// resource that is not there yet, and so do searches and lists right after the kernel's start: many clients ask as soon as
-/// they are answered, and only once. A list of tools waits a moment, and only where it would be empty. All of these have
-/// the caller's own connections begin, and wait for them likewise.
+/// Requests wait only while servers are being connected to for the first time. A call of a tool that is known from the
+/// last start waits for its server, and then calls the tool as the server lists it now; so does a call of an unknown
+/// tool whose name begins with the id of a server that starts. A call of any other tool waits a little, as does a
+/// request for a prompt or a resource that is not there yet, and so do searches and lists right after the kernel's
+/// start: many clients ask as soon as they are answered, and only once. A list of tools waits a moment, and only where
+/// it would be empty. All of these have the caller's own connections begin, and wait for them likewise.
 #[derive(Clone)]
 pub(crate) struct ResolveToolGate(Arc<Resolver>);
 
@@ -58,7 +58,7 @@ impl Gate for ResolveToolGate {
             let mut request = request.take();
             return Flow::wait(async move {
                 start.awaited_by(&WaitingCall::of(&request)).await;
-                // The definition may be another one than that of the last start, or there is no such tool any more.
+                // The definition may have changed since the last start, or the tool may be gone.
                 request.params.set("name", name);
                 request.context.tool = None;
                 resolve(&visibility, &mut request, UnlistedToolCall::Sent);
@@ -75,7 +75,7 @@ impl Gate for ResolveToolGate {
         let mut request = request.take();
         Flow::wait(async move {
             for (start, until) in starts {
-                // A caller that has waited long enough is told what there is by then.
+                // A caller that has waited long enough gets what there is by then.
                 let _ = timeout_at(until, start.over()).await;
             }
             if is_call {
@@ -86,27 +86,28 @@ impl Gate for ResolveToolGate {
     }
 }
 
-/// What a request cannot do without.
+/// The lists that a request has to wait for.
 enum RequiredLists {
-    /// The server of a tool that is known from its last start, or that its `name` begins with.
+    /// The list of one server: that of a tool that is known from its last start, or that `name` begins with.
     Tool { start: FirstStart, name: RawJson },
-    /// Something by a name that is not known so far.
+    /// The list of whichever server has a name that is not known so far.
     Name,
-    /// All there is.
+    /// The lists of all servers.
     All,
-    /// The tools: all of them, or any if the rest can be found by a search.
+    /// The lists of tools: all of them, or any tools if the rest can be found by a search.
     Tools(ListLevel),
 }
 
-/// What is done with a call of a tool that the caller's own connection has not listed yet.
+/// The treatment of a call of a tool that the caller's own connection has not listed yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UnlistedToolCall {
     Awaited,
-    /// The connection says what is the matter.
+    /// The call is sent, and the connection says what is the matter.
     Sent,
 }
 
-/// What the request waits for, if servers are starting that may have it. Notes the tool that is called, if it is known.
+/// Returns the lists that the request waits for, if servers are starting that may have them. Notes the tool that is
+/// called, if it is known.
 fn wanted(resolver: &Resolver, request: &mut Request) -> Option<RequiredLists> {
     let visibility = &*resolver.visibility;
     if request.method == Method::TOOLS_CALL {
@@ -134,36 +135,44 @@ fn wanted(resolver: &Resolver, request: &mut Request) -> Option<RequiredLists> {
     is_list.then_some(RequiredLists::All)
 }
 
-/// The start of the server whose tool is called, if that is not over and the caller may call the tool.
+/// Returns the start of the server whose tool is called, if it is not over and the caller may call the tool.
 fn start_of_tool(visibility: &Visibility, request: &Request) -> Option<FirstStart> {
     let tool = request.context.tool.as_ref()?;
     let caller = request.context.principal.as_ref()?;
+    let sight = CallerView::of(visibility, &request.context).ok()?;
+    if !sight.is_permitted(&tool.server, tool.name.as_str()) {
+        return None;
+    }
     let start = visibility.fleet.get(tool.server.as_str())?.begun(caller)?;
-    CallerView::of(visibility, &request.context).ok()?.tool(&tool.server, &tool.name).then_some(start)
+    sight.tool(&tool.server, &tool.name).then_some(start)
 }
 
-/// The start of the server that the name of an unknown tool begins with, if that is not over and the caller may call the tool.
+/// Returns the start of the server that the name of an unknown tool begins with, if it is not over and the caller may
+/// call the tool.
 fn start_by_name(visibility: &Visibility, request: &Request, name: &str) -> Option<FirstStart> {
     let caller = request.context.principal.as_ref()?;
     let sight = CallerView::of(visibility, &request.context).ok()?;
     visibility.fleet.all().iter().find_map(|upstream| {
         let rest = name.strip_prefix(upstream.id().as_str())?;
         let tool = rest.strip_prefix('.').or_else(|| rest.strip_prefix("__"))?;
-        let start = upstream.begun(caller)?;
-        sight.is_permitted(upstream.id(), tool).then_some(start)
+        // A caller that may not call the tool begins no connection of its own.
+        if !sight.is_permitted(upstream.id(), tool) {
+            return None;
+        }
+        upstream.begun(caller)
     })
 }
 
-/// Whether the caller sees no tool yet, and a server is being connected to that may have some for it. Its own connections
-/// begin.
+/// Returns whether the caller sees no tool yet while a server is being connected to that may have some for it. Begins
+/// the caller's own connections.
 pub(crate) fn awaits_first_tools(visibility: &Visibility, context: &Context) -> bool {
     let Some(caller) = &context.principal else { return false };
     let begun = visibility.fleet.all().iter().filter(|upstream| upstream.begun(caller).is_some()).count();
     begun > 0 && CallerView::of(visibility, context).is_ok_and(|sight| sight.has_no_tool())
 }
 
-/// The servers that are being connected to for the first time, and how long they are waited for. The caller's own
-/// connections begin.
+/// Returns the starts of the servers that are being connected to for the first time, and the moment until which each is
+/// waited for. Begins the caller's own connections.
 fn starts(
     resolver: &Resolver,
     wanted: &RequiredLists,
@@ -193,7 +202,7 @@ fn starts(
     starts.collect()
 }
 
-/// Whether the caller can have the prompt or the resource that is asked for; `None` for other requests.
+/// Returns whether the caller can have the prompt or the resource that is asked for; `None` for other requests.
 fn is_known(visibility: &Visibility, request: &Request) -> Option<bool> {
     let sight = CallerView::of(visibility, &request.context).ok()?;
     let snapshot = visibility.catalog.read();
@@ -210,7 +219,7 @@ fn searches(method: &str) -> bool {
     method == method::TOOLS_DISCOVER || method == method::TOOLS_REQUEST
 }
 
-/// Notes the tool that is called, if it is known.
+/// Notes the tool that is called. Returns whether it is known.
 fn resolve(visibility: &Visibility, request: &mut Request, missing: UnlistedToolCall) -> bool {
     let snapshot = visibility.catalog.snapshot();
     let Some(name) = request.params.text("name") else { return false };
@@ -233,7 +242,7 @@ fn resolve(visibility: &Visibility, request: &mut Request, missing: UnlistedTool
     true
 }
 
-/// The tool as the caller's connection lists it.
+/// Returns the tool as the caller's connection lists it.
 fn of_caller(
     fleet: &Fleet,
     tool: &Arc<ResolvedTool>,
@@ -246,7 +255,7 @@ fn of_caller(
             Some(Arc::clone(&tool.resolved))
         }
         AgentLists::Coming if missing == UnlistedToolCall::Awaited => None,
-        // Whoever does not reach it is refused further in, and told why.
+        // A caller that does not reach the server is refused further in, with the reason.
         AgentLists::Everything | AgentLists::Coming | AgentLists::Nothing => Some(Arc::clone(tool)),
     }
 }
@@ -256,10 +265,11 @@ static LISTS: [Method; 4] =
 
 const OF_CALLS: Duration = Duration::from_secs(10);
 
-/// From the start of the kernel, or of the caller's own connection, on.
+/// The time for which lists wait, from the start of the kernel, or of the caller's own connection, on.
 const OF_LISTS: Duration = Duration::from_secs(5);
 
-/// So soon most programs that are installed already have listed their tools. Whoever has none by then searches.
+/// The time for which the first list of tools waits, counted likewise. Most installed programs have listed their tools
+/// by then, and a caller without any can search.
 const OF_FIRST_TOOLS: Duration = Duration::from_millis(500);
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! `mgp access`: shows and changes the rules on which agents may use which servers and tools.
+
 use clap::{Args, Subcommand};
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessState, AgentId, ServerId, Timestamp,
@@ -92,7 +94,7 @@ pub(super) struct AccessListArgs {
     limit: Option<u32>,
 }
 
-/// What a revocation took back.
+/// The result of a revocation.
 #[derive(Debug, Serialize, Deserialize)]
 struct AccessRevoked {
     #[serde(default)]
@@ -123,7 +125,8 @@ pub(super) async fn run(
     outcome
 }
 
-/// Ends with 0 if the agent may and 3 if it may not, so that scripts can ask.
+/// Shows whether an agent may use a server or tool. The command ends with 0 if it may and with 3 if it may not, so that
+/// scripts can check it.
 async fn query(link: &KernelLink, output: &Output, target: AccessTargetArgs) -> Result<Exit, Failure> {
     let names = link.names(&target).await?;
     let (agent, server, tool) = target.named(&names, false)?;
@@ -241,7 +244,7 @@ impl AccessTargetArgs {
     }
 }
 
-/// What the kernel knows of the names that one word may be.
+/// The servers and tools that the kernel knows, which tell what a name with dots means.
 #[derive(Debug, Default)]
 struct KnownNames {
     servers: Vec<ServerRow>,
@@ -249,7 +252,8 @@ struct KnownNames {
 }
 
 impl KernelLink {
-    /// Asks for what is needed to tell servers from tools: nothing, where the word says it itself.
+    /// Asks the kernel for the names that tell servers from tools. A target that is unambiguous by itself needs no
+    /// request.
     async fn names(&self, target: &AccessTargetArgs) -> Result<KnownNames, Failure> {
         if target.tool.is_some() || NamedTarget::in_one(&target.server)?.is_some() {
             return Ok(KnownNames::default());
@@ -271,7 +275,7 @@ impl NameLookup for KnownNames {
     }
 }
 
-/// The entries of an agent name what can be taken back, also of servers that are no more.
+/// Resolves names by the entries of an agent, so that entries of servers that no longer exist can be revoked, too.
 impl NameLookup for AccessEntries {
     fn has_server(&self, id: &str) -> bool {
         self.entries.iter().any(|row| row.server_id.as_str() == id && row.tool_name.is_none())

@@ -1,33 +1,34 @@
-//! What a command line names a server or tools by, in one word or in two.
+//! The server or tool that a command line names, in one word or in two.
 
 use mgp_types::mgp::{ServerId, ToolName, ToolPattern};
 use serde::Deserialize;
 
 use super::exit::Failure;
 
-/// A server or a tool, each perhaps a pattern.
+/// A server or a tool, each of which may be a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamedTarget {
     pub(super) server: String,
-    /// All of the server's, if there is none.
+    /// The tool, or `None` for all tools of the server.
     pub(super) tool: Option<String>,
 }
 
-/// What is known of names with dots, for the id of a server may have some.
+/// A source of known servers and tools. Names with dots need it, because the id of a server may contain dots.
 pub(super) trait NameLookup {
-    /// Whether a server has this id.
+    /// Returns whether a server has this id.
     fn has_server(&self, id: &str) -> bool;
-    /// Whether the server is known to have the tool.
+    /// Returns whether the server is known to have the tool.
     fn has_tool(&self, server: &str, tool: &str) -> bool;
 }
 
 impl NamedTarget {
-    /// Returns what two words name: nothing in either is taken for a border.
+    /// Returns the target that two words name. No dot in either word separates a server from a tool.
     pub(super) fn in_two(server: String, tool: String) -> Self {
         Self { server, tool: Some(tool).filter(|tool| tool != "*") }
     }
 
-    /// Returns what one word names, if it says so itself: `server`, `server.*`, `*.tool`, `server/tool`.
+    /// Returns the target of one word whose form is unambiguous: `server`, `server.*`, `*.tool` or `server/tool`.
+    /// Returns `None` for a word with dots and without `*` or `/`.
     pub(super) fn in_one(word: &str) -> Result<Option<Self>, Failure> {
         if !word.contains(['.', '/']) {
             return Ok(Some(Self { server: word.to_owned(), tool: None }));
@@ -38,9 +39,9 @@ impl NamedTarget {
         Self::pattern(word).map(Some)
     }
 
-    /// Returns what one word with dots and without a `*` names. A server whose id it is goes before a tool of a server whose id
-    /// is its beginning; where both are there it is refused, and so it is where neither is and `unseen` tells that the
-    /// rule is to be made all the same.
+    /// Returns the target of one word with dots and without a `*`: the server with that id, or else the tool of a
+    /// server whose id is the beginning of the word. A word that is both is refused. A word that is neither is taken as
+    /// a server, or refused if `unseen` says that the rule is to be made even for unknown names.
     pub(super) fn by(word: &str, names: &impl NameLookup, unseen: bool) -> Result<Self, Failure> {
         let pattern = Self::pattern(word)?;
         let tool = pattern.tool.as_deref().unwrap_or_default();
@@ -76,12 +77,12 @@ fn ambiguous(word: &str, server: &str, tool: &str) -> Failure {
         .hint(format!("write `{word}.*` for the server, or `{server}/{tool}` for the tool"))
 }
 
-/// What the kernel takes for meant by a rule that stands for nothing.
+/// The data of the error by which the kernel refuses a rule that matches nothing.
 #[derive(Debug, Deserialize)]
 struct RuleSuggestion {
-    /// Why the rule is refused, without advice.
+    /// The reason of the refusal, without advice.
     reason: Option<String>,
-    /// Always there, or the refusal has another reason.
+    /// The target that is probably meant. A refusal without this member, which may be `null`, has another reason.
     #[serde(deserialize_with = "Option::deserialize")]
     did_you_mean: Option<MeantTarget>,
 }
@@ -92,11 +93,11 @@ struct MeantTarget {
     tool_name: Option<String>,
 }
 
-/// Adds to the refusal of a rule that stands for nothing the command that is probably meant, and how to insist. `command` is
-/// told what is meant, written in one word.
+/// Adds a hint to the refusal of a rule that matches nothing: the command that is probably meant, and the option that
+/// accepts the name as written. `command` returns the command for the suggested target, which it gets as one word.
 pub(super) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Failure {
     let Some(RuleSuggestion { reason, did_you_mean }) = failure.data() else { return failure };
-    // The command says what is meant, so the message need not.
+    // The hint contains the suggestion, so the message need not.
     let failure = match reason {
         Some(reason) => failure.told(reason),
         None => failure,
@@ -112,17 +113,17 @@ pub(super) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Fai
     meant(failure, &command(&word))
 }
 
-/// Adds to a refusal the command that is probably meant, and how to insist.
+/// Adds a hint to a refusal: the command that is probably meant, and the option that accepts the name as written.
 fn meant(failure: Failure, command: &str) -> Failure {
     failure.hint(format!("did you mean `{command}`? `--force` accepts the name as written"))
 }
 
-/// What the kernel takes for meant by a permission that no server asks for.
+/// The data of the error by which the kernel refuses a permission that no server asks for.
 #[derive(Debug, Deserialize)]
 struct SuggestedPermission {
     reason: String,
     did_you_mean: Option<MeantPermission>,
-    /// The permissions that there are.
+    /// The known permissions.
     known: Vec<String>,
 }
 
@@ -131,8 +132,8 @@ struct MeantPermission {
     permission: String,
 }
 
-/// Adds to the refusal of a permission that no server asks for the command that is probably meant, or the permissions that
-/// there are. `command` is told the permission that is meant.
+/// Adds a hint to the refusal of a permission that no server asks for: the command that is probably meant, or the known
+/// permissions. `command` returns the command for the suggested permission.
 pub(super) fn advised_permission(failure: Failure, command: impl Fn(&str) -> String) -> Failure {
     let Some(SuggestedPermission { reason, did_you_mean, known }) = failure.data() else { return failure };
     let failure = failure.told(reason);

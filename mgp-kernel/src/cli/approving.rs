@@ -1,4 +1,4 @@
-//! Approving definitions: one, all of a server's, or all that changed with the configuration.
+//! `mgp pin approve`: approves one definition, those of a server, or those that changed with the configuration.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -33,11 +33,12 @@ pub(super) struct PinApproveArgs {
     yes: bool,
 }
 
-/// What became of several definitions.
+/// The results of an approval of several definitions.
 #[derive(Debug, Serialize)]
 struct ApprovedPins {
     approved: Vec<PinnedName>,
-    /// Those that have to be looked at one by one, or that only their server can mend.
+    /// The definitions that were not approved: they need a decision of their own or a correction by their server, or
+    /// their approval failed.
     left: Vec<UnapprovedPin>,
 }
 
@@ -76,7 +77,7 @@ async fn one(
         write_diff(&mut shown, &diff).map_err(|error| unshown(&error))?;
         agreed(&shown, "approve this definition anyway?", wanted.yes).await?;
     } else {
-        // Whatever waits is approved, if nobody said which.
+        // Without a digest on the command line, the kernel approves the definition that waits.
         approve.digest = None;
     }
     approve.digest = wanted.digest.clone().or(approve.digest);
@@ -121,7 +122,7 @@ async fn several(
     let mut approved = Vec::new();
     for diff in &taken {
         let named = PinnedName { server_id: diff.server_id.clone(), name: diff.name.clone() };
-        // What was shown is approved, or nothing: it may have changed again.
+        // The request carries the digest that was shown, so that a definition that changed since then is not approved.
         match link.ask::<ApprovedPin>(method::PINS_APPROVE, &approval(diff)).await {
             Ok(_) => approved.push(named),
             Err(failure) if failure.exit == Exit::Auth => return Err(failure),
@@ -142,7 +143,7 @@ async fn several(
     Ok(if outcome.left.is_empty() { Exit::Done } else { Exit::Tool })
 }
 
-/// Approves the definition that is shown by `diff`, and no other, despite of what is shown with it.
+/// Returns the request that approves exactly the definition in `diff`, despite the rules that hold or flag it.
 fn approval(diff: &PinDiff) -> ApprovePin {
     ApprovePin {
         server_id: diff.server_id.clone(),
@@ -152,7 +153,7 @@ fn approval(diff: &PinDiff) -> ApprovePin {
     }
 }
 
-/// Why there is nothing to approve.
+/// Returns the failure that says why there is nothing to approve.
 async fn nothing(
     link: &KernelLink,
     wanted: &PinApproveArgs,
@@ -174,13 +175,13 @@ async fn nothing(
     })
 }
 
-/// Shows what is about to be approved, and has a person agree to it.
+/// Shows the definitions to be approved, and asks a person to confirm.
 ///
 /// # Errors
-/// The person does not agree, or there is nobody to ask.
+/// The person does not agree, or there is no terminal to ask at.
 async fn agreed(shown: &[u8], question: &str, yes: bool) -> Result<(), Failure> {
     let unasked = |error: io::Error| Failure::usage(format!("the question cannot be asked: {error}"));
-    // Where nobody is asked, it stands beside what is printed all the same.
+    // The definitions appear on standard error even if `--yes` skips the question.
     io::stderr().write_all(shown).map_err(unasked)?;
     if yes {
         return Ok(());
@@ -201,7 +202,7 @@ async fn agreed(shown: &[u8], question: &str, yes: bool) -> Result<(), Failure> 
     }
 }
 
-/// Writes what is about to be approved: why it is held or flagged, and what changed in it.
+/// Writes why a definition is held or flagged, and what changed in it.
 fn write_diff(out: &mut Vec<u8>, diff: &PinDiff) -> io::Result<()> {
     if let Some(standing) = &diff.standing {
         writeln!(out, "{}", printable(&standing.sentence(&diff.server_id, &diff.name)))?;

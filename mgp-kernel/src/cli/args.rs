@@ -1,6 +1,8 @@
+//! The command line as clap parses it: the global options and all commands.
+
 use clap::{Parser, Subcommand};
 
-use super::global::Global;
+use super::output::Global;
 use super::{
     access, audit, call, check, completions, config, confine, demo, export, import, init, keys, man,
     operators, permissions, pins, registrations, search, secrets, serve, server_commands, servers,
@@ -108,7 +110,7 @@ pub(super) enum Command {
 }
 
 impl Command {
-    /// Whether the command depends on the configuration of where it is run.
+    /// Returns whether the command depends on the configuration of the folder in which it runs.
     pub(super) const fn reads_configuration(&self) -> bool {
         !matches!(
             self,

@@ -1,13 +1,14 @@
-//! `key=value` on the command line, as what the tool's schema says that it is.
+//! The `KEY=VALUE` arguments of `mgp call`, converted by the input schema of the tool.
 
 use mgp_types::RawJson;
 use serde_json::{Map, Value};
 
 use super::exit::Failure;
 
-/// The arguments of a call. A key that is given several times is a list; so is one that the schema says is.
+/// Returns the arguments of a call. A key that is given several times becomes a list, as does one that the schema
+/// declares as an array.
 ///
-/// What the schema leaves open is a text: whoever wants something else writes `key:=JSON`.
+/// A value whose type the schema leaves open is a string; `KEY:=JSON` gives any other value.
 pub(super) fn arguments(given: &[String], schema: Option<&RawJson>) -> Result<RawJson, Failure> {
     let schema: Value = schema.and_then(|schema| schema.to().ok()).unwrap_or_default();
     let mut arguments: Map<String, Value> = Map::new();
@@ -69,7 +70,7 @@ fn json(key: &str, text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|error| Failure::usage(format!("`{key}` has to be JSON: {error}")))
 }
 
-/// The one type that a schema allows, `null` aside.
+/// Returns the one type that a schema allows apart from `null`, if there is exactly one.
 fn kind(schema: &Value) -> Option<&str> {
     let only = |all: &'_ [&'_ Value]| -> Option<&'static str> {
         let mut found = None;

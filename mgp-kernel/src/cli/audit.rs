@@ -1,3 +1,5 @@
+//! `mgp audit`: shows, searches, exports and verifies the audit log.
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -111,7 +113,7 @@ enum AuditExportFormat {
     Csv,
 }
 
-/// What was written to a file.
+/// The result of an export to a file.
 #[derive(Debug, Serialize)]
 struct Exported<'a> {
     events: u64,
@@ -201,7 +203,7 @@ async fn query(link: &KernelLink, output: &Output, wanted: AuditQueryArgs) -> Re
     Ok(Exit::Done)
 }
 
-/// Ends with 5 if the record was changed.
+/// Verifies the audit log. The command ends with 5 if the log was changed.
 async fn verify(link: &KernelLink, output: &Output, wanted: AuditVerifyArgs) -> Result<Exit, Failure> {
     let verified: VerifiedLog = link.ask(method::AUDIT_VERIFY, &VerifyLog { known: wanted.known }).await?;
     output.show(&verified, |verified, out| match (&verified.head, verified.changed_at) {
@@ -295,5 +297,5 @@ fn end(text: &str) -> Result<LogEnd, String> {
     })
 }
 
-/// How often a record that is followed is looked at.
+/// The time between two queries for new events with `--follow`.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -1,4 +1,4 @@
-//! A kernel in the background: it is started for a client, and does not end with it.
+//! The start of a kernel in the background, which outlives the client that starts it.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -9,26 +9,27 @@ use std::process::{Command, Stdio};
 
 use super::exit::{Exit, Failure};
 
-/// What came of the start of a kernel.
+/// The outcome of the start of a kernel in the background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StartOutcome {
-    /// It listens.
+    /// The kernel listens.
     Listens,
-    /// It has ended without a word, as one that is killed.
+    /// The kernel ended without a message, as a process that is killed does.
     Died,
 }
 
-/// The right to start a kernel of one state, which one process has at a time. It ends with the process.
+/// The lock under which one process at a time starts a kernel for a state directory. It ends with the process at the
+/// latest.
 #[derive(Debug)]
 pub(super) struct StartLock {
     _file: File,
 }
 
 impl StartLock {
-    /// Takes the right, unless another process has it.
+    /// Takes the lock, unless another process holds it.
     ///
     /// # Errors
-    /// The folder of the state, or the file in it, cannot be made.
+    /// The state directory or the lock file cannot be created.
     pub(super) fn take(state: &Path) -> Result<Option<Self>, Failure> {
         let path = state.join("start.lock");
         let unusable = |error: io::Error| Failure::usage(format!("{}: {error}", path.display()));
@@ -43,10 +44,11 @@ impl StartLock {
     }
 }
 
-/// Starts a kernel with these options in front of and behind `serve`, in a session of its own, and waits until it listens.
+/// Starts a kernel in a session of its own, with `global` before and `options` after `serve`, and waits until it
+/// listens.
 ///
 /// # Errors
-/// It says why it does not start.
+/// The kernel cannot be started, or reports why it does not start.
 pub(super) async fn start(
     state: PathBuf,
     global: Vec<OsString>,
@@ -62,7 +64,7 @@ pub(super) async fn start(
             .map_err(unusable)?;
         let mut told = String::new();
         if let Some(out) = child.stdout.take() {
-            // It ends when the kernel does, if that says nothing.
+            // The read ends with an empty text if the kernel ends without a message.
             BufReader::new(out).read_line(&mut told).map_err(unusable)?;
         }
         child.wait().map_err(unusable)?;
@@ -71,24 +73,25 @@ pub(super) async fn start(
     started.await.map_err(|error| Failure::usage(format!("a kernel cannot be started: {error}")))?
 }
 
-/// Becomes a process without a terminal whose parent is not the client's, starts the kernel as such, and leaves it alone.
+/// Starts the kernel as a process without a terminal, and does not wait for it. Once the calling process has exited,
+/// the kernel has no parent that belongs to the client.
 ///
 /// # Errors
-/// The system starts no process.
+/// The process cannot be started.
 pub(super) fn detach(global: &[OsString], options: &[OsString]) -> Result<(), Failure> {
     let unusable = |error: io::Error| Failure::usage(format!("a kernel cannot be started: {error}"));
-    // Whoever leads a group already has a session that nobody's terminal ends.
+    // This fails only in the leader of a process group, which already has a session that no terminal ends.
     let _ = rustix::process::setsid();
     command(global, "--background", options).spawn().map_err(unusable)?;
     Ok(())
 }
 
-/// Says to the process that waits for the kernel that it listens.
+/// Tells the process that waits for the kernel that it listens.
 pub(super) fn tell_listening() {
     say(LISTENS);
 }
 
-/// Says to the process that waits for the kernel why it does not start.
+/// Tells the process that waits for the kernel why it does not start.
 pub(super) fn tell_failure(failure: &Failure) {
     let failure = serde_json::json!({
         "exit": failure.exit.number(), "message": failure.message(), "hint": failure.advice(),
@@ -97,7 +100,7 @@ pub(super) fn tell_failure(failure: &Failure) {
 }
 
 fn say(line: &str) {
-    // Nobody may wait for it any more.
+    // The process that waited may have ended.
     let _ = writeln!(io::stdout(), "{line}");
 }
 
@@ -120,7 +123,7 @@ fn read(told: &str, state: &Path, begins_at: u64) -> Result<StartOutcome, Failur
 }
 
 fn command(global: &[OsString], how: &str, options: &[OsString]) -> Command {
-    // The file may have been replaced by a newer one meanwhile; what runs is what is meant.
+    // The program file may have been replaced by a newer one; the program that runs is the one to start.
     let own = std::env::current_exe().ok().filter(|path| path.exists());
     let program = own.unwrap_or_else(|| PathBuf::from("/proc/self/exe"));
     let mut command = Command::new(program);
@@ -128,12 +131,13 @@ fn command(global: &[OsString], how: &str, options: &[OsString]) -> Command {
     command
 }
 
-/// Where a kernel in the background writes its log.
+/// Returns the path of the log of a kernel in the background.
 pub(super) fn log_file(state: &Path) -> PathBuf {
     state.join("kernel.log")
 }
 
-/// The log to be added to, and how long it is. One that is long gives its place to a new one.
+/// Opens the log for appending, and returns it with its length. A log that is too long is renamed, and a new one
+/// begins.
 fn open_log(state: &Path) -> io::Result<(File, u64)> {
     let path = log_file(state);
     if fs::metadata(&path).is_ok_and(|log| log.len() > LONGEST_LOG) {
@@ -144,7 +148,7 @@ fn open_log(state: &Path) -> io::Result<(File, u64)> {
     Ok((log, length))
 }
 
-/// What was written to the log behind `begins_at`, as far as it is worth reading.
+/// Returns the lines that were written to the log after the position `begins_at`, at most the last `MOST_LINES`.
 pub(super) fn last_lines(state: &Path, begins_at: u64) -> String {
     let Ok(mut log) = File::open(log_file(state)) else { return String::new() };
     let mut text = Vec::new();
@@ -156,8 +160,11 @@ pub(super) fn last_lines(state: &Path, begins_at: u64) -> String {
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
+/// The line by which a kernel in the background says that it listens.
 const LISTENS: &str = "listening";
+/// The length in bytes beyond which a new log begins.
 const LONGEST_LOG: u64 = 4 << 20;
+/// The largest number of log lines that are reported.
 const MOST_LINES: usize = 20;
 
 #[cfg(test)]

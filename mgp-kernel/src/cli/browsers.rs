@@ -1,8 +1,9 @@
-//! Servers that are known to open pages in a browser, and what is suggested for them.
+//! Advice for servers that are known to open pages in a browser.
 
 use mgp_discovery::config::model::ServerConfig;
 
-/// Returns what to write for a server that is known to open pages and may not open those of this machine.
+/// Returns the setting to suggest for a server that is known to open pages in a browser and has no network settings, so
+/// that it may not open pages of this machine.
 pub(super) fn suggestion(server: &ServerConfig) -> Option<String> {
     let is_settled = server.network.preset.is_some() || !server.network.allow.is_empty();
     let is_browser = || server.command.iter().chain(&server.args).any(|word| is_known(word));
@@ -15,7 +16,7 @@ pub(super) fn suggestion(server: &ServerConfig) -> Option<String> {
     })
 }
 
-/// Whether a word of a command line is one of the packages or programs, in whatever version or folder.
+/// Returns whether a word of a command line names a known package or program, in any version or folder.
 fn is_known(word: &str) -> bool {
     let is_path = word.starts_with(['/', '.', '~']);
     let word = if is_path { word.rsplit('/').next().unwrap_or(word) } else { word };
@@ -24,6 +25,7 @@ fn is_known(word: &str) -> bool {
     BROWSERS.lines().any(|known| !known.starts_with('#') && !known.is_empty() && known == name)
 }
 
+/// The known packages and programs, one per line; `#` begins a comment.
 const BROWSERS: &str = include_str!("browsers.txt");
 
 #[cfg(test)]

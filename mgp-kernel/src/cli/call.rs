@@ -1,3 +1,5 @@
+//! `mgp call`: calls a tool, and asks the person at the terminal for an approval that the call waits for.
+
 use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -54,13 +56,13 @@ async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit
         Some(object) => object.to_raw(),
         None => arguments(&args.arguments, definition.get("inputSchema").as_ref())?,
     };
-    // Whoever calls as an operator is held to no rule of agents.
+    // The rules for agents do not apply to a call by an operator, so the operator has to prove to be one first.
     proof::admitted(link).await?;
     let mut settled_by = Instant::now();
     let result = loop {
-        // The name that was found: what was typed may be another spelling of it.
+        // The call uses the name that was found, because the name as typed may be another spelling of it.
         let mut call = link.client.call_tool(&tool.name, arguments.clone()).timeout(args.timeout);
-        // Who is here decides here: the kernel need not wait for anybody else.
+        // The person at this terminal decides, so the kernel need not wait for anybody else.
         call = call.request_with(|request| {
             let mut wishes = CallOptions::of(&request.params);
             wishes.approval_wait_ms = Some(0);
@@ -71,7 +73,7 @@ async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit
         }
         let result = tokio::select! {
             result = call => result,
-            // Dropping the call takes it back at the server.
+            // Dropping the call cancels it at the server.
             _ = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Tool, "the call was cancelled")),
         };
         if output.is_watched() {
@@ -80,7 +82,7 @@ async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit
         let Err(error) = &result else { break result };
         if let Some(id) = awaited(error) {
             decide(link, id, error).await?;
-            // What is decided takes effect a moment later.
+            // A decision takes effect a moment later.
             settled_by = Instant::now() + SETTLING;
         } else if error.code() == code::SERVER_NOT_READY && Instant::now() < settled_by {
             sleep(LOOK_EVERY).await;
@@ -90,7 +92,7 @@ async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit
     };
     let result: CallToolResult = result?;
     let failed = result.is_error == Some(true);
-    // What is no terminal gets the bytes that the server sent.
+    // Output to a file or pipe gets the bytes that the server sent.
     let is_raw = args.raw || !io::stdout().is_terminal();
     output.show(&result, |result, out| write_result(result, is_raw, out))?;
     if failed {
@@ -125,12 +127,12 @@ fn progress(report: &ProgressParams) {
     let share =
         report.total.map_or_else(|| done.clone(), |total| format!("{done}/{}", number(total.as_f64())));
     let message = report.message.as_deref().map(printable).unwrap_or_default().replace('\n', " ");
-    // Nobody has to read it.
+    // Progress is only informative, so a failed write is ignored.
     let _ = write!(io::stderr(), "\r\u{1b}[K{share} {message}");
 }
 
-/// Writes texts, and of what is no text, what it is and how long. What a terminal would act upon is spelled out unless
-/// `is_raw`.
+/// Writes the texts of a result, and of other content its kind and length. Characters that a terminal would act upon
+/// are spelled out unless `is_raw`.
 fn write_result(result: &CallToolResult, is_raw: bool, out: &mut Vec<u8>) -> io::Result<()> {
     for block in &result.content {
         if let Some(text) = block.as_text() {
@@ -153,6 +155,7 @@ fn write_result(result: &CallToolResult, is_raw: bool, out: &mut Vec<u8>) -> io:
     Ok(())
 }
 
-/// How long a decision takes to reach the server.
+/// The longest time that a decision takes to reach the server; until then, the call is tried again.
 const SETTLING: Duration = Duration::from_secs(2);
+/// The time between two attempts of a call.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -1,3 +1,5 @@
+//! `mgp check`: runs a validator on rows from standard input, without a kernel.
+
 use std::io;
 
 use clap::Args;
@@ -13,12 +15,12 @@ pub(super) struct CheckArgs {
     kind: InputCheck,
 }
 
-/// Judges rows `{"id","input"}`, a line each, and prints what is said of them; it needs no kernel.
+/// Judges rows `{"id","input"}` from standard input, one per line, and prints the verdicts. It needs no kernel.
 pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     match args.kind.judge_rows(io::stdin().lock(), &mut out) {
         Ok(_) => Ok(Exit::Done),
-        // Who reads no further has what it wants.
+        // A reader that closes the pipe has read what it wants.
         Err(CheckError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Done),
         Err(error) => Err(Failure::usage(match std::error::Error::source(&error) {
             Some(cause) => format!("{error}: {cause}"),

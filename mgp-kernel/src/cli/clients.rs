@@ -1,4 +1,4 @@
-//! The clients on this machine, and the files that they have their servers in.
+//! The MCP clients on this machine, and the files in which they keep their servers.
 
 use std::env;
 use std::ffi::OsStr;
@@ -13,10 +13,10 @@ use mgp_discovery::clients::{
 use super::exit::Failure;
 use crate::lifecycle::KERNEL;
 
-/// Where clients keep their files here.
+/// The places of the configuration files of clients on this machine.
 pub(super) struct ClientLocations {
     places: ClientDirectories,
-    /// What `${workspaceFolder}` means.
+    /// The folder that `${workspaceFolder}` stands for.
     project: PathBuf,
 }
 
@@ -40,7 +40,7 @@ impl ClientLocations {
         if let Some(directory) = set("CLAUDE_CONFIG_DIR") {
             places = places.claude(directory);
         }
-        // A home directory is no project: its files are the user's.
+        // The home directory is not a project: its files are the user's.
         if project != home {
             places = places.project(&project);
         }
@@ -51,7 +51,7 @@ impl ClientLocations {
         &self.places
     }
 
-    /// The clients that are here, with their files.
+    /// Returns the clients that are found on this machine, with their files.
     pub(super) fn detected(&self) -> Vec<DetectedClient> {
         detect(&self.places, &LocalFileSystem)
     }
@@ -60,7 +60,7 @@ impl ClientLocations {
         ReadOptions::default().project(&self.project)
     }
 
-    /// Whose file this is, by where it lies, else by its name, else by what it says.
+    /// Returns the client that a file belongs to: by its path, or else by its name, or else by its content.
     pub(super) fn kind_of(&self, path: &Path, text: &str) -> Option<ClientKind> {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let (here, folder) = (real(path), folder_of(path));
@@ -87,7 +87,7 @@ impl ClientLocations {
     }
 }
 
-/// What a file says.
+/// Reads a client's file.
 pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
     let wrong = |error: io::Error| Failure::usage(format!("{}: {error}", path.display()));
     match LocalFileSystem.read(path).map_err(wrong)? {
@@ -100,8 +100,8 @@ pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
     }
 }
 
-/// Whether a client reaches this program at an address, which must not become a server of its own. One that the client
-/// starts is not among its servers in the first place.
+/// Returns whether a server is mgp itself at a URL, which must not become a server of mgp. An entry by which a client
+/// starts mgp is not among the client's servers in the first place.
 pub(super) fn is_mgp(server: &ImportedServer) -> bool {
     server.config.url.is_some() && server.config.id == KERNEL
 }
@@ -110,7 +110,7 @@ fn folder_of(path: &Path) -> Option<&OsStr> {
     path.parent().and_then(Path::file_name)
 }
 
-/// The client whose reading of the file finds the most servers.
+/// Returns the client whose format yields the most servers for a file.
 fn by_content(path: &Path, text: &str) -> Option<ClientKind> {
     let format = match path.extension().and_then(OsStr::to_str) {
         Some("json" | "jsonc") => Some(Format::Json),
@@ -132,7 +132,7 @@ fn by_content(path: &Path, text: &str) -> Option<ClientKind> {
     best.map(|(_, kind)| kind)
 }
 
-/// A client for each of the shapes that files have, the usual one first.
+/// A client for each structure that files have, the usual one first.
 const SHAPES: [ClientKind; 8] = [
     ClientKind::ClaudeDesktop,
     ClientKind::VsCode,

@@ -1,3 +1,5 @@
+//! `mgp completions`: prints a completion script for a shell.
+
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 

@@ -1,3 +1,5 @@
+//! `mgp config`: checks and shows the configuration, its JSON Schema and its reference.
+
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -24,13 +26,13 @@ pub(super) enum ConfigCommand {
     Reference,
 }
 
-/// What was read.
+/// The result of `mgp config check`.
 #[derive(Debug, Serialize)]
 struct CheckedConfig {
     files: Vec<PathBuf>,
-    /// What is probably not meant.
+    /// Warnings about values that are probably mistakes.
     warnings: Vec<String>,
-    /// That a folder's file is there and does not count.
+    /// The message that the folder's `mgp.toml` is not trusted and therefore not used.
     #[serde(skip_serializing_if = "Option::is_none")]
     untrusted: Option<String>,
     servers: usize,

@@ -1,3 +1,5 @@
+//! `mgp confine`, by which the kernel starts confined servers: confines this process and becomes the program.
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -18,7 +20,7 @@ pub(super) struct ConfineArgs {
     args: Vec<OsString>,
 }
 
-/// Becomes the program; returns only if that fails.
+/// Becomes the confined program; returns only if that fails.
 pub(super) fn run(confine: &ConfineArgs) -> Failure {
     Failure::new(Exit::Usage, become_program(&confine.to, &confine.program, &confine.args))
 }

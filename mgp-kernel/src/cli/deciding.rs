@@ -1,4 +1,4 @@
-//! The person who started a command decides what its call waits for.
+//! The decision on a call that waits for approval, by the person who started the command.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -14,16 +14,17 @@ use crate::operator::permissions::{
     ShowQuestion, ShownQuestion,
 };
 
-/// Returns the id of the question that a call waits for, if that is why it was refused.
+/// Returns the id of the question that a call waits for, if the call was refused for that reason.
 pub(super) fn awaited(error: &Error) -> Option<String> {
     let details = Object::from_raw(&error.recovery()?.details?).ok()?;
     details.text("approval_id").map(Into::into)
 }
 
-/// Asks the person at the terminal whether their call may go on, and approves the question `id` if it may.
+/// Asks the person at the terminal whether their call may go on, and approves the question `id` if they agree.
 ///
 /// # Errors
-/// It may not; there is no terminal, and `refused` says what else decides; or whoever asks may not decide.
+/// The person does not agree; there is no terminal, and `refused` says what else decides; or this operator may not
+/// decide.
 pub(super) async fn decide(link: &KernelLink, id: String, refused: &Error) -> Result<(), Failure> {
     if !is_person_there() {
         return Err(Failure::new(Exit::Waiting, refused.message().to_owned()));
@@ -35,7 +36,7 @@ pub(super) async fn decide(link: &KernelLink, id: String, refused: &Error) -> Re
             let yes = ApproveQuestion { lasts, ..ApproveQuestion::of(id) };
             link.ask::<PermissionDecided>(method::PERMISSIONS_APPROVE, &yes).await.map(drop)
         }
-        // Nobody but they made the call, so there is nothing to refuse the next time.
+        // Only this person made the call, so the question is forgotten and no denial is kept for the next call.
         PersonDecision::No => {
             let forgotten = ResetDecision { what: id, permission: None, agent_id: None };
             let _: DecisionReset = link.ask(method::PERMISSIONS_RESET, &forgotten).await?;
@@ -44,12 +45,12 @@ pub(super) async fn decide(link: &KernelLink, id: String, refused: &Error) -> Re
     }
 }
 
-/// Returns whether somebody sits at a terminal who can be asked.
+/// Returns whether there is a terminal at which a person can be asked.
 pub(super) fn is_person_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks the person at the terminal, and answers the question as they say.
+/// Asks the person at the terminal, and sends the answer to the kernel.
 pub(super) async fn answer(link: &KernelLink, question: &OpenQuestion) -> Result<PermissionDecided, Failure> {
     let id = question.id.clone();
     match says(question).await? {
@@ -62,14 +63,14 @@ pub(super) async fn answer(link: &KernelLink, question: &OpenQuestion) -> Result
     }
 }
 
-/// What a person said.
+/// The answer of a person to a question.
 enum PersonDecision {
-    /// Yes, for so long; if nothing is said, until the session ends.
+    /// The person approves, for this time, or until the session ends if no time is given.
     Yes(Option<GrantLifetime>),
     No,
 }
 
-/// Asks on the terminal.
+/// Asks a question on the terminal, and reads the answer.
 async fn says(question: &OpenQuestion) -> Result<PersonDecision, Failure> {
     let unanswered = |error: io::Error| Failure::usage(format!("the question cannot be asked: {error}"));
     let choices = if question.permission.is_some() { "[y/N/always]" } else { "[y/N]" };
@@ -80,7 +81,7 @@ async fn says(question: &OpenQuestion) -> Result<PersonDecision, Failure> {
         io::stdin().read_line(&mut line).map(|_| line)
     });
     let line = line.await.map_err(io::Error::other).and_then(|line| line).map_err(unanswered)?;
-    // The input has ended, so nobody said anything.
+    // Standard input has ended without an answer.
     if line.is_empty() {
         return Err(Failure::new(Exit::Waiting, "the question was not answered and still waits"));
     }

@@ -1,3 +1,5 @@
+//! `mgp demo`, and the command by which the demo starts its example servers.
+
 use clap::Args;
 
 use super::exit::{Exit, Failure};

@@ -1,3 +1,5 @@
+//! `mgp doctor`: checks the configuration, the servers and the audit log, and prints how to repair them.
+
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -25,7 +27,7 @@ use crate::server_inventory::UnmatchedRules;
 use crate::servers::confine::support;
 use crate::servers::upstream::is_needed;
 
-/// What was looked at, and whether all of it is in order.
+/// The results of all checks, and whether all of them are in order.
 #[derive(Debug, Serialize)]
 struct DoctorReport {
     healthy: bool,
@@ -41,7 +43,7 @@ struct DoctorFinding {
     hint: Option<String>,
 }
 
-/// Ends with 5 if something is not in order.
+/// Runs all checks, and prints their results. The command ends with 5 if something is not in order.
 pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
     let mut findings = Vec::new();
     if let Some(config) = configured(place, &mut findings) {
@@ -70,7 +72,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
     Ok(if examination.healthy { Exit::Done } else { Exit::Tool })
 }
 
-/// Looks at the configuration, and returns it if it can be used.
+/// Checks the configuration, and returns it if it can be used.
 fn configured(place: &KernelLocation, findings: &mut Vec<DoctorFinding>) -> Option<Config> {
     match place.read() {
         Ok(configured) => {
@@ -106,7 +108,7 @@ fn configured(place: &KernelLocation, findings: &mut Vec<DoctorFinding>) -> Opti
     }
 }
 
-/// What this system can confine servers to, and whether that is enough for those that are to be confined.
+/// Reports how this system can confine servers, and whether that is enough for the servers that are to be confined.
 fn confinement(config: &Config) -> DoctorFinding {
     let support = support();
     let mut finding = DoctorFinding::right("confinement", format!("this system holds {support}"));
@@ -183,8 +185,8 @@ async fn kernel(
     Ok(())
 }
 
-/// Returns what a server wrote last to its standard error. A server that has just ended may have written what is not read yet,
-/// so its lines are waited for.
+/// Returns the lines that a server wrote last to its standard error. A server that has just ended may have written
+/// lines that are not read yet, so they are waited for.
 async fn written(link: &KernelLink, row: &ServerRow) -> Result<Vec<String>, Failure> {
     let end = Instant::now() + PATIENCE_FOR_LINES;
     loop {
@@ -197,7 +199,7 @@ async fn written(link: &KernelLink, row: &ServerRow) -> Result<Vec<String>, Fail
     }
 }
 
-/// The variables that servers probably miss, by what they wrote and by their names.
+/// Returns findings on the variables that servers probably miss, by their output and by their names.
 async fn variables(
     link: &KernelLink,
     config: &Config,
@@ -230,7 +232,7 @@ async fn variables(
     Ok(findings)
 }
 
-/// The keys that let nobody in because somebody else is known by the name of their owner.
+/// Returns findings on the keys that are refused because the name of their owner is reserved for somebody else.
 async fn reserved_keys(link: &KernelLink) -> Result<Vec<DoctorFinding>, Failure> {
     let mut findings = Vec::new();
     let mut next = Some(0);
@@ -251,7 +253,8 @@ async fn reserved_keys(link: &KernelLink) -> Result<Vec<DoctorFinding>, Failure>
     Ok(findings)
 }
 
-/// What waits for a decision, and how to decide it: who waits in a kernel that ends with this command is gone with it.
+/// Reports what waits for a decision, and how to decide it. Calls that wait in a kernel of this command end with the
+/// command, so no hint is given for them.
 fn undecided(pending: &PendingDecisions, running: bool) -> DoctorFinding {
     let needs = &pending.undecided;
     let is_listed = |question: &&OpenQuestion| {
@@ -275,7 +278,7 @@ fn undecided(pending: &PendingDecisions, running: bool) -> DoctorFinding {
     finding
 }
 
-/// How many definitions are held and flagged.
+/// Returns how many definitions are held and flagged, as a text.
 fn counted(pins: &[PinRow]) -> String {
     let standings = || pins.iter().filter_map(|row| row.standing.as_ref());
     let held = standings().filter(|standing| standing.is_held()).count();
@@ -293,7 +296,9 @@ impl DoctorFinding {
     }
 }
 
-/// How far back what a server wrote is looked through.
+/// The number of lines of a server's standard error that are searched, from the last one backwards.
 const LINES: u32 = 200;
+/// The longest time to wait for the output of a server that has just ended.
 const PATIENCE_FOR_LINES: Duration = Duration::from_secs(2);
+/// The largest number of definitions that are shown one by one.
 const MOST_DEFINITIONS: usize = 20;

@@ -1,3 +1,5 @@
+//! The exit codes of commands, and the errors that they print.
+
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -10,32 +12,32 @@ use serde::de::DeserializeOwned;
 
 use super::output::printable;
 
-/// How a command ends, by the number that scripts see.
+/// The outcome of a command, as the exit code that scripts see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
-    /// 0: it did what it was asked to.
+    /// 0: the command did what it was asked to.
     Done,
     /// 1: the command line or the configuration is wrong.
     Usage,
-    /// 3: whoever asks may not.
+    /// 3: the caller may not do this.
     Auth,
     /// 4: the kernel or a server cannot be reached.
     Unreachable,
-    /// 5: the tool failed, or what was looked at is not in order.
+    /// 5: the tool failed, or a check found something that is not in order.
     Tool,
-    /// 6: a person has to approve it first.
+    /// 6: a person has to approve the action first.
     Waiting,
 }
 
-/// Why a command did not do what it was asked to.
+/// An error that a command reports.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) exit: Exit,
-    /// A number of MGP's or JSON-RPC's where a peer said it, else a word.
+    /// The code of the error: a number of MGP or JSON-RPC if a peer sent the error, or else a word.
     code: FailureCode,
     message: String,
     hint: Option<String>,
-    /// What a peer said beside the message.
+    /// The `data` of an error that a peer sent.
     data: Option<RawJson>,
 }
 
@@ -46,7 +48,7 @@ enum FailureCode {
     Word(&'static str),
 }
 
-/// What stands on standard error with `--json`, in one line.
+/// The JSON form of an error, which `--json` prints on standard error in one line.
 #[derive(Debug, Serialize)]
 pub(super) struct WrittenFailure<'a> {
     error: WrittenError<'a>,
@@ -69,18 +71,19 @@ impl Failure {
         Self::new(Exit::Usage, message)
     }
 
-    /// With what to do next.
+    /// Adds a hint on what to do next.
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same failure in other words.
+    /// Returns this failure with another message.
     pub(super) fn told(self, message: String) -> Self {
         Self { message, ..self }
     }
 
-    /// A configuration that cannot be used. Its first line begins with the severity, which the output says itself.
+    /// Returns the failure for a configuration that cannot be used. The severity at the beginning of the error's text
+    /// is removed, because the output adds its own.
     pub(super) fn configuration(error: &ConfigError) -> Self {
         let text = error.to_string();
         let text = text.trim_end();
@@ -135,7 +138,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// What a peer says about trying again, in words for people.
+/// Returns a peer's advice on trying again, as a text for people.
 fn advice(recovery: &Recovery) -> Option<String> {
     let mut told = Vec::new();
     match (recovery.may_retry(), recovery.retry_after_ms) {
@@ -148,7 +151,7 @@ fn advice(recovery: &Recovery) -> Option<String> {
     }
     if let Some(details) = &recovery.details {
         let said = Object::from_raw(details).ok();
-        // The names that servers give to advice for people.
+        // Servers use different names for advice to people.
         let text = said.and_then(|said| ADVICE.iter().find_map(|name| Some(said.text(name)?.into_owned())));
         told.extend(text.map(|text| printable(&text)));
     }
@@ -163,10 +166,11 @@ fn seconds(millis: u64) -> String {
     }
 }
 
+/// The members of a peer's details that may hold advice for people, the first ones preferred.
 const ADVICE: [&str; 6] = ["hint", "help", "suggestion", "action", "recovery", "resolution"];
 
 impl Exit {
-    /// Returns the number that scripts see.
+    /// Returns the exit code as a number.
     pub(super) const fn number(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -178,7 +182,7 @@ impl Exit {
         }
     }
 
-    /// Returns how a command that ended with this number has failed.
+    /// Returns the kind of failure of a command that ended with this exit code.
     pub(super) const fn of_number(number: Option<u64>) -> Self {
         match number {
             Some(3) => Self::Auth,
@@ -207,9 +211,9 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Prints why a command line is none, or the help that it asks for.
+/// Prints why a command line is invalid, or the help that it asks for.
 pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
-    // It may be closed; then nobody wants to read it.
+    // Standard output may be closed, and then nobody reads the help.
     if !error.use_stderr() {
         let _ = error.print();
         return Exit::Done.into();

@@ -1,4 +1,4 @@
-//! Putting mgp into the file of a client.
+//! `mgp export`: adds mgp to the configuration file of an MCP client.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -48,23 +48,23 @@ pub(super) struct ExportArgs {
     rollback: bool,
 }
 
-/// What became of a client's file, or would.
+/// The change of a client's file, either made or only planned.
 #[derive(Debug, Serialize)]
 struct ExportReport {
     client: &'static str,
     path: PathBuf,
     written: bool,
-    /// Without secrets.
+    /// The difference of the file, without secrets.
     diff: String,
-    /// Servers that mgp has now, and that are taken out.
+    /// The servers that are removed from the file because mgp has them.
     removed: Vec<String>,
-    /// Servers that stay.
+    /// The servers that stay in the file.
     kept: Vec<KeptServer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     backup: Option<PathBuf>,
 }
 
-/// A server that stays.
+/// A server that stays in a client's file, and the reason.
 #[derive(Debug, Serialize)]
 struct KeptServer {
     name: String,
@@ -75,7 +75,7 @@ struct KeptServer {
 struct RolledBack {
     client: &'static str,
     path: PathBuf,
-    /// What the file said until now.
+    /// The file that keeps the content until now.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept_at: Option<PathBuf>,
 }
@@ -91,7 +91,7 @@ pub(super) fn run(place: &KernelLocation, output: &Output, export: &ExportArgs) 
         let configured = place.read()?;
         (removed, kept) = export.parted(&configured, &path, text.as_deref().unwrap_or_default())?;
     } else if let (Ok(configured), Some(text)) = (place.read(), &text) {
-        // What cannot be read is refused where it is planned.
+        // A file that cannot be read is refused when the change is planned.
         doubled = export.parted(&configured, &path, text).map(|(removed, _)| removed).unwrap_or_default();
     }
     let change =
@@ -108,7 +108,7 @@ pub(super) fn run(place: &KernelLocation, output: &Output, export: &ExportArgs) 
         report.backup = Some(plan.apply().map_err(|error| chain(&error))?);
         report.written = true;
     }
-    // Whoever was asked has seen the difference.
+    // A person who was asked has already seen the difference.
     output.show(&report, |report, out| {
         if decided {
             write(report, out)?;
@@ -140,7 +140,7 @@ pub(super) fn run(place: &KernelLocation, output: &Output, export: &ExportArgs) 
     Ok(Exit::Done)
 }
 
-/// Asks a person whether to go on; what nobody sees is not done without having been told to.
+/// Asks a person to confirm the change, and refuses it if there is no terminal to ask at.
 fn ask(output: &Output, report: &ExportReport) -> Result<(), Failure> {
     if output.is_json() || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::usage(format!(
@@ -190,13 +190,14 @@ fn take_back(output: &Output, client: ClientKind, path: PathBuf) -> Result<Exit,
 }
 
 impl ExportArgs {
-    /// The file of the client: the first that is there and for servers, else the one that it would make.
+    /// Returns the path of the client's file: the first that exists and is for servers, or else the one that the client
+    /// would create.
     fn file(&self, machine: &ClientLocations) -> Result<PathBuf, Failure> {
         let scope = if self.project { FileScope::Project } else { FileScope::User };
         let mut files: Vec<CandidateFile> = machine.places().candidates(self.to);
         files.retain(|file| file.scope == scope);
         let there = files.iter().position(|file| file.path.exists() && self.has_servers(&file.path, machine));
-        // Of a client that has several places, the one that it is installed at.
+        // Of several places, the one at which the client is installed is used.
         let there = there.or_else(|| files.iter().position(|file| file.sign.is_dir())).unwrap_or(0);
         if files.is_empty() {
             return Err(Failure::usage(format!("{} has no project file in this folder", self.to.title())));
@@ -204,8 +205,8 @@ impl ExportArgs {
         Ok(files.swap_remove(there).path)
     }
 
-    /// Whether servers stand, or may be put, in a file that is there. VS Code has a file of its own for them; in its
-    /// settings they are where somebody put them.
+    /// Returns whether an existing file lists servers or may list them. VS Code has a file of its own for servers, so
+    /// its settings count only if somebody has put servers there.
     fn has_servers(&self, file: &Path, machine: &ClientLocations) -> bool {
         if self.to != ClientKind::VsCode || !file.ends_with("settings.json") {
             return true;
@@ -225,7 +226,7 @@ impl ExportArgs {
         let text = |path: PathBuf| path.into_os_string().into_string();
         let command = text(program).map_err(|_| unknown("the path of this program"))?;
         let mut args = Vec::new();
-        // The client starts it elsewhere, and with another environment.
+        // The client starts mgp in another folder and with another environment, so the paths have to be absolute.
         for (option, path) in place.named() {
             let whole =
                 absolute(&path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
@@ -236,7 +237,7 @@ impl ExportArgs {
         Ok(ClientEntry::Command { command, args, env: BTreeMap::new() })
     }
 
-    /// The client's servers that mgp has, and those that stay.
+    /// Returns the client's servers that mgp has too, and those that stay in the client's file.
     fn parted(
         &self,
         configured: &EffectiveConfig,
@@ -246,7 +247,7 @@ impl ExportArgs {
         let options = ClientLocations::this()?.options().secrets(LiteralSecrets::Keep);
         let read = read(self.to, text, &options)
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-        // Two servers that differ by their secrets alone are not both the one that mgp has.
+        // Secrets are compared as well: of two servers that differ only in secrets, mgp has at most one.
         let mut known = Concealer::new(&ProcessEnvironment);
         let (mut removed, mut kept, mut elsewhere) = (Vec::new(), Vec::new(), Vec::new());
         for server in read.servers {
@@ -262,7 +263,7 @@ impl ExportArgs {
             match owns.find(|own| known.same(own, &server.config).is_some()) {
                 None => kept.push(KeptServer { name, why: "mgp does not have this server".to_owned() }),
                 Some(own) => match configured.faulty.get(&own.id) {
-                    // Taken from the client, nobody could use it.
+                    // Without the entry of the client, nobody could use a server that mgp cannot start.
                     Some(fault) => {
                         kept.push(KeptServer { name, why: format!("mgp cannot start this server: {fault}") });
                     }
@@ -272,7 +273,7 @@ impl ExportArgs {
         }
         let skipped = read.skipped.into_iter().filter(|skipped| skipped.name != self.name);
         kept.extend(skipped.map(|skipped| KeptServer { name: skipped.name, why: skipped.why }));
-        // A name that also stands for something else stays.
+        // A name that also belongs to an entry that stays is not removed.
         removed.retain(|name| kept.iter().all(|kept| kept.name != *name));
         kept.extend(elsewhere);
         Ok((removed, kept))

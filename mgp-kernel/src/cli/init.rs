@@ -1,3 +1,5 @@
+//! `mgp init`: writes a first configuration, and finds clients whose servers can be imported.
+
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -19,14 +21,14 @@ pub(super) struct InitArgs {
     project: bool,
 }
 
-/// What was made, and what there is to take over.
+/// The file that was written, and the clients whose servers can be imported.
 #[derive(Debug, Serialize)]
 struct InitReport {
     file: PathBuf,
     clients: Vec<FoundClient>,
 }
 
-/// A client with servers.
+/// A client that has servers.
 #[derive(Debug, Serialize)]
 struct FoundClient {
     client: &'static str,
@@ -38,7 +40,7 @@ pub(super) fn run(place: &KernelLocation, output: &Output, init: &InitArgs) -> R
     let file = place.to_make(init.project)?;
     make(&file)?;
     place.keep_trust_of(&file, "", TEXT)?;
-    // A configuration was made; who cannot be asked for servers has none to offer.
+    // The configuration is written already, so a failure to look for clients is ignored.
     let detected = ClientLocations::this().map(|machine| machine.detected()).unwrap_or_default();
     let clients = detected.into_iter().filter_map(|found| match found.state {
         FileState::Servers(servers) if servers > 0 => {
@@ -62,7 +64,7 @@ pub(super) fn run(place: &KernelLocation, output: &Output, init: &InitArgs) -> R
     Ok(Exit::Done)
 }
 
-/// Makes the file for its owner only, and never in the place of another.
+/// Creates the file with access for its owner only, and fails if the file exists.
 fn make(path: &Path) -> Result<(), Failure> {
     let wrong = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => Failure::usage(format!("{} already exists", path.display()))
@@ -76,6 +78,7 @@ fn make(path: &Path) -> Result<(), Failure> {
     file.and_then(|mut file| file.write_all(TEXT.as_bytes())).map_err(wrong)
 }
 
+/// The text of the first configuration, whose examples are comments.
 const TEXT: &str = include_str!("init.toml");
 
 #[cfg(test)]

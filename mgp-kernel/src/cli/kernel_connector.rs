@@ -1,3 +1,5 @@
+//! The way of a client to the one kernel of a state directory: it joins the running kernel, or starts one.
+
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,13 +18,15 @@ use crate::Kernel;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 
-/// The kernel that a client is to have: of one state there is one at a time.
+/// The kernel that serves a client: one of this process, or a running one that is shared. A state directory has one
+/// kernel at a time.
 pub(super) enum StartedKernel {
     Own(Kernel),
     Shared,
 }
 
-/// Starts a kernel, unless the state is `held` by another one that can be joined `at` a socket.
+/// Starts a kernel, unless the state directory is in use by a kernel that can be joined at the socket `at`. While the
+/// state directory is in use otherwise, waits with `held`.
 pub(super) async fn started(
     config: &Config,
     state: &Path,
@@ -42,7 +46,7 @@ pub(super) async fn started(
         {
             return Ok(StartedKernel::Shared);
         }
-        // One that is just starting, or stops, lets nobody share it.
+        // A kernel that is just starting or stopping is not shared, so it is waited for.
         if socket::is_shared(operators).await {
             return Err(of_others(state, at.is_some()));
         }
@@ -56,15 +60,15 @@ fn of_others(state: &Path, could_join: bool) -> Failure {
     Failure::new(Exit::Unreachable, message).hint(INSTEAD)
 }
 
-/// How a client comes to a kernel: to the one that runs, or to one that is started in the background.
+/// The settings with which a client joins the running kernel, or starts one in the background.
 pub(super) struct KernelConnector<'a> {
     pub(super) config: &'a Config,
     pub(super) state: &'a Path,
-    /// Where operators reach the kernel.
+    /// The socket at which operators reach the kernel.
     pub(super) operators: &'a Path,
-    /// Where clients reach it that would start the same one.
+    /// The socket that the kernel shares with all clients that would start the same kernel.
     pub(super) at: &'a Path,
-    /// The options with which a kernel is started, in front of and behind `serve`; `None` if none is.
+    /// The options before and after `serve` with which a kernel is started; `None` if none may be started.
     pub(super) starting: Option<(Vec<OsString>, Vec<OsString>)>,
     pub(super) output: &'a Output,
 }
@@ -73,12 +77,13 @@ pub(super) struct KernelConnector<'a> {
 pub(super) struct JoinedKernel {
     pub(super) reader: OwnedReadHalf,
     pub(super) writer: OwnedWriteHalf,
-    /// What the kernel notes of itself, if it could be read.
+    /// The note that the kernel keeps about itself, if it could be read.
     pub(super) note: Option<KernelNote>,
 }
 
 impl KernelConnector<'_> {
-    /// Tells whoever reads the log of the client which kernel it has, and what that does otherwise than one of its own would.
+    /// Notes, for readers of the client's log, which kernel was joined, and how it differs from a kernel of this
+    /// process.
     pub(super) fn tell(&self, kernel: &JoinedKernel) {
         let Some(note) = &kernel.note else { return };
         self.output.note(&format!("joined the running kernel, process {}", note.pid));
@@ -87,21 +92,21 @@ impl KernelConnector<'_> {
         }
     }
 
-    /// Whether a kernel is started where none runs.
+    /// Returns whether a kernel is started if none runs.
     pub(super) const fn can_start(&self) -> bool {
         self.starting.is_some()
     }
 
-    /// Whether the kernel that had a note has ended in a way that it did not mean to, or another one runs by now. One that is
-    /// stopped takes its note away before it lets go of its clients.
+    /// Returns whether the kernel with this note ended unexpectedly, or another one runs by now. A kernel that is
+    /// stopped removes its note before it closes the connections of its clients.
     pub(super) fn was_lost(&self, note: Option<&KernelNote>) -> bool {
         note.is_some() && KernelNote::read(self.state).is_some()
     }
 
-    /// Connects to the kernel. Of several processes that find none, one starts it.
+    /// Connects to the running kernel, or starts one. Of several processes that find no kernel, one starts it.
     ///
     /// # Errors
-    /// A kernel runs that cannot be shared, or does not start.
+    /// The running kernel cannot be shared, or the new one does not start.
     pub(super) async fn reach(&self) -> Result<JoinedKernel, Failure> {
         let began = Instant::now();
         let (mut has_told, mut deaths) = (false, 0);
@@ -126,7 +131,7 @@ impl KernelConnector<'_> {
                 }
                 None => sleep(LOOK_EVERY).await,
                 Some(_lock) => {
-                    // Whoever had the right before may have started one.
+                    // The process that had the lock before may have started a kernel.
                     if let Some(joined) = self.join().await? {
                         return Ok(joined);
                     }
@@ -157,14 +162,17 @@ impl KernelConnector<'_> {
                 Exit::Auth,
                 format!("the kernel at {} belongs to another user", self.at.display()),
             )),
-            // There is none, or a dead one has left the socket.
+            // No kernel runs, or one that died has left the socket.
             Err(_) => Ok(None),
         }
     }
 }
 
-/// Longer than a kernel that stops waits for its calls.
+/// The longest time to wait for a kernel; longer than a kernel that stops waits for its calls.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// The time after which the user is told that a kernel is waited for.
 const SILENT: Duration = Duration::from_secs(1);
+/// The time between two attempts to join a kernel.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The number of kernels that end during their start before the client gives up.
 const MOST_DEATHS: u32 = 3;

@@ -1,3 +1,5 @@
+//! The place of the kernel that a command is about: its configuration, state directory and socket.
+
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
@@ -10,12 +12,11 @@ use mgp_discovery::config::{
 };
 
 use super::exit::Failure;
-use super::global::Global;
 use super::log::Verbosity;
-use super::output::Output;
+use super::output::{Global, Output};
 use crate::listen::socket;
 
-/// Where the configuration, the state and the socket of the kernel are that a command is about.
+/// The place of the configuration, the state directory and the socket of the kernel that a command is about.
 #[derive(Debug, Clone)]
 pub(super) struct KernelLocation {
     global: Global,
@@ -32,24 +33,24 @@ pub(super) struct ConfigScope {
     user: bool,
 }
 
-/// A configuration, and what follows from it.
+/// A configuration, with the state directory and the socket that follow from it.
 #[derive(Debug)]
 pub(super) struct EffectiveConfig {
     pub(super) config: Config,
-    /// The files it was read from; none if there is none, which is a configuration without servers.
+    /// The files from which the configuration was read. Without any, it is a configuration without servers.
     pub(super) files: Vec<PathBuf>,
-    /// What is probably not meant.
+    /// Warnings about values that are probably mistakes.
     pub(super) warnings: Vec<String>,
-    /// Servers that cannot be started, by id, and why. The others can.
+    /// The servers that cannot be started, by id, with the reason. The other servers can be started.
     pub(super) faulty: BTreeMap<String, ServerFault>,
-    /// That a folder's file is there and does not count.
+    /// The message that the folder's `mgp.toml` is not trusted and therefore not used.
     pub(super) untrusted: Option<String>,
     pub(super) state: PathBuf,
     pub(super) socket: PathBuf,
 }
 
 impl EffectiveConfig {
-    /// The files of the kernel's own that lie outside of its state.
+    /// Returns the files of the kernel that lie outside of its state directory.
     pub(super) fn own_files(&self) -> Vec<PathBuf> {
         self.files.iter().chain([&self.socket]).cloned().collect()
     }
@@ -73,14 +74,15 @@ impl KernelLocation {
             None => home("XDG_STATE_HOME", ".local/state")?.join("mgp"),
         };
         let socket = self.global.socket.clone().or_else(|| config.kernel.socket.as_deref().map(expanded));
-        // A state of one's own has a socket of its own, or two kernels would take each other's.
+        // Each state directory has a socket of its own, or two kernels would use the same one.
         let socket = socket.unwrap_or_else(|| socket::default_path(&state));
         let warnings = warnings.iter().map(ToString::to_string).collect();
         let untrusted = untrusted.map(|file| file.to_string());
         Ok(EffectiveConfig { config, files, warnings, faulty, untrusted, state, socket })
     }
 
-    /// The configuration that commands change: that of this folder if it is there and counts, or else the user's.
+    /// Returns the configuration file that commands change: that of this folder if it is there and trusted, or else the
+    /// user's.
     pub(super) fn to_change(&self) -> Result<PathBuf, Failure> {
         let locations = self.locations();
         let folder = locations.folder_file().filter(|file| is_trusted(&locations, file));
@@ -91,7 +93,7 @@ impl KernelLocation {
         })
     }
 
-    /// The configuration that is changed if somebody says whose; else as [usual](Self::to_change).
+    /// Returns the configuration file that `scope` chooses, or else the [usual](Self::to_change) one.
     pub(super) fn to_change_in(&self, scope: ConfigScope) -> Result<PathBuf, Failure> {
         if !scope.project && !scope.user {
             return self.to_change();
@@ -112,7 +114,7 @@ impl KernelLocation {
         }
     }
 
-    /// The configuration that is made: the one that is named, or else the project's or the user's.
+    /// Returns the configuration file to create: the one that is named explicitly, or else the project's or the user's.
     pub(super) fn to_make(&self, project: bool) -> Result<PathBuf, Failure> {
         if !project && self.locations().required() {
             return self.to_change();
@@ -120,13 +122,14 @@ impl KernelLocation {
         self.to_change_in(ConfigScope { project, user: !project })
     }
 
-    /// Trusts a folder's file that was changed by a command, if it was trusted before, or said nothing. Other files need no
+    /// Trusts a folder's file that a command changed, if the file was trusted or empty before. Other files need no
     /// trust.
     pub(super) fn keep_trust(&self, file: &ConfigFile) -> Result<(), Failure> {
         self.keep_trust_of(file.path(), file.text_before(), &file.text())
     }
 
-    /// As [`keep_trust`](Self::keep_trust), of a file that said `before` and says `after` now.
+    /// Trusts a folder's file whose text was changed from `before` to `after`, on the same conditions as
+    /// [`keep_trust`](Self::keep_trust).
     pub(super) fn keep_trust_of(&self, path: &Path, before: &str, after: &str) -> Result<(), Failure> {
         let locations = self.locations();
         let Some(trusted) = locations.trusted().filter(|_| locations.folder_file() == Some(path)) else {
@@ -144,14 +147,14 @@ impl KernelLocation {
         })
     }
 
-    /// Says that the file of this folder does not count, if it is there and does not.
+    /// Warns if the file of this folder exists but is not trusted and therefore not used.
     pub(super) fn tell_untrusted(&self, output: &Output) {
         if let Some(untrusted) = self.locations().untrusted() {
             output.warning(&untrusted.to_string());
         }
     }
 
-    /// The options that lead a kernel elsewhere to the same place, as far as anybody named it.
+    /// Returns the options that let a kernel in another folder use the same places, as far as somebody has named them.
     pub(super) fn named(&self) -> Vec<(&'static str, PathBuf)> {
         let locations = self.locations();
         let config = locations.files().first().filter(|_| locations.required()).cloned();
@@ -160,7 +163,7 @@ impl KernelLocation {
         options.into_iter().filter_map(|(option, path)| Some((option, path?))).collect()
     }
 
-    /// The options by which a process that starts in the same folder has the same place, and tells as much.
+    /// Returns the options that let a process in the same folder use the same places and write the same amount of log.
     pub(super) fn options(&self) -> Vec<OsString> {
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         let named = self.named().into_iter();
@@ -173,7 +176,7 @@ impl KernelLocation {
         options
     }
 
-    /// Whether a kernel that starts elsewhere has the same configuration.
+    /// Returns whether a kernel that is started in another folder has the same configuration.
     pub(super) fn is_found_anywhere(&self) -> bool {
         let locations = self.locations();
         !locations.folder_file().is_some_and(|file| is_trusted(&locations, file))
@@ -192,7 +195,7 @@ impl KernelLocation {
         }
     }
 
-    /// The files from which it follows what the configuration is, also those that may come.
+    /// Returns the files that decide the configuration, including files that do not exist yet.
     pub(super) fn watched(&self) -> Vec<PathBuf> {
         let locations = self.locations();
         let folder = locations.folder_file().and_then(|file| FolderFile::written(file, "").ok());
@@ -200,7 +203,7 @@ impl KernelLocation {
         locations.files().iter().cloned().chain(note).collect()
     }
 
-    /// Where configuration may lie.
+    /// Returns the places where the configuration may lie.
     pub(super) fn locations(&self) -> Locations {
         if let Some(file) = &self.global.config {
             return Locations::only(file);
@@ -210,7 +213,7 @@ impl KernelLocation {
     }
 }
 
-/// Whether a folder's file is there and counts.
+/// Returns whether a folder's file exists and is trusted.
 fn is_trusted(locations: &Locations, file: &Path) -> bool {
     let file = FolderFile::read(file).ok().flatten();
     file.is_some_and(|file| locations.trust_of(&file) == FolderTrust::Trusted)
@@ -225,7 +228,7 @@ fn home(variable: &str, otherwise: &str) -> Result<PathBuf, Failure> {
         })
 }
 
-/// A path of the configuration, where `~` is the home directory.
+/// Returns a path of the configuration with `~` replaced by the home directory.
 fn expanded(path: &str) -> PathBuf {
     match (path.strip_prefix("~/"), env::var_os("HOME")) {
         (Some(rest), Some(home)) => PathBuf::from(home).join(rest),

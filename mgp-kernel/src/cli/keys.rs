@@ -1,3 +1,5 @@
+//! `mgp keys`: issues, lists and revokes API keys.
+
 use std::io::Write as _;
 use std::num::NonZeroU32;
 

@@ -1,3 +1,5 @@
+//! The connection of a command to a kernel: the running one, or one in the command's own process.
+
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,27 +26,27 @@ use crate::operator::method;
 use crate::operator::proof::OperatorConnection;
 use crate::operator::servers::{ServerList, ServerRow};
 
-/// A kernel that a command talks to.
+/// A connection of a command to a kernel.
 pub(super) struct KernelLink {
     pub(super) client: Client<PlainStack<Wire>>,
-    /// Whether the kernel runs by itself; else it is this process's own, and ends with the command.
+    /// Whether the kernel runs independently. Otherwise it belongs to this process, and ends with the command.
     pub(super) running: bool,
     own: Option<Kernel>,
 }
 
-/// What a command needs of a kernel that it has to start itself.
+/// The part of a kernel that a command needs if it has to start the kernel itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KernelNeed {
-    /// What is kept: keys, rules, grants, pins, the record. No server is started for it.
+    /// The stored data: keys, rules, grants, pins and the audit log. No server is started.
     State,
-    /// What the configuration says. No server is started for it either.
+    /// The stored data and the configuration. No server is started.
     Configured,
-    /// The servers.
+    /// The running servers, with the data and the configuration.
     Servers,
 }
 
 impl KernelLink {
-    /// Reaches the kernel that runs, or starts one from the same configuration.
+    /// Connects to the running kernel, or starts one from the same configuration.
     pub(super) async fn open(place: &KernelLocation, need: KernelNeed) -> Result<Self, Failure> {
         let configured = place.read()?;
         let mut held = StateInUse::new(&configured.state, &configured.socket, place.output());
@@ -72,13 +74,13 @@ impl KernelLink {
         Ok(link)
     }
 
-    /// The kernel that runs, if one does.
+    /// Connects to the running kernel, if there is one.
     pub(super) async fn to_running(place: &KernelLocation) -> Result<Option<Self>, Failure> {
         let client = reach(&place.read()?).await?;
         Ok(client.map(|client| Self { client, running: true, own: None }))
     }
 
-    /// The kernel that runs, for what concerns no other.
+    /// Connects to the running kernel, for commands that make sense for no other one.
     pub(super) async fn needed(place: &KernelLocation) -> Result<Self, Failure> {
         Self::to_running(place).await?.ok_or_else(|| {
             Failure::new(Exit::Unreachable, "no kernel runs, so no server runs either")
@@ -86,7 +88,8 @@ impl KernelLink {
         })
     }
 
-    /// Asks the kernel.
+    /// Sends a request to the kernel. If the kernel asks for proof that a person is there, gives the proof and sends
+    /// the request again.
     pub(super) async fn ask<R: DeserializeOwned>(
         &self,
         method: &'static str,
@@ -109,8 +112,8 @@ impl KernelLink {
         })
     }
 
-    /// Waits until every server is there, or has failed once: what a kernel tries again for minutes is nothing that a
-    /// command waits for.
+    /// Waits until every server is connected or has failed once. The kernel tries a failed server again for minutes,
+    /// which is too long for a command.
     async fn settled(&self, output: &Output) -> Result<(), Failure> {
         let began = Instant::now();
         let end = began + PATIENCE;
@@ -135,19 +138,19 @@ impl KernelLink {
         }
     }
 
-    /// Ends the conversation.
+    /// Closes the connection, and ends the kernel if it belongs to this process.
     pub(super) async fn close(self) {
-        // What was asked for has been answered; how the connection ends changes nothing.
+        // All requests have been answered, so an error of the closing connection changes nothing.
         let _ = self.client.close().await;
         if let Some(kernel) = self.own {
             kernel.shutdown(ShutdownReason::KernelShutdown, GRACE).await;
-            // What was recorded has to be there when the command has ended.
+            // The events have to be written when the command ends.
             let _ = kernel.audit().log.flush().await;
         }
     }
 }
 
-/// What a person is shown while servers start, in a line.
+/// Returns the line that a person is shown while servers start.
 fn waiting_for(waiting: &[&ServerRow], all: usize, since: Duration) -> String {
     let names: Vec<_> = waiting.iter().take(MOST_NAMES).map(|server| printable(server.id.as_str())).collect();
     let more = if waiting.len() > names.len() { ", ..." } else { "" };
@@ -155,13 +158,13 @@ fn waiting_for(waiting: &[&ServerRow], all: usize, since: Duration) -> String {
     format!("waiting for {number} of {all} servers to start: {names}{more} ({secs} s)")
 }
 
-/// Waits until what is listed is found, too: the index follows the catalog.
+/// Waits until the search index has all listed tools, because the index follows the catalog.
 async fn searchable(tools: &ToolCatalog) {
     let end = Instant::now() + INDEX_PATIENCE;
     while tools.index.snapshot().len() < tools.catalog.snapshot().tools().len() && Instant::now() < end {
         sleep(LOOK_EVERY).await;
     }
-    // Where meanings take longer, words have to do.
+    // If the embeddings take longer, searches go by words only.
     let _ = timeout_at(end, tools.index.embedded()).await;
 }
 
@@ -169,7 +172,7 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<
     let path = &configured.socket;
     let (reader, writer) = match socket::connect(path).await {
         Ok(halves) => halves,
-        // There is none, or a dead one has left it.
+        // No kernel runs, or one that died has left the socket.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
             return Ok(None);
         }
@@ -197,7 +200,7 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<
     })
 }
 
-/// A kernel of this process's own, with what is needed of it.
+/// Starts a kernel in this process, with the part that is needed.
 async fn started(configured: &EffectiveConfig, need: KernelNeed) -> Result<Kernel, StartError> {
     let (mut config, state) = (configured.config.clone(), configured.state.clone());
     let files = configured.own_files();
@@ -234,14 +237,15 @@ pub(super) fn not_started(error: &StartError) -> Failure {
     Failure::usage(message)
 }
 
-/// How long a command waits for servers that it needs.
+/// The longest time that a command waits for its servers to start.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a person is shown nothing.
+/// The time after which a person is shown what the command waits for.
 const SILENT: Duration = Duration::from_millis(700);
-/// How many servers are named in one line.
+/// The largest number of servers that are named in one line.
 const MOST_NAMES: usize = 4;
-/// How long a command waits for the index of its own kernel.
+/// The longest time that a command waits for the search index of its own kernel.
 const INDEX_PATIENCE: Duration = Duration::from_secs(5);
-/// How long its own servers have to end.
+/// The time that the servers of a command's own kernel have to end.
 const GRACE: Duration = Duration::from_secs(2);
+/// The time between two looks at the servers or at the index.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

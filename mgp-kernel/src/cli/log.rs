@@ -1,9 +1,11 @@
+//! The log of a command on standard error.
+
 use mgp_discovery::config::model::TelemetrySettings;
 
 use super::exit::Failure;
 use crate::Telemetry;
 
-/// Tells what happens as the command line says, or else as is configured.
+/// Starts the log at the level of the command line, or else at the configured level.
 pub(super) fn start(verbosity: Verbosity, settings: &TelemetrySettings) -> Result<Telemetry, Failure> {
     let chosen = match verbosity {
         Verbosity::Quiet => Some("error"),
@@ -14,15 +16,15 @@ pub(super) fn start(verbosity: Verbosity, settings: &TelemetrySettings) -> Resul
     Telemetry::start(settings, chosen).map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// Tells what happens while a command runs that is no kernel's, if somebody asked for that: what such a command has to
-/// say, it prints.
+/// Starts the log of a command that runs no kernel for clients, if the options or `MGP_LOG` ask for it. Otherwise such
+/// a command logs nothing, because it prints what it has to say.
 pub(super) fn start_if_asked(verbosity: Verbosity) -> Result<Option<Telemetry>, Failure> {
     let is_asked =
         matches!(verbosity, Verbosity::More | Verbosity::All) || std::env::var_os("MGP_LOG").is_some();
     is_asked.then(|| start(verbosity, &TelemetrySettings::default())).transpose()
 }
 
-/// How much is told.
+/// The amount that is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verbosity {
     Quiet,

@@ -1,3 +1,5 @@
+//! `mgp man`: prints the manual page, or writes the pages of all commands to a folder.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +17,7 @@ pub(super) struct ManArgs {
     dir: Option<PathBuf>,
 }
 
-/// What was written.
+/// The files that were written.
 #[derive(Debug, Default, Serialize)]
 struct ManPages {
     files: Vec<PathBuf>,

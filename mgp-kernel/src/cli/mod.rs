@@ -1,8 +1,8 @@
-//! The command line. Each command is a file: what it takes, what it asks the kernel, how it prints the answer.
+//! The command line: each module of a command has its options, its requests to a kernel and the output of the answer.
 //!
-//! A command that concerns a kernel is a client of it. If one runs, it is reached at its socket; if none does, the command
-//! starts one from the same configuration in its own process and talks to it in memory. Either way it is the same
-//! requests, so that what a command can do, a script can do by the protocol.
+//! A command that concerns a kernel is a client of the kernel. If a kernel runs, the command connects to its socket.
+//! Otherwise, the command starts a kernel from the same configuration in its own process and talks to it in memory. The
+//! requests are the same in both cases, so a script can do by the protocol everything that a command can do.
 
 mod access;
 mod access_target;
@@ -23,7 +23,6 @@ mod demo;
 mod doctor;
 mod exit;
 mod export;
-mod global;
 mod import;
 mod init;
 mod kernel_connector;
@@ -66,7 +65,7 @@ use self::exit::{Exit, Failure};
 use self::kernel_location::KernelLocation;
 use self::output::Output;
 
-/// Runs the command that `args` say, the name of the program in front, and says how it ended.
+/// Runs the command that `args` describe, whose first element is the name of the program, and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
     let cli = match Cli::try_parse_from(&args) {
@@ -74,7 +73,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
         Err(error) => return exit::misused(&error, &args),
     };
     let output = Output::new(&cli.global);
-    // Confinement is one of a thread: this process must have no other one.
+    // Confinement applies to a single thread, so this process must not have any other.
     if let Command::Confine(confined) = &cli.command {
         let failure = confine::run(confined);
         output.failure(&failure);
@@ -87,7 +86,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
     let outcome = match runtime {
         Ok(runtime) => {
             let outcome = runtime.block_on(command(cli, &output));
-            // What still waits for standard input must not keep the process.
+            // A read that still waits for standard input must not keep the process alive.
             runtime.shutdown_background();
             outcome
         }
@@ -102,7 +101,8 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
     }
 }
 
-/// The program that runs, also where its file has been replaced by a newer one meanwhile.
+/// Returns the path of the running program. On Linux, it leads to this program even if its file has been replaced by a
+/// newer one.
 fn this_program() -> Option<std::path::PathBuf> {
     if cfg!(target_os = "linux") { Some("/proc/self/exe".into()) } else { std::env::current_exe().ok() }
 }
@@ -110,7 +110,7 @@ fn this_program() -> Option<std::path::PathBuf> {
 async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
     let place = KernelLocation::new(&cli.global);
     let telemetry = match cli.command {
-        // Its configuration says more.
+        // `mgp serve` starts the log itself, because its configuration says more about it.
         Command::Serve(_) => None,
         _ => log::start_if_asked(place.verbosity())?,
     };

@@ -1,8 +1,11 @@
+//! Times and spans of time on the command line.
+
 use std::time::Duration;
 
 use mgp_types::mgp::Timestamp;
 
-/// A moment on the command line: a time as in RFC 3339, or how far away it is, like `90s`, `15m`, `2h`, `30d`.
+/// A moment on the command line: a time in the form of RFC 3339, or its distance from now, such as `90s`, `15m`, `2h`
+/// or `30d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
     At(Timestamp),
@@ -10,7 +13,7 @@ pub(super) enum Moment {
 }
 
 impl Moment {
-    /// The moment, where spans lie in the future.
+    /// Returns the moment as a time, where spans lie in the future.
     pub(super) fn ahead(self, now: Timestamp) -> Timestamp {
         match self {
             Self::At(time) => time,
@@ -18,7 +21,7 @@ impl Moment {
         }
     }
 
-    /// The moment, where spans lie in the past.
+    /// Returns the moment as a time, where spans lie in the past.
     pub(super) fn ago(self, now: Timestamp) -> Timestamp {
         match self {
             Self::At(time) => time,
@@ -30,7 +33,7 @@ impl Moment {
     }
 }
 
-/// Reads a moment.
+/// Parses a moment.
 pub(super) fn moment(text: &str) -> Result<Moment, String> {
     if let Ok(time) = text.parse() {
         return Ok(Moment::At(time));
@@ -40,7 +43,7 @@ pub(super) fn moment(text: &str) -> Result<Moment, String> {
     })
 }
 
-/// Reads a span of time; a number alone is seconds.
+/// Parses a span of time; a number alone is in seconds.
 pub(super) fn span(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit: Option<u64> = match &text[digits.len()..] {

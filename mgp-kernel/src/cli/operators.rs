@@ -1,3 +1,5 @@
+//! `mgp operators`: sets the operators' passphrase, and issues tokens for scripts.
+
 use std::io::{self, BufRead as _, Write as _};
 
 use clap::{Args, Subcommand};
@@ -82,7 +84,7 @@ async fn token(link: &KernelLink, output: &Output, wanted: &TokenArgs) -> Result
     Ok(Exit::Done)
 }
 
-/// A line of standard input.
+/// Reads a line of standard input.
 fn line() -> Result<String, Failure> {
     let unread =
         |why: String| Failure::usage(format!("the passphrase cannot be read from standard input: {why}"));

@@ -1,40 +1,79 @@
+//! The options that every command has, and the output of commands that follows from them.
+
 use std::io::{self, IsTerminal as _, Write};
+use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
+use clap::{Args, ValueEnum};
 use mgp_types::is_hidden;
 use serde::Serialize;
 use tokio::io::Interest;
 use tokio::net::unix::pipe;
 
 use super::exit::Failure;
-use super::global::{ColorChoice, Global};
 use super::table::Table;
 
-/// Where a command prints to, and how.
+/// The options of every command.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct Global {
+    /// The configuration file [default: mgp.toml in this folder, and ~/.config/mgp/servers.toml]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// The folder of the kernel's keys, grants, pins and audit log
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) state: Option<PathBuf>,
+    /// The socket of a running kernel
+    #[arg(long, global = true, value_name = "PATH")]
+    pub(super) socket: Option<PathBuf>,
+    /// Print one JSON value, and errors as one line of JSON
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+    /// Print results only, without notes
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(super) quiet: bool,
+    /// Log more; -vv logs everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(super) verbose: u8,
+    /// Sets when the output has colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(super) color: ColorChoice,
+}
+
+/// The choice of when the output has colours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum ColorChoice {
+    /// Use colours on a terminal
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// The output of a command, in the form that the options ask for.
 #[derive(Debug)]
 pub(super) struct Output {
     form: OutputForm,
     color: bool,
-    /// Whether a person watches what happens.
+    /// Whether a person at a terminal can watch progress.
     watched: bool,
 }
 
-/// What is printed.
+/// The form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OutputForm {
     /// One JSON value.
     Json,
-    /// Text for people, with notes beside what was asked for.
+    /// Text for people, with notes on standard error.
     Plain,
     /// Text without notes.
     Quiet,
 }
 
-/// Whether somebody reads what is printed.
+/// The state of the reader of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputReader {
     There,
-    /// It has what it wants, as `head` has.
+    /// The reader has closed the pipe, as `head` does when it has read enough.
     Gone,
 }
 
@@ -70,7 +109,7 @@ impl Output {
         self.watched
     }
 
-    /// Prints `value` as JSON, or what `plain` writes.
+    /// Prints `value` as JSON, or the text that `plain` writes.
     pub(super) fn show<T: Serialize>(
         &self,
         value: &T,
@@ -86,7 +125,7 @@ impl Output {
         self.write(&out).map(drop)
     }
 
-    /// Prints `value` as JSON, or a table, or what there is to say when there are no rows.
+    /// Prints `value` as JSON or as a table. If the table has no rows, the text `none` replaces it.
     pub(super) fn table<T: Serialize>(
         &self,
         value: &T,
@@ -96,7 +135,7 @@ impl Output {
         self.table_with(value, none, rows, |_, _| Ok(()))
     }
 
-    /// Prints as [`table`](Self::table) does, with what `told` writes below the rows.
+    /// Prints `value` as [`table`](Self::table) does, with the text that `told` writes below the rows.
     pub(super) fn table_with<T: Serialize>(
         &self,
         value: &T,
@@ -115,7 +154,7 @@ impl Output {
         })
     }
 
-    /// Adds one line of many: `value` as JSON, or `plain`.
+    /// Appends a line to `lines`: `value` as JSON, or `plain`.
     pub(super) fn add_line(
         &self,
         lines: &mut Vec<u8>,
@@ -131,7 +170,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes to standard output as they are, and returns whether anybody still reads it.
     #[expect(clippy::unused_self, reason = "whoever writes says to which output")]
     pub(super) fn write(&self, bytes: &[u8]) -> Result<OutputReader, Failure> {
         let mut out = io::stdout().lock();
@@ -142,9 +181,9 @@ impl Output {
         }
     }
 
-    /// Waits until nobody reads what is printed any more; for ever if that cannot be seen, as of a file.
+    /// Waits until the reader of standard output is gone. Never returns if that cannot be seen, as with a file.
     pub(super) async fn unread(&self) {
-        // Opened anew, so that the pipe stays as it is for whoever else writes to it.
+        // The pipe is opened anew, so that it stays as it is for other processes that write to it.
         let pipe = pipe::OpenOptions::new().open_sender("/dev/stdout");
         match pipe {
             Ok(pipe) if pipe.ready(Interest::ERROR).await.is_ok() => {}
@@ -152,38 +191,40 @@ impl Output {
         }
     }
 
-    /// Tells a person what happens, beside what was asked for.
+    /// Prints a note for a person on standard error, unless the output is JSON or quiet.
     pub(super) fn note(&self, text: &str) {
         if self.form == OutputForm::Plain {
-            // Nobody has to read it.
+            // A note is only informative, so a failed write is ignored.
             let _ = writeln!(io::stderr(), "{text}");
         }
     }
 
-    /// Shows a person at a terminal what is waited for, in a line that the next one replaces. An empty one is taken away.
+    /// Shows a person at a terminal what the command waits for, in a line that the next call replaces. An empty text
+    /// removes the line.
     pub(super) fn waiting(&self, text: &str) {
         if self.watched {
             let mut err = io::stderr().lock();
-            // Nobody has to read it.
+            // Progress is only informative, so a failed write is ignored.
             let _ = write!(err, "\r\x1b[K{text}").and_then(|()| err.flush());
         }
     }
 
-    /// Tells whoever runs the command what it does without, in one line, whatever form was asked for.
+    /// Warns the user about something that the command does without, in one line on standard error and in every form of
+    /// output.
     pub(super) fn warning(&self, text: &str) {
         let line = if self.is_json() {
             serde_json::json!({ "warning": { "message": text } }).to_string()
         } else {
             text.to_owned()
         };
-        // Nobody has to read it.
+        // A warning that cannot be written does not stop the command.
         let _ = writeln!(io::stderr(), "{line}");
     }
 
     pub(super) fn failure(&self, failure: &Failure) {
         let mut text = Vec::new();
         if self.is_json() {
-            // It is made of text only, so it can be written.
+            // The failure consists of texts and a number, so it can always be serialized.
             text = serde_json::to_vec(&failure.written()).unwrap_or_default();
         } else {
             let red = self.paint(AnsiColor::Red.on_default().bold());
@@ -196,14 +237,14 @@ impl Output {
         let _ = io::stderr().write_all(&text);
     }
 
-    /// The style if colours are used; else none.
+    /// Returns the style if colours are used, or else no style.
     pub(super) const fn paint(&self, style: Style) -> Style {
         if self.color { style } else { Style::new() }
     }
 }
 
-/// A text of a peer as a terminal can be shown it: what would move the cursor or hide is spelled out. Lines stay, and what
-/// makes a sign an emoji.
+/// Returns a peer's text in a form that is safe for a terminal: characters that are hidden or move the cursor are
+/// spelled out. Ends of lines, tabs and the emoji variation selector stay.
 pub(super) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

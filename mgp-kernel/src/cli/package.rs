@@ -1,4 +1,4 @@
-//! Adding a server as a registry describes it.
+//! `mgp add --server-json`: adds a server that the `server.json` of a registry describes.
 
 use std::env;
 use std::fs::File;
@@ -34,14 +34,14 @@ pub(super) struct PackageArgs {
     dry_run: bool,
 }
 
-/// What is added, for a person to judge: a stranger wrote it.
+/// The server that is added, for a person to judge, because a stranger wrote its description.
 #[derive(Debug, Serialize)]
 struct PackageReport<'a> {
     server_id: &'a str,
-    /// What is started, or reached, word for word.
+    /// The exact command line or address of the server.
     command: &'a str,
     permissions: Vec<PackageRequest<'a>>,
-    /// Variables that have to be set before it starts.
+    /// The variables that have to be set before the server starts.
     variables: &'a [String],
     notes: &'a [String],
     file: &'a Path,
@@ -59,7 +59,7 @@ impl PackageArgs {
         self.server_json.as_deref()
     }
 
-    /// Adds the server that the document describes as `name`.
+    /// Adds the server that the document describes, with the id `name`.
     pub(super) fn add(
         self,
         place: &KernelLocation,
@@ -103,7 +103,7 @@ impl PackageArgs {
     }
 }
 
-/// The way that was asked for, or else the first that this machine could go.
+/// Returns the launch with the number `way`, or else the first that is possible on this machine.
 fn chosen(
     server: &ServerJson,
     way: Option<usize>,
@@ -119,7 +119,7 @@ fn chosen(
     for choice in ways {
         match launch(server, choice, answers) {
             Ok(launch) => return Ok(launch),
-            // It can be gone, once there are answers.
+            // The launch is possible once the answers are given.
             Err(error @ (LaunchError::Missing { .. } | LaunchError::BadAnswer { .. })) => return Err(error),
             Err(error) => first = first.or(Some(error)),
         }
@@ -134,7 +134,7 @@ fn failure(document: &Path, error: &LaunchError) -> Failure {
     Failure::usage(message).hint(printable(&asked.join("\n")))
 }
 
-/// What is to be answered, and how.
+/// Returns the option that gives an answer, with a description of the answer.
 fn question(needed: &RequiredInput) -> String {
     let mut text = format!("--answer {}=", needed.name);
     text.push_str(needed.default.as_deref().unwrap_or("VALUE"));
@@ -181,5 +181,5 @@ fn text_of(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// More than is parsed, so that what is longer is told to be.
+/// The largest number of bytes that are read. The parser accepts fewer, so it reports a document that is too long.
 const MAX_BYTES: u64 = 16 << 20;

@@ -1,3 +1,5 @@
+//! `mgp permissions`: lists and decides the questions and permissions of servers.
+
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -182,7 +184,7 @@ async fn show(link: &KernelLink, output: &Output, wanted: PermissionShowArgs) ->
     let question: ShownQuestion = match found {
         Ok(question) => question,
         Err(failure) => {
-            // A server may be meant; what was decided about it has no number.
+            // The id may be that of a server; decisions about a server have no ids of their own.
             let list = PermissionListArgs { server: Some(wanted.id), offset: 0, limit: None };
             let failure: Failure = failure;
             let decided: GrantPage = decided(link, &list).await?;
@@ -204,7 +206,7 @@ async fn show(link: &KernelLink, output: &Output, wanted: PermissionShowArgs) ->
             _ => writeln!(out, "waits for an answer{until}")?,
         }
         match &shown.arguments {
-            // The first line says what it is about, and all arguments come behind it.
+            // The first line of the message names the call, and all of its arguments follow.
             Some(arguments) => {
                 let about = shown.question.message.lines().next().unwrap_or_default();
                 writeln!(out, "{}\n{}", printable(about), printable(arguments))
@@ -287,14 +289,14 @@ async fn deny(link: &KernelLink, output: &Output, no: PermissionDenyArgs) -> Res
     told(output, &decided?)
 }
 
-/// Asks the person at this terminal about each question as it comes, until they end it.
+/// Asks the person at this terminal about each question as it comes, until the person ends the command.
 async fn watch(link: &KernelLink, output: &Output) -> Result<Exit, Failure> {
     if !is_person_there() {
         return Err(Failure::usage("`mgp permissions watch` needs a terminal").hint(
             "`mgp permissions pending` lists the questions, `mgp permissions approve ID` approves one",
         ));
     }
-    // Who may not decide learns it now, and not from the first answer.
+    // An operator who may not decide learns it now, and not from the first answer.
     proof::admitted(link).await?;
     output.note("questions appear here as they come; Ctrl-C ends the command");
     let mut known = Vec::new();
@@ -310,7 +312,7 @@ async fn watch(link: &KernelLink, output: &Output) -> Result<Exit, Failure> {
         for question in new {
             match answer(link, &question).await {
                 Ok(decided) => drop(told(output, &decided)?),
-                // Somebody else was faster.
+                // Somebody else has answered the question already.
                 Err(failure) if failure.exit == Exit::Tool => output.note(failure.message()),
                 Err(failure) => return Err(failure),
             }

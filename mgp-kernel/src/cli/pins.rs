@@ -1,3 +1,5 @@
+//! `mgp pin`: shows and approves definitions of tools, prompts and templates.
+
 use std::io::{self, Write as _};
 
 use clap::{Args, Subcommand};
@@ -50,7 +52,7 @@ pub(super) struct PinNameArgs {
 }
 
 pub(super) async fn run(place: &KernelLocation, output: &Output, pin: PinCommand) -> Result<Exit, Failure> {
-    // What is found in definitions is known of those that servers have listed.
+    // Findings in definitions are known only for servers that have listed them, so the servers have to run.
     let link = KernelLink::open(place, KernelNeed::Servers).await?;
     let outcome = match pin {
         PinCommand::List(wanted) => list(&link, output, wanted).await,
@@ -136,7 +138,7 @@ async fn diff(link: &KernelLink, output: &Output, named: &PinNameArgs) -> Result
     Ok(Exit::Done)
 }
 
-/// All pins, or those of one server, or of these those that are held or flagged.
+/// Returns all pins, or those of one server; with `waiting`, only those that are held or flagged.
 pub(super) async fn pins(
     link: &KernelLink,
     server: Option<&str>,
@@ -169,7 +171,7 @@ pub(super) fn write_changes(out: &mut Vec<u8>, diff: &PinDiff) -> io::Result<()>
     Ok(())
 }
 
-/// Writes why a definition is held or flagged, and what changes that.
+/// Writes why a definition is held or flagged, and how to change that.
 fn write_standing(out: &mut Vec<u8>, diff: &PinDiff) -> io::Result<()> {
     let Some(standing) = &diff.standing else { return Ok(()) };
     writeln!(out, "{}", printable(&standing.sentence(&diff.server_id, &diff.name)))?;

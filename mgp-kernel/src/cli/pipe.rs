@@ -1,5 +1,6 @@
-//! A client's standard input and output, carried to a kernel line by line. A kernel that is lost is replaced by another
-//! one, to which the session is opened anew.
+//! The pipe between a client's standard input and output and a kernel, which carries messages line by line.
+//!
+//! A kernel that is lost is replaced by another one, at which the session is opened again.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,11 +18,11 @@ use tokio::time::Instant;
 use super::exit::{Exit, Failure};
 use super::kernel_connector::{JoinedKernel, KernelConnector};
 
-/// Carries what standard input says to a kernel, and what that answers to standard output. Ends when the kernel was
-/// stopped, or has answered all that was asked before the input ended.
+/// Carries lines from standard input to a kernel, and its lines to standard output. Ends when the kernel was stopped,
+/// or when the input has ended and the kernel has answered all requests.
 ///
 /// # Errors
-/// There is no kernel and none can be started, or one was lost in the middle of a question to the client.
+/// There is no kernel and none can be started, or a kernel was lost in the middle of a question to the client.
 pub(super) async fn carry(way: &KernelConnector<'_>) -> Result<(), Failure> {
     let unusable = |error| Failure::usage(format!("standard input and output cannot be used: {error}"));
     let mut kernel = way.reach().await?;
@@ -63,12 +64,12 @@ fn not_taken_over() -> Failure {
     Failure::new(Exit::Unreachable, message).hint("let the client start `mgp serve` again")
 }
 
-/// Why a conversation with a kernel has ended.
+/// The reason why a conversation with a kernel has ended.
 enum PipeEnd {
     KernelGone,
-    /// Nobody reads what the kernel says.
+    /// Nobody reads standard output any more.
     ClientGone,
-    /// The kernel does not open the session again.
+    /// The new kernel does not open the session again.
     Refused,
 }
 
@@ -108,7 +109,7 @@ async fn exchange(
         }
     }
     for line in repeated {
-        // What cannot be written is found out where it is not answered.
+        // A write error is ignored, because the loss of the kernel shows when it does not answer.
         let _ = writer.write_all(&line).await;
     }
     let asked = async {
@@ -117,7 +118,7 @@ async fn exchange(
                 Ok(Some(line)) => {
                     conversation.lock().said(&line);
                     if writer.write_all(&line).await.is_err() {
-                        // It may still say something.
+                        // The kernel may still send something.
                         return std::future::pending::<()>().await;
                     }
                 }
@@ -135,7 +136,7 @@ async fn exchange(
                 }
             }
         }
-        // The kernel ends the connection when it has answered what it heard.
+        // The kernel closes the connection when it has answered all that it has read.
         let _ = writer.shutdown().await;
         std::future::pending::<()>().await;
     };
@@ -154,43 +155,44 @@ async fn exchange(
     }
 }
 
-/// What has to be known of a conversation to go on with it at another kernel.
+/// The state of a conversation that is needed to continue it with another kernel.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that has happened")]
 struct PipeConversation {
-    /// The request that opened the session, and its id.
+    /// The `initialize` request of the client, with its id.
     hello: Option<(RawId, Bytes)>,
-    /// The notification by which the client went on.
+    /// The `notifications/initialized` of the client.
     ready: Option<Bytes>,
-    /// Requests of the client that are not answered.
+    /// The ids of the client's requests that are not answered.
     in_work: BTreeSet<RawId>,
-    /// Requests of the kernel that are not answered.
+    /// The ids of the kernel's requests that are not answered.
     asked: BTreeSet<RawId>,
-    /// What the client has said to a kernel that has said nothing yet: it may not have read it.
+    /// The lines that the client has sent to a kernel that has sent nothing yet, and so may not have read them.
     unheard: Vec<Bytes>,
-    /// Whether the kernel has said anything.
+    /// Whether the current kernel has sent anything.
     has_heard: bool,
-    /// Whether any kernel has said anything.
+    /// Whether any kernel has sent anything.
     has_begun: bool,
     /// Whether the session has been lost and is not open again.
     is_lost: bool,
-    /// Whether the client says nothing more.
+    /// Whether the client's input has ended.
     is_over: bool,
 }
 
-/// An id as it is written.
+/// The id of a request as JSON text.
 type RawId = Box<str>;
 
-/// For whom a line of the kernel is.
+/// The recipient of a line from the kernel.
 #[derive(Debug, PartialEq, Eq)]
 enum LineRecipient {
     ForClient,
-    /// It is the answer to the request that opened the session anew.
+    /// The line answers the request that opened the session again, so it is not for the client.
     Reopened,
+    /// The line refuses to open the session again.
     NotReopened,
 }
 
-/// What a line is about. Anything else in it is stepped over.
+/// The members of a message that the pipe looks at; all others are skipped.
 #[derive(Deserialize)]
 struct LineHead<'a> {
     #[serde(borrow)]
@@ -213,7 +215,7 @@ struct CancelledRequest<'a> {
 }
 
 impl PipeConversation {
-    /// Notes what the client says.
+    /// Records a line from the client.
     fn said(&mut self, line: &Bytes) {
         if !self.has_heard && self.unheard.len() < MOST_UNHEARD && line.len() < LONGEST_HELD {
             self.unheard.push(line.clone());
@@ -237,7 +239,7 @@ impl PipeConversation {
         }
     }
 
-    /// Notes what the kernel says.
+    /// Records a line from the kernel, and returns its recipient.
     fn heard(&mut self, line: &[u8]) -> LineRecipient {
         (self.has_heard, self.has_begun) = (true, true);
         self.unheard.clear();
@@ -266,13 +268,15 @@ impl PipeConversation {
         LineRecipient::ForClient
     }
 
-    /// Whether the client has said something that no kernel has answered in any way.
+    /// Returns whether the client has sent lines to a kernel that never sent anything, so that they have to be sent
+    /// again.
     fn has_lines_to_repeat(&self) -> bool {
         !self.unheard.is_empty()
     }
 
-    /// The kernel is lost. Returns what the client is answered in its place; `None` if there is a question of it that the
-    /// client may answer yet: another kernel could take the answer for that to a question of its own.
+    /// Records the loss of the kernel, and returns the errors that answer the client's open requests. Returns `None` if
+    /// the client may still answer a question of the lost kernel: another kernel could take the answer for one to a
+    /// question of its own.
     fn lost(&mut self) -> Option<Vec<Bytes>> {
         if !self.asked.is_empty() {
             return None;
@@ -286,7 +290,8 @@ impl PipeConversation {
         Some(answers.collect())
     }
 
-    /// Another kernel is there. Returns what opens the session anew, and what is repeated.
+    /// Records the connection to another kernel. Returns the messages that open the session again, and the lines to
+    /// repeat.
     fn begin(&mut self) -> (Option<(Bytes, Option<Bytes>)>, Vec<Bytes>) {
         self.has_heard = false;
         let hello = self.hello.as_ref().filter(|_| self.is_lost);
@@ -294,12 +299,12 @@ impl PipeConversation {
     }
 }
 
-/// Reads lines, each with its end. One that is longer than any message is read in pieces, which are carried like lines: the
-/// kernel says what is to be said of it.
+/// A reader of lines, each with its end. A line that is longer than any message is read in pieces, which are carried
+/// like lines, so that the kernel reports the error.
 struct LineReader<R> {
     reader: R,
     buffer: BytesMut,
-    /// How far the buffer has been searched for an end.
+    /// The number of bytes of the buffer that have been searched for the end of a line.
     searched: usize,
 }
 
@@ -308,7 +313,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Self { reader, buffer: BytesMut::new(), searched: 0 }
     }
 
-    /// Returns what stands behind the last line, as a line; nothing if that is nothing.
+    /// Returns the bytes behind the last line as a line, or nothing if there are none.
     fn take_rest(&mut self) -> Bytes {
         self.searched = 0;
         if !self.buffer.is_empty() {
@@ -317,7 +322,8 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         self.buffer.split().freeze()
     }
 
-    /// Returns the next line, or the next piece of a long one; `None` at the end. A line that is cut off is none.
+    /// Returns the next line, or the next piece of a long line, or `None` at the end. A line that is cut off by the end
+    /// is not returned.
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing.
@@ -341,23 +347,28 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 }
 
-/// What a client is answered whose request was in work when the kernel was lost. It stands in a string of JSON.
+/// The error message for requests that were open when the kernel was lost. It stands in a JSON string without being
+/// escaped.
 const LOST: &str = "the kernel ended before it answered this, and another one has taken over; whether it was done is not known";
 
-/// What a client is told when another kernel has taken over: it may list other things.
+/// The notifications that a client gets when another kernel has taken over, which may list other things.
 const CHANGED: [&str; 3] = [
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n",
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/prompts/list_changed\"}\n",
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}\n",
 ];
 
-/// More often in a row than kernels are lost for reasons that another one mends.
+/// The largest number of losses in a row; more have a cause that another kernel does not remove.
 const MOST_LOSSES: u32 = 5;
-/// A kernel that was there for so long was not lost for a reason that meets the next one at once.
+/// The time after which a loss begins a new row: a kernel that ran for so long was not lost for a reason that meets the
+/// next one at once.
 const LASTING: Duration = Duration::from_mins(1);
+/// The largest number of lines that are kept to be repeated.
 const MOST_UNHEARD: usize = 256;
-/// Twice as long as the longest message that a kernel takes where nothing else is configured.
+/// The length in bytes from which a line is read in pieces and not kept; twice the longest message that a kernel takes
+/// by default.
 const LONGEST_HELD: usize = 128 << 20;
+/// The smallest free space in bytes that the buffer has before it is read into.
 const CHUNK: usize = 16 << 10;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How a command proves to the kernel that a person has typed it.
+//! The proof to the kernel that a person runs the command: the operators' passphrase, or a token for scripts.
 
 use std::env;
 use std::fs::{File, OpenOptions};
@@ -14,7 +14,8 @@ use crate::operator::method;
 use crate::operator::operators::{ProofStatus, ProvePresence};
 use crate::operator::proof::PASSPHRASE;
 
-/// Whether the kernel refused because a person has to prove to be there, and this process can.
+/// Returns whether the kernel refused a request because a person has to prove to be there, and this process can give
+/// the proof.
 pub(super) fn is_asked_for(error: &Error) -> bool {
     let asked = || Object::from_raw(error.data()?).ok()?.text("proof").map(|how| how == PASSPHRASE);
     match asked().filter(|_| error.code() == code::PERMISSION_DENIED) {
@@ -27,7 +28,7 @@ fn token() -> Option<String> {
     env::var(TOKEN).ok().filter(|token| !token.is_empty())
 }
 
-/// Has the person prove to be there for what a command decides without the kernel.
+/// Makes the person prove to be there, for a decision that the command makes without the kernel.
 pub(super) async fn person(place: &KernelLocation) -> Result<(), Failure> {
     let link = KernelLink::open(place, KernelNeed::State).await?;
     let admitted = admitted(&link).await;
@@ -35,12 +36,12 @@ pub(super) async fn person(place: &KernelLocation) -> Result<(), Failure> {
     admitted
 }
 
-/// Has the person prove to be there, if that has to be proved.
+/// Makes the person prove to be there, if the kernel requires proof.
 pub(super) async fn admitted(link: &KernelLink) -> Result<(), Failure> {
     link.ask::<ProofStatus>(method::OPERATORS_ADMIT, &()).await.map(drop)
 }
 
-/// Proves it by the token of the environment, or by asking for the passphrase on the terminal.
+/// Gives the proof with the token of the environment, or by asking for the passphrase on the terminal.
 pub(super) async fn give(link: &KernelLink) -> Result<(), Failure> {
     if let Some(token) = token() {
         let proof = ProvePresence { token: Some(token), ..ProvePresence::default() };
@@ -70,7 +71,7 @@ pub(super) async fn ask(what: &'static str) -> Result<String, Failure> {
     })
 }
 
-/// Reads a line from the terminal, which shows `what` and not the line.
+/// Reads a line from the terminal, which shows the prompt `what` and not the line.
 pub(super) fn read_hidden(what: &str) -> io::Result<String> {
     let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
     let hidden = HiddenInput::new(&terminal)?;
@@ -85,7 +86,7 @@ pub(super) fn read_hidden(what: &str) -> io::Result<String> {
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// A terminal that does not show what is typed, until this is dropped.
+/// A terminal that does not show typed characters until this value is dropped.
 struct HiddenInput {
     terminal: File,
     before: Termios,
@@ -109,6 +110,7 @@ impl Drop for HiddenInput {
     }
 }
 
-/// The variable of the environment that holds a token.
+/// The environment variable that holds a token for scripts.
 pub(super) const TOKEN: &str = "MGP_OPERATORS_TOKEN";
+/// The number of times that a person may type the passphrase.
 const TRIES: u32 = 3;

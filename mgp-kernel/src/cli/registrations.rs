@@ -1,3 +1,5 @@
+//! `mgp registrations`: lists, approves and removes servers that agents registered.
+
 use std::io::Write as _;
 
 use clap::{Args, Subcommand};
@@ -51,7 +53,8 @@ pub(super) async fn run(
     command: RegistrationsCommand,
 ) -> Result<Exit, Failure> {
     let link = match command {
-        // An approved server is started, and what lives as long as a session lives in the kernel that has it.
+        // An approved server is started, and a server that lives as long as a session is known only to the running
+        // kernel.
         RegistrationsCommand::Approve(_) | RegistrationsCommand::Keep(_) => KernelLink::needed(place).await?,
         RegistrationsCommand::List(_) | RegistrationsCommand::Deny(_) => {
             KernelLink::open(place, KernelNeed::State).await?
@@ -87,7 +90,8 @@ async fn list(link: &KernelLink, output: &Output, wanted: &RegistrationListArgs)
     Ok(Exit::Done)
 }
 
-/// Writes all that a server is decided by. Nothing is cut: what is not seen cannot be approved.
+/// Writes everything on which the decision about a server depends. Nothing is cut, because nothing may be approved
+/// unseen.
 fn shown(row: &RegistrationRow, out: &mut Vec<u8>) -> std::io::Result<()> {
     writeln!(out, "{}: {}, registered by {}", row.server_id, state(row), printable(&row.registered_by))?;
     let mut say =

@@ -1,3 +1,5 @@
+//! `mgp search`: searches tools by their purpose, those of a kernel or those of a file.
+
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};

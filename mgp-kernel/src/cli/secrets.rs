@@ -42,7 +42,7 @@ pub(super) struct SecretNameArgs {
     name: String,
 }
 
-/// The secrets by name.
+/// The result of `mgp secrets list`.
 #[derive(Debug, Serialize)]
 struct SecretList {
     secrets: Vec<SecretRow>,
@@ -52,16 +52,16 @@ struct SecretList {
 struct SecretRow {
     name: String,
     is_set: bool,
-    /// Where it is kept, if it is set.
+    /// The place in which the secret is kept, if it is set.
     kept_in: Option<String>,
-    /// The places of the configuration that refer to it.
+    /// The places of the configuration that refer to the secret.
     used_by: Vec<SecretUse>,
 }
 
 #[derive(Debug, Serialize)]
 struct SecretUse {
     server_id: String,
-    /// The key, such as `env.TOKEN`.
+    /// The key in the entry of the server, such as `env.TOKEN`.
     key: String,
     /// Whether the list of processes shows the value while the server runs.
     in_command_line: bool,
@@ -70,10 +70,10 @@ struct SecretUse {
 #[derive(Debug, Serialize)]
 struct SecretChanged {
     name: String,
-    /// Where it is kept, if it is set.
+    /// The place in which the secret is kept, if it is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept_in: Option<String>,
-    /// Servers that use it.
+    /// The ids of the servers that use the secret.
     used_by: Vec<String>,
 }
 
@@ -91,7 +91,7 @@ pub(super) async fn run(
     }
 }
 
-/// Why the user's secrets cannot be read or written.
+/// Returns the failure for the user's secrets that cannot be read or written.
 pub(super) fn unusable(error: &SecretStoreError) -> Failure {
     Failure::usage(error.to_string())
 }
@@ -106,7 +106,7 @@ async fn set(
     if wanted.value.is_some() {
         return Err(on_command_line(name.as_str()));
     }
-    // Before somebody types a secret that cannot be kept.
+    // The location is checked first, so that nobody types a secret that cannot be kept.
     store.location().map_err(|error| unusable(&error))?;
     let value = typed(&name).await?;
     let kept_in =
@@ -140,7 +140,7 @@ fn list(place: &KernelLocation, output: &Output, store: &dyn SecretStore) -> Res
             used_by: uses.remove(name.as_str()).unwrap_or_default(),
         })
         .collect();
-    // A secret that a server waits for is looked for here, too.
+    // Secrets that servers refer to and nobody has set are listed, too.
     let missing = uses.into_iter();
     secrets.extend(missing.map(|(name, used_by)| SecretRow { name, is_set: false, kept_in: None, used_by }));
     let list = SecretList { secrets };
@@ -200,7 +200,7 @@ fn remove(
 impl SecretNameArgs {
     fn parse(&self) -> Result<SecretName, Failure> {
         self.name.parse().map_err(|error| match self.name.split_once('=') {
-            // What stands behind the sign is the secret.
+            // The text behind the sign is the secret, so only the name is shown.
             Some((name, _)) if name.parse::<SecretName>().is_ok() => on_command_line(name),
             _ => Failure::usage(format!("{error}")),
         })
@@ -218,7 +218,7 @@ fn on_command_line(name: &str) -> Failure {
     ))
 }
 
-/// The value: a line that is typed and not shown, or all of standard input without the end of its last line.
+/// Reads the value: a line that is typed and not shown, or all of standard input without the end of its last line.
 async fn typed(name: &SecretName) -> Result<String, Failure> {
     let asked = format!("value of {name} (not shown): ");
     let read = tokio::task::spawn_blocking(move || {
@@ -226,7 +226,10 @@ async fn typed(name: &SecretName) -> Result<String, Failure> {
             return read_hidden(&asked);
         }
         let mut text = String::new();
-        io::stdin().take(MAX_BYTES).read_to_string(&mut text)?;
+        io::stdin().take(MAX_BYTES + 1).read_to_string(&mut text)?;
+        if text.len() as u64 > MAX_BYTES {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is longer than 1 MiB"));
+        }
         let line = text.strip_suffix('\n').unwrap_or(&text);
         Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
     });
@@ -242,7 +245,7 @@ async fn typed(name: &SecretName) -> Result<String, Failure> {
     Ok(value)
 }
 
-/// The places that refer to secrets, by secret. A configuration that is broken refers to none.
+/// Returns the places that refer to secrets, by the name of the secret. A broken configuration refers to none.
 fn uses(place: &KernelLocation) -> BTreeMap<String, Vec<SecretUse>> {
     let config: Config = place.read().map(|configured| configured.config).unwrap_or_default();
     let mut uses: BTreeMap<String, Vec<SecretUse>> = BTreeMap::new();
@@ -275,5 +278,5 @@ impl SecretChanged {
     }
 }
 
-/// A file of keys is shorter.
+/// The largest number of bytes of a value that are read; a file of keys is shorter.
 const MAX_BYTES: u64 = 1 << 20;

@@ -1,3 +1,5 @@
+//! `mgp serve`: runs a kernel, or connects the client on standard input and output to one in the background.
+
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
@@ -56,7 +58,7 @@ pub(super) struct ServeArgs {
     detach: bool,
 }
 
-/// Standard output belongs to the protocol, so all that is told goes to standard error.
+/// Serves clients as the options say. Standard output belongs to the protocol, so all messages go to standard error.
 pub(super) async fn run(place: &KernelLocation, output: &Output, args: ServeArgs) -> Result<Exit, Failure> {
     if args.detach {
         background::detach(&place.options(), &args.in_background())?;
@@ -73,7 +75,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: ServeArgs
 async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs) -> Result<Exit, Failure> {
     let configured = place.read()?;
     let mut own_files = configured.own_files();
-    // One that is not there yet may come.
+    // A configuration file that does not exist yet may be created later.
     own_files.extend_from_slice(place.locations().files());
     let EffectiveConfig { mut config, files, warnings, state, socket, .. } = configured;
     let telemetry = super::log::start(place.verbosity(), &config.telemetry)?;
@@ -85,7 +87,7 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
     let starting = args.goes_to_background(io::stdin().is_terminal());
     let starting = starting.then(|| (place.options(), args.in_background()));
     let stdio = args.ways(config.listen.http.is_some(), io::stdin().is_terminal());
-    // What follows from the address, as that keys are required, follows from the one that is used.
+    // Settings that follow from the address, such as required keys, follow from the address that is used.
     config.listen.http = args.http.or(config.listen.http);
     let http = config.listen.address().map_err(|error| Failure::usage(error.to_string()))?;
     if stdio.is_some() && io::stdin().is_terminal() {
@@ -118,7 +120,8 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
     } else {
         let held = StateInUse::new(&state, &serving.socket, place.output());
         let join_at = may_join.then_some(serving.shared_at.as_path());
-        // Before the first server is started: from then on nothing that comes from here can be told from others.
+        // Orphans are adopted before the first server starts: a process that was orphaned earlier could not be told
+        // from others.
         adopts = adopt_orphans();
         match started(&config, &state, &own_files, &serving.socket, join_at, held).await? {
             StartedKernel::Own(kernel) => Some(kernel),
@@ -174,7 +177,7 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
     }
 }
 
-/// Has the kernel read its configuration anew from the same place. The address from the command line stays.
+/// Makes the kernel read its configuration from the same place when it reloads. The address of the command line stays.
 fn reread_from(kernel: &Kernel, place: KernelLocation, http_asked_for: Option<String>) {
     kernel.reloads().read_from(move || {
         let EffectiveConfig { mut config, untrusted, .. } =
@@ -187,7 +190,7 @@ fn reread_from(kernel: &Kernel, place: KernelLocation, http_asked_for: Option<St
     });
 }
 
-/// What keeps every client off this machine out, each with the command or the key that changes it.
+/// Returns the reasons that keep every client off this machine out, each with the command or the key that changes it.
 fn lacking_beyond(kernel: &Kernel, address: SocketAddr) -> Vec<String> {
     let (config, policies, now) = (kernel.config().load(), kernel.policies(), kernel.audit().clock.now());
     let mut lacking = Vec::new();
@@ -218,20 +221,21 @@ fn lacking_beyond(kernel: &Kernel, address: SocketAddr) -> Vec<String> {
 }
 
 impl ServeArgs {
-    /// Whether the kernel is to be one in the background. A person at a terminal wants to see it.
+    /// Returns whether the kernel is to run in the background. For a person at a terminal, it runs in the foreground.
     fn goes_to_background(&self, is_terminal: bool) -> bool {
         !self.foreground && !self.background && self.http.is_none() && !is_terminal
     }
 
-    /// The options of a kernel in the background that this process starts.
+    /// Returns the options of a kernel in the background that this process starts.
     fn in_background(&self) -> Vec<OsString> {
         let options = [("--group-operates", self.group_operates), ("--watch", self.watch)];
         options.into_iter().filter(|(_, is_set)| *is_set).map(|(option, _)| option.into()).collect()
     }
 
-    /// Whether standard input and output are served, and what becomes of the kernel when the client there goes.
+    /// Returns what happens to the kernel when the client on standard input and output leaves, or `None` if they are
+    /// not served.
     fn ways(&self, has_address: bool, is_terminal: bool) -> Option<OnTransportEnd> {
-        // A terminal is no client: who starts it there and has an address wants that.
+        // A terminal is not a client: a person who starts the kernel there, with an address, wants only the address.
         let is_meant =
             !(self.no_stdio || self.background || self.http.is_some() || has_address && is_terminal);
         let then = if self.http.is_some() { OnTransportEnd::GoesOn } else { OnTransportEnd::Ends };
@@ -246,7 +250,7 @@ fn cause(error: &StartError) -> String {
     }
 }
 
-/// The signals that a kernel understands.
+/// The signals that a kernel handles.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -262,7 +266,7 @@ impl Signals {
         })
     }
 
-    /// Waits for one that asks for the end.
+    /// Waits for a signal that asks the kernel to end.
     async fn ended(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -271,7 +275,7 @@ impl Signals {
     }
 }
 
-/// Ends at SIGTERM and ctrl-c. Meanwhile SIGHUP, and a change of the files that are watched, bring the configuration anew.
+/// Waits for SIGTERM or SIGINT. Meanwhile, SIGHUP and changes of the watched files reload the configuration.
 async fn until_stopped(mut signals: Signals, kernel: &Kernel, watched: &[PathBuf]) {
     let mut taken = versions(watched);
     let mut seen = taken.clone();
@@ -295,7 +299,7 @@ async fn until_stopped(mut signals: Signals, kernel: &Kernel, watched: &[PathBuf
     }
 }
 
-/// What tells that a file is another one; nothing of one that is not there.
+/// Returns the modification time and the length of each file, or `None` for a file that does not exist.
 fn versions(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
     let version = |path: &PathBuf| {
         let file = std::fs::metadata(path).ok()?;
@@ -304,7 +308,7 @@ fn versions(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
     files.iter().map(version).collect()
 }
 
-/// What is wrong with the new configuration is told, and the old one stays.
+/// Reloads the configuration. If the new configuration is invalid, logs the error and keeps the old one.
 async fn reload(kernel: &Kernel) {
     match kernel.reloads().reread().await {
         Ok(applied) => {
@@ -315,7 +319,7 @@ async fn reload(kernel: &Kernel) {
                 "the configuration was reloaded"
             );
             if !applied.needs_restart.is_empty() {
-                // One in the background is replaced as soon as that disturbs nobody.
+                // A kernel in the background is replaced as soon as that disturbs nobody.
                 kernel.lifecycle().visitors.set_outdated();
             }
         }
@@ -323,6 +327,7 @@ async fn reload(kernel: &Kernel) {
     }
 }
 
+/// The time between two looks at the watched files.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 #[cfg(test)]

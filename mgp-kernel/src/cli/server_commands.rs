@@ -1,3 +1,5 @@
+//! Commands for the running kernel and its servers: `mgp logs`, `restart`, `start`, `stop` and `reload`.
+
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -28,7 +30,7 @@ pub(super) struct LogsArgs {
     follow: bool,
 }
 
-/// One line of those that are followed.
+/// A line of a server's log, as `--follow` prints it in JSON.
 #[derive(Debug, Serialize)]
 struct LogLine<'a> {
     line: &'a str,
@@ -48,7 +50,7 @@ pub(super) struct StopArgs {
     server: Option<String>,
 }
 
-/// Shows what a server wrote to its standard error.
+/// Shows the lines that a server wrote to its standard error.
 pub(super) async fn logs(place: &KernelLocation, output: &Output, args: LogsArgs) -> Result<Exit, Failure> {
     let link = KernelLink::open(place, KernelNeed::Servers).await?;
     let outcome = log(&link, output, &args).await;
@@ -88,7 +90,8 @@ async fn log(link: &KernelLink, output: &Output, args: &LogsArgs) -> Result<Exit
     }
 }
 
-/// Returns the last lines that a server wrote. Of a program that has just ended, its last words arrive a moment later.
+/// Returns the last lines that a server wrote. The lines of a program that has just ended arrive a moment later, so
+/// they are waited for.
 pub(super) async fn last_lines(
     link: &KernelLink,
     server_id: ServerId,
@@ -105,7 +108,7 @@ pub(super) async fn last_lines(
     link.ask(method::SERVER_LOGS, &asked).await
 }
 
-/// Says why a server does not run, and that one has written nothing: silence would be taken for success.
+/// Notes why a server does not run, or that it has written nothing, because silence would be taken for success.
 fn tell_state(output: &Output, args: &LogsArgs, log: &ServerLog) {
     let server = &args.server;
     match (&log.reason, log.state) {
@@ -117,11 +120,11 @@ fn tell_state(output: &Output, args: &LogsArgs, log: &ServerLog) {
     }
 }
 
-/// What stands in `now` behind all that stood in `before`.
+/// Returns the lines of `now` that follow the lines of `before`.
 fn behind<'a>(before: &[String], now: &'a [String]) -> &'a [String] {
     let from = (0..=before.len()).find(|skipped| now.starts_with(&before[*skipped..]));
     let known = from.map_or(0, |skipped| before.len() - skipped);
-    // The first look shows less than the ones after it, so its lines may stand in the middle.
+    // The first query gives fewer lines than the later ones, so its lines may stand in the middle.
     if known == 0
         && let Some(last) = before.last()
     {
@@ -131,7 +134,7 @@ fn behind<'a>(before: &[String], now: &'a [String]) -> &'a [String] {
     &now[known..]
 }
 
-/// Stops a server and starts it again, in the kernel that runs.
+/// Restarts a server of the running kernel.
 pub(super) async fn restart(
     place: &KernelLocation,
     output: &Output,
@@ -140,7 +143,7 @@ pub(super) async fn restart(
     moved(place, output, args, method::SERVER_RESTART).await
 }
 
-/// Starts a server that was stopped, in the kernel that runs. It connects behind the answer.
+/// Starts a stopped server of the running kernel. The server connects after the answer.
 pub(super) async fn start(
     place: &KernelLocation,
     output: &Output,
@@ -149,7 +152,7 @@ pub(super) async fn start(
     moved(place, output, args, method::SERVER_START).await
 }
 
-/// Stops a server in the kernel that runs, or that kernel, after the calls that it has in work.
+/// Stops a server of the running kernel, or the running kernel itself, after its calls in progress.
 pub(super) async fn stop(place: &KernelLocation, output: &Output, args: StopArgs) -> Result<Exit, Failure> {
     if let Some(server) = args.server {
         return moved(place, output, &ServerArgs { server }, method::SERVER_STOP).await;
@@ -159,7 +162,7 @@ pub(super) async fn stop(place: &KernelLocation, output: &Output, args: StopArgs
     let stopped: Result<KernelStatus, Failure> = link.ask(method::KERNEL_STOP, &()).await;
     link.close().await;
     let stopped = stopped?;
-    // Whoever starts the next one finds this one gone.
+    // The command waits until the kernel is gone, so that another one can be started at once.
     let end = Instant::now() + PATIENCE;
     while socket::connect(&socket).await.is_ok() {
         if Instant::now() >= end {
@@ -188,7 +191,7 @@ async fn moved(
     Ok(Exit::Done)
 }
 
-/// Has the kernel that runs read its configuration anew.
+/// Makes the running kernel reload its configuration.
 pub(super) async fn reload(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
     let link = KernelLink::needed(place).await?;
     let reloaded: Result<ConfigReloaded, Failure> = link.ask(method::CONFIG_RELOAD, &()).await;
@@ -211,13 +214,17 @@ pub(super) async fn reload(place: &KernelLocation, output: &Output) -> Result<Ex
     Ok(Exit::Done)
 }
 
-/// Longer than calls in work usually take.
+/// The longest time to wait for the end of the kernel; longer than calls usually take.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// The time between two looks whether the kernel has ended.
 const LOOK_OFTEN: Duration = Duration::from_millis(50);
+/// The time between two queries for new lines with `--follow`.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How often, and after how long, it is looked again for what a program wrote before it ended.
+/// The number of queries for the lines of a program that has just ended.
 const LOOKS: u32 = 10;
+/// The time between two queries for the lines of a program that has just ended.
 const SOON: Duration = Duration::from_millis(50);
+/// The number of lines that each query with `--follow` asks for.
 const MOST_LINES: u32 = 1_000;
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! `mgp servers`: lists servers and their states.
+
 use clap::Args;
 
 use super::exit::{Exit, Failure};
@@ -61,7 +63,8 @@ pub(super) async fn run(
     Ok(Exit::Done)
 }
 
-/// The kernel of this command runs without servers; this says again which of them are switched on, and what is wrong.
+/// Sets from the configuration which servers are enabled and what is wrong with them, because the kernel of this
+/// command runs without servers.
 fn as_configured(servers: &mut ServerList, configured: &EffectiveConfig) {
     for row in &mut servers.servers {
         row.enabled = configured.config.server(row.id.as_str()).is_some_and(|server| server.enabled);

@@ -1,3 +1,5 @@
+//! `mgp add` and `mgp remove`: change the servers of the configuration.
+
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -59,7 +61,7 @@ pub(super) struct RemoveServerArgs {
     scope: ConfigScope,
 }
 
-/// What was changed, and where.
+/// The result of a change: the server, and the file that was changed.
 #[derive(Debug, Serialize)]
 struct ServerEdited<'a> {
     server_id: &'a str,

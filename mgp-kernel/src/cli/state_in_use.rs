@@ -1,3 +1,5 @@
+//! The wait for a state directory that another process has open.
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -6,8 +8,8 @@ use tokio::time::{Instant, sleep};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 
-/// A state that another process has open. It may be a kernel that is just starting or stopping, or a command that soon
-/// has ended, so whoever wants the state looks again for a while.
+/// The wait for a state directory that another process has open. The process may be a kernel that is just starting or
+/// stopping, or a command that ends soon, so the caller tries again for a while.
 pub(super) struct StateInUse<'a> {
     state: &'a Path,
     operators: &'a Path,
@@ -21,10 +23,10 @@ impl<'a> StateInUse<'a> {
         Self { state, operators, output, since: Instant::now(), told: false }
     }
 
-    /// Waits until it is time to look again.
+    /// Waits until the next attempt.
     ///
     /// # Errors
-    /// It has been waited for long enough.
+    /// The state directory has been in use for too long.
     pub(super) async fn wait(&mut self) -> Result<(), Failure> {
         let (state, waited) = (self.state.display(), self.since.elapsed());
         if waited >= PATIENCE {
@@ -40,9 +42,12 @@ impl<'a> StateInUse<'a> {
     }
 }
 
+/// The hint on how to use another kernel or another state.
 pub(super) const INSTEAD: &str =
     "stop the other mgp, name its socket with `--socket`, or use another state with `--state DIR`";
-/// Longer than a command waits for servers that it needs, or a kernel that stops for its calls.
+/// The longest time to wait; longer than a command waits for its servers, or a kernel that stops waits for its calls.
 const PATIENCE: Duration = Duration::from_secs(40);
+/// The time after which the user is told what the command waits for.
 const SILENT: Duration = Duration::from_secs(1);
+/// The time between two attempts.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

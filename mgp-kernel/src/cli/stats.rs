@@ -1,3 +1,5 @@
+//! `mgp stats`: shows counters of calls, times, and the tokens that tool lists save.
+
 use std::io;
 use std::time::Duration;
 
@@ -52,7 +54,7 @@ fn write(stats: &Stats, out: &mut Vec<u8>, output: &Output) -> io::Result<()> {
     calls.write(out, output)
 }
 
-/// A time as it was counted: no longer than this.
+/// Returns a time as text. Times are counted as upper bounds.
 fn time(micros: Option<u64>) -> String {
     micros.map_or_else(|| "-".to_owned(), |micros| format!("{:?}", Duration::from_micros(micros)))
 }

@@ -1,3 +1,5 @@
+//! `mgp status`: shows whether a kernel runs, its clients and servers, and when it ends.
+
 use std::io::Write as _;
 
 use mgp_types::mgp::ServerState;
@@ -11,13 +13,13 @@ use crate::operator::method;
 use crate::operator::servers::ServerRow;
 use crate::operator::status::KernelStatus;
 
-/// What is told where no kernel runs.
+/// The output if no kernel runs.
 #[derive(Debug, Serialize)]
 struct NotRunning {
     running: bool,
 }
 
-/// Shows the kernel that runs. Where none does, the command ends with 4.
+/// Shows the running kernel. If none runs, the command ends with 4.
 pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
     let Some(link) = KernelLink::to_running(place).await? else {
         output.show(&NotRunning { running: false }, |_, out| {
@@ -73,7 +75,7 @@ fn described(server: &ServerRow) -> String {
     format!("{} {state}, {tools}{}", printable(server.id.as_str()), why.unwrap_or_default())
 }
 
-/// A time in the largest unit that leaves nothing over, or in the two largest.
+/// Returns a time as text in its largest unit, with the next smaller unit if that is not zero.
 fn time(secs: u64) -> String {
     match (secs / 3600, secs / 60 % 60, secs % 60) {
         (0, 0, secs) => format!("{secs} s"),

@@ -1,10 +1,12 @@
+//! Tables in the output of commands.
+
 use std::io::{self, Write};
 
 use anstyle::Style;
 
 use super::output::{Output, printable};
 
-/// Rows under headings, aligned by the width of their cells.
+/// A table with headings, whose columns are as wide as their widest cells.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     headings: Vec<&'static str>,
@@ -16,7 +18,7 @@ impl Table {
         self.headings = headings.to_vec();
     }
 
-    /// Adds a row. Cells come from servers, so they are shown on one line and without what deceives.
+    /// Adds a row. Cells come from servers, so each is shown on one line, with hidden characters spelled out.
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let cells = cells.into_iter().map(|cell| printable(&cell).replace(['\n', '\t'], " "));
         self.rows.push(cells.collect());
@@ -47,7 +49,7 @@ impl Table {
     }
 }
 
-/// The last cell is not filled up, so that no line ends in spaces.
+/// Writes the cells of a row. The last cell is not filled up, so that no line ends in spaces.
 fn line<'a>(
     out: &mut impl Write,
     widths: &[usize],
@@ -68,7 +70,7 @@ fn line<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::global::{ColorChoice, Global};
+    use crate::cli::output::{ColorChoice, Global};
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {

@@ -1,3 +1,5 @@
+//! `mgp tools`: lists tools, or shows everything about one tool.
+
 use std::io::Write as _;
 
 use clap::Args;
@@ -90,7 +92,7 @@ async fn list(link: &KernelLink, output: &Output, args: ToolsArgs) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// Tells of which servers the kernel knows no more than what they listed when they ran last.
+/// Notes which servers are still starting, so that the kernel knows only the tools that they listed when they ran last.
 async fn tell_starting(link: &KernelLink, output: &Output) -> Result<(), Failure> {
     let ServerList { servers } = link.ask(method::SERVERS, &()).await?;
     let starts = |server: &&ServerRow| {
@@ -105,7 +107,7 @@ async fn tell_starting(link: &KernelLink, output: &Output) -> Result<(), Failure
     Ok(())
 }
 
-/// The tool that clients call `name`.
+/// Returns the tool that clients call `name`.
 pub(super) async fn one(link: &KernelLink, name: &str) -> Result<ToolRow, Failure> {
     let asked = Asked { name: Some(name.to_owned()), ..Asked::default() };
     let mut found: ToolPage = link.ask(method::TOOLS, &asked).await?;
@@ -117,7 +119,7 @@ pub(super) async fn one(link: &KernelLink, name: &str) -> Result<ToolRow, Failur
         let sentence = held.standing.sentence(&held.server_id, &definition);
         return Err(Failure::new(Exit::Auth, sentence).hint(held.standing.way.clone()));
     }
-    // A server that does not run has no tools, and nobody misspelled anything.
+    // A server that does not run has no tools, so the name may be spelled correctly.
     let ServerList { servers } = link.ask(method::SERVERS, &()).await?;
     let of_server = |row: &&ServerRow| {
         let rest = name.strip_prefix(row.id.as_str());
@@ -140,9 +142,10 @@ pub(super) async fn one(link: &KernelLink, name: &str) -> Result<ToolRow, Failur
     }))
 }
 
-/// The reason in a cell: the rules, or else why without rules.
+/// Returns the reason for a cell: the rules, or else the reason as text.
 fn why(standing: &ShownDefinitionStatus) -> String {
     if standing.rules.is_empty() { standing.reason.clone() } else { standing.rules.join(", ") }
 }
 
+/// The largest number of characters of a description in a table.
 const LINE: usize = 80;

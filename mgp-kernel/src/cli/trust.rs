@@ -1,4 +1,6 @@
-//! Whether the `mgp.toml` of a folder counts. A folder that was cloned must not start its programs unseen.
+//! `mgp trust` and `mgp untrust`: decide whether the `mgp.toml` of a folder is used.
+//!
+//! A folder that was cloned must not start its programs unseen.
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -45,17 +47,17 @@ pub(super) struct UntrustArgs {
     folder: Option<PathBuf>,
 }
 
-/// What a folder's file would do, and whether it is trusted now.
+/// The effects of a folder's file, and whether the file is trusted now.
 #[derive(Debug, Serialize)]
 struct ShownFolder {
     path: PathBuf,
     sha256: String,
     servers: Vec<ShownServer>,
-    /// What the servers are granted.
+    /// The permissions that the file grants to its servers.
     grants: Vec<String>,
-    /// Rules of access.
+    /// The access rules of the file.
     rules: Vec<String>,
-    /// Keys that hold.
+    /// The keys of the file that take effect.
     applied: Vec<String>,
     ignored: Vec<IgnoredKey>,
     trusted: bool,
@@ -65,16 +67,16 @@ struct ShownFolder {
 struct ShownServer {
     id: String,
     enabled: bool,
-    /// The whole command line, or the address.
+    /// The whole command line of the server, or its address.
     starts: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     cwd: Option<String>,
-    /// Variables and headers as the file says them.
+    /// The environment variables, with the values as the file writes them.
     variables: Vec<String>,
     headers: Vec<String>,
-    /// Secrets of the user that the server is given.
+    /// The secrets of the user that the server is given.
     secrets: Vec<String>,
-    /// What the program may reach if it is confined; nothing for one that is not.
+    /// The resources that the program may reach, as JSON; left out for a program that is not confined.
     #[serde(skip_serializing_if = "Option::is_none")]
     confined: Option<String>,
 }
@@ -124,7 +126,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, trust: &TrustAr
     }
     if !trust.dry_run {
         proof::person(place).await?;
-        // What was read above and shown, whatever the file says by now.
+        // The file as it was read and shown above is trusted, even if it has changed since then.
         trusted.trust(&file).map_err(wrong)?;
         shown.trusted = true;
     }
@@ -140,7 +142,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, trust: &TrustAr
     Ok(Exit::Done)
 }
 
-/// Forgets that a folder's file is trusted.
+/// Removes the trust in a folder's file.
 pub(super) fn forget(_: &KernelLocation, output: &Output, untrust: &UntrustArgs) -> Result<Exit, Failure> {
     let locations = locations(untrust.folder.as_deref())?;
     let path = locations.folder_file().unwrap_or_else(|| Path::new("mgp.toml")).to_path_buf();
@@ -174,7 +176,7 @@ fn list(output: &Output) -> Result<Exit, Failure> {
 fn locations(folder: Option<&Path>) -> Result<Locations, Failure> {
     let folder = std::path::absolute(folder.unwrap_or_else(|| Path::new(".")))
         .map_err(|error| Failure::usage(format!("the folder cannot be found: {error}")))?;
-    // The file itself may be named, too.
+    // The folder may also be given by the path of the file itself.
     let is_file = folder.file_name().is_some_and(|name| name == "mgp.toml") && folder.is_file();
     let folder = if is_file { folder.parent().unwrap_or(&folder).to_owned() } else { folder };
     Ok(Locations::of_folder(&ProcessEnvironment, &folder))

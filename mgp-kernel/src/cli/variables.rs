@@ -1,37 +1,36 @@
-//! Variables that a server probably misses: those that it complains about, and those of the user's environment that are named
-//! after it.
+//! The environment variables that a server probably misses, by its output and by its name.
 
 use std::collections::BTreeSet;
 
 use mgp_discovery::config::model::ServerConfig;
 
-/// A variable that a server is not given.
+/// An environment variable that a server probably needs and is not given.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MissedVariable {
     pub(super) name: String,
     pub(super) sign: VariableHint,
-    /// Whether it is set where the command runs.
+    /// Whether the variable is set where the command runs.
     pub(super) is_set: bool,
 }
 
-/// Why a server probably needs a variable.
+/// The reason why a server probably needs a variable.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum VariableHint {
-    /// It wrote so.
+    /// The server wrote this line about the variable.
     Line(String),
-    /// The variable is named after it.
+    /// The variable is named after the server.
     Name,
 }
 
-/// What a server is given, and what there is.
+/// The environment of a server: the variables that are set, and those that the server is given.
 pub(super) struct ServerEnvironment<'a> {
-    /// Whether the server is given a variable of the kernel's environment.
+    /// A function that returns whether the server is given a variable of the kernel's environment.
     pub(super) is_inherited: &'a dyn Fn(&str) -> bool,
     /// The names of the variables that are set where the command runs.
     pub(super) set: &'a BTreeSet<String>,
 }
 
-/// Returns the variables that a program probably misses, by what it wrote last and by its name.
+/// Returns the variables that a program probably misses, by the lines that it wrote last and by its name.
 pub(super) fn missed(
     server: &ServerConfig,
     log: &[String],
@@ -66,7 +65,7 @@ pub(super) fn missed(
     found
 }
 
-/// The variables that a line says are missing.
+/// Returns the variables that a line says are missing.
 fn complained_about(line: &str) -> Vec<&str> {
     let lower = line.to_lowercase();
     if !COMPLAINTS.iter().any(|complaint| lower.contains(complaint)) {
@@ -86,10 +85,10 @@ fn complained_about(line: &str) -> Vec<&str> {
     line.split(|c: char| !is_part(c)).filter(is_name).collect()
 }
 
-/// The words by which a server is known: of its id, its program and its arguments, such as those of a package.
+/// Returns the words by which a server is known: those of its id, its program and its arguments, such as a package.
 fn words_of(server: &ServerConfig) -> BTreeSet<String> {
     let texts = server.command.iter().chain(&server.args).chain([&server.id]);
-    // What stands in folders on the way to a program says nothing of it.
+    // The folders on the way to a program say nothing about the server.
     let names =
         texts.map(|text| if text.starts_with('@') { text } else { text.rsplit('/').next().unwrap_or(text) });
     let words = names.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric()));
@@ -99,9 +98,10 @@ fn words_of(server: &ServerConfig) -> BTreeSet<String> {
         .collect()
 }
 
-/// Whether a variable is, by its first word, a server's and, by its last one, something that programs are configured with.
+/// Returns whether the first word of a variable is a server's, and its last word something that programs are configured
+/// with.
 fn is_named_after(variable: &str, words: &BTreeSet<String>) -> bool {
-    // The kernel's own are for no server.
+    // The variables of the kernel itself are for no server.
     if variable.starts_with("MGP_") {
         return false;
     }
@@ -117,7 +117,7 @@ fn is_named_after(variable: &str, words: &BTreeSet<String>) -> bool {
 }
 
 impl MissedVariable {
-    /// Returns what to write to give the variable to the server.
+    /// Returns the change of the configuration that gives the variable to the server.
     pub(super) fn remedy(&self) -> String {
         let name = &self.name;
         let last = name.rsplit('_').next().unwrap_or(name);
@@ -135,7 +135,7 @@ impl MissedVariable {
     }
 }
 
-/// How programs say that something is missing.
+/// The phrases with which programs say that something is missing, in lower case.
 const COMPLAINTS: &[&str] = &[
     "not set",
     "unset",
@@ -167,11 +167,11 @@ const COMPLAINTS: &[&str] = &[
     "is empty",
 ];
 
-/// Words after which a name without `_` is that of a variable, too.
+/// The phrases that make a name without `_` in the same line count as a variable, in lower case.
 const VARIABLE_WORDS: &[&str] =
     &["environment variable", "env var", "envvar", "environ", "process.env", "keyerror", "env."];
 
-/// What is written like a variable and is none.
+/// The words that are written like variables and are none.
 const NO_VARIABLES: &[&str] = &[
     "NOT_FOUND",
     "HTTP",
@@ -187,9 +187,10 @@ const NO_VARIABLES: &[&str] = &[
     "FATAL",
     "DEBUG",
 ];
+/// The beginnings of words that are written like variables and are none.
 const NO_VARIABLE_STARTS: &[&str] = &["ERR_", "MODULE_NOT", "EADDR", "SQLITE_", "SSL_ERROR", "CERT_"];
 
-/// Words that programs of every kind have in their names.
+/// The words that programs of every kind have in their names, in lower case.
 const COMMON_WORDS: &[&str] = &[
     "mcp",
     "server",
@@ -236,7 +237,7 @@ const COMMON_WORDS: &[&str] = &[
     "xdg",
 ];
 
-/// The last word of variables that programs are configured with.
+/// The last words of variables that programs are configured with, in lower case.
 const SETTINGS: &[&str] = &[
     "token",
     "key",
@@ -271,7 +272,7 @@ const SETTINGS: &[&str] = &[
     "cookie",
 ];
 
-/// The last word of variables that hold secrets.
+/// The last words of variables that hold secrets.
 const SECRETS: &[&str] = &[
     "TOKEN",
     "KEY",
@@ -286,7 +287,7 @@ const SECRETS: &[&str] = &[
     "PASSPHRASE",
 ];
 
-/// Variables of products that do not begin with the product's name.
+/// The variables of products that do not begin with the product's name, by a word that names the product.
 const ALIASES: &[(&str, &[&str])] = &[
     ("github", &["GH_TOKEN", "GH_HOST"]),
     ("gitlab", &["GL_TOKEN", "CI_JOB_TOKEN"]),

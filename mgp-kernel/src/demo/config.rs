@@ -1,3 +1,5 @@
+//! The configuration of the demo's kernel.
+
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -6,7 +8,8 @@ use serde_json::json;
 
 use super::servers;
 
-/// What would stand in `mgp.toml`: the servers, started by `program`, and what a careful person asks of them.
+/// Returns what would stand in `mgp.toml`: the servers, started by `program`, and the restrictions that a careful
+/// person puts on them.
 pub(super) fn config(program: &Path, folder: &Path) -> anyhow::Result<Config> {
     let program = program.to_str().context("this program lies at a path that is no text")?;
     let folder = folder.to_str().context("the temporary folder lies at a path that is no text")?;

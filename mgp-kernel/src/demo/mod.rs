@@ -1,8 +1,8 @@
-//! `mgp demo`: everything that the kernel does, shown on servers that are part of the program.
+//! The command `mgp demo`: everything that the kernel does, shown on servers that are part of the program.
 //!
-//! The servers are processes, the kernel is a kernel, the agent is a plain MCP client, and the operator uses what the
-//! commands of `mgp` use. So the demo needs neither configuration nor network, and is a test of the whole at once: it ends
-//! well only if each step came out as it tells.
+//! The servers are processes, the kernel is a kernel, the agent is a plain MCP client, and the operator uses the
+//! methods that the commands of `mgp` use. So the demo needs neither configuration nor network, and is a test of the
+//! whole at once: it ends well only if each step came out as it tells.
 
 mod config;
 mod narrator;
@@ -17,30 +17,30 @@ use anyhow::Context as _;
 use self::narrator::DemoNarrator;
 use self::setup::DemoSetup;
 
-/// How the demo is told.
+/// The form in which the demo is told.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// As one JSON object for each step.
+    /// Whether each step is told as a JSON object.
     pub json: bool,
-    /// With colours.
+    /// Whether the text has colours.
     pub color: bool,
 }
 
 impl Options {
-    /// As a text without colours.
+    /// Returns the options for a text without colours.
     pub const fn new() -> Self {
         Self { json: false, color: false }
     }
 
-    /// As JSON, if `json` says so.
+    /// Sets whether the steps are told as JSON.
     #[must_use]
     pub const fn json(mut self, json: bool) -> Self {
         self.json = json;
         self
     }
 
-    /// With colours, if `color` says so.
+    /// Sets whether the text has colours.
     #[must_use]
     pub const fn color(mut self, color: bool) -> Self {
         self.color = color;
@@ -48,10 +48,10 @@ impl Options {
     }
 }
 
-/// Walks through it all, and tells it on standard output.
+/// Takes all steps of the demo, and tells them on standard output.
 ///
 /// # Errors
-/// A step did not come out as it should. The steps after it are not taken.
+/// Fails if a step did not come out as it should. The steps after it are not taken.
 pub async fn run(options: Options) -> anyhow::Result<()> {
     let mut account = DemoNarrator::new(options, io::stdout());
     account.begin()?;
@@ -76,7 +76,7 @@ async fn walk(stage: &DemoSetup, account: &mut DemoNarrator<io::Stdout>) -> anyh
 /// Serves one of the demo's servers on standard input and output. The demo starts them, as processes of this program.
 ///
 /// # Errors
-/// There is no server of this name, or its connection broke.
+/// Fails if there is no server of this name, or if its connection broke.
 pub async fn serve(name: &str) -> anyhow::Result<()> {
     servers::serve(name).await.with_context(|| format!("the demo's server `{name}`"))
 }

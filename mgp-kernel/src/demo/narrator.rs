@@ -1,4 +1,4 @@
-//! What is told of the steps.
+//! The account of the steps, as text or as JSON.
 
 use std::future::Future;
 use std::io::Write;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::Options;
 
-/// Who says or does something.
+/// The one who says or does something in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum DemoActor {
@@ -20,7 +20,7 @@ pub(super) enum DemoActor {
     Operator,
 }
 
-/// What is told of one step: who said what, and the figures.
+/// The account of one step: the lines of each actor, and the figures.
 #[derive(Debug, Default)]
 pub(super) struct StepNarration {
     lines: Vec<(DemoActor, String)>,
@@ -40,13 +40,13 @@ impl StepNarration {
         self.lines.push((DemoActor::Operator, text.into()));
     }
 
-    /// For programs, beside what people read.
+    /// Adds a figure for programs, beside the text for people.
     pub(super) fn fact(&mut self, name: &str, value: impl Into<Value>) {
         self.facts.insert(name.to_owned(), value.into());
     }
 }
 
-/// Writes down the steps as they are taken.
+/// The writer of the account, as the steps are taken.
 #[derive(Debug)]
 pub(super) struct DemoNarrator<W> {
     options: Options,

@@ -1,4 +1,4 @@
-//! Where the demo takes place: a folder, a kernel, and the two who talk to it.
+//! The setup of the demo: a folder, a kernel, and the two clients that talk to it.
 
 use std::time::Duration;
 
@@ -20,13 +20,14 @@ use crate::listen::socket;
 use crate::operator::{method, permissions};
 use crate::{Kernel, ServerView};
 
-/// What takes part.
+/// The kernel, the clients and the folder of the demo.
 pub(super) struct DemoSetup {
     pub(super) kernel: Kernel,
     /// A plain MCP client, which has never heard of MGP.
     pub(super) agent: Client<PlainStack<Wire>>,
     operator: Client<PlainStack<Wire>>,
-    /// Its folder `files` is what the servers may touch. It goes with the stage, and the kernel's state with it.
+    /// The folder of the demo. Servers may touch `files` in it. It is removed with this value, and the kernel's state
+    /// with it.
     folder: TempDir,
 }
 
@@ -53,7 +54,7 @@ pub(super) async fn open() -> anyhow::Result<(DemoSetup, StepNarration)> {
     })
     .await?;
     let tools: usize = views.iter().map(|view| view.tools).sum();
-    // What was listed is found a moment later.
+    // Tools that were listed are found by a search a moment later.
     until("all tools to be indexed", async || {
         let found = stage.operator.discover_tools(&DiscoverTools::new("any")).await.ok()?;
         (found.total_available == tools as u64).then_some(())
@@ -79,7 +80,7 @@ impl DemoSetup {
         Ok(ToolAnswer { text: text.join("\n"), failed })
     }
 
-    /// Asks the kernel as the operator does.
+    /// Sends a request to the kernel as the operator does.
     pub(super) async fn operate<R: DeserializeOwned>(
         &self,
         method: &'static str,
@@ -99,7 +100,7 @@ impl DemoSetup {
         .await
     }
 
-    /// The path of a file that servers may touch, or, with `..` in front, of one that they may not.
+    /// Returns the path of a file that servers may touch, or, with `..` in front, of one that they may not.
     pub(super) fn file(&self, name: &str) -> String {
         self.folder.path().join("files").join(name).to_string_lossy().into_owned()
     }
@@ -109,7 +110,7 @@ impl DemoSetup {
         view.with_context(|| format!("there is no server `{id}`"))
     }
 
-    /// Ends it all. Processes that do not end by themselves are ended.
+    /// Ends the clients, the kernel and its servers. Processes that do not end by themselves are killed.
     pub(super) async fn close(self) {
         // The demo has seen what it wanted to see; how its connections end changes nothing.
         let _ = self.agent.close().await;
@@ -118,7 +119,7 @@ impl DemoSetup {
     }
 }
 
-/// What a tool answered, or what was answered in its place.
+/// The answer of a tool, or the answer in its place.
 #[derive(Debug)]
 pub(super) struct ToolAnswer {
     pub(super) text: String,
@@ -126,20 +127,20 @@ pub(super) struct ToolAnswer {
 }
 
 impl ToolAnswer {
-    /// The text, of a call that went well.
+    /// Returns the text of a call that went well.
     pub(super) fn done(self) -> anyhow::Result<String> {
         ensure!(!self.failed, "the call failed: {}", self.text);
         Ok(self.text)
     }
 
-    /// The text, of a call that was refused.
+    /// Returns the text of a call that was refused.
     pub(super) fn refused(self) -> anyhow::Result<String> {
         ensure!(self.failed, "the call went through: {}", self.text);
         Ok(self.text)
     }
 }
 
-/// Looks until there is something, but not for ever.
+/// Polls `look` until it returns something, but not for ever.
 pub(super) async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> anyhow::Result<T> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -153,7 +154,7 @@ pub(super) async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> a
     }
 }
 
-/// Who the agent is, in the record.
+/// The agent's name in the record.
 pub(super) const AGENT: &str = "agent.demo";
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(10);

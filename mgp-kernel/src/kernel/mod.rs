@@ -1,4 +1,4 @@
-//! The kernel: its sections and the stack in front of them, put together.
+//! The kernel: opens the sections and puts the stack in front of them together.
 
 mod sections;
 
@@ -47,7 +47,7 @@ use crate::servers::upstream;
 use crate::stack::ClientStack;
 use crate::{AppliedConfig, ServerView, StartError, record, settings, telemetry};
 
-/// One server between any client and any number of servers. Cheap to clone.
+/// A kernel: one server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]
 pub struct Kernel(Arc<KernelInner>);
 
@@ -55,7 +55,7 @@ struct KernelInner {
     sections: Sections,
     front: ClientStack,
     identity: Arc<ServerIdentity>,
-    /// What goes on beside all calls.
+    /// The tasks that run beside all calls.
     _beside: JoinSet<()>,
 }
 
@@ -66,7 +66,7 @@ impl std::fmt::Debug for Kernel {
 }
 
 impl Drop for KernelInner {
-    /// Ends servers at once, also where somebody still holds the sections that know them.
+    /// Ends servers at once, even where somebody still holds the sections that know them.
     fn drop(&mut self) {
         self.sections.fleet.abandon();
         self.sections.changes.abandon();
@@ -74,30 +74,32 @@ impl Drop for KernelInner {
 }
 
 impl Kernel {
-    /// Opens what the kernel keeps in `state` and answers from then on. Servers connect behind it, each on its own.
+    /// Opens what the kernel keeps in `state`, and answers from then on. Servers connect in the background, each on its
+    /// own.
     ///
     /// # Errors
-    /// The configuration asks for something that there is not, or what is kept cannot be opened. Nothing is started then.
+    /// Fails if the configuration asks for something that there is not, or if the state cannot be opened. Nothing is
+    /// started then.
     pub async fn start(config: Config, state: PathBuf) -> Result<Self, StartError> {
         Self::start_from(config, state, Vec::new()).await
     }
 
-    /// As [`start`](Self::start), with a configuration from `files`, which no server may touch from then on. Any socket of
-    /// the kernel's that does not lie in `state` is one of them.
+    /// Starts a kernel like [`start`](Self::start), with a configuration from `files`, which no server may touch from
+    /// then on. Any socket of the kernel that does not lie in `state` is one of them.
     ///
     /// # Errors
-    /// As for [`start`](Self::start).
+    /// Fails as [`start`](Self::start) does.
     pub async fn start_from(config: Config, state: PathBuf, files: Vec<PathBuf>) -> Result<Self, StartError> {
         let kernel = Self::open(config, state, files).await?;
         if let Some(registry) = kernel.0.sections.registry.get() {
-            // What is not started says why, and stays registered.
+            // A server that is not started logs the reason, and stays registered.
             registry.resume().await;
         }
         kernel.reloads().warn_of_unmatched();
         Ok(kernel)
     }
 
-    /// As [`start`](Self::start), but for the servers that registered themselves: those stay as they are.
+    /// Starts a kernel like [`start`](Self::start), but leaves the servers that registered themselves as they are.
     pub(crate) async fn open(
         config: Config,
         state: PathBuf,
@@ -107,7 +109,7 @@ impl Kernel {
         let name = config.kernel.name.clone().unwrap_or_else(|| "mgp".into());
         let sections = Sections::open(config, state, files).await?;
         let Sections { config, policies, audit, changes, .. } = &sections;
-        // Nobody is let in before they hold.
+        // Nobody is let in before the rules hold.
         let rules = AccessRules::of(&config.load(), audit.clock.now())?;
         rules.hold(&policies.access, changes, &audit.clock).await?;
         let registry = registration::open(config, &sections.visibility, audit.port())?;
@@ -130,22 +132,23 @@ impl Kernel {
         upstream::list_last_tools(config, policies.definitions.pins(), tools).await;
         fleet.install(servers);
         registration::remove_left_over(config.state(), &registry).await;
-        // A life that begins can always go on to these.
+        // A life that begins can always reach these states.
         let begun = lifecycle.life.starting().and_then(|()| lifecycle.life.ready());
         debug_assert!(begun.is_ok(), "{begun:?}");
         Ok(kernel)
     }
 
     /// Takes a new configuration. Servers about which it says nothing new are left alone; all of them are connected to
-    /// anew if what is asked of every server has changed. Waits for none. The rules of access hold before a server that is
-    /// new is there.
+    /// anew if what is asked of every server has changed. Waits for no server. The rules of access hold before a new
+    /// server is there.
     ///
-    /// What clients are given of the tools, where they connect, what is recorded and where the kernel keeps its state stay as
-    /// they were at the start; [`AppliedConfig::needs_restart`] names the sections that say something else.
+    /// The form in which clients get tools, where they connect, what is recorded and where the kernel keeps its state
+    /// stay as they were at the start; [`AppliedConfig::needs_restart`] names the sections that say something else.
     ///
     /// # Errors
-    /// The configuration asks for something that there is not; then everything stays as it was. Or its rules of access
-    /// could not be recorded or stored; then some of them may hold, and what is denied by default.
+    /// Fails if the configuration asks for something that there is not; then everything stays as it was. Fails as well
+    /// if its rules of access could not be recorded or stored; then some of them may hold, and what is denied by
+    /// default.
     ///
     /// # Cancel safety
     /// Dropping the future changes nothing: the configuration is taken as a whole, or not at all, in either case.
@@ -156,7 +159,7 @@ impl Kernel {
     /// Stops a server, if it runs, and starts it again, however often that was done before.
     ///
     /// # Errors
-    /// There is no such server, or it cannot be connected to.
+    /// Fails if there is no such server, or it cannot be connected to.
     pub async fn restart(&self, server: &str) -> Result<(), Error> {
         let fleet = &self.0.sections.fleet;
         let Some(upstream) = fleet.get(server) else {
@@ -166,34 +169,34 @@ impl Kernel {
         upstream.restart(ShutdownReason::OperatorRequest).await
     }
 
-    /// How the servers do.
+    /// Returns a view of each server and its state.
     pub fn servers(&self) -> Vec<ServerView> {
         self.0.sections.fleet.views()
     }
 
-    /// The last lines that a server wrote to its standard error, the oldest first.
+    /// Returns the last lines that a server wrote to its standard error, the oldest first.
     ///
     /// # Errors
-    /// There is no such server; then the ids that are like it.
+    /// Fails if there is no such server, with the ids that are like it.
     pub fn server_log(&self, server: &str, lines: usize) -> Result<Vec<String>, Vec<ServerId>> {
         let fleet = &self.0.sections.fleet;
         fleet.get(server).map(|server| server.log(lines)).ok_or_else(|| fleet.near(server))
     }
 
-    /// Takes no more calls, and stops all servers: each gets `timeout` to finish the calls it has, and leaves no process
-    /// behind. Calls that wait for answers of clients which have to come back with them end at once.
+    /// Takes no more calls, and stops all servers: each gets `timeout` to finish the calls it has, and leaves no
+    /// process behind. Calls that wait for answers that their clients have to come back with end at once.
     pub async fn shutdown(&self, reason: ShutdownReason, timeout: Duration) {
         self.stop_waiting();
         self.0.sections.lifecycle.life.shutdown(reason, timeout).await;
         self.0.sections.fleet.shut_down(reason, timeout).await;
         let audit = &self.0.sections.audit;
-        // What cannot be written now is told by the log.
+        // The log reports what cannot be written now.
         let _ = audit.log.flush().await;
         let (ends, head) = (audit.ends.clone(), audit.log.head());
         let _ = tokio::task::spawn_blocking(move || ends.note(head)).await;
     }
 
-    /// Ends what would wait for clients without an end, so that they can be let go of: what they listen to, and calls
+    /// Ends what would wait for clients without an end, so that they can be let go of: requests that listen, and calls
     /// that need their answers.
     pub(crate) fn stop_waiting(&self) {
         self.0.sections.lifecycle.set_stopping();
@@ -201,12 +204,12 @@ impl Kernel {
         self.0.front.stop_asking();
     }
 
-    /// What answers clients that are this principal, over any transport.
+    /// Returns the service factory for clients that are this principal, over any transport.
     pub fn accept(&self, principal: Principal) -> impl Accept<Service: Unpin> {
         self.accept_by(&AuthLayer::fixed(principal))
     }
 
-    /// What answers clients that are this principal, and whose connections are marked so.
+    /// Returns the service factory for clients that are this principal, and whose connections have this role.
     pub(crate) fn accept_marked(
         &self,
         principal: Principal,
@@ -260,7 +263,7 @@ impl Kernel {
     }
 }
 
-/// Makes what lies between a client and the router; `stack.rs` says in which order.
+/// Makes the stack between a client and the router; `stack.rs` says in which order.
 fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> ClientStack {
     let Sections { config, policies, audit, fleet, changes, visibility, lifecycle, .. } = sections;
     let (loaded, life) = (config.load(), lifecycle.life.clone());

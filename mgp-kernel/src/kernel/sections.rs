@@ -23,7 +23,8 @@ use crate::server_inventory::AccessTargets;
 use crate::servers::fleet::{Fleet, FleetBooks};
 use crate::servers::upstream::{ServerNotifications, ServerStack, ServerSupport};
 
-/// The sections of one kernel. Only the kernel holds all of them; each layer, method and server is given those that it uses.
+/// The sections of one kernel. Only the kernel holds all of them; each layer, method and server gets those that it
+/// uses.
 pub(crate) struct Sections {
     pub(crate) config: Arc<RunningConfig>,
     pub(crate) policies: Arc<Policies>,
@@ -31,11 +32,11 @@ pub(crate) struct Sections {
     pub(crate) tools: ToolCatalog,
     pub(crate) fleet: Arc<Fleet>,
     pub(crate) events: Publisher,
-    /// The clients that are told what servers say unasked.
+    /// The clients that are notified of what servers send unasked.
     pub(crate) changes: Arc<ChangeListeners>,
     pub(crate) visibility: Arc<Visibility>,
     pub(crate) targets: AccessTargets,
-    /// The servers that registered themselves. Set once, when all else is there.
+    /// The servers that registered themselves. Set once, after all other sections.
     pub(crate) registry: Arc<OnceLock<Registry>>,
     pub(crate) reload: Arc<ConfigReloader>,
     pub(crate) lifecycle: Arc<Lifecycle>,
@@ -70,7 +71,7 @@ impl Sections {
                 stack: ServerStack::new,
             })
         };
-        // Servers tell the clients, who are told by what knows the servers.
+        // Servers notify the clients, and the section that does so knows the servers: the reference back is weak.
         let changes = Arc::new_cyclic(|changes| {
             let support = support(Arc::new(ClientNotifier::new(changes)));
             ChangeListeners::new(access.clone(), Arc::new(Fleet::new(support)))
@@ -107,7 +108,7 @@ impl Sections {
     }
 }
 
-/// Checks that all that lies in the kernel's folder is its user's, and no link to elsewhere.
+/// Checks that all files in the kernel's folder belong to its user, and that none is a link to elsewhere.
 fn check_own_files(state: &Path) -> Result<(), StartError> {
     let unreadable = |error| StartError::State { path: state.to_owned(), error };
     for file in fs::read_dir(state).map_err(unreadable)? {
@@ -117,7 +118,7 @@ fn check_own_files(state: &Path) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Keys and what was permitted are for nobody else to read.
+/// Creates the state folder for this user alone: nobody else may read keys and permissions.
 fn create_private(state: &Path) -> Result<(), StartError> {
     let fail = |error| StartError::State { path: state.to_owned(), error };
     std::fs::create_dir_all(state).map_err(fail)?;

@@ -1,4 +1,5 @@
-//! Agents' clients that share a kernel with the one that started it, at a socket beside the operators' one.
+//! The clients of an agent that share a kernel with the client that started it, at a socket beside the operators'
+//! socket.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +16,8 @@ use crate::kernel::Kernel;
 use crate::listen::peer::{FirstByte, PeerProcess, speaker};
 use crate::listen::serve::{carry, told};
 
-/// Answers whoever is let in as the clients of one `agent`, never as operators, until `stopped` says so. Then nobody is
-/// let in any more; the calls of those who were have `drain` to end, and then the future does.
+/// Answers those who are let in as clients of one `agent`, never as operators, until `stopped` says so. Then nobody is
+/// let in any more; the calls of the connected clients have `drain` to end, and then the future ends.
 pub(crate) async fn serve(
     socket: UserSocket,
     kernel: Kernel,
@@ -64,8 +65,8 @@ pub(crate) async fn serve(
     while clients.join_next().await.is_some() {}
 }
 
-/// Whether a human may sit in front of the client. In front of one that another client started its agent may: then the
-/// kernel's questions wait for an operator.
+/// Returns whether a human may sit in front of the client. If another client may have started this one, its agent may
+/// sit there instead: then the kernel's questions wait for an operator.
 fn is_attended(kernel: &Kernel, process: &PeerProcess) -> bool {
     match process {
         PeerProcess::Known(lineage) => kernel.policies().proofs.clients.above(lineage).is_none(),
@@ -73,7 +74,7 @@ fn is_attended(kernel: &Kernel, process: &PeerProcess) -> bool {
     }
 }
 
-/// The process at the socket, and the name of the program that has started it.
+/// Returns the number of the process at the socket, and the name of the program that has started it.
 fn shown(process: &PeerProcess) -> Option<(u32, Box<str>)> {
     let PeerProcess::Known(lineage) = process else { return None };
     let client = speaker(lineage);
@@ -81,7 +82,8 @@ fn shown(process: &PeerProcess) -> Option<(u32, Box<str>)> {
     Some((lineage.process().id.pid, program.name.clone()))
 }
 
-/// Notes who has begun to speak: the process at the socket, and the one that started it to be its client.
+/// Notes the processes that have begun to speak: the process at the socket, and the one that started it to be its
+/// client.
 fn note(kernel: &Kernel, process: PeerProcess) {
     let PeerProcess::Known(lineage) = process else { return };
     let clients = &kernel.policies().proofs.clients;

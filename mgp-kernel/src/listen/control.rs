@@ -1,4 +1,4 @@
-//! Operators at the socket of a kernel that runs.
+//! The operators' socket of a kernel that runs.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::kernel::Kernel;
 use crate::listen::peer::PeerProcess;
 use crate::operator::proof::OperatorConnection;
 
-/// Answers whoever is let in, as operators, until the future is dropped; then all connections are closed.
+/// Answers those who are let in, as operators, until the future is dropped; then all connections are closed.
 pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = JoinSet::new();
@@ -34,7 +34,7 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
             let _place = place;
             let _visit = kernel.lifecycle().visitors.command();
             let connection = Arc::new(OperatorConnection::at_socket(match user {
-                // An agent of theirs may be connected in any way, so only the passphrase tells.
+                // An agent of another member may be connected in any way, so only the passphrase tells a person.
                 SocketPeer::Member(_) => PeerProcess::Unknown,
                 SocketPeer::Owner(_) | SocketPeer::Root => process,
             }));

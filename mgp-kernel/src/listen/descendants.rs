@@ -1,4 +1,4 @@
-//! Processes that the kernel or one of its servers started: they are neither operators nor humans.
+//! The refusal of processes that the kernel or one of its servers started: they are neither operators nor humans.
 
 use std::future::{Ready, ready};
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::kernel::Kernel;
 use crate::listen::peer::{PeerProcess, Process, ProcessId};
 use crate::record::random;
 
-/// Turns descendants of the kernel away at one of its sockets.
+/// A filter that turns descendants of the kernel away at one of its sockets.
 ///
-/// A refusal is recorded, and what the process asks for is answered by the reason. It takes no place from those who may
-/// come.
+/// A refusal is recorded, and the process gets the reason as the answer to its requests. It takes no place from those
+/// who may connect.
 pub(super) struct DescendantFilter {
     kernel: Kernel,
-    /// How the socket is called in the record.
+    /// The name of the socket in the record.
     socket: &'static str,
     own: Option<ProcessId>,
     places: Arc<Semaphore>,
@@ -38,21 +38,21 @@ impl DescendantFilter {
         Self { kernel, socket, own, places: Arc::new(Semaphore::new(MAX_REFUSED)), refused: JoinSet::new() }
     }
 
-    /// Returns who arrived if the kernel has not started it.
+    /// Returns the connection if the kernel has not started the process that made it.
     pub(super) async fn admit(&mut self, arrived: AcceptedConnection) -> Option<AcceptedConnection> {
         while self.refused.try_join_next().is_some() {}
         if !arrived.process.comes_from(self.own) {
             return Some(arrived);
         }
         self.record(&arrived.process).await;
-        // Where too many wait to hear why, the next ones only lose their connection.
+        // Where too many wait to get the reason, the next ones only lose their connection.
         if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
             self.refused.spawn(async move {
                 let _place = place;
                 let accept = |_: Outbox| RefusingService(refusal());
                 let AcceptedConnection { reader, writer, .. } = arrived;
                 let (_, connection) = connect(reader, writer, &accept, ConnectionLimits::default());
-                // How it ends changes nothing.
+                // The way in which the connection ends changes nothing.
                 let _ = tokio::time::timeout(LONGEST_REFUSAL, connection).await;
             });
         }
@@ -95,7 +95,7 @@ fn refusal() -> Error {
     )
 }
 
-/// Answers all requests by one error.
+/// A service that answers all requests with one error.
 #[derive(Clone)]
 struct RefusingService(Error);
 

@@ -1,5 +1,5 @@
-//! The note that a kernel keeps in its state directory while it serves: which process it is, and what of it does not follow
-//! from its configuration.
+//! The note that a kernel keeps in its state directory while it serves: the number of its process, and those properties
+//! that do not follow from its configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -13,12 +13,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::record::random;
 
-/// What clients compare before they share a kernel.
+/// The properties of a kernel that clients compare before they share it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KernelNote {
     pub(crate) pid: u32,
     version: String,
-    /// The folder in which servers run that have no `cwd`.
+    /// The working directory of servers that have no `cwd`.
     folder: PathBuf,
     salt: String,
     /// Digests of the variables to which the configuration refers, by name.
@@ -36,7 +36,7 @@ impl KernelNote {
         Self { pid: std::process::id(), version, folder, salt, variables }
     }
 
-    /// Reads the note of the kernel that keeps its state in `state`. One that was killed has left its own.
+    /// Reads the note of the kernel that keeps its state in `state`. A kernel that was killed has left its note behind.
     pub(crate) fn read(state: &Path) -> Option<Self> {
         serde_json::from_slice(&std::fs::read(state.join(FILE)).ok()?).ok()
     }
@@ -56,7 +56,7 @@ impl KernelNote {
         }
     }
 
-    /// Returns what would be otherwise if this process were the kernel of `config`, a sentence each.
+    /// Returns the differences if this process were the kernel of `config`, a sentence each.
     pub(crate) fn differences(&self, config: &Config) -> Vec<String> {
         let mut all = Vec::new();
         if self.version != env!("CARGO_PKG_VERSION") {
@@ -86,7 +86,8 @@ impl KernelNote {
     }
 }
 
-/// The names of the variables to which values of `config` refer, as `${NAME}`, `${env:NAME}` or `${NAME:-otherwise}`.
+/// Returns the names of the variables to which values of `config` refer, as `${NAME}`, `${env:NAME}` or
+/// `${NAME:-otherwise}`.
 fn referred(config: &Config) -> BTreeSet<String> {
     let text = serde_json::to_string(config).unwrap_or_default();
     let name = |rest: &str| {
@@ -98,7 +99,7 @@ fn referred(config: &Config) -> BTreeSet<String> {
     text.split("${").skip(1).filter_map(name).collect()
 }
 
-/// Tells whether a variable has the same value elsewhere, and not which.
+/// Returns a digest of a variable, by which another process can tell whether its value is the same, but not the value.
 fn digest(salt: &str, name: &str) -> String {
     let value = env::var_os(name);
     let mut digest = Sha256::new_with_prefix(salt);

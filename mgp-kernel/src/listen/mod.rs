@@ -1,4 +1,4 @@
-//! The ways in: HTTP, standard input and output, and the two sockets, for operators and for agents.
+//! The ways into the kernel: HTTP, standard input and output, and the two sockets, for operators and for agents.
 
 #[cfg(unix)]
 pub(crate) mod agents;

@@ -1,4 +1,4 @@
-//! A kernel that serves clients until it is told to stop.
+//! Serves clients and operators until the kernel is told to stop.
 
 use std::future::Future;
 use std::io;
@@ -25,46 +25,46 @@ use super::{
 use crate::lifecycle::ServedKernel;
 use crate::{Kernel, StartError};
 
-/// Where a kernel serves.
+/// The places at which a kernel serves, and the conditions under which it ends.
 #[derive(Debug, Clone)]
 pub(crate) struct ServeOptions {
-    /// Over HTTP.
+    /// The address for clients over HTTP, if there is one.
     pub(crate) http: Option<SocketAddr>,
-    /// On standard input and output, and what becomes of the kernel when the client there goes.
+    /// The effect on the kernel when the client on standard input and output goes, if that is served.
     pub(crate) stdio: Option<OnTransportEnd>,
-    /// Who the client on standard input and output is, and those that share the kernel with it.
+    /// The agent of the client on standard input and output, and of those that share the kernel with it.
     pub(crate) agent: Principal,
-    /// For its operators.
+    /// The path of the socket for operators.
     pub(crate) socket: PathBuf,
-    /// Who they are.
+    /// The users who may connect as operators.
     #[cfg(unix)]
     pub(crate) operators: SocketAudience,
-    /// For clients that share the kernel.
+    /// The path of the socket for clients that share the kernel.
     pub(crate) shared_at: PathBuf,
-    /// How long calls have to end when it stops.
+    /// The time that calls have to end when the kernel stops.
     pub(crate) drain: Duration,
-    /// How long it goes on without clients and commands, if it ends by itself.
+    /// The time for which the kernel goes on without clients and commands, if it ends by itself.
     pub(crate) linger: Option<Duration>,
-    /// The files of its configuration, to be told.
+    /// The files of the kernel's configuration, for its status.
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// What becomes of a kernel when one of the ways to it has ended.
+/// The effect on a kernel when one of the ways into it has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnTransportEnd {
-    /// It ends, too.
+    /// The kernel ends, too.
     Ends,
-    /// It goes on as long as there is another way.
+    /// The kernel goes on as long as there is another way.
     GoesOn,
 }
 
-/// Serves until `stop` is done, or until nobody can come any more. Then calls in work have time to end, and servers are
-/// stopped.
+/// Serves until `stop` is done, or until nobody can connect any more. Then calls in work have time to end, and servers
+/// are stopped.
 ///
-/// `listening` is told once where clients can connect over HTTP.
+/// `listening` is called once, with the address at which clients can connect over HTTP.
 ///
 /// # Errors
-/// Nobody can connect: an address or the socket is taken. Then nothing was served.
+/// Fails if nobody can connect: an address or the socket is taken. Then nothing was served.
 pub(crate) async fn serve(
     kernel: &Kernel,
     serving: ServeOptions,
@@ -81,7 +81,7 @@ pub(crate) async fn serve(
     let sharing = {
         let at = &serving.shared_at;
         let opened = UserSocket::open(at);
-        // Who has the kernel alone does not need it.
+        // A client that has the kernel alone does not need this socket.
         opened
             .inspect_err(|error| tracing::warn!(at = %at.display(), %error, "no other client can join"))
             .ok()
@@ -90,17 +90,17 @@ pub(crate) async fn serve(
         None => None,
         Some(address) => Some(TcpListener::bind(address).await.map_err(unheard(address.to_string()))?),
     };
-    // Whoever is told that the kernel listens may look at it.
+    // The note is there before `listening` is called, whose receiver may look at it.
     if let Err(error) = KernelNote::of_this_process(&kernel.config().load()).write(kernel.config().state()) {
         tracing::warn!(%error, "clients that join cannot see which kernel this is");
     }
     listening(http.as_ref().and_then(|socket| socket.local_addr().ok()));
 
     let (stopping, stopped) = watch::channel(false);
-    // Each ends by itself when it is told to; whatever does not is aborted with the set.
+    // Each task ends by itself when it is told to; those that do not are aborted with the set.
     let mut clients = JoinSet::new();
     let mut operators = JoinSet::new();
-    // Those who share the kernel do not keep it.
+    // The clients that share the kernel do not keep it running.
     let mut sharers = JoinSet::new();
     #[cfg(unix)]
     {
@@ -161,7 +161,7 @@ pub(crate) async fn serve(
     };
     let _ = tokio::time::timeout(serving.drain, drained).await;
     kernel.shutdown(ShutdownReason::KernelShutdown, serving.drain).await;
-    // Operators see it stop to the end.
+    // Operators can watch the kernel stop to the end.
     operators.shutdown().await;
     clients.shutdown().await;
     sharers.shutdown().await;
@@ -194,8 +194,8 @@ async fn serve_stdio(
     Ok(())
 }
 
-/// Carries a connection until its client is gone. Once the kernel stops, no more is read, and calls in work have `drain`
-/// to end.
+/// Carries a connection until its client is gone. Once the kernel stops, no more is read, and calls in work have
+/// `drain` to end.
 pub(crate) async fn carry<R, W, S>(
     mut connection: Connection<R, W, S>,
     stopped: impl Future<Output = ()>,
@@ -215,6 +215,6 @@ where
 }
 
 pub(crate) async fn told(mut stopped: watch::Receiver<bool>) {
-    // It fails only if nobody is left who could tell.
+    // Waiting fails only if the sender is gone.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }

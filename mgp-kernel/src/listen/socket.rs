@@ -1,4 +1,4 @@
-//! The sockets at which a running kernel is reached by programs of the same user.
+//! The sockets at which programs of the same user reach a running kernel.
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
@@ -14,8 +14,8 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::listen::peer::PeerProcess;
 
-/// A socket of the kernel's. Whoever connects is let in if the system says that it is the same user, or root; nobody else
-/// gets an answer. The file is for this user only, in a folder that is, too.
+/// A socket of the kernel. A peer is let in if the system says that it is the same user, or root; nobody else gets an
+/// answer. Only this user may use the file, and the folder that it is in.
 #[derive(Debug)]
 pub(crate) struct UserSocket {
     listener: Listener,
@@ -23,27 +23,27 @@ pub(crate) struct UserSocket {
     operators: SocketAudience,
 }
 
-/// Whom a socket is for.
+/// The users that a socket is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SocketAudience {
     /// This user alone.
     User,
-    /// The members of the group that this process runs as, too.
+    /// This user and the members of the group that this process runs as.
     Group,
 }
 
-/// Who is let in.
+/// A user who is let in at a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SocketPeer {
     /// The user that the kernel runs as, by number.
     Owner(u32),
-    /// The one that may do everything anyway.
+    /// The superuser, who may do everything anyway.
     Root,
-    /// A member of the group, by its number as a user.
+    /// A member of the group, by user number.
     Member(u32),
 }
 
-/// Whoever was let in at a socket.
+/// A connection that was let in at a socket.
 #[derive(Debug)]
 pub(crate) struct AcceptedConnection {
     pub(crate) user: SocketPeer,
@@ -56,21 +56,22 @@ impl UserSocket {
     /// Listens at `path`. A socket that a dead kernel left there is replaced.
     ///
     /// # Errors
-    /// Another kernel listens there, or the folder is none of this user's.
+    /// Fails if another kernel listens there, or if the folder does not belong to this user.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Self::open_for(path, SocketAudience::User)
     }
 
-    /// Listens at `path` for these. Who is of the group is decided by the system, from the permissions of the file.
+    /// Listens at `path` for these users. The system decides who belongs to the group, from the permissions of the
+    /// file.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Fails as [`open`](Self::open) does.
     pub(crate) fn open_for(path: &Path, operators: SocketAudience) -> io::Result<Self> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private_folder(folder)?;
         }
         let listener = unix::listen(path)?;
-        // The file is ours, so its owner is who this process is.
+        // The file was made just now, so its owner is the user of this process.
         let owner = std::fs::symlink_metadata(listener.path())?.uid();
         if operators == SocketAudience::Group {
             std::fs::set_permissions(listener.path(), std::fs::Permissions::from_mode(0o660))?;
@@ -78,10 +79,10 @@ impl UserSocket {
         Ok(Self { listener, owner, operators })
     }
 
-    /// The next one who is let in.
+    /// Waits for the next connection that is let in.
     ///
     /// # Cancel safety
-    /// Dropping the future loses nobody.
+    /// Dropping the future loses no connection.
     pub(crate) async fn accept(&self) -> AcceptedConnection {
         loop {
             let (reader, writer) = match self.listener.accept().await {
@@ -113,7 +114,7 @@ impl UserSocket {
 }
 
 impl SocketPeer {
-    /// Who of those who run programs on this machine may come to what `owner` runs.
+    /// Returns the role in which the user `peer` may connect to a kernel that `owner` runs; `None` for nobody who may.
     pub(crate) const fn of(peer: u32, owner: u32) -> Option<Self> {
         if peer == owner {
             Some(Self::Owner(owner))
@@ -125,11 +126,12 @@ impl SocketPeer {
     }
 }
 
-/// Connects to a socket of a kernel, if that is this user's or root's, or lets a group operate it of which this user is one:
-/// what is asked there is nobody else's to read.
+/// Connects to a socket of a kernel, if the kernel is this user's or root's, or lets a group operate it that this user
+/// belongs to: nobody else may read what is asked there.
 ///
 /// # Errors
-/// Nobody listens there; or somebody else does, which is [`PermissionDenied`](io::ErrorKind::PermissionDenied).
+/// Fails if nobody listens there; or if somebody else does, which is
+/// [`PermissionDenied`](io::ErrorKind::PermissionDenied).
 pub(crate) async fn connect(path: &Path) -> io::Result<(OwnedReadHalf, OwnedWriteHalf)> {
     let (reader, writer) = unix::connect(path).await?;
     let own = UnixStream::pair()?.0.peer_cred()?.uid();
@@ -140,8 +142,8 @@ pub(crate) async fn connect(path: &Path) -> io::Result<(OwnedReadHalf, OwnedWrit
     }
 }
 
-/// Whether `listening` lets a group of this process operate its kernel. Nobody else can have put the socket there: the folder
-/// is for its owner alone to write to.
+/// Returns whether the user `listening` lets a group of this process operate its kernel. Nobody else can have put the
+/// socket there: only the owner of the folder may write to it.
 fn is_for_own_group(path: &Path, listening: u32) -> bool {
     let found = |path: &Path| std::fs::symlink_metadata(path);
     let (Ok(socket), Some(Ok(folder))) = (found(path), path.parent().map(found)) else { return false };
@@ -158,20 +160,21 @@ fn uid(reader: &OwnedReadHalf) -> Option<u32> {
     stream.peer_cred().ok().map(|peer| peer.uid())
 }
 
-/// The operator that this process is for its own kernel.
+/// Returns the operator that this process is for its own kernel.
 pub(crate) fn oneself() -> Principal {
     Principal::operator(user_name().unwrap_or_else(|| "operator".to_owned()))
 }
 
-/// What the environment calls the user, unless somebody else is known by that name.
+/// Returns the name of the user in the environment, unless that name is reserved for somebody else.
 pub(super) fn user_name() -> Option<String> {
     let named = |variable: &str| std::env::var(variable).ok().filter(|name| !name.is_empty());
     let is_free = |name: &String| name == "root" || reserved_owner(name).is_none();
     named("USER").or_else(|| named("LOGNAME")).filter(is_free)
 }
 
-/// Where the operators' socket is if nothing else is said: beside the state, whatever the environment of those who look
-/// for it. Where that is too long for a socket, in a folder for such, under a name that follows from the state's path.
+/// Returns the path of the operators' socket if none is configured: beside the state, whatever the environment of the
+/// process that looks for it. Where that is too long for a socket, the socket is in a folder for such sockets, under a
+/// name that follows from the state's path.
 pub(crate) fn default_path(state: &Path) -> PathBuf {
     let state = std::path::absolute(state).unwrap_or_else(|_| state.to_owned());
     let beside = state.join("mgp.sock");
@@ -193,7 +196,8 @@ fn start_of(digest: Sha256) -> u64 {
     u64::from_be_bytes(start)
 }
 
-/// Which clients may share a kernel: those that would start it from the same files, and as the same agent.
+/// The key of the clients that may share a kernel: those that would start it from the same files, and as the same
+/// agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SharingKey(u64);
 
@@ -201,7 +205,7 @@ impl SharingKey {
     pub(crate) fn of(files: &[PathBuf], agent: &str) -> Self {
         let mut digest = Sha256::new_with_prefix(agent.as_bytes());
         for file in files {
-            // Two names of one file are the same.
+            // Two names of one file give the same key.
             let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.clone());
             digest.update([0]);
             digest.update(file.as_os_str().as_encoded_bytes());
@@ -210,8 +214,8 @@ impl SharingKey {
     }
 }
 
-/// Where such clients reach the kernel whose operators reach it at `operators`: `mgp-agent-….sock` beside `mgp.sock`.
-/// Others find nobody there.
+/// Returns the path at which such clients reach the kernel whose operators reach it at `operators`: `mgp-agent-….sock`
+/// beside `mgp.sock`. Other clients find nobody there.
 pub(crate) fn agents_path(operators: &Path, sharers: SharingKey) -> PathBuf {
     let mut name = operators.file_stem().unwrap_or_default().to_owned();
     name.push(format!("{AGENTS}{:016x}", sharers.0));
@@ -222,7 +226,7 @@ pub(crate) fn agents_path(operators: &Path, sharers: SharingKey) -> PathBuf {
     operators.with_file_name(name)
 }
 
-/// Whether a kernel can be shared, by whomever, whose operators reach it at `operators`.
+/// Returns whether clients of any key can share the kernel whose operators reach it at `operators`.
 pub(crate) async fn is_shared(operators: &Path) -> bool {
     let folder = operators.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(files) = std::fs::read_dir(folder.unwrap_or_else(|| Path::new("."))) else { return false };
@@ -237,7 +241,8 @@ pub(crate) async fn is_shared(operators: &Path) -> bool {
     false
 }
 
-/// Makes the folder if there is none. One that others can write to would let them put a socket of their own there.
+/// Makes the folder if there is none, and checks that only its owner can write to it: others could put a socket of
+/// their own there.
 fn private_folder(folder: &Path) -> io::Result<()> {
     match std::fs::metadata(folder) {
         Ok(found) if found.permissions().mode() & 0o022 == 0 => Ok(()),
@@ -255,10 +260,11 @@ fn private_folder(folder: &Path) -> io::Result<()> {
 }
 
 const ROOT: u32 = 0;
-/// What comes between the name of a kernel and those who may share it.
+/// The infix of the socket's name between that of the kernel and the key of the clients that may share it.
 const AGENTS: &str = "-agent-";
 const PAUSE: Duration = Duration::from_millis(50);
-/// In bytes. Systems differ, and listening needs some more for a moment.
+/// The length in bytes from which on a path is too long for a socket. Systems differ, and listening needs some more for
+/// a moment.
 const TOO_LONG: usize = 100;
 
 #[cfg(test)]

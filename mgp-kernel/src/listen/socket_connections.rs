@@ -1,5 +1,5 @@
-//! Who is connected to a kernel that runs: agents' clients and commands of operators. A kernel in the background ends some
-//! time after the last of them has left.
+//! The connections to a kernel that runs: agents' clients and commands of operators. A kernel in the background ends
+//! some time after the last of them has left.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep};
 
-/// The connections at the sockets of a kernel. Clones are the same.
+/// The connections at the sockets of a kernel. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SocketConnections(Arc<ConnectionTable>);
 
@@ -33,7 +33,7 @@ pub(crate) struct SocketClient {
     pub(crate) since: Instant,
 }
 
-/// A connection that is counted until this is dropped.
+/// A guard that counts a connection until it is dropped.
 #[derive(Debug)]
 pub(crate) struct ConnectionGuard {
     visitors: SocketConnections,
@@ -60,21 +60,21 @@ impl SocketConnections {
         self.0.clients.lock().values().cloned().collect()
     }
 
-    /// Has the kernel end as soon as nobody is connected: the next one takes a configuration that this one cannot.
+    /// Has the kernel end as soon as nobody is connected: the next kernel takes a configuration that this one cannot.
     pub(crate) fn set_outdated(&self) {
         self.0.is_outdated.store(true, Ordering::Release);
         self.0.outdated.notify_one();
     }
 
-    /// Waits until nobody has been connected for `linger`, and the kernel is not in use otherwise either. Whoever has it
-    /// started has a while to come.
+    /// Waits until nobody has been connected for `linger`, and the kernel is not in use otherwise either. The client
+    /// that had the kernel started has some time to connect.
     pub(crate) async fn gone_for(&self, linger: Duration, is_in_use: impl Fn() -> bool) {
         let mut number = self.0.number.subscribe();
         let mut patience = linger.max(FIRST_VISIT);
         loop {
             if *number.borrow_and_update() > 0 {
                 patience = linger;
-                // It fails only if the sender is gone, which is in our hands.
+                // Waiting fails only if the sender is gone, and `self` holds it.
                 let _ = number.wait_for(|number| *number == 0).await;
             }
             let is_outdated = self.0.is_outdated.load(Ordering::Acquire);
@@ -103,7 +103,7 @@ impl Drop for ConnectionGuard {
     }
 }
 
-/// So long a kernel that was started for a client waits for it, whatever `linger` says.
+/// The time for which a kernel that was started for a client waits for it, whatever `linger` says.
 const FIRST_VISIT: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 

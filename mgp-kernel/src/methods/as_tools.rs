@@ -1,3 +1,5 @@
+//! The gate that offers MGP's methods as tools to plain MCP clients.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
@@ -6,28 +8,28 @@ use mgp_types::mgp::{ExtensionSet, MethodForm, Negotiated, Offer, method};
 use mgp_types::{Error, Flow, Gate, Method, Request, RequestKind, Response, Revision, Session};
 use parking_lot::Mutex;
 
-/// Offers MGP's methods as tools.
+/// A gate that offers MGP's methods as tools.
 ///
 /// A call of the tool `mgp.health.ping`, in any of the three spellings, becomes the method of that name further in, and
-/// its answer the tool's result: a plain MCP client can do what a peer that speaks MGP can. Who may do it is decided by
-/// whoever serves the method. Only `mgp.tools.discover` and `mgp.tools.request` are ever listed: what manages the kernel
-/// does not belong into a model's context.
+/// its answer the tool's result: a plain MCP client can do what a peer that speaks MGP can. The gate that serves the
+/// method decides who may call it. Only `mgp.tools.discover` and `mgp.tools.request` are ever listed: what manages the
+/// kernel does not belong into a model's context.
 ///
-/// Sits around all that serve methods, and behind what resolves tools, since no server's tool has such a name. Calls of
-/// other tools pass untouched and cost a look at the first letters of the name.
+/// Sits around all gates that serve methods, and behind tool resolution, since no server's tool has such a name. Calls
+/// of other tools pass untouched and cost a look at the first letters of the name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MethodsAsToolsGate {
     speaking: MethodSessions,
 }
 
-/// The sessions in which clients without MGP call its methods, by the address of their own: what was begun in one, such
-/// as a subscription, lasts as long as that.
+/// The sessions in which clients without MGP call its methods, by the address of the client's own session: what was
+/// begun in one, such as a subscription, lasts as long as the client's session.
 #[derive(Debug, Clone, Default)]
 struct MethodSessions(Arc<Mutex<HashMap<usize, MethodSession, RandomState>>>);
 
 #[derive(Debug)]
 struct MethodSession {
-    /// It keeps the address from being another session's.
+    /// The client's own session. The reference keeps the address from being given to another session.
     own: Weak<Session>,
     speaking: Arc<Session>,
 }
@@ -56,7 +58,7 @@ fn stands_for(request: &Request) -> Option<&'static str> {
         return None;
     }
     let method = method::of_tool(&request.params.text("name")?)?;
-    // Those who serve these know them as tools themselves.
+    // The gates that serve these methods know them as tools themselves.
     let known = method.starts_with("mgp/tools/") || method.starts_with("mgp/access/");
     (!known).then_some(method)
 }
@@ -83,7 +85,8 @@ fn become_method(
 }
 
 impl MethodSessions {
-    /// The session that speaks MGP in place of this one. One without a way to its client is for this request only.
+    /// Returns the session that speaks MGP in place of this one. A session without a way to its client gets one for
+    /// this request only.
     fn session(&self, own: &Arc<Session>) -> Arc<Session> {
         if !own.outbox.is_open() {
             return Arc::new(speaking_mgp(own));

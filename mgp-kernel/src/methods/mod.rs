@@ -1,4 +1,4 @@
-//! MGP's methods, as far as the kernel itself serves them.
+//! The MGP methods that the kernel itself serves.
 
 mod as_tools;
 mod of_servers;

@@ -1,3 +1,5 @@
+//! The gate that serves health and lifecycle methods for the servers of the kernel.
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,12 +16,12 @@ use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::Upstream;
 
-/// Serves the methods of §11 for the servers of the kernel, where `server_id` names one.
+/// A gate that serves the methods of §11 for the servers of the kernel, where `server_id` names one.
 ///
 /// `mgp/health/ping`, `mgp/health/status` and `mgp/lifecycle/shutdown` with a `server_id` are about that server: it is
-/// asked in the best way that it understands, or stopped. Only operators may, unless the configuration lets agents; an
-/// agent learns nothing of a server that it does not reach in any case. Without `server_id` they are about the kernel
-/// and go on, like everything else.
+/// asked in the best way that it understands, or stopped. Only operators may call them, unless the configuration lets
+/// agents; an agent learns nothing of a server that it does not reach in any case. Without `server_id` these methods
+/// are about the kernel and go on, like everything else.
 #[derive(Clone)]
 pub(crate) struct ServerHealthGate {
     pub(crate) config: Arc<RunningConfig>,
@@ -68,14 +70,14 @@ async fn answer(server: Arc<Upstream>, request: Request) -> Result<Response, Err
             let shutdown: Shutdown = request.body()?;
             let pending = server.meter().read().in_work;
             let timeout = Duration::from_millis(shutdown.timeout_ms);
-            // It is answered at once, and stopped whether or not the answer arrives.
+            // The call is answered at once, and the server is stopped whether or not the answer arrives.
             tokio::spawn(async move { server.stop(shutdown.reason, timeout).await });
             written(&ShutdownAnswer::accepted(pending, shutdown.timeout_ms))
         }
     }
 }
 
-/// How a server says it does; one that is plain MCP says nothing but that it is there.
+/// Returns the health that a server reports; a plain MCP server reports only that it is there.
 async fn status(server: &Upstream) -> HealthStatus {
     if server.state() != ServerState::Connected {
         return HealthStatus::Unhealthy;
@@ -92,7 +94,7 @@ async fn status(server: &Upstream) -> HealthStatus {
     }
 }
 
-/// What a server reports of itself, and what the kernel knows of one that does not.
+/// Returns the report of a server, or the kernel's own knowledge of a server that gives none.
 async fn report(server: &Upstream) -> Result<Response, Error> {
     let speaks = |session: &mgp_types::Session| {
         session.mgp.as_ref().is_some_and(|mgp| mgp.has(&mgp_types::mgp::Extension::Lifecycle))
@@ -118,5 +120,5 @@ fn written<T: Serialize>(body: &T) -> Result<Response, Error> {
     Response::with_body(body)
 }
 
-/// A server has to answer a ping within this (§11.3).
+/// The time within which a server has to answer a ping (§11.3).
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,3 +1,5 @@
+//! The gate that answers clients that settle permissions with the kernel as they would with a server.
+
 use std::sync::Arc;
 
 use mgp_security::Clock;
@@ -7,12 +9,12 @@ use mgp_types::{Error, Flow, Gate, Request, Response};
 
 use crate::lifecycle::KERNEL;
 
-/// Answers clients that settle permissions with the kernel as they would with any server (§3.4–§3.6).
+/// A gate that answers clients that settle permissions with the kernel as they would with any server (§3.4–§3.6).
 ///
 /// `mgp/permission/request` is answered at once: with what the kernel's operators decided about the kernel itself as a
-/// server, then with what the client told before, and deferred for all else. What the client tells by
-/// `mgp/permission/response` is kept for its session and gives it nothing: what servers may do is not for clients to
-/// decide. The newer names of both are served alike. Where permissions were not negotiated none of them exists.
+/// server, then with what the client told before, and deferred for all else. The answers that the client gives by
+/// `mgp/permission/response` are kept for its session and give it nothing: what servers may do is not for clients to
+/// decide. The newer names of both methods are served alike. Where permissions were not negotiated none of them exists.
 /// Everything else passes untouched.
 #[derive(Clone)]
 pub(crate) struct OwnPermissionsGate {
@@ -23,12 +25,12 @@ pub(crate) struct OwnPermissionsGate {
 
 impl OwnPermissionsGate {
     pub(crate) fn new(grants: GrantBook, clock: Clock) -> Self {
-        // The kernel needs nothing of its clients: what its servers need is decided by its own operators.
+        // The kernel needs no permission of its clients: its own operators decide what its servers need.
         let held = HeldPermissionsGate::new(Arc::new(|_| Arc::default()), clock.clone());
         Self { grants, clock, held: held.with_handles(HandleKey::random()) }
     }
 
-    /// What the client is answered, with what the kernel's operators decided.
+    /// Returns the answer to the client, with what the kernel's operators decided.
     fn decided(&self, answer: &Response) -> Result<Response, Error> {
         let mut told: PermissionResponse =
             answer.to_raw().to().map_err(|error| Error::internal("the answer is none").with_source(error))?;

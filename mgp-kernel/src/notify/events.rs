@@ -1,4 +1,4 @@
-//! The kernel's own events, and those of servers on channels under their names.
+//! The kernel's own events, and those of servers on channels under the servers' names.
 
 mod audience;
 
@@ -13,13 +13,13 @@ pub(crate) use self::audience::ChannelAudience;
 use crate::servers::fleet::FleetBooks;
 use crate::servers::upstream::ConnectionKey;
 
-/// The channels that the kernel itself publishes to (§13.5); those of servers come as they are declared, with the server
-/// in front.
+/// The channels that the kernel itself publishes to (§13.5). Channels of servers exist as they are declared, with the
+/// server in front.
 pub(crate) const CHANNELS: [&str; 5] = ["audit", LIFECYCLE, "permissions", "security", "tools"];
 
 const LIFECYCLE: &str = "lifecycle";
 
-/// Publishes what happens at servers, each event for those whom it concerns.
+/// A publisher of the events of servers, each for those whom it concerns.
 pub(crate) struct ServerEvents {
     publisher: Publisher,
     access: AccessPolicy,
@@ -35,7 +35,7 @@ impl ServerEvents {
         &self.publisher
     }
 
-    /// Tells of a server's life: operators, and the agents that may use it.
+    /// Publishes a lifecycle event of a server to operators, and to the agents that may use it.
     pub(crate) fn tell_lifecycle(
         &self,
         from: &ConnectionKey,
@@ -51,7 +51,7 @@ impl ServerEvents {
         }
     }
 
-    /// Tells what a server tells on `channel`, which has its name in front.
+    /// Publishes an event of a server on `channel`, which has the server's name in front.
     pub(crate) fn tell_of_server(
         &self,
         from: &ConnectionKey,
@@ -63,7 +63,8 @@ impl ServerEvents {
         self.publisher.publish_to(channel, severity, data, concerns)
     }
 
-    /// The channel of a server, under its name; `None` if it would be another server's.
+    /// Returns the name of a server's channel, with the server in front; `None` if it would be another server's
+    /// channel.
     pub(crate) fn channel_of(&self, from: &ConnectionKey, channel: &str) -> Option<String> {
         let channel = format!("{}.{channel}", from.server);
         self.books.owner_of_channel(&channel).is_some_and(|owner| owner == from.server).then_some(channel)

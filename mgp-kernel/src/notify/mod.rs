@@ -1,4 +1,4 @@
-//! What clients are told unasked: changes of lists, resources and tasks (`changes`), and events on channels (`events`).
+//! The notifications to clients: changes of lists, resources and tasks (`changes`), and events on channels (`events`).
 
 pub(crate) mod changes;
 pub(crate) mod events;

@@ -1,4 +1,4 @@
-//! Who may use what: the whole list. Single entries are asked for and changed by the methods of §5.4.
+//! The whole list of access entries. Single entries are read and changed by the methods of §5.4.
 
 use mgp_security::access::AccessPolicy;
 use mgp_types::mgp::{AccessPermission, AgentId, EntryType, Glob, ServerId, Timestamp, ToolName};
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::page::PageRequest;
 
-/// Asks for entries: all, or those of an agent, about a server or both. Entries whose servers are a pattern are about each
-/// server that it stands for.
+/// The params that ask for entries: all, or those of an agent, about a server or both. Entries whose servers are a
+/// pattern are about each server that it stands for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ListAccess {
@@ -19,17 +19,17 @@ pub(crate) struct ListAccess {
     pub(crate) page: PageRequest,
 }
 
-/// Some of the entries, in the order in which they were made.
+/// A page of the entries, in the order in which they were made.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct AccessEntries {
     pub(crate) entries: Vec<AccessRow>,
-    /// What holds where no entry does.
+    /// The policy that holds where no entry does.
     pub(crate) default_policy: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
 }
 
-/// An entry.
+/// An access entry.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct AccessRow {
     pub(crate) id: u64,

@@ -1,4 +1,4 @@
-//! The record: searched, verified and written out, a page at a time.
+//! The audit record: searched, verified and exported, a page at a time.
 
 use mgp_security::StoreError;
 use mgp_security::audit::{ExportError, Filter, LogEntry, LogFlaw, LogReader, Order, Query, VerifyError};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use crate::audit_log_ends::LogEnd;
 use crate::record::AuditTrail;
 
-/// Which events are asked for; all, if nothing is said.
+/// The filter for events; all of them by default.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct EventSelection {
@@ -29,26 +29,26 @@ pub(crate) struct EventSelection {
     pub(crate) trace_id: Option<TraceId>,
 }
 
-/// Asks for a page of events.
+/// The params that ask for a page of events.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct QueryEvents {
     #[serde(flatten)]
     pub(crate) events: EventSelection,
-    /// The oldest first; else the newest.
+    /// Whether the oldest events come first; else the newest do.
     pub(crate) oldest_first: bool,
-    /// Only what comes behind the event of this number in that order.
+    /// The number of the event in that order behind which the page begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) behind: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<u32>,
 }
 
-/// Some events.
+/// A page of events.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct EventPage {
     pub(crate) events: Vec<EventRow>,
-    /// What to say as `behind` for the next page, if there may be one.
+    /// The value of `behind` for the next page, if there may be one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) next_behind: Option<u64>,
 }
@@ -61,48 +61,48 @@ pub(crate) struct EventRow {
     pub(crate) event: RawJson,
 }
 
-/// Asks for the whole record to be checked.
+/// The params that ask for the whole record to be checked.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct VerifyLog {
-    /// Ends that the record once had, kept elsewhere.
+    /// The ends that the record once had, kept elsewhere.
     pub(crate) known: Vec<LogEnd>,
 }
 
-/// Whether the record is as it was written.
+/// The result of a check of the record.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct VerifiedLog {
     pub(crate) intact: bool,
-    /// How many events were checked; nothing if it was changed.
+    /// The number of events that were checked; `None` if the record was changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) events: Option<u64>,
-    /// The end, to be kept elsewhere.
+    /// The end of the record, to be kept elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) head: Option<LogEnd>,
     /// The number of the event where a change shows first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) changed_at: Option<u64>,
-    /// What is wrong there.
+    /// The fault that was found there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) flaw: Option<String>,
 }
 
-/// Asks for a page of events as text, the oldest first.
+/// The params that ask for a page of events as text, the oldest first.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ExportEvents {
     #[serde(flatten)]
     pub(crate) events: EventSelection,
     pub(crate) format: ExportFormat,
-    /// Only what comes behind the event of this number.
+    /// The number of the event behind which the page begins.
     pub(crate) behind: u64,
 }
 
-/// How events are written out.
+/// The format of exported events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ExportFormat {
-    /// One event of JSON a line, with its number and link under `_mgp`.
+    /// A JSON object a line for each event, with its number and link under `_mgp`.
     #[default]
     Jsonl,
     /// A table as in RFC 4180.
@@ -114,7 +114,7 @@ pub(crate) enum ExportFormat {
 pub(crate) struct ExportPage {
     pub(crate) text: String,
     pub(crate) events: u64,
-    /// What to say as `behind` for the next page, if there is one.
+    /// The value of `behind` for the next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) next_behind: Option<u64>,
 }
@@ -206,7 +206,7 @@ pub(super) async fn export(audit: &AuditTrail, asked: ExportEvents) -> Result<Ex
     Ok(ExportPage { text, events: found.len() as u64, next_behind })
 }
 
-/// Reads on a thread that may wait for the medium, after everything that was recorded before.
+/// Reads the record on a thread that may wait for the medium, after everything that was recorded before is written.
 async fn reading<T: Send + 'static>(
     audit: &AuditTrail,
     read: impl FnOnce(&LogReader) -> T + Send + 'static,
@@ -240,5 +240,6 @@ impl EventSelection {
 }
 
 const MOST_KNOWN: usize = 1_000;
-/// A page of an export stays well under what a message may have, even if each event is as long as one can be.
+/// The number of events in a page of an export. A page stays well under the limit of a message, even if each event is
+/// as long as it can be.
 const EXPORTED_AT_ONCE: usize = 100;

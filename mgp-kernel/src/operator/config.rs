@@ -1,4 +1,4 @@
-//! What the kernel runs with.
+//! The configuration that the kernel runs with: shown and reloaded.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,32 +8,32 @@ use mgp_types::mgp::{AuditTarget, ServerId};
 use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 
-use super::asked::OperatorRequest;
+use super::request::OperatorRequest;
 use crate::AppliedConfig;
 use crate::reload::ConfigReloader;
 use crate::running::RunningConfig;
 
-/// The configuration as it is in effect, and where things are kept.
+/// The configuration as it is in effect, and the folder of the state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ShownConfig {
-    /// Where keys, grants, pins and the record are kept.
+    /// The folder in which keys, grants, pins and the record are kept.
     pub(crate) state: String,
-    /// What of `mgp.toml` is in effect, without what may be a secret: the values of variables and headers, and what looks
-    /// like one in a command line or an address.
+    /// The parts of `mgp.toml` that are in effect, without possible secrets: the values of variables and headers, and
+    /// texts that look like one in a command line or an address.
     pub(crate) config: serde_json::Value,
 }
 
-/// What is something else since the configuration was read anew.
+/// The changes since the configuration was reloaded.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ConfigReloaded {
     pub(crate) added: Vec<ServerId>,
     pub(crate) changed: Vec<ServerId>,
     pub(crate) removed: Vec<ServerId>,
-    /// Sections of which something stays as it was until the kernel is started anew.
+    /// The sections of which something stays as it was until the kernel is started anew.
     pub(crate) needs_restart: Vec<String>,
 }
 
-/// Reads the configuration anew. What is wrong with it is told, and the old one stays.
+/// Reloads the configuration. If it is faulty, returns the fault, and the old one stays in effect.
 pub(super) async fn reload(
     asked: &OperatorRequest,
     state: &Path,
@@ -56,7 +56,7 @@ pub(super) fn show(config: &RunningConfig) -> Result<ShownConfig, Error> {
     Ok(ShownConfig { state: config.state().display().to_string(), config: shown })
 }
 
-/// Takes values out that may be secrets, wherever they stand.
+/// Removes values that may be secrets, wherever they stand.
 fn hide(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::Array(items) => items.iter_mut().for_each(hide),
@@ -85,9 +85,9 @@ fn hide_args(args: &mut [serde_json::Value]) {
     }
 }
 
-/// Texts that a secret may be a part of.
+/// The members whose texts may contain a secret.
 const SECRET_TEXTS: [&str; 4] = ["command", "url", "otlp", "embedder"];
-/// Tables of which each value may be one.
+/// The tables of which each value may be a secret.
 const SECRET_TABLES: [&str; 3] = ["env", "headers", "otlp_headers"];
 
 #[cfg(test)]

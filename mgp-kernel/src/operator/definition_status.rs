@@ -1,4 +1,4 @@
-//! Definitions that are held or flagged, in the words that all commands show.
+//! The status of definitions that are held or flagged, in the words that all commands show.
 
 use mgp_security::definition::{
     DefinitionFindings, DefinitionGuard, DefinitionKind, DefinitionName, DefinitionStatus, HoldReason,
@@ -7,25 +7,25 @@ use mgp_security::definition::{
 use mgp_types::mgp::{NameStyle, ServerId, ToolName};
 use serde::{Deserialize, Serialize};
 
-/// How a definition stands that is held or flagged.
+/// The status of a definition that is held or flagged.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ShownDefinitionStatus {
-    /// `held` or `flagged`.
+    /// The status: `held` or `flagged`.
     pub(crate) is: String,
     /// The rules that found something, by their names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) rules: Vec<String>,
-    /// Why it is, with what was found.
+    /// The reason, with the findings.
     pub(crate) reason: String,
     /// The command that changes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<String>,
-    /// What shows it, and all that changes it.
+    /// The commands that show the definition and change its status.
     pub(crate) way: String,
-    /// Whether it changed with the configuration of its server.
+    /// Whether the definition changed with the configuration of its server.
     #[serde(default)]
     pub(crate) since_config: bool,
-    /// Whether an operator can approve it; else its server has to mend it.
+    /// Whether an operator can approve the definition; else its server has to correct it.
     #[serde(default)]
     pub(crate) is_approvable: bool,
 }
@@ -33,7 +33,7 @@ pub(crate) struct ShownDefinitionStatus {
 /// A tool that is not offered because its definition is held.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct HeldTool {
-    /// The name that clients would call it by.
+    /// The name by which clients would call the tool.
     pub(crate) name: String,
     /// The server; with an agent, that agent's own connection to it.
     pub(crate) server_id: ServerId,
@@ -42,7 +42,7 @@ pub(crate) struct HeldTool {
 }
 
 impl ShownDefinitionStatus {
-    /// How the definition called `name` stands; `None` if it is simply used, or not known.
+    /// Returns the status of the definition called `name`; `None` if it is used without reservation, or not known.
     pub(super) fn of(
         definitions: &DefinitionGuard,
         holder: &ServerId,
@@ -69,18 +69,18 @@ impl ShownDefinitionStatus {
         self.is == DefinitionStatus::Held(HoldReason::New).word()
     }
 
-    /// Whether something was found in the definition, so that whoever approves it has to be shown that.
+    /// Returns whether something was found in the definition, which has to be shown to the operator who approves it.
     pub(crate) fn is_held_for_content(&self) -> bool {
         self.is_held() && !self.rules.is_empty()
     }
 
-    /// The sentence about the definition called `name`.
+    /// Returns a sentence about the status of the definition called `name`.
     pub(crate) fn sentence(&self, holder: &ServerId, name: &DefinitionName) -> String {
         format!("the {} `{}` of `{holder}` {}", name.kind(), name.as_str(), self.reason)
     }
 }
 
-/// The tools that are held: all, those of a server, or those that are meant by a name.
+/// Returns the tools that are held: all, those of a server, or those that a name stands for.
 pub(super) fn held_tools(
     definitions: &DefinitionGuard,
     server: Option<&ServerId>,
@@ -103,7 +103,7 @@ pub(super) fn held_tools(
     .collect()
 }
 
-/// The definitions that are held and flagged, to be counted by server.
+/// The servers of definitions that are held and flagged, to be counted.
 pub(super) struct HeldCounts {
     held: Vec<ServerId>,
     flagged: Vec<ServerId>,
@@ -122,7 +122,8 @@ impl HeldCounts {
         }
     }
 
-    /// How many of a server are held, and how many are flagged; of the connection of `agent`, if there is one.
+    /// Returns how many definitions of a server are held, and how many are flagged; on the connection of `agent`, if
+    /// there is one.
     pub(super) fn of_server(&self, server: &ServerId, agent: Option<&str>) -> (u64, u64) {
         let own = agent.map(|agent| pinned_for(server, agent));
         let is_of = |holder: &&ServerId| match &own {

@@ -1,3 +1,5 @@
+//! The gate that serves the methods under `kernel/`.
+
 use std::sync::Arc;
 
 use mgp_discovery::registry::Registry;
@@ -9,8 +11,8 @@ use mgp_types::{Error, Flow, Gate, Principal, PrincipalRole, Request, RequestKin
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::asked::OperatorRequest;
 use super::proof::OperatorConnection;
+use super::request::OperatorRequest;
 use super::{
     access, audit, config, keys, method, operators, permissions, pins, registrations, servers, stats, status,
     tools,
@@ -24,18 +26,18 @@ use crate::running::RunningConfig;
 use crate::server_inventory::{AccessTargets, unmatched_rules};
 use crate::servers::fleet::Fleet;
 
-/// Serves the methods under `kernel/` to operators.
+/// A gate that serves the methods under `kernel/` to operators.
 ///
-/// Whatever comes over a connection that has to prove first that a person is there ends here with 1000, unless it only reads
+/// A request over a connection that has to prove first that a person is there ends here with 1000, unless it only reads
 /// or brings the proof; the refusal is recorded.
 ///
-/// Sits behind whatever authenticates and records. Reads `context.principal`. To everybody who is no operator none of its
-/// methods exists (-32601), so that nothing is learned from how they refuse. What only reads never waits; what changes
-/// something is recorded before it is done. Everything else passes untouched.
+/// Sits behind authentication and the record. Reads `context.principal`. For peers that are no operators none of its
+/// methods exists (-32601), so that they learn nothing from how the methods refuse. Methods that only read never wait;
+/// those that change something are recorded before they act. Everything else passes untouched.
 #[derive(Clone)]
 pub(crate) struct OperatorGate(pub(crate) Arc<OperatorSections>);
 
-/// The sections of the kernel that operators look after; each method is given those that it is about.
+/// The sections of the kernel that operators look after; each method gets those that it is about.
 pub(crate) struct OperatorSections {
     pub(crate) config: Arc<RunningConfig>,
     pub(crate) policies: Arc<Policies>,
@@ -109,7 +111,7 @@ async fn answer(
             reply(&operators::set_passphrase(asked, proofs, read(request)?).await?)
         }
         method::OPERATORS_PROVE => reply(&operators::prove(asked, proofs, read(request)?).await?),
-        // Whoever asks to be admitted and has come this far is.
+        // A request to be admitted that has come this far is granted.
         method::OPERATORS_ADMIT | method::OPERATORS_STANDING => reply(&operators::standing(asked, proofs)),
         method::OPERATORS_TOKEN => reply(&operators::new_token(asked, proofs, read(request)?).await?),
         method::PERMISSIONS_APPROVE => {
@@ -162,7 +164,7 @@ async fn answer(
     }
 }
 
-/// Whether a request changes and decides nothing, or brings a proof itself.
+/// Returns whether a request changes and decides nothing, or brings a proof itself.
 fn needs_no_proof(request: &Request) -> bool {
     let method = request.method.as_str();
     if request.kind == RequestKind::Notify {
@@ -203,7 +205,7 @@ fn reply<T: Serialize>(result: &T) -> Result<Response, Error> {
 
 const PREFIX: &str = "kernel/";
 
-/// What only reads, and what brings a proof. Whatever is not named decides something, or may.
+/// The methods that only read, and those that bring a proof. All others decide something, or may.
 const WITHOUT_PROOF: [&str; 36] = [
     "initialize",
     "ping",

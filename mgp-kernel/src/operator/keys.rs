@@ -1,4 +1,4 @@
-//! API keys: issued, listed, taken back.
+//! API keys: issued, listed and revoked.
 
 use std::num::NonZeroU32;
 
@@ -9,35 +9,35 @@ use mgp_types::mgp::{AuditTarget, Timestamp, ToolPatternError};
 use mgp_types::{Error, Principal, PrincipalRole, RunningCalls};
 use serde::{Deserialize, Serialize};
 
-use super::asked::OperatorRequest;
 use super::page::PageRequest;
+use super::request::OperatorRequest;
 use crate::running::RunningConfig;
 use crate::server_inventory::AccessTargets;
 use crate::settings;
 
-/// Asks for a new key.
+/// The params that ask for a new key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct NewKey {
-    /// Who whoever sends it is taken for.
+    /// The owner: clients that send the key are taken for this principal.
     pub(crate) owner: String,
-    /// Whether it decides what agents may do, beside calling tools.
+    /// Whether the key may decide what agents may do, beside calling tools.
     #[serde(default)]
     pub(crate) operator: bool,
-    /// What it permits.
+    /// The permissions of the key.
     pub(crate) permissions: Vec<ApiPermission>,
     #[serde(default)]
     pub(crate) label: String,
     #[serde(default)]
     pub(crate) expires_at: Option<Timestamp>,
-    /// How often it may be used in a minute.
+    /// The largest number of uses in a minute.
     #[serde(default)]
     pub(crate) per_minute: Option<NonZeroU32>,
-    /// Whether it is issued although it names servers or tools that there are not.
+    /// Whether the key is issued although it names servers or tools that do not exist.
     #[serde(default)]
     pub(crate) force: bool,
 }
 
-/// A key that was just issued, with its secret: the only time that it is seen.
+/// A key that was just issued, with its secret, which is shown only this once.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct IssuedKey {
     pub(crate) secret: String,
@@ -45,7 +45,7 @@ pub(crate) struct IssuedKey {
     pub(crate) key: KeyRow,
 }
 
-/// What is known of a key.
+/// The data of a key, without its secret.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct KeyRow {
     pub(crate) id: String,
@@ -57,12 +57,12 @@ pub(crate) struct KeyRow {
     pub(crate) last_used: Option<Timestamp>,
     pub(crate) expires_at: Option<Timestamp>,
     pub(crate) expired: bool,
-    /// Whether it lets nobody in because somebody else is known by the owner's name.
+    /// Whether the key lets nobody in because its owner's name is reserved for somebody else.
     #[serde(default)]
     pub(crate) reserved: bool,
 }
 
-/// Asks for all keys, or those of an owner.
+/// The params that ask for all keys, or those of an owner.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ListKeys {
@@ -72,7 +72,7 @@ pub(crate) struct ListKeys {
     pub(crate) page: PageRequest,
 }
 
-/// Some of the keys, the oldest first.
+/// A page of the keys, the oldest first.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct KeyPage {
     pub(crate) keys: Vec<KeyRow>,
@@ -80,16 +80,16 @@ pub(crate) struct KeyPage {
     pub(crate) next_offset: Option<u64>,
 }
 
-/// Asks for a key to be worth nothing.
+/// The params that ask for a key to be revoked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RevokeKey {
     pub(crate) id: String,
-    /// Whether calls in work are let finish, whatever the configuration says.
+    /// Whether calls in work may finish, whatever the configuration says.
     #[serde(default)]
     pub(crate) let_calls_finish: bool,
 }
 
-/// Whether there was such a key.
+/// The result of a revocation: whether there was such a key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RevokedKey {
     pub(crate) revoked: bool,
@@ -132,7 +132,7 @@ pub(super) async fn issue(
     if let Some(calls) = wanted.per_minute {
         request = request.rate_limit(Rates::new().per_minute(calls));
     }
-    // A key that works and of which nothing is recorded must not be.
+    // No key may work of which nothing is recorded, so the record comes first.
     let detail = ("owner", wanted.owner.as_str());
     asked.record("dev.cloto.mgp.key_issued", AuditTarget::new(None, None), &[detail]).await?;
     let (info, secret) = keys.issue(request).await?;
@@ -183,7 +183,7 @@ impl KeyRow {
     }
 }
 
-/// Returns what a permission is called in commands and lists: `list`, `call:SERVER.TOOL`, `see:SERVER.TOOL`, `read`,
+/// Returns the name of a permission in commands and lists: `list`, `call:SERVER.TOOL`, `see:SERVER.TOOL`, `read`,
 /// `register`.
 pub(crate) fn permission_word(permission: &ApiPermission) -> String {
     match permission {
@@ -196,11 +196,11 @@ pub(crate) fn permission_word(permission: &ApiPermission) -> String {
     }
 }
 
-/// Reads the permission that [`permission_word`] writes so. `admin:read` and `admin:write` are older words for `read` and
+/// Parses a permission as [`permission_word`] writes it. `admin:read` and `admin:write` are older words for `read` and
 /// `register`.
 ///
 /// # Errors
-/// It is none, in words for whoever wrote it.
+/// Fails if the word is no permission, with a message for the person who wrote it.
 pub(crate) fn read_permission(word: &str) -> Result<ApiPermission, String> {
     let pattern = |text: &str| text.parse().map_err(|error: ToolPatternError| error.to_string());
     Ok(match word.split_once(':') {

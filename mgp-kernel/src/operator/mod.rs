@@ -1,10 +1,10 @@
-//! What operators do with a running kernel, where MGP has no method for it: vendor methods under `kernel/`.
+//! The vendor methods under `kernel/`, by which operators manage a running kernel where MGP has no method for it.
 //!
-//! The commands of `mgp` are clients that call these, over the kernel's socket or in memory; whatever a command prints
-//! is one of the results here. Each group is a file, with the bodies of its methods and what answers them.
+//! The commands of `mgp` are clients that call these methods, over the kernel's socket or in memory; all that a command
+//! prints is a result of one of them. Each group is a file, with the bodies of its methods and the functions that
+//! answer them.
 
 pub(crate) mod access;
-mod asked;
 pub(crate) mod audit;
 pub(crate) mod config;
 pub(crate) mod definition_status;
@@ -16,6 +16,7 @@ pub(crate) mod permissions;
 pub(crate) mod pins;
 pub(crate) mod proof;
 pub(crate) mod registrations;
+mod request;
 pub(crate) mod servers;
 pub(crate) mod stats;
 pub(crate) mod status;

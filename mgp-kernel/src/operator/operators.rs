@@ -1,22 +1,22 @@
-//! Operators prove that a person is there.
+//! The proofs of operators that a person is there, and the passphrase and tokens for them.
 
 use mgp_types::Error;
 use mgp_types::mgp::{AuditTarget, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::asked::OperatorRequest;
 use super::proof::{Proof, ProofChecker};
+use super::request::OperatorRequest;
 
-/// Whether a connection may decide.
+/// The status of a connection: whether it may decide.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ProofStatus {
-    /// Whether there is a passphrase.
+    /// Whether a passphrase is set.
     pub(crate) passphrase_set: bool,
     /// Whether the connection has to prove that a person is there before it decides.
     pub(crate) needs_proof: bool,
 }
 
-/// Proves that a person is there, by one of the two.
+/// The params that prove that a person is there, by a passphrase or a token.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ProvePresence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,35 +25,35 @@ pub(crate) struct ProvePresence {
     pub(crate) token: Option<String>,
 }
 
-/// What was given proves it.
+/// The result of a proof.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PresenceProved {
     pub(crate) proved: bool,
 }
 
-/// Asks for a new passphrase.
+/// The params that ask for a new passphrase.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct SetPassphrase {
     pub(crate) new: String,
-    /// The one there is.
+    /// The current passphrase, if one is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) old: Option<String>,
 }
 
-/// The passphrase is another one.
+/// The result of setting a passphrase.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PassphraseSet {
     pub(crate) set: bool,
 }
 
-/// Asks for a token that stands for the passphrase.
+/// The params that ask for a token that stands for the passphrase.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct NewToken {
     pub(crate) passphrase: String,
     pub(crate) expires_at: Timestamp,
 }
 
-/// A token, the only time that it is seen.
+/// A token that was just issued, which is shown only this once.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct IssuedToken {
     pub(crate) token: String,
@@ -70,7 +70,7 @@ pub(super) async fn prove(
     proofs: &ProofChecker,
     proof: ProvePresence,
 ) -> Result<PresenceProved, Error> {
-    // Whoever brings a key has proved with it who they are.
+    // A client with a key has proved its identity by that.
     let Some(connection) = &asked.connection else { return Ok(PresenceProved { proved: true }) };
     let proof = match (proof.passphrase, proof.token) {
         (Some(passphrase), None) => Proof::Passphrase(passphrase),

@@ -1,22 +1,24 @@
+//! Pages of lists, which are never sent whole.
+
 use serde::{Deserialize, Serialize};
 
-/// How many items a page has at the most.
+/// The largest number of items in a page.
 pub(crate) const MOST: u32 = 1_000;
 
-/// Which part of a list is asked for. Lists are never sent whole: there is no bound on how long they grow.
+/// The part of a list that is asked for. Lists are never sent whole: there is no bound on how long they grow.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct PageRequest {
-    /// How many items come before it.
+    /// The number of items before the page.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) offset: u64,
-    /// How many items it has at the most; never more than 1000.
+    /// The largest number of items in the page; never more than 1000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<u32>,
 }
 
 impl PageRequest {
-    /// The items of this page, and where the next one begins if there is one.
+    /// Returns the items of this page, and the offset of the next page if there is one.
     pub(crate) fn of<T>(&self, all: impl IntoIterator<Item = T>) -> (Vec<T>, Option<u64>) {
         let limit = self.limit.unwrap_or(MOST).clamp(1, MOST);
         let offset = usize::try_from(self.offset).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! What servers may do: what waits for an operator, what was decided, and deciding.
+//! The permissions of servers: pending questions, decisions, and the methods that decide.
 
 use std::time::Duration;
 
@@ -11,46 +11,47 @@ use mgp_types::Error;
 use mgp_types::mgp::{AgentId, Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName, code};
 use serde::{Deserialize, Serialize};
 
-use super::asked::OperatorRequest;
 use super::page::PageRequest;
 use super::registrations;
+use super::request::OperatorRequest;
 use crate::server_inventory::AccessTargets;
 
-/// What waits for an operator.
+/// The decisions that wait for an operator.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PendingDecisions {
-    /// Questions that somebody waits for, the oldest first.
+    /// The questions that calls wait for, the oldest first.
     pub(crate) questions: Vec<OpenQuestion>,
-    /// What servers need and nobody has decided, whether or not somebody waits for it.
+    /// The permissions that servers need and nobody has decided, whether or not a call waits for them.
     pub(crate) undecided: Vec<UndecidedPermission>,
 }
 
 /// An open question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct OpenQuestion {
-    /// What to decide it by.
+    /// The id by which the question is decided.
     pub(crate) id: String,
     pub(crate) server_id: ServerId,
-    /// The permission; nothing if it is about one call.
+    /// The permission; `None` if the question is about one call.
     pub(crate) permission: Option<Permission>,
     pub(crate) tool_name: Option<ToolName>,
     pub(crate) risk: RiskLevel,
-    /// Who called, if a call gave rise to it.
+    /// The agent that called, if a call gave rise to the question.
     pub(crate) agent_id: Option<String>,
-    /// The question for people.
+    /// The question in words for people.
     pub(crate) message: String,
     pub(crate) asked_at: Timestamp,
-    /// When it is forgotten; of one that was answered, when its answer is. A registration is not.
+    /// The time at which the question is forgotten or, if it was answered, its answer. A registration is never
+    /// forgotten.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ends_at: Option<Timestamp>,
-    /// What was answered; the answer waits until the same is asked again.
+    /// The answer, which waits until the same is asked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) decision: Option<Decision>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) answered_by: Option<String>,
 }
 
-/// Asks for an open question.
+/// The params that ask for an open question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ShowQuestion {
     pub(crate) id: String,
@@ -61,7 +62,7 @@ pub(crate) struct ShowQuestion {
 pub(crate) struct ShownQuestion {
     #[serde(flatten)]
     pub(crate) question: OpenQuestion,
-    /// All arguments of the call, for people; nothing if no call gives rise to it.
+    /// All arguments of the call, for people; `None` if no call gave rise to the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) arguments: Option<String>,
 }
@@ -74,7 +75,7 @@ pub(crate) struct UndecidedPermission {
     pub(crate) risk: RiskLevel,
 }
 
-/// Answers a question with yes.
+/// The params that approve a question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ApproveQuestion {
     pub(crate) id: String,
@@ -82,95 +83,95 @@ pub(crate) struct ApproveQuestion {
     pub(crate) scope: Option<Scope>,
     #[serde(default)]
     pub(crate) expires_at: Option<Timestamp>,
-    /// For how long; if nothing is said, until the end, or else for the session.
+    /// The lifetime of the grant; by default until `expires_at`, or else for the session.
     #[serde(default)]
     pub(crate) lasts: Option<GrantLifetime>,
-    /// For whose calls.
+    /// The agents for whose calls the grant holds.
     #[serde(default)]
     pub(crate) granted_to: GrantedTo,
 }
 
 impl ApproveQuestion {
-    /// For the agent that asked, until its session ends.
+    /// Approves the question for the agent that asked, until its session ends.
     pub(crate) fn of(id: impl Into<String>) -> Self {
         let id = id.into();
         Self { id, scope: None, expires_at: None, lasts: None, granted_to: GrantedTo::Asker }
     }
 }
 
-/// Answers a question with no.
+/// The params that deny a question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct DenyQuestion {
     pub(crate) id: String,
-    /// Until when; for as long as is configured if nothing is said.
+    /// The end of the denial; by default after the time that is configured.
     #[serde(default)]
     pub(crate) expires_at: Option<Timestamp>,
 }
 
-/// Forgets what was decided: of a question with its answer, or of a permission of a server.
+/// The params that reset a decision: that of a question with its answer, or that about a permission of a server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ResetDecision {
-    /// The question, or the server.
+    /// The id of the question, or of the server.
     pub(crate) what: String,
     /// The permission, if a server is named.
     #[serde(default)]
     pub(crate) permission: Option<Permission>,
-    /// Of whose calls; of all agents' if there is none.
+    /// The agent for whose calls it was decided; `None` for all agents.
     #[serde(default)]
     pub(crate) agent_id: Option<AgentId>,
 }
 
-/// Whether anything was forgotten.
+/// The result of a reset: whether there was a decision.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct DecisionReset {
     pub(crate) reset: bool,
 }
 
-/// Asks for the open questions when there is one that is not known, or after a while.
+/// The params that ask for the open questions as soon as there is one that is not known, or after a while.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct WatchQuestions {
-    /// The questions that are known.
+    /// The ids of the questions that the client knows.
     pub(crate) known: Vec<String>,
 }
 
-/// Grants a server a permission, asked for or not.
+/// The params that grant a server a permission, whether or not it was asked for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct GrantPermission {
     pub(crate) server_id: ServerId,
     pub(crate) permission: Permission,
-    /// For whose calls; for all agents' if there is none.
+    /// The agent for whose calls the decision holds; `None` for all agents.
     #[serde(default)]
     pub(crate) agent_id: Option<AgentId>,
     #[serde(default)]
     pub(crate) scope: Option<Scope>,
     #[serde(default)]
     pub(crate) expires_at: Option<Timestamp>,
-    /// Whether it is granted although there is no such server.
+    /// Whether the permission is granted although there is no such server.
     #[serde(default)]
     pub(crate) force: bool,
 }
 
-/// Takes a permission back, or denies it before it is asked for.
+/// The params that revoke a permission, or deny it before it is asked for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RevokePermission {
     pub(crate) server_id: ServerId,
     pub(crate) permission: Permission,
-    /// For whose calls; for all agents' if there is none.
+    /// The agent for whose calls the decision holds; `None` for all agents.
     #[serde(default)]
     pub(crate) agent_id: Option<AgentId>,
-    /// Whether it is denied although there is no such server.
+    /// Whether the permission is denied although there is no such server.
     #[serde(default)]
     pub(crate) force: bool,
 }
 
-/// What was decided.
+/// The result of a decision.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PermissionDecided {
     pub(crate) decision: Decision,
 }
 
-/// Asks for decisions: all, or those about a server.
+/// The params that ask for decisions: all, or those about a server.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ListGrants {
@@ -180,7 +181,7 @@ pub(crate) struct ListGrants {
     pub(crate) page: PageRequest,
 }
 
-/// Some of the decisions, by server and permission.
+/// A page of the decisions, by server and permission.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct GrantPage {
     pub(crate) grants: Vec<GrantRow>,
@@ -188,12 +189,12 @@ pub(crate) struct GrantPage {
     pub(crate) next_offset: Option<u64>,
 }
 
-/// A decision.
+/// A decision about a permission of a server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct GrantRow {
     pub(crate) server_id: ServerId,
     pub(crate) permission: Permission,
-    /// For whose calls; for all agents' if there is none.
+    /// The agent for whose calls the decision holds; `None` for all agents.
     #[serde(default)]
     pub(crate) agent_id: Option<AgentId>,
     #[serde(default)]
@@ -237,8 +238,8 @@ pub(super) fn show(
     Ok(ShownQuestion { question: OpenQuestion::of(open), arguments })
 }
 
-/// Answers when there is a question that is not known, and after a while in any case. While somebody waits here, calls wait
-/// longer for their answers.
+/// Answers as soon as there is a question that is not known, and after a while in any case. While a client waits here,
+/// calls wait longer for their answers.
 pub(super) async fn watch(
     grants: &GrantBook,
     open: &PendingApprovals,
@@ -249,7 +250,7 @@ pub(super) async fn watch(
     let mut count = open.count();
     let is_new = |open: &PendingApproval| !asked.known.iter().any(|known| known == open.id.as_str());
     let unknown = async { while !open.list().iter().any(is_new) && count.changed().await.is_ok() {} };
-    // Whoever goes on watching asks again; one that is gone is noticed by that.
+    // A client that goes on watching asks again; a client that is gone is noticed by that.
     let _ = tokio::time::timeout(LONGEST_WATCH, unknown).await;
     pending(grants, open, registry)
 }
@@ -318,7 +319,7 @@ pub(super) async fn revoke(
     targets: &AccessTargets,
     revoke: &RevokePermission,
 ) -> Result<PermissionDecided, Error> {
-    // What was granted to a server that is gone is taken back like anything else.
+    // A grant to a server that is gone is revoked like any other.
     let is_granted = || grants.all_records().iter().any(|record| record.server == revoke.server_id);
     if !revoke.force && !is_granted() {
         targets.known().check_server(revoke.server_id.as_str())?;
@@ -370,7 +371,7 @@ impl OpenQuestion {
         let (permission, tool_name, risk) = match open.subject {
             ApprovalSubject::Permission { permission, risk, tool, .. } => (Some(permission), tool, risk),
             ApprovalSubject::Call { tool, risk, .. } => (None, Some(tool), risk),
-            // What is not known counts as dangerous.
+            // A tool that is not known counts as dangerous.
             _ => (None, None, RiskLevel::Dangerous),
         };
         Self {

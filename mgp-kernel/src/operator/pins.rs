@@ -1,4 +1,4 @@
-//! The definitions that may be used, those that wait for approval, and those that are refused.
+//! The pins of definitions: those that may be used, those that wait for approval, and those that are refused.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use mgp_types::mgp::{AuditTarget, ServerId, ToolName};
 use mgp_types::{Error, RawJson, code};
 use serde::{Deserialize, Serialize};
 
-use super::asked::OperatorRequest;
 use super::definition_status::ShownDefinitionStatus;
 use super::page::PageRequest;
+use super::request::OperatorRequest;
 use crate::servers::fleet::Fleet;
 
-/// Asks for pins: all, or those of a server, or those that wait.
+/// The params that ask for pins: all, those of a server, or those that wait.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ListPins {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server_id: Option<ServerId>,
-    /// Only those that are held or flagged.
+    /// Whether only definitions that are held or flagged are listed.
     pub(crate) waiting: bool,
     #[serde(flatten)]
     pub(crate) page: PageRequest,
 }
 
-/// Some of the pins, by server, kind and name.
+/// A page of the pins, by server, kind and name.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PinList {
     pub(crate) pins: Vec<PinRow>,
@@ -34,41 +34,41 @@ pub(crate) struct PinList {
     pub(crate) next_offset: Option<u64>,
 }
 
-/// What is known of a definition.
+/// The pin and the status of a definition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PinRow {
     /// The server; with `@` and an agent, that agent's own connection to it.
     pub(crate) server_id: ServerId,
-    /// `NAME` of a tool, `prompt:NAME`, `template:URI_TEMPLATE` or `resource:URI`.
+    /// The name: `NAME` of a tool, `prompt:NAME`, `template:URI_TEMPLATE` or `resource:URI`.
     pub(crate) name: DefinitionName,
     pub(crate) state: PinStatus,
     /// The digest of the definition that may be used.
     pub(crate) approved: Option<String>,
     /// The digest of the definition that waits.
     pub(crate) waiting: Option<String>,
-    /// What is in the definition that is refused.
+    /// The finding in the definition that is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) refused: Option<String>,
-    /// Why it is held or flagged, if it is, and what changes that.
+    /// The status of the definition if it is held or flagged, with the reason and what changes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) standing: Option<ShownDefinitionStatus>,
 }
 
-/// How a definition stands.
+/// The status of a pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PinStatus {
-    /// It may be used.
+    /// The definition may be used.
     Approved,
-    /// Its first definition waits for approval.
+    /// The first definition of the name waits for approval.
     New,
-    /// It was approved with another definition.
+    /// Another definition of the name was approved; this one waits.
     Changed,
-    /// There is evidence of an attack in it, or its form is wrong.
+    /// The definition contains evidence of an attack, or its form is wrong.
     Refused,
 }
 
-/// Names a definition.
+/// The params that name a definition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PinnedName {
     pub(crate) server_id: ServerId,
@@ -83,21 +83,21 @@ pub(crate) struct PinDiff {
     pub(crate) state: PinStatus,
     /// The digest to approve.
     pub(crate) waiting: Option<String>,
-    /// What is in it that must not reach a model.
+    /// The finding in the definition that must not reach a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) refused: Option<String>,
-    /// Why it is held or flagged, if it is, and what changes that.
+    /// The status of the definition if it is held or flagged, with the reason and what changes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) standing: Option<ShownDefinitionStatus>,
     /// The definition that waits, or else the approved one, in canonical form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) definition: Option<RawJson>,
     pub(crate) changes: Vec<PinChange>,
-    /// How many more changes there are.
+    /// The number of further changes, which are left out.
     pub(crate) omitted: u64,
 }
 
-/// One change, at a JSON pointer.
+/// A change at a JSON pointer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PinChange {
     pub(crate) at: String,
@@ -105,20 +105,20 @@ pub(crate) struct PinChange {
     pub(crate) after: Option<String>,
 }
 
-/// Approves the definition that waits.
+/// The params that approve the definition that waits.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ApprovePin {
     pub(crate) server_id: ServerId,
     pub(crate) name: DefinitionName,
-    /// The digest that was looked at; whatever waits, if it is left out.
+    /// The digest that the operator has looked at; if it is left out, any definition that waits is approved.
     #[serde(default)]
     pub(crate) digest: Option<String>,
-    /// The rules whose findings were looked at: what another one has found is not approved.
+    /// The rules whose findings the operator has looked at: findings of other rules are not approved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) despite: Vec<String>,
 }
 
-/// What was approved.
+/// The result of an approval.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ApprovedPin {
     pub(crate) digest: String,
@@ -229,7 +229,7 @@ pub(super) async fn approve(
     });
     match approved.await {
         Ok(Ok(())) => {
-            // Those who may use it see it, and hear of it, when it is listed.
+            // Clients that may use it see it, and are notified, when it is listed.
             if let Some(upstream) = upstream {
                 upstream.list_anew(kind);
             }
@@ -241,7 +241,7 @@ pub(super) async fn approve(
     }
 }
 
-/// Whether all that was found is named.
+/// Returns whether the rules of all findings are named.
 fn is_named(found: &DefinitionFindings, despite: &[String]) -> bool {
     found.rules().all(|rule| despite.iter().any(|named| named == rule))
 }
@@ -263,7 +263,7 @@ impl PinRow {
             state: match &state {
                 _ if held.is_some() => PinStatus::Refused,
                 Some(state) => PinStatus::of(state),
-                // What is not pinned is used unless something is held.
+                // A definition that is not pinned is used unless something is held.
                 None => PinStatus::Approved,
             },
             approved: approved.map(digest),
@@ -288,7 +288,7 @@ impl PinStatus {
         }
     }
 
-    /// The word that lists show.
+    /// Returns the word that lists show.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Approved => "approved",

@@ -1,4 +1,4 @@
-//! Servers that registered themselves: which there are, and whether they may be started and stay.
+//! The servers that registered themselves: listed, approved, denied and kept.
 
 use mgp_discovery::clients::without_secrets;
 use mgp_discovery::registry::{
@@ -8,21 +8,21 @@ use mgp_types::Error;
 use mgp_types::mgp::{Permission, RiskLevel, ServerId, ServerStatus, Timestamp, TrustLevel};
 use serde::{Deserialize, Serialize};
 
-use super::asked::OperatorRequest;
 use super::page::PageRequest;
 use super::permissions::OpenQuestion;
+use super::request::OperatorRequest;
 
-/// Asks for registered servers: all, or those that wait.
+/// The params that ask for registered servers: all, or those that wait.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ListRegistrations {
-    /// Only those that wait for approval.
+    /// Whether only servers that wait for approval are listed.
     pub(crate) waiting: bool,
     #[serde(flatten)]
     pub(crate) page: PageRequest,
 }
 
-/// Some of the registered servers, by id.
+/// A page of the registered servers, by id.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RegistrationPage {
     pub(crate) registrations: Vec<RegistrationRow>,
@@ -30,65 +30,65 @@ pub(crate) struct RegistrationPage {
     pub(crate) next_offset: Option<u64>,
 }
 
-/// A registered server, with all that it is decided by.
+/// A registered server, with all facts by which an operator decides about it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RegistrationRow {
     pub(crate) server_id: ServerId,
     pub(crate) state: RegistrationStatus,
-    /// The whole command line, or the address without what may be a secret in it. What hides is spelled out.
+    /// The whole command line, or the address without possible secrets. Invisible characters are spelled out.
     pub(crate) launch: String,
-    /// Where the program begins.
+    /// The working directory of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) folder: Option<String>,
     /// Code, or another program, that stands on the command line, and what is done with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) inline_code: Option<String>,
-    /// Which variables of the kernel's environment it gets.
+    /// The variables of the kernel's environment that the server gets.
     #[serde(default)]
     pub(crate) env: Vec<String>,
     pub(crate) trust_level: TrustLevel,
     #[serde(default)]
     pub(crate) permissions: Vec<Permission>,
     pub(crate) registered_by: String,
-    /// Whether an agent registered it; else an operator did.
+    /// Whether an agent registered the server; else an operator did.
     pub(crate) by_agent: bool,
-    /// Who made it, in the words of whoever registered it.
+    /// The author of the server, in the words of the client that registered it.
     pub(crate) created_by: Option<String>,
     pub(crate) justification: Option<String>,
     pub(crate) registered_at: Timestamp,
     pub(crate) approved_by: Option<String>,
-    /// One digest of the script, and of all files that it loads, that were inspected.
+    /// One digest of the script and of all files that it loads, as they were inspected.
     pub(crate) digest: Option<String>,
-    /// These files, each with its digest.
+    /// The inspected files, each with its digest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) files: Vec<CodeFile>,
-    /// Whether the system confines it.
+    /// Whether the system confines the server.
     #[serde(default)]
     pub(crate) confined: bool,
-    /// Why the system does not, though it should.
+    /// The reason why the system does not confine the server, though it should.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) unconfined: Option<String>,
-    /// Whether it goes with the session that it was registered for.
+    /// Whether the server ends with the session that it was registered for.
     pub(crate) for_session: bool,
 }
 
-/// Whether a registered server may be started.
+/// The status of a registered server: whether it may be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RegistrationStatus {
-    /// It may.
+    /// The server may be started.
     Approved,
-    /// It waits for approval.
+    /// The server waits for approval.
     Waiting,
 }
 
-/// Names a registered server.
+/// The params that name a registered server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct NamedRegistration {
     pub(crate) server_id: ServerId,
 }
 
-/// What has become of a server that was approved.
+/// The result of an approval of a server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ApprovedRegistration {
     pub(crate) status: ServerStatus,
@@ -119,7 +119,7 @@ pub(super) fn questions(registry: &Registry) -> impl Iterator<Item = OpenQuestio
             server_id: row.server_id,
             permission: None,
             tool_name: None,
-            // Nobody knows what it does.
+            // Nobody knows what the server does.
             risk: RiskLevel::Dangerous,
             agent_id: row.by_agent.then_some(row.registered_by),
             message,
@@ -140,7 +140,7 @@ pub(super) async fn approve(
     Ok(ApprovedRegistration { status: told.status, message: told.message })
 }
 
-/// Answers with what is no more.
+/// Denies a server. Answers with the server that is no longer registered.
 pub(super) async fn deny(
     asked: &OperatorRequest,
     registry: &Registry,
@@ -150,7 +150,7 @@ pub(super) async fn deny(
     Ok(named)
 }
 
-/// Answers with what stays.
+/// Keeps a server. Answers with the server that stays.
 pub(super) async fn keep(
     asked: &OperatorRequest,
     registry: &Registry,

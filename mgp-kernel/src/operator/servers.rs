@@ -1,4 +1,4 @@
-//! The servers and how they do; starting, stopping, and what they wrote.
+//! The servers and their states: listed, started and stopped, with what they wrote to their standard error.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,45 +11,46 @@ use mgp_types::mgp::{AuditTarget, ServerId, ServerState, ShutdownReason};
 use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 
-use super::asked::OperatorRequest;
 use super::definition_status::HeldCounts;
+use super::request::OperatorRequest;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::Upstream;
 
-/// All servers, by id.
+/// The list of all servers, by id.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ServerList {
     pub(crate) servers: Vec<ServerRow>,
 }
 
-/// A server; or a connection of it, where agents have their own.
+/// A server, or a connection to it where agents have their own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ServerRow {
     pub(crate) id: ServerId,
-    /// Whose connection it is.
+    /// The agent whose connection it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) agent_id: Option<String>,
     pub(crate) state: ServerState,
-    /// Whether the configuration lets it be used.
+    /// Whether the configuration lets the server be used.
     pub(crate) enabled: bool,
-    /// How many of its tools are offered.
+    /// The number of its tools that are offered.
     pub(crate) tools: u64,
-    /// How many of its tools, prompts, templates and resources are held until they are approved.
+    /// The number of its tools, prompts, templates and resources that are held until they are approved.
     #[serde(default)]
     pub(crate) held: u64,
-    /// How many are offered and flagged.
+    /// The number of its definitions that are offered and flagged.
     #[serde(default)]
     pub(crate) flagged: u64,
-    /// How it is reached.
+    /// The transport by which the server is reached.
     pub(crate) transport: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<String>,
-    /// The version of MGP that was agreed on; nothing for a plain MCP server.
+    /// The negotiated version of MGP; `None` for a plain MCP server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) mgp: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) last_error: Option<String>,
-    /// Why it cannot be started as it is configured, such as for a variable that is not set where the kernel runs.
+    /// The reason why the server cannot be started as it is configured, such as a variable that is not set where the
+    /// kernel runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fault: Option<String>,
     #[serde(default)]
@@ -62,46 +63,46 @@ pub(crate) struct ServerRow {
     pub(crate) calls: CallCounts,
 }
 
-/// The calls of a server, of all its connections together.
+/// The counts of a server's calls, of all its connections together.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct CallCounts {
     pub(crate) ended: u64,
     pub(crate) failed: u64,
     pub(crate) in_work: u64,
-    /// How long half of them took at most, as far as it was counted.
+    /// The time in microseconds that half of the calls took at most, as far as it was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) p50_micros: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) p95_micros: Option<u64>,
 }
 
-/// Names a server.
+/// The params that name a server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct NamedServer {
     pub(crate) server_id: ServerId,
 }
 
-/// How the server is after it was started or stopped.
+/// The state of a server after it was started or stopped.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ServerStateChanged {
     pub(crate) state: ServerState,
 }
 
-/// Asks for the last lines that a server wrote to its standard error.
+/// The params that ask for the last lines that a server wrote to its standard error.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ReadServerLog {
     pub(crate) server_id: ServerId,
     pub(crate) lines: u32,
 }
 
-/// The lines, the oldest first.
+/// The last lines of a server, the oldest first.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ServerLog {
     pub(crate) lines: Vec<String>,
-    /// How the server is, in all of its connections.
+    /// The state of the server, over all of its connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) state: Option<ServerState>,
-    /// Why it does not run, where it does not.
+    /// The reason why the server does not run, if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
 }
@@ -132,7 +133,7 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
         }
     });
     let mut servers: Vec<_> = running.collect();
-    // Those that do not run are shown as well, so that nobody looks for them.
+    // Servers that do not run are shown as well, so that nobody looks for them.
     for server in &config.servers {
         if !servers.iter().any(|running| running.id.as_str() == server.id) {
             let id = ServerId::from(server.id.as_str());
@@ -216,7 +217,7 @@ pub(super) fn logs(
     Ok(ServerLog { lines, state, reason })
 }
 
-/// The server, after it was recorded what is about to be done with it.
+/// Records what is about to be done with the server, and returns the server.
 async fn recorded(
     asked: &OperatorRequest,
     server: Arc<Upstream>,

@@ -1,4 +1,4 @@
-//! What the kernel has done and saved, in numbers.
+//! The statistics of the kernel: its calls, and the tokens that it saves.
 
 use std::time::Duration;
 
@@ -17,30 +17,30 @@ use crate::record::AuditTrail;
 use crate::servers::fleet::Fleet;
 use crate::{StartError, settings};
 
-/// Numbers about the kernel.
+/// The statistics of the kernel.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Stats {
     pub(crate) version: String,
     pub(crate) uptime_secs: u64,
     pub(crate) servers: u64,
     pub(crate) tools: u64,
-    /// How many tokens the definitions of all tools take in a model's context.
+    /// The number of tokens that the definitions of all tools take in a model's context.
     pub(crate) tool_tokens: u64,
-    /// What is listed of them to a session that begins now.
+    /// The level at which a session that begins now lists the tools.
     pub(crate) level: Level,
-    /// How many tokens that list takes: the kernel's own tools, and the pinned ones.
+    /// The number of tokens that this list takes: the kernel's own tools, and the pinned ones.
     pub(crate) listed_tokens: u64,
-    /// How many tokens fewer each list takes.
+    /// The number of tokens that each list saves.
     pub(crate) saved_tokens: u64,
-    /// How many events the record has had.
+    /// The number of events that the record has had.
     pub(crate) audit_events: u64,
-    /// How many questions wait for an operator.
+    /// The number of questions that wait for an operator.
     pub(crate) pending: u64,
     /// The calls of each server, by its id.
     pub(crate) calls: Vec<ServerCalls>,
 }
 
-/// The calls of a server.
+/// The counts of a server's calls.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ServerCalls {
     pub(crate) server_id: ServerId,
@@ -48,7 +48,7 @@ pub(crate) struct ServerCalls {
     pub(crate) calls: CallCounts,
 }
 
-/// How many tokens all tools take, and how many what is listed of them.
+/// The numbers of tokens that all tools take, and that a list of them takes at `level`.
 struct Tokens {
     all: u64,
     level: Level,
@@ -86,7 +86,7 @@ pub(super) fn stats(
 }
 
 impl Tokens {
-    /// Counts what a model sees of a tool: name, description and arguments.
+    /// Counts the tokens of what a model sees of a tool: name, description and arguments.
     fn count(config: &Config, snapshot: &Snapshot) -> Result<Self, StartError> {
         let sessions = settings::tool_sessions(config, &settings::tool_discovery(config))?;
         let view = ToolView::all(snapshot);

@@ -1,4 +1,4 @@
-//! How a kernel that runs does as a process: since when, for whom, and when it ends.
+//! The status of a running kernel as a process: since when and for whom it runs, and when it ends.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use mgp_types::Error;
 use mgp_types::mgp::{AuditTarget, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::asked::OperatorRequest;
+use super::request::OperatorRequest;
 use super::servers::{ServerList, ServerRow};
 use crate::lifecycle::{Lifecycle, ServedKernel};
 
-/// What is told of a kernel that runs.
+/// The status of a kernel.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct KernelStatus {
     pub(crate) running: bool,
@@ -20,21 +20,22 @@ pub(crate) struct KernelStatus {
     pub(crate) since: Timestamp,
     pub(crate) files: Vec<PathBuf>,
     pub(crate) state: PathBuf,
-    /// How many seconds after the last client and command have left it ends; left out where it does not end by itself.
+    /// The number of seconds for which the kernel goes on after the last client and command have left; left out where
+    /// it does not end by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) linger_secs: Option<u64>,
     pub(crate) clients: Vec<ConnectedClient>,
     pub(crate) servers: Vec<ServerRow>,
 }
 
-/// A client of an agent's that shares the kernel.
+/// A client of an agent that shares the kernel.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ConnectedClient {
     pub(crate) agent_id: String,
-    /// The `mgp serve` that the client has started, where the system tells it.
+    /// The process number of the `mgp serve` that the client has started, where the system tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pid: Option<u32>,
-    /// The program that has started it, where the system tells it.
+    /// The program that has started that process, where the system tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) program: Option<String>,
     pub(crate) connected_secs: u64,
@@ -68,7 +69,7 @@ pub(super) fn status(
     })
 }
 
-/// Has the kernel end once calls in work have, as a signal does.
+/// Stops the kernel once calls in work have ended, as a signal does.
 pub(super) async fn stop(asked: &OperatorRequest, lifecycle: &Lifecycle) -> Result<(), Error> {
     asked.record("dev.cloto.mgp.kernel_stopped", AuditTarget::new(None, None), &[]).await?;
     served(lifecycle)?.stop.notify_one();

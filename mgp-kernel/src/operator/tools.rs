@@ -1,4 +1,4 @@
-//! All tools, with their definitions as their servers wrote them; what a model is shown of them is another list.
+//! All tools, with their definitions as their servers wrote them; the list that a model gets is another one.
 
 use mgp_discovery::catalog::Catalog;
 use mgp_security::definition::{DefinitionGuard, DefinitionKind, DefinitionName, server_of};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::definition_status::{HeldTool, ShownDefinitionStatus, held_tools};
 use super::page::PageRequest;
 
-/// Asks for tools: all, those of a server, or one by the name that clients call it.
+/// The params that ask for tools: all, those of a server, or the tool that clients call by a name.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ListTools {
@@ -21,14 +21,15 @@ pub(crate) struct ListTools {
     pub(crate) page: PageRequest,
 }
 
-/// Some of the tools.
+/// A page of the tools.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ToolPage {
     pub(crate) tools: Vec<ToolRow>,
-    /// The tools that are not offered because their definitions are held: all that were asked for, on the first page.
+    /// The tools that are not offered because their definitions are held: all that the request asks for, on the first
+    /// page.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) held: Vec<HeldTool>,
-    /// Names like the one that was asked for, if there is none of that name.
+    /// The names that are like the requested one, if no tool has that name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) near: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,14 +39,14 @@ pub(crate) struct ToolPage {
 /// A tool.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ToolRow {
-    /// The name that clients call it by.
+    /// The name by which clients call the tool.
     pub(crate) name: String,
     pub(crate) server_id: ServerId,
     pub(crate) tool_name: ToolName,
     pub(crate) risk: RiskLevel,
-    /// Whether its definition is approved, so that it may be used.
+    /// Whether the tool's definition is approved, so that it may be used.
     pub(crate) admitted: bool,
-    /// How its definition is flagged, if it is.
+    /// The status of the tool's definition, if it is flagged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) standing: Option<ShownDefinitionStatus>,
     pub(crate) definition: RawJson,
@@ -91,7 +92,7 @@ pub(super) fn list(catalog: &Catalog, definitions: &DefinitionGuard, asked: &Lis
     ToolPage { tools, held, near: Vec::new(), next_offset }
 }
 
-/// How the definition of a tool stands on any connection to its server, if it is held or flagged there.
+/// Returns the status of a tool's definition on any connection to its server, if it is held or flagged there.
 fn standing(definitions: &DefinitionGuard, tool: &ResolvedTool) -> Option<ShownDefinitionStatus> {
     let name = DefinitionName::new(DefinitionKind::Tool, tool.name.as_str());
     let found = definitions.found().into_iter();

@@ -1,3 +1,5 @@
+//! The clients whose calls a server has in work.
+
 use std::sync::Arc;
 
 use mgp_transport::AskedDuring;
@@ -5,18 +7,18 @@ use mgp_types::{Context as CallContext, Request, Session};
 
 use super::CallsInWork;
 
-/// Whose calls a server has in work.
+/// The clients whose calls a server has in work.
 pub(crate) enum ActiveCallers {
     Nobody,
-    /// All are of one client, as far as is known; the latest first.
+    /// All calls are of one client, as far as is known; the latest comes first.
     One(Vec<CallContext>),
     Several,
 }
 
-/// Which call a message of a server says it is about.
+/// The call that a message of a server says it is about.
 pub(crate) enum CallReference {
     This(Box<CallContext>),
-    /// One that is over, or was no client's.
+    /// A call that is over, or was no client's.
     Another,
     Unsaid,
 }
@@ -33,21 +35,21 @@ impl CallsInWork {
         }
     }
 
-    /// The call that `message` came on the stream of.
+    /// Returns the call on whose stream `message` came.
     pub(crate) fn about(&self, message: &Request) -> CallReference {
         let during = message.extensions.get::<AskedDuring>().map(|during| during.stream());
-        // Questions of results come with the outbox of their call, others with the way back to the server.
+        // Questions in results come with the outbox of their call, others with the way back to the server.
         let streams = during.into_iter().chain([message.context.outbox.stream()]);
         match streams.into_iter().find_map(|stream| self.on(stream)) {
-            Some(call) => CallReference::This(Box::new(call)),
+            Some(call) => CallReference::This(call),
             None if during.is_some() => CallReference::Another,
             None => CallReference::Unsaid,
         }
     }
 }
 
-/// A client with a session is that session: of whom a principal is all that is known there may be many. One that
-/// describes itself with each request is its principal.
+/// Returns whether all calls are of one client. A client with a session is identified by it, since many clients may
+/// share a principal. A client that describes itself with each request is identified by its principal.
 fn are_of_one_client(calls: &[CallContext]) -> bool {
     let mut sessions = calls.iter().filter_map(lasting);
     let Some(first) = sessions.next() else { return have_one_principal(calls) };

@@ -1,3 +1,5 @@
+//! The calls that a server has in work, noted in front of its connection.
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
@@ -11,33 +13,34 @@ use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// The calls that one server has in work, to find the one that a question of the server is about. Clones are the same.
+/// The calls that one server has in work, by which the call of a server's question is found. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct CallsInWork(Arc<Mutex<BTreeMap<StreamId, CallContext>>>);
+pub(crate) struct CallsInWork(Arc<Mutex<BTreeMap<StreamId, Box<CallContext>>>>);
 
 impl CallsInWork {
-    /// What notes the calls. It belongs directly in front of what carries them to the server.
+    /// Returns the layer that notes the calls. It belongs directly in front of the service that carries them to the
+    /// server.
     pub(crate) fn layer(&self) -> CallsInWorkLayer {
         CallsInWorkLayer(self.clone())
     }
 
-    /// The call that has `stream`.
-    pub(crate) fn on(&self, stream: StreamId) -> Option<CallContext> {
+    /// Returns the call that has `stream`.
+    pub(crate) fn on(&self, stream: StreamId) -> Option<Box<CallContext>> {
         self.0.lock().get(&stream).cloned()
     }
 
-    /// Whether the call that has `stream` is one of them.
+    /// Returns whether the call that has `stream` is in work.
     pub(crate) fn has(&self, stream: StreamId) -> bool {
         self.0.lock().contains_key(&stream)
     }
 
-    /// All calls, the latest first.
+    /// Returns all calls, the latest first.
     pub(crate) fn latest_first(&self) -> Vec<CallContext> {
-        self.0.lock().values().rev().cloned().collect()
+        self.0.lock().values().rev().map(|call| (**call).clone()).collect()
     }
 
-    /// Notes a client's call, for as long as the entry lives. One without a way back to its client has no stream, and is
-    /// noted all the same: a question may be about it.
+    /// Notes a client's call, for as long as the entry lives. A call without a way back to its client has no stream,
+    /// and is noted all the same: a question may be about it.
     fn enter(&self, request: &Request) -> Option<CallInWork> {
         let context = &request.context;
         if request.kind == RequestKind::Notify || context.session.is_none() {
@@ -58,7 +61,7 @@ impl fmt::Debug for CallsInWork {
     }
 }
 
-/// A call that is noted.
+/// A guard that keeps a call noted.
 #[derive(Debug)]
 pub(crate) struct CallInWork {
     calls: CallsInWork,
@@ -68,7 +71,7 @@ pub(crate) struct CallInWork {
 impl Drop for CallInWork {
     fn drop(&mut self) {
         let ended = self.calls.0.lock().remove(&self.stream);
-        // Not under the lock: the way back to a client may end with it.
+        // Dropped without the lock: the way back to a client may end with it.
         drop(ended);
     }
 }
@@ -85,10 +88,10 @@ impl<S> Layer<S> for CallsInWorkLayer {
     }
 }
 
-/// Notes which calls a server has in work.
+/// A service that notes the calls that a server has in work.
 ///
-/// Sits directly in front of what carries calls to the server. Reads `context.session` and `context.outbox`: a call
-/// without a session is no client's. Costs a lock at the beginning and at the end of a call.
+/// Sits directly in front of the service that carries calls to the server. Reads `context.session` and
+/// `context.outbox`: a call without a session is no client's. Costs a lock at the beginning and at the end of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct CallsInWorkService<S> {
     inner: S,
@@ -111,12 +114,12 @@ impl<S: RpcService> Service<Request> for CallsInWorkService<S> {
 }
 
 pin_project! {
-    /// The answer of [`CallsInWorkService`].
+    /// The future of [`CallsInWorkService`].
     #[derive(Debug)]
     pub(crate) struct CallsInWorkFuture<F> {
         #[pin]
         inner: F,
-        // Forgotten with the future, however it ends.
+        // The entry ends with the future, however that ends.
         entry: Option<CallInWork>,
     }
 }

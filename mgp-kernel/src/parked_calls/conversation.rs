@@ -1,3 +1,5 @@
+//! The exchange between a call and its client, over the rounds of the client.
+
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -17,15 +19,15 @@ use super::round::Round;
 use super::table::ParkedCallShared;
 use super::unattended::UnattendedCall;
 
-/// What one call and its client say to each other, over the rounds of the client.
+/// The exchange between one call and its client, over the rounds of the client.
 ///
-/// The call asks and tells, the client's rounds bring answers and take questions and the outcome. Neither waits for the
-/// other here: each is woken when there is something for it.
+/// The call asks questions and reports progress; the client's rounds bring answers and take questions and the outcome.
+/// Neither waits for the other here: each is woken when there is something for it.
 pub(super) struct CallConversation {
     state: Mutex<CallConversationState>,
-    /// The stream of the call, as all behind know it.
+    /// The stream of the call, as all services behind know it.
     stream: StreamId,
-    /// Under which the call tells of its progress.
+    /// The token under which the call reports its progress.
     progress: Option<RawJson>,
     principal: Option<Principal>,
     trail: Option<Arc<CallRecord>>,
@@ -35,22 +37,22 @@ pub(super) struct CallConversation {
 
 struct CallConversationState {
     phase: CallPhase,
-    /// How often the client was asked.
+    /// The number of times that the client was asked.
     round: u64,
     questions: Vec<QuestionSlot>,
-    /// How many questions there ever were.
+    /// The number of questions that the call has asked so far.
     asked: u64,
-    /// Whether the call is being gone on with, and may ask more.
+    /// Whether the call is being polled, and may ask more.
     in_poll: bool,
-    /// Taken with the first question.
+    /// The place in the quota, taken with the first question.
     place: Option<QuotaSlot>,
     driver: Option<Waker>,
-    /// Who records what becomes of it if the client does not come back.
+    /// The recorder of the outcome if the client does not come back.
     unattended: Option<UnattendedCall>,
 }
 
 enum CallPhase {
-    /// The client waits.
+    /// A round of the client is open.
     Round(Round),
     /// The call waits for the client, or the client has the questions and the call is over.
     Parked {
@@ -58,7 +60,7 @@ enum CallPhase {
         until: Instant,
         outcome: Option<Result<Response, Error>>,
     },
-    /// The client waits, and this is what for.
+    /// A round of the client is open, and this is its outcome.
     Finished(Result<Response, Error>, Option<Waker>),
     Over,
 }
@@ -68,18 +70,18 @@ struct QuestionSlot {
     answer: oneshot::Sender<RawJson>,
 }
 
-/// What a round ends with.
+/// The questions with which a round ends.
 pub(super) struct RoundQuestions {
     /// The number of the round.
     pub(super) round: u64,
     pub(super) questions: Vec<ClientQuestion>,
 }
 
-/// What a parked call waits for.
+/// The status of a parked call.
 pub(super) enum ParkedStatus {
     /// A round of the client is open.
     Awaited,
-    /// The client has until then.
+    /// The client has until this moment to come back.
     Parked(Instant),
     Over,
 }
@@ -92,12 +94,12 @@ pub(super) struct PendingQuestion {
 }
 
 impl CallConversation {
-    /// The conversation of the call that `request` begins.
+    /// Begins the conversation of the call that `request` begins.
     pub(super) fn begin(request: &Request, session: &Arc<Session>, desk: &ParkedCallShared) -> Arc<Self> {
-        let Context { principal, trail, outbox, .. } = &request.context;
+        let Context { principal, trail, outbox, .. } = &*request.context;
         let round = Round::of(request, session);
         let stream = match outbox.stream() {
-            // No way back, and so no stream; but the call has to be told from others.
+            // There is no way back, and so no stream; but the call has to be told from others.
             StreamId::STANDALONE => StreamId::fresh(),
             stream => stream,
         };
@@ -121,7 +123,7 @@ impl CallConversation {
         })
     }
 
-    /// The way back to the client for all behind.
+    /// Returns the way back to the client for all services behind.
     pub(super) fn outbox(self: &Arc<Self>) -> Outbox {
         Outbox::new(Arc::new(ParkedCallPort::new(Arc::clone(self))), self.stream)
     }
@@ -130,7 +132,7 @@ impl CallConversation {
         self.trail.as_deref()
     }
 
-    /// The session of the round that is open, or was last.
+    /// Returns the session of the open round, or of the last one.
     pub(super) fn session(&self) -> Option<Arc<Session>> {
         match &self.state.lock().phase {
             CallPhase::Round(Round { session, .. }) | CallPhase::Parked { session, .. } => {
@@ -140,7 +142,7 @@ impl CallConversation {
         }
     }
 
-    /// Where what the call says goes now, and under which name it tells of progress; `None` between rounds.
+    /// Returns the outbox for the messages of the call, and the token of its progress there; `None` between rounds.
     pub(super) fn way_back(&self) -> Option<(Outbox, Option<RawJson>)> {
         match &self.state.lock().phase {
             CallPhase::Round(round) => Some((round.outbox.clone(), round.progress.clone())),
@@ -152,7 +154,7 @@ impl CallConversation {
         self.stream
     }
 
-    /// Under which name the call tells of its progress.
+    /// Returns the token under which the call reports its progress.
     pub(super) fn progress(&self) -> Option<&RawJson> {
         self.progress.as_ref()
     }
@@ -160,7 +162,7 @@ impl CallConversation {
     /// Notes a question for the client.
     ///
     /// # Errors
-    /// 3001 if there is no place for it; 2001 if there are none any more; the call is over.
+    /// 3001 if there is no place for it; 2001 if there are no places any more. Fails as well if the call is over.
     pub(super) fn ask(self: &Arc<Self>, method: Method, params: Object) -> Result<PendingQuestion, Error> {
         let mut state = self.state.lock();
         if !matches!(state.phase, CallPhase::Round(_) | CallPhase::Parked { outcome: None, .. }) {
@@ -187,7 +189,7 @@ impl CallConversation {
         Ok(PendingQuestion { conversation: Arc::clone(self), key, answer })
     }
 
-    /// Whoever waits for the round is woken by `waker` from now on.
+    /// Has `waker` wake the task that waits for the round.
     pub(super) fn awaited_by(&self, waker: &Waker) {
         let mut state = self.state.lock();
         if let CallPhase::Round(Round { waker: place, .. }) | CallPhase::Finished(_, place) = &mut state.phase
@@ -197,7 +199,7 @@ impl CallConversation {
         }
     }
 
-    /// What the round comes to, in a call that has been parked.
+    /// Takes the outcome of the round, in a call that has been parked.
     pub(super) fn take_outcome(&self) -> Option<Result<Response, Error>> {
         let mut state = self.state.lock();
         let outcome = match std::mem::replace(&mut state.phase, CallPhase::Over) {
@@ -211,8 +213,8 @@ impl CallConversation {
         Some(outcome)
     }
 
-    /// Ends the round with the questions there are; the client has `ttl` for its answers. `None` if there are no
-    /// questions, or may be more in a moment.
+    /// Ends the round with the questions there are; the client has `ttl` for its answers. Returns `None` if there are
+    /// no questions, or may be more in a moment.
     pub(super) fn park(&self, ttl: Duration) -> Option<RoundQuestions> {
         let mut state = self.state.lock();
         if state.in_poll || state.questions.is_empty() {
@@ -229,7 +231,7 @@ impl CallConversation {
         Some(RoundQuestions { round, questions })
     }
 
-    /// Has what becomes of it recorded, if the client does not come back.
+    /// Has the outcome recorded if the client does not come back.
     pub(super) fn record_with(&self, unattended: UnattendedCall) {
         self.state.lock().unattended = Some(unattended);
     }
@@ -237,7 +239,7 @@ impl CallConversation {
     /// Opens the round that `request` brings, as the answer to round `number`.
     ///
     /// # Errors
-    /// That round was answered already, or the call is over.
+    /// Fails if that round was answered already, or the call is over.
     pub(super) fn resume(&self, number: u64, request: &Request, answers: &Object) -> Result<(), Error> {
         let session = request.context.session()?;
         let mut state = self.state.lock();
@@ -259,21 +261,21 @@ impl CallConversation {
         drop(state);
         for (answer, question) in answered {
             if let Some(answer) = answer {
-                // Whoever asked may have given up by now.
+                // The asker may have given up by now.
                 let _ = question.answer.send(answer);
             }
         }
         Ok(())
     }
 
-    /// Whoever goes on with the call does so now, and is woken by `waker` when it is parked or over.
+    /// Notes that the call is about to be polled, and that `waker` wakes its driver when it is parked or over.
     pub(super) fn driven_by(&self, waker: &Waker, is_running: bool) {
         let mut state = self.state.lock();
         state.driver = Some(waker.clone());
         state.in_poll = is_running;
     }
 
-    /// The call waits.
+    /// Notes that the call waits.
     pub(super) fn waits(&self) {
         let mut state = self.state.lock();
         state.in_poll = false;
@@ -282,7 +284,7 @@ impl CallConversation {
         wake(waker);
     }
 
-    /// The call has ended; its outcome is kept for the client.
+    /// Keeps the outcome of the call, which has ended, for the client.
     pub(super) fn finish(&self, outcome: Result<Response, Error>) {
         let mut state = self.state.lock();
         state.in_poll = false;
@@ -309,7 +311,7 @@ impl CallConversation {
         }
     }
 
-    /// Ends the call if the client still has only until `until`.
+    /// Ends the call if the client's time still ends at `until`.
     pub(super) fn expire(&self, until: Instant) {
         let is_late =
             matches!(&self.state.lock().phase, CallPhase::Parked { until: own, .. } if *own == until);
@@ -319,7 +321,7 @@ impl CallConversation {
         }
     }
 
-    /// Ends the call: nobody is asked any more, and its place is free.
+    /// Ends the call: no question is asked any more, and its place is free.
     pub(super) fn end(&self) {
         let mut state = self.state.lock();
         let questions = std::mem::take(&mut state.questions);
@@ -350,7 +352,7 @@ impl CallConversation {
 }
 
 impl CallConversationState {
-    /// Who waits for the round.
+    /// Takes the waker of the task that waits for the round.
     fn waker(&mut self) -> Option<Waker> {
         match &mut self.phase {
             CallPhase::Round(round) => round.waker.take(),
@@ -360,7 +362,7 @@ impl CallConversationState {
 }
 
 impl PendingQuestion {
-    /// The client's answer.
+    /// Waits for the client's answer.
     pub(super) async fn answer(mut self) -> Result<Response, Error> {
         (&mut self.answer).await.map(Response::new).map_err(|_| Error::cancelled())
     }

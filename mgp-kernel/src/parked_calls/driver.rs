@@ -1,3 +1,5 @@
+//! The task of a parked call.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -9,7 +11,7 @@ use tokio::time::{Instant, Sleep};
 use super::conversation::{CallConversation, ParkedStatus};
 use super::table::ParkedCallShared;
 
-/// A call that may ask. Dropping it ends its questions.
+/// A call that may ask its client. Dropping it ends its questions.
 pub(super) struct AskableCall<F> {
     future: Pin<Box<F>>,
     conversation: Arc<CallConversation>,
@@ -35,8 +37,8 @@ impl<F> Drop for AskableCall<F> {
     }
 }
 
-/// The task of a parked call: goes on with it, and ends it when the client does not come back in time. A call that has
-/// ended waits here until its outcome is taken.
+/// The future of a parked call's task: it drives the call, and ends it when the client does not come back in time. A
+/// call that has ended waits here until its outcome is taken.
 pub(super) struct ParkedCallDriver<F> {
     call: AskableCall<F>,
     is_running: bool,

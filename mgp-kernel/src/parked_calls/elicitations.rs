@@ -1,3 +1,5 @@
+//! The sessions that a server has sent to a page, which are notified when the page is done.
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 
@@ -5,8 +7,8 @@ use foldhash::fast::RandomState;
 use mgp_types::{Method, Request, Session};
 use parking_lot::Mutex;
 
-/// Whom one server sent to a page, by the ids of its elicitations: nobody else is told that such a one is complete. The
-/// oldest are forgotten when there are too many. Clones are the same.
+/// The sessions that one server sent to a page, by the ids of its elicitations: only they are notified of the
+/// completion. The oldest are forgotten when there are too many. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct ElicitationSessions(Arc<Mutex<KnownElicitations>>);
 
@@ -17,7 +19,7 @@ struct KnownElicitations {
 }
 
 impl ElicitationSessions {
-    /// Notes that `session` is asked this.
+    /// Notes that `session` is asked this question.
     pub(crate) fn note(&self, question: &Request, session: &Arc<Session>) {
         if question.method != Method::ELICIT || !session.outbox.is_open() {
             return;
@@ -37,7 +39,7 @@ impl ElicitationSessions {
         }
     }
 
-    /// The session that was asked under this id, if it still is.
+    /// Returns the session that was asked under this id, if it still exists.
     pub(crate) fn session(&self, id: &str) -> Option<Arc<Session>> {
         self.0.lock().sessions.get(id).and_then(Weak::upgrade)
     }

@@ -1,3 +1,5 @@
+//! The futures of the service that parks calls.
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -16,16 +18,16 @@ use super::ticket::Ticket;
 use super::unattended::{UnattendedCall, follow};
 
 pin_project! {
-    /// The answer of [`ParkedCallService`](super::ParkedCallService).
+    /// The future of [`ParkedCallService`](super::ParkedCallService).
     #[project = Projected]
     pub(crate) enum ParkedCallFuture<F> {
         /// The call cannot ask.
         Passed { #[pin] future: F },
-        /// No call waits for what the request brings.
+        /// No call waits for the answers of the request.
         Refused { error: Option<Error> },
         /// The first round of a call.
         Started { started: FirstRound<F> },
-        /// A later one.
+        /// A later round of a call.
         Resumed { resumed: ResumedRound },
     }
 }
@@ -59,14 +61,14 @@ impl<F> fmt::Debug for ParkedCallFuture<F> {
     }
 }
 
-/// A call that has not asked yet, gone on with by its client's first round.
+/// A call that has not asked yet, driven by its client's first round.
 pub(crate) struct FirstRound<F> {
     call: Option<AskableCall<F>>,
     subject: CallSubject,
     desk: Arc<ParkedCallShared>,
 }
 
-/// Who asks what.
+/// The principal and the request of a call.
 pub(super) struct CallSubject(Request);
 
 impl CallSubject {
@@ -105,7 +107,7 @@ impl<F: Future<Output = Result<Response, Error>> + Send + 'static> FirstRound<F>
     }
 }
 
-/// A round that goes on with a parked call. Dropping it before it is answered ends the call: the client took it back.
+/// A round that continues a parked call. Dropping it before it is answered ends the call: the client took it back.
 pub(crate) struct ResumedRound {
     ticket: Ticket,
     conversation: Arc<CallConversation>,
@@ -127,7 +129,7 @@ impl ResumedRound {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
         self.conversation.awaited_by(cx.waker());
         let outcome = if let Some(outcome) = self.conversation.take_outcome() {
-            // The place is free before the client knows, and may call again.
+            // The place is free before the client gets the outcome, and may call again.
             self.conversation.end();
             self.desk.table.end(self.ticket.call);
             outcome

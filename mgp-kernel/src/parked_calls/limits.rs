@@ -1,15 +1,17 @@
+//! The limits on calls that wait for their clients.
+
 use std::time::Duration;
 
-/// How many calls may wait for their clients, and for how long.
+/// The number of calls that may wait for their clients, and the time for which they may.
 #[derive(Debug, Clone)]
 pub(crate) struct ParkedCallLimits {
-    /// The calls of all principals that have asked and are not over.
+    /// The largest number of calls of all principals that have asked and are not over.
     pub(crate) max_parked: usize,
-    /// Those of one principal.
+    /// The largest number of such calls of one principal.
     pub(crate) max_parked_per_principal: usize,
-    /// The questions of one call that wait for their answers.
+    /// The largest number of one call's questions that wait for their answers.
     pub(crate) max_questions: usize,
-    /// How long a client may take for its answers.
+    /// The time that a client may take for its answers.
     pub(crate) ttl: Duration,
 }
 

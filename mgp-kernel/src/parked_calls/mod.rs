@@ -1,7 +1,7 @@
-//! How questions of servers, and of the kernel's own gates, reach the client whose call they are about.
+//! The ways in which questions of servers, and of the kernel's own gates, reach the client whose call they are about.
 //!
 //! A question is a request where there are sessions, and a result where there are none. Between the two stands the
-//! outbox of the call: whoever has a question asks there, whatever the client is.
+//! outbox of the call: every service with a question asks there, whatever the client is.
 //!
 //! | client | server | what happens |
 //! |---|---|---|
@@ -52,13 +52,13 @@ pub(crate) use self::relay_questions::RelayQuestionsLayer;
 use self::table::{ParkedCallShared, ParkedCallTable};
 use self::ticket::Tickets;
 
-/// Makes [`ParkedCallService`] services that share the calls they have parked.
+/// A layer that makes [`ParkedCallService`] services, which share the calls they have parked.
 #[derive(Clone)]
 pub(crate) struct ParkedCallLayer(Arc<ParkedCallShared>);
 
 impl ParkedCallLayer {
-    /// Parks no more calls than `limits` allows. What became of those whose clients do not come back is recorded by `audit`,
-    /// as each round is by whatever lies in front.
+    /// Makes a layer that parks no more calls than `limits` allows. The outcome of calls whose clients do not come back
+    /// is recorded by `audit`, as each round is by the layer in front.
     pub(crate) fn new(limits: ParkedCallLimits, audit: Option<AuditLayer>) -> Self {
         let quota = Arc::new(Quota::new(&limits));
         Self(Arc::new(ParkedCallShared {
@@ -70,7 +70,8 @@ impl ParkedCallLayer {
         }))
     }
 
-    /// Parks no more calls, and ends those that wait for clients which are away: nobody will be there for their answers.
+    /// Stops parking calls, and ends those that wait for clients which are away: nobody will be there for their
+    /// answers.
     pub(crate) fn close(&self) {
         self.0.quota.close();
         self.0.table.end_unattended();
@@ -85,18 +86,19 @@ impl<S> Layer<S> for ParkedCallLayer {
     }
 }
 
-/// Lets whatever is behind it ask a client that cannot be asked directly, in the middle of a call.
+/// A service that lets the services behind it ask a client that cannot be asked directly, in the middle of a call.
 ///
 /// Sits behind authentication, audit and limits, which see every round, and in front of all that decides about a call:
-/// a round that brings answers goes on with the call that waits for them, and passes no gate again. Reads
-/// `context.session`, `context.principal` and `context.trail`, and puts a port of its own in front of
-/// `context.outbox`. Questions that are asked there until the call waits become the result of the round, and the call
-/// is parked: it goes on by itself, but what it tells about itself meanwhile (progress, logs, parts of its result) is
-/// dropped, because there is no stream on which it could be sent.
+/// a round that brings answers continues the call that waits for them, and passes no gate again. Reads
+/// `context.session`, `context.principal` and `context.trail`, and puts a port of its own in front of `context.outbox`.
+/// Questions that are asked there until the call waits become the result of the round, and the call is parked: it goes
+/// on by itself, but its notifications meanwhile (progress, logs, parts of its result) are dropped, because there is no
+/// stream on which they could be sent.
 ///
-/// The state that the client keeps is sealed and bound to the principal and the request. One that was tampered with,
-/// was used, is of somebody else or too old is refused with -32602; one that is not of this process is passed on. A
-/// question for which there is no place is refused, and who asked sees an error. Dropping a round cancels its call.
+/// The state that the client keeps is sealed and bound to the principal and the request. A state that was tampered
+/// with, was used, belongs to somebody else or is too old is refused with -32602; a state that is not of this process
+/// is passed on. A question for which there is no place is refused, and its asker gets an error. Dropping a round
+/// cancels its call.
 ///
 /// Costs a box and an uncontended lock for a call of a stateless client that can be asked; others pass through.
 pub(crate) struct ParkedCallService<S> {
@@ -114,10 +116,10 @@ impl<S: RpcService<Future: 'static>> ParkedCallService<S> {
         ParkedCallFuture::Started { started: FirstRound::new(call, subject, Arc::clone(&self.desk)) }
     }
 
-    /// Goes on with a parked call.
+    /// Continues a parked call.
     ///
     /// # Errors
-    /// -32602 if no call waits for what the request brings.
+    /// -32602 if no call waits for the answers of the request.
     fn resume(&self, sealed: &str, request: &Request) -> Result<ResumedRound, Error> {
         let ticket = self.desk.tickets.open(sealed, request)?;
         let answers = match request.params.get("inputResponses") {

@@ -1,3 +1,5 @@
+//! The way back to the client of a call that may be parked.
+
 use std::sync::Arc;
 
 use mgp_types::{BoxFuture, Error, Method, OutboxPort, Request, Response, StreamId};
@@ -29,7 +31,7 @@ impl OutboxPort for ParkedCallPort {
                 return Ok(());
             };
             if notification.method == Method::PROGRESS && progress.as_ref() != self.0.progress() {
-                // Each round has a name of its own for its progress, or wants to hear of none.
+                // Each round has a progress token of its own, or wants no progress.
                 let Some(progress) = progress else { return Ok(()) };
                 notification.params.set("progressToken", progress);
             }

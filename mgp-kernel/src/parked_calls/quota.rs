@@ -1,3 +1,5 @@
+//! The number of calls that may wait for their clients.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -6,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::ParkedCallLimits;
 
-/// Counts the calls that have asked their clients and are not over.
+/// A quota of calls that have asked their clients and are not over.
 pub(super) struct Quota {
     max: usize,
     max_per_principal: usize,
@@ -20,7 +22,7 @@ struct QuotaUsage {
     by: HashMap<Option<Principal>, usize>,
 }
 
-/// The place of one call, given back when it is dropped.
+/// The place of one call in the quota, given back when it is dropped.
 pub(super) struct QuotaSlot {
     quota: Arc<Quota>,
     principal: Option<Principal>,
@@ -32,21 +34,23 @@ impl Quota {
         Self { max: limits.max_parked, max_per_principal: limits.max_parked_per_principal, taken }
     }
 
-    /// From now on there are no places: nobody will be there to hear the answers.
+    /// Closes the quota, so that there are no places from now on: nobody will be there to hear the answers.
     pub(super) fn close(&self) {
         self.taken.lock().is_closed = true;
     }
 
+    /// Checks that there are places at all.
+    ///
     /// # Errors
     /// 2001 if there are no places any more.
     pub(super) fn check(&self) -> Result<(), Error> {
         self.taken.lock().check()
     }
 
-    /// A place for a call of `principal`.
+    /// Takes a place for a call of `principal`.
     ///
     /// # Errors
-    /// 3001 if all are taken, or all that one principal can have; 2001 if there are no places any more.
+    /// 3001 if all places are taken, or all that one principal can have; 2001 if there are no places any more.
     pub(super) fn take(self: &Arc<Self>, principal: Option<&Principal>) -> Result<QuotaSlot, Error> {
         let mut taken = self.taken.lock();
         taken.check()?;

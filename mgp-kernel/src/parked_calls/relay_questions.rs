@@ -1,3 +1,5 @@
+//! The layer that passes a server's questions to the client whose call they are about.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,7 +12,7 @@ use tower_service::Service;
 use super::active_callers::{ActiveCallers, CallReference};
 use super::{CallsInWork, ElicitationSessions, declared};
 
-/// Makes [`RelayQuestions`] services.
+/// A layer that makes [`RelayQuestions`] services.
 #[derive(Clone)]
 pub(crate) struct RelayQuestionsLayer {
     calls: CallsInWork,
@@ -18,7 +20,8 @@ pub(crate) struct RelayQuestionsLayer {
 }
 
 impl RelayQuestionsLayer {
-    /// Passes the questions of the server that has these calls in work. Who is asked is noted in `elicitations`.
+    /// Makes a layer for the questions of the server that has these calls in work. The sessions that are asked are
+    /// noted in `elicitations`.
     pub(crate) fn new(calls: CallsInWork, elicitations: ElicitationSessions) -> Self {
         Self { calls, elicitations }
     }
@@ -32,13 +35,13 @@ impl<S> Layer<S> for RelayQuestionsLayer {
     }
 }
 
-/// Passes what a server asks to the client whose call it asks about.
+/// A service that passes a server's questions to the client whose call they are about.
 ///
-/// Sits among what answers the server. The call is the one on whose stream the question came. Over a byte stream
-/// sessions do not say which that is; then it is the latest call whose client can be asked this, unless calls are in work
-/// for different clients, whatever each of them can be asked: a question never goes to somebody whose call it may not be
-/// about, and is refused with advice instead. A client is asked what it declared, and nothing else. Boxes questions; all
-/// else passes.
+/// Sits among the services that answer the server. The call is the one on whose stream the question came. Over a byte
+/// stream sessions do not say which call that is; then it is the latest call whose client can be asked this, unless
+/// calls are in work for different clients, whatever each of them can be asked: a question never goes to a client whose
+/// call it may not be about, and is refused with advice instead. A client is asked only what it declared. Boxes
+/// questions; all else passes.
 #[derive(Clone)]
 pub(crate) struct RelayQuestions<S> {
     inner: S,
@@ -70,7 +73,7 @@ impl RelayQuestionsLayer {
     }
 }
 
-/// The call that the question is about.
+/// Returns the call that the question is about.
 async fn about(calls: &CallsInWork, question: &Request) -> Result<CallContext, Error> {
     let calls = match calls.about(question) {
         CallReference::This(call) => {
@@ -104,7 +107,7 @@ async fn about(calls: &CallsInWork, question: &Request) -> Result<CallContext, E
 }
 
 pin_project! {
-    /// The answer of [`RelayQuestions`].
+    /// The future of [`RelayQuestions`].
     #[project = Projected]
     pub(crate) enum RelayQuestionsFuture<F> {
         Passed { #[pin] future: F },

@@ -1,3 +1,5 @@
+//! The result that asks a client without sessions.
+
 use mgp_types::json::write_string;
 use mgp_types::{Error, Method, Object, RawJson, Response};
 
@@ -9,10 +11,10 @@ pub(super) struct ClientQuestion {
     pub(super) params: Object,
 }
 
-/// The result that asks these questions, to be answered with `state`.
+/// Returns the result that asks these questions, to be answered with `state`.
 ///
 /// # Errors
-/// A question is nested too deeply for a result around it.
+/// Fails if a question is nested too deeply for a result around it.
 pub(super) fn input_required(questions: &[ClientQuestion], state: &str) -> Result<Response, Error> {
     let mut result = br#"{"resultType":"input_required","inputRequests":{"#.to_vec();
     for (index, ClientQuestion { key, method, params }) in questions.iter().enumerate() {

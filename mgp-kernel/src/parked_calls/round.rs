@@ -1,15 +1,17 @@
+//! A round of a client: a request that begins or continues a call.
+
 use std::sync::Arc;
 use std::task::Waker;
 
 use mgp_types::{Outbox, RawJson, Request, Session};
 
-/// What one request of the client brings: the first of a call, or one with answers.
+/// A request of the client: the first of a call, or one with answers.
 pub(super) struct Round {
     pub(super) session: Arc<Session>,
     pub(super) outbox: Outbox,
-    /// Under which the client hears of progress in this round.
+    /// The token under which the client gets progress in this round.
     pub(super) progress: Option<RawJson>,
-    /// Who waits for what the round comes to.
+    /// The waker of the task that waits for the outcome of the round.
     pub(super) waker: Option<Waker>,
 }
 

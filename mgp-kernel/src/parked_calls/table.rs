@@ -1,3 +1,5 @@
+//! The table of parked calls, and the state that the services of one layer share.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -13,18 +15,19 @@ use super::quota::Quota;
 use super::result::input_required;
 use super::ticket::{Ticket, Tickets};
 
-/// The limits, tickets and parked calls that the services of one layer share. With the last of them all parked calls end.
+/// The limits, tickets and parked calls that the services of one layer share. All parked calls end with the last of
+/// these services.
 pub(crate) struct ParkedCallShared {
     pub(super) limits: ParkedCallLimits,
     pub(super) quota: Arc<Quota>,
     pub(super) tickets: Tickets,
     pub(super) table: ParkedCallTable,
-    /// Records what became of calls whose clients did not come back.
+    /// The layer that records the outcome of calls whose clients did not come back.
     pub(super) audit: Option<AuditLayer>,
 }
 
 impl ParkedCallShared {
-    /// The result that asks the client, who can come back with `ticket`.
+    /// Returns the result that asks the client, who can come back with `ticket`.
     pub(super) fn ask(&self, ticket: Ticket, asked: &RoundQuestions) -> Result<Response, Error> {
         let state = self.tickets.seal(ticket, self.limits.ttl);
         // A question that cannot be written will never be answered.
@@ -32,14 +35,14 @@ impl ParkedCallShared {
     }
 }
 
-/// The parked calls. It owns their tasks: a call that is taken out, or dropped with the table, ends.
+/// The table of parked calls. It owns their tasks: a call that is taken out, or dropped with the table, ends.
 #[derive(Default)]
 pub(super) struct ParkedCallTable(Mutex<ParkedCalls>);
 
 #[derive(Default)]
 struct ParkedCalls {
     calls: HashMap<u64, ParkedCall>,
-    /// How many there ever were.
+    /// The number of calls that were ever parked.
     count: u64,
 }
 
@@ -66,7 +69,7 @@ impl ParkedCallTable {
     /// Ends a call.
     pub(super) fn end(&self, call: u64) {
         let ended = self.0.lock().calls.remove(&call);
-        // Not under the lock: what ends looks for itself here.
+        // Dropped without the lock: a call that ends looks for itself here.
         drop(ended);
     }
 
@@ -76,12 +79,12 @@ impl ParkedCallTable {
             |entry: &mut ParkedCall| !matches!(entry.conversation.standing(), ParkedStatus::Awaited);
         let ended: Vec<_> =
             self.0.lock().calls.extract_if(|_, entry| is_unattended(entry)).map(|(_, entry)| entry).collect();
-        // Not under the lock: what ends looks for itself here.
+        // Dropped without the lock: a call that ends looks for itself here.
         drop(ended);
     }
 }
 
-/// Keeps a call that has asked, and goes on with it. Returns its number.
+/// Keeps a call that has asked, and drives it. Returns its number.
 pub(super) fn park<F>(desk: &Arc<ParkedCallShared>, call: AskableCall<F>) -> u64
 where
     F: Future<Output = Result<Response, Error>> + Send + 'static,
@@ -90,7 +93,7 @@ where
     let mut parked = desk.table.0.lock();
     parked.count += 1;
     let number = parked.count;
-    // Entered under the lock, so that what the task does at its end always comes later.
+    // The call is entered under the lock, so that the task's end always comes later.
     let task = tokio::spawn(ParkedCallDriver::new(call, number, Arc::downgrade(desk))).abort_handle();
     parked.calls.insert(number, ParkedCall { conversation, task });
     number

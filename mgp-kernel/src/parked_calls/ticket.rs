@@ -1,37 +1,39 @@
+//! The sealed state that a client keeps while its call is parked.
+
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use mgp_transport::mrtr::{SealingKey, binding};
 use mgp_types::{Error, Request};
 
-/// Makes and reads the state that a client keeps while its call is parked.
+/// The sealer of the state that a client keeps while its call is parked.
 ///
-/// Parked calls are those of this process, so the key is its own, and a name that no other process has says whose state
-/// it is: a kernel behind this one may have parked a call, too, and its state has to pass.
+/// Parked calls are those of this process, so the key is its own, and a prefix that no other process has says whose
+/// state it is: a kernel behind this one may have parked a call, too, and its state has to pass.
 pub(super) struct Tickets {
     key: SealingKey,
     prefix: String,
 }
 
-/// What a parked call is resumed by.
+/// The data by which a parked call is resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ticket {
-    /// The call.
+    /// The number of the call.
     pub(super) call: u64,
-    /// How often it has asked.
+    /// The number of times that the call has asked.
     pub(super) round: u64,
-    /// Who asks what.
+    /// The digest of the principal and the request, which the answers have to match.
     pub(super) binding: [u8; 32],
 }
 
 impl Tickets {
     pub(super) fn new() -> Self {
-        // It has to be another one for each process, and is no secret.
+        // The number has to differ between processes, and is no secret.
         let process = RandomState::new().hash_one(0);
         Self { key: SealingKey::random(), prefix: format!("mgp-parked.{process:016x}.") }
     }
 
-    /// The state to resume a call by.
+    /// Returns the state by which the client resumes a call.
     pub(super) fn seal(&self, ticket: Ticket, ttl: Duration) -> String {
         let mut content = ticket.call.to_be_bytes().to_vec();
         content.extend_from_slice(&ticket.round.to_be_bytes());
@@ -39,15 +41,15 @@ impl Tickets {
         format!("{}{sealed}", self.prefix)
     }
 
-    /// The sealed part of a state that says it is of this process.
+    /// Returns the sealed part of a state that says it is of this process.
     pub(super) fn sealed<'a>(&self, state: &'a str) -> Option<&'a str> {
         state.strip_prefix(&self.prefix)
     }
 
-    /// What `sealed` resumes, if `request` may.
+    /// Returns the ticket in `sealed`, if `request` may resume its call.
     ///
     /// # Errors
-    /// -32602 if it may not.
+    /// -32602 if the request may not resume it.
     pub(super) fn open(&self, sealed: &str, request: &Request) -> Result<Ticket, Error> {
         let binding = binding(request.context.principal.as_ref(), &request.method, &request.params);
         let content = self.key.open(sealed, &binding).map_err(|why| unknown().with_source(why))?;
@@ -57,7 +59,8 @@ impl Tickets {
     }
 }
 
-/// Why a state resumes nothing. It is the same for all reasons: whoever tries out states learns nothing.
+/// Returns the error for a state that resumes nothing. It is the same for all reasons, so that trying out states
+/// reveals nothing.
 pub(super) fn unknown() -> Error {
     Error::invalid_params(
         "no call waits for these answers: `requestState` was changed, was used before, is of another call, or is too \

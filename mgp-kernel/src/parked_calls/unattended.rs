@@ -1,3 +1,5 @@
+//! The record of parked calls whose clients do not come back.
+
 use std::future::{Future, pending, ready};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -9,10 +11,10 @@ use tokio::runtime::Handle;
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// Records what became of a parked call whose client did not come back: no round of it does.
+/// A recorder of the outcome of a parked call whose client did not come back, so that none of its rounds records it.
 pub(super) struct UnattendedCall {
     audit: AuditLayer,
-    /// What the client asked for first.
+    /// The first request of the client.
     request: Request,
 }
 
@@ -21,12 +23,12 @@ impl UnattendedCall {
         Self { audit, request }
     }
 
-    /// The call has come to this, or was given up. What was found out about it stands on `trail`.
+    /// Records the outcome of the call; `None` stands for a call that was given up. `trail` has the facts about it.
     pub(super) fn record(self, trail: Option<Arc<CallRecord>>, outcome: Option<Result<Response, Error>>) {
         let is_given_up = outcome.is_none();
         let mut recorded = self.audit.layer(EndedCall { trail, outcome });
         let mut record = Box::pin(recorded.call(self.request));
-        // What is dropped is recorded as cancelled.
+        // A call that is dropped is recorded as cancelled.
         let is_kept =
             !is_given_up && record.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending();
         if is_kept && let Ok(runtime) = Handle::try_current() {
@@ -35,14 +37,14 @@ impl UnattendedCall {
     }
 }
 
-/// A call that is over.
+/// A service that stands for a call that is over.
 struct EndedCall {
     trail: Option<Arc<CallRecord>>,
     outcome: Option<Result<Response, Error>>,
 }
 
 impl Clone for EndedCall {
-    /// Only one has the outcome.
+    /// Clones without the outcome, which only one service has.
     fn clone(&self) -> Self {
         Self { trail: self.trail.clone(), outcome: None }
     }
@@ -68,7 +70,7 @@ impl Service<Request> for EndedCall {
     }
 }
 
-/// Notes on the trail of a round what was found out about its call, so that the record of each round has it.
+/// Copies the facts about a call to the trail of a round, so that the record of each round has them.
 pub(super) fn follow(known: &CallRecord, own: &CallRecord) {
     if let Some((server, tool)) = known.target() {
         own.note_target(server, tool);

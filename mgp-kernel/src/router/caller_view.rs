@@ -1,3 +1,5 @@
+//! The tools, prompts and resources that a caller sees, in lists, in searches and by name.
+
 use std::sync::Arc;
 
 use mgp_discovery::catalog::{
@@ -5,7 +7,10 @@ use mgp_discovery::catalog::{
 };
 use mgp_security::access::AccessPolicy;
 use mgp_security::definition::{DefinitionGuard, DefinitionKind, DefinitionName, server_of};
-use mgp_types::mgp::{ServerId, ToolName};
+use mgp_security::permission::GrantBook;
+use mgp_toolindex::Tool;
+use mgp_toolindex::discovery::ToolVisibility;
+use mgp_types::mgp::{Permission, ServerId, ToolName};
 use mgp_types::{Context, Error, Principal};
 
 use crate::servers::fleet::Fleet;
@@ -19,31 +24,31 @@ pub(crate) struct Visibility {
     pub(crate) fleet: Arc<Fleet>,
 }
 
-/// What a caller may see: what it may use, by the policy that its calls are held to; and of a server to which agents have
-/// connections of their own, what the caller's lists.
+/// The part of the catalog that a caller may see: what it may use, by the policy that its calls are held to; and of a
+/// server to which agents have connections of their own, what the caller's connection lists.
 pub(crate) struct CallerView<'a> {
     visibility: &'a Visibility,
     principal: Principal,
 }
 
-/// What is seen of a list.
+/// The visible part of a list.
 pub(super) struct VisibleItems<T> {
     pub(super) items: Vec<Arc<T>>,
-    /// Whether that is all of it, for everybody.
+    /// Whether the part is the whole list, for everybody.
     pub(super) is_whole: bool,
 }
 
 impl<'a> CallerView<'a> {
-    /// What whoever sent a request may see.
+    /// Returns the view of the sender of a request.
     ///
     /// # Errors
-    /// Nobody is known to have sent it.
+    /// Fails if the sender is not known.
     pub(crate) fn of(visibility: &'a Visibility, context: &Context) -> Result<Self, Error> {
         let principal = context.principal.as_ref().ok_or_else(|| Error::internal("nobody calls"))?;
         Ok(Self::of_agent(visibility, principal))
     }
 
-    /// What this agent may see.
+    /// Returns the view of this agent.
     pub(crate) fn of_agent(visibility: &'a Visibility, agent: &Principal) -> Self {
         Self { visibility, principal: agent.clone() }
     }
@@ -65,14 +70,14 @@ impl<'a> CallerView<'a> {
             }
     }
 
-    /// Whether there is no tool that the caller may call.
+    /// Returns whether there is no tool that the caller may call.
     pub(crate) fn has_no_tool(&self) -> bool {
         let snapshot = self.visibility.catalog.snapshot();
         let mut tools = snapshot.tools().iter().map(|tool| &tool.resolved);
         !tools.any(|tool| self.tool(&tool.server, &tool.name))
     }
 
-    /// The names of the tools of `server` that the caller may call.
+    /// Returns the names of the tools of `server` that the caller may call.
     pub(crate) fn names_of_tools(&self, server: &ServerId) -> Vec<ToolName> {
         let lists = match self.share(server) {
             AgentLists::Everything => self.visibility.catalog.snapshot(),
@@ -107,7 +112,7 @@ impl<'a> CallerView<'a> {
         self.seen(snapshot.templates(), |template| &template.server, sees, own)
     }
 
-    /// The prompt that the caller means by `name`.
+    /// Returns the prompt that the caller means by `name`.
     pub(crate) fn prompt(&self, snapshot: &CatalogSnapshot, name: &str) -> Option<Arc<CatalogPrompt>> {
         let prompt = snapshot.prompt(name).filter(|prompt| self.may_use(&prompt.server))?;
         match self.share(&prompt.server) {
@@ -117,7 +122,7 @@ impl<'a> CallerView<'a> {
         }
     }
 
-    /// Which server has the resource that the caller means by `uri`, and what it calls it.
+    /// Returns the server of the resource that the caller means by `uri`, and the URI that it has there.
     pub(crate) fn resource_owner<'s>(
         &self,
         snapshot: &'s CatalogSnapshot,
@@ -127,7 +132,7 @@ impl<'a> CallerView<'a> {
         snapshot.resource_owner(uri, |server| self.owns(server, is_own))
     }
 
-    /// Which server has the template that the caller means, and what it is there.
+    /// Returns the server of the template that the caller means, and the template as it is there.
     pub(crate) fn template_owner<'s>(
         &self,
         snapshot: &'s CatalogSnapshot,
@@ -137,7 +142,7 @@ impl<'a> CallerView<'a> {
         snapshot.template_owner(template, |server| self.owns(server, is_own))
     }
 
-    /// The servers of which the caller may use anything.
+    /// Returns the servers of which the caller may use anything.
     pub(super) fn servers(&self) -> impl Iterator<Item = Arc<Upstream>> {
         let reaches = |upstream: &Arc<Upstream>| {
             self.visibility.access.reaches(&self.principal.access_id(), upstream.id().as_str())
@@ -169,7 +174,7 @@ impl<'a> CallerView<'a> {
         self.visibility.access.decide(&agent, server.as_str(), Some(tool)).allows()
     }
 
-    /// Whether the definition of the tool is approved on the connection that the caller uses.
+    /// Returns whether the definition of the tool is approved on the connection that the caller uses.
     fn is_admitted(&self, server: &ServerId, name: &ToolName) -> bool {
         let (definitions, kind) = (&self.visibility.definitions, DefinitionKind::Tool);
         match self.visibility.fleet.holder(server.as_str(), &self.principal) {
@@ -178,7 +183,8 @@ impl<'a> CallerView<'a> {
         }
     }
 
-    /// Whether the definition is one of a connection that the caller uses, and of something that it may use.
+    /// Returns whether the definition is on a connection that the caller uses, and of something that the caller may
+    /// use.
     pub(super) fn concerns(&self, holder: &ServerId, name: &DefinitionName) -> bool {
         let server = server_of(holder);
         let tool = (name.kind() == DefinitionKind::Tool).then(|| name.as_str());
@@ -186,18 +192,18 @@ impl<'a> CallerView<'a> {
             && self.holder(server) == *holder
     }
 
-    /// Under which id the definitions are pinned that `server` lists for the caller.
+    /// Returns the id under which the definitions are pinned that `server` lists for the caller.
     pub(super) fn holder(&self, server: &str) -> ServerId {
         self.visibility.fleet.holder(server, &self.principal).unwrap_or_else(|| server.into())
     }
 
-    /// Whether the caller may use the server as a whole, its prompts and resources included.
+    /// Returns whether the caller may use the server as a whole, its prompts and resources included.
     fn may_use(&self, server: &ServerId) -> bool {
         self.visibility.access.decide(&self.principal.access_id(), server.as_str(), None).allows()
     }
 
-    /// What of `all`, which comes server by server, the caller sees; where it has a connection of its own, what `own`
-    /// finds in what that one lists.
+    /// Returns the part of `all`, which comes server by server, that the caller sees; where it has a connection of its
+    /// own, the part that `own` finds in the lists of that connection.
     fn seen<'s, T: 's>(
         &self,
         all: impl Iterator<Item = &'s Arc<T>>,
@@ -227,5 +233,28 @@ impl<'a> CallerView<'a> {
             of = Some((server, share));
         }
         seen
+    }
+}
+
+/// The tools that a search shows a caller: those that it may call, by the policy that its calls are held to.
+pub(crate) struct CatalogVisibility {
+    pub(crate) visibility: Arc<Visibility>,
+    pub(crate) grants: GrantBook,
+}
+
+impl ToolVisibility for CatalogVisibility {
+    fn sees(&self, context: &Context, tool: &Tool) -> bool {
+        CallerView::of(&self.visibility, context).is_ok_and(|sight| sight.tool(&tool.server, &tool.name))
+    }
+
+    fn revision(&self) -> u64 {
+        // Either only ever grows, so no sum comes twice.
+        self.visibility.access.revision() + self.visibility.fleet.revision()
+    }
+
+    fn missing_permissions(&self, context: &Context, tool: &Tool) -> Vec<Permission> {
+        let missing =
+            |permission: &&Permission| !self.grants.is_granted_for(&tool.server, permission, context);
+        tool.permissions.iter().filter(missing).cloned().collect()
     }
 }

@@ -1,3 +1,5 @@
+//! The kernel's description of itself to clients: capabilities and instructions.
+
 use mgp_types::mcp::meta::key;
 use mgp_types::mcp::task_extension;
 use mgp_types::mcp::{
@@ -12,7 +14,7 @@ use super::{CallerView, Visibility};
 use crate::notify::changes::ChangeListeners;
 use crate::running::RunningConfig;
 
-/// The answer to `server/discover`, which becomes that of `initialize` too.
+/// Returns the answer to `server/discover`, which is that to `initialize` too.
 pub(super) fn describe(
     visibility: &Visibility,
     config: &RunningConfig,
@@ -39,10 +41,10 @@ struct KernelDescription {
     instructions: String,
 }
 
-/// What the kernel can do, and what of its servers is more than MCP.
+/// Returns the capabilities of the kernel, and those of its servers beyond MCP.
 ///
-/// All of MCP is offered, whatever servers have at the moment: they connect later and come back different, and a session
-/// cannot be given a capability that it was not told of when it began. A list of which there is nothing is empty.
+/// All of MCP is offered, whatever servers have at the moment: they connect later and come back different, and a
+/// session cannot be given a capability that it was not told of when it began. A list without items is empty.
 fn capabilities(sight: &CallerView<'_>, revision: Revision) -> ServerCapabilities {
     let list = || ListCapability::new().with_list_changed(true);
     let mut capabilities = ServerCapabilities::new();
@@ -64,7 +66,7 @@ fn capabilities(sight: &CallerView<'_>, revision: Revision) -> ServerCapabilitie
             }
         }
     }
-    // Of the two forms of tasks each era has one.
+    // Each era has one of the two forms of tasks.
     extensions.remove(task_extension::EXTENSION_ID);
     if revision.is_stateless() {
         extensions.insert(task_extension::EXTENSION_ID, RawJson::empty_object());
@@ -74,7 +76,7 @@ fn capabilities(sight: &CallerView<'_>, revision: Revision) -> ServerCapabilitie
     capabilities.for_revision(revision)
 }
 
-/// Tasks as 2025-11-25 has them.
+/// Returns the capability of tasks in the form of 2025-11-25.
 fn session_tasks() -> ServerTasksCapability {
     let tools = ToolTaskRequests::new().with_call(Marker::new());
     ServerTasksCapability::new()
@@ -90,7 +92,8 @@ fn add_members(to: &mut Map<RawJson>, members: Option<&RawJson>) {
     }
 }
 
-/// The first server that has it decides. What MGP the kernel speaks is its own.
+/// Adds a capability of a server, unless an earlier server has it or it is one of the kernel's own: which MGP the
+/// kernel speaks does not depend on its servers.
 fn add(to: &mut Map<RawJson>, name: &str, value: &RawJson) {
     let is_ours = name == mgp::EXTENSION_ID || name == mgp::LEGACY_MEMBER || name == key::SERVER_INFO;
     if !is_ours && to.get(name).is_none() && to.len() < MOST_MEMBERS {
@@ -98,7 +101,7 @@ fn add(to: &mut Map<RawJson>, name: &str, value: &RawJson) {
     }
 }
 
-/// How to use the kernel, and what its servers say about themselves, in the order of their ids.
+/// Returns the instructions for the use of the kernel, followed by those of its servers in the order of their ids.
 fn instructions(sight: &CallerView<'_>, names: NameStyle, context: &Context) -> String {
     let tool = names.write("SERVER", "TOOL");
     let discover = names.write_method(mgp::method::TOOLS_DISCOVER, context);
@@ -108,7 +111,7 @@ fn instructions(sight: &CallerView<'_>, names: NameStyle, context: &Context) -> 
     );
     for upstream in sight.servers() {
         let Some(theirs) = upstream.instructions(sight.principal()) else { continue };
-        // What a server says is marked as its own, and cannot look as if it were the end of that.
+        // The instructions of a server are marked as its own, and cannot look as if they ended there.
         let readable = theirs.chars().filter(|letter| !letter.is_control() || *letter == '\n');
         let theirs: String = readable.take(LONGEST_OF_ONE).collect();
         let theirs = theirs.trim().replace("\n#", "\n #");

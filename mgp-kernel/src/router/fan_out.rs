@@ -1,4 +1,4 @@
-//! Asking several servers at once.
+//! Requests to several servers at once.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use tower_service::Service;
 
 use crate::servers::upstream::{Upstream, UpstreamService};
 
-/// Sends each request its way, under what it is known by, and waits for all answers, of each server no longer than ten seconds.
+/// Sends each request to its service, and waits for all answers under their keys, ten seconds at most for each server.
 ///
 /// # Cancel safety
-/// Dropping the future takes back what was not answered.
+/// Dropping the future cancels the requests that are not answered yet.
 pub(crate) async fn ask<T: Ord + Display + Send + 'static>(
     requests: Vec<(T, UpstreamService, Request)>,
 ) -> Vec<(T, Result<Response, Error>)> {
@@ -33,14 +33,15 @@ pub(crate) async fn ask<T: Ord + Display + Send + 'static>(
     answers
 }
 
-/// The request, for one of several servers. What its layers find out is about that server, not about the whole.
+/// Returns the request for one of several servers. The facts that its layers find are about that server, not about the
+/// whole, so it gets no trail.
 pub(super) fn to(upstream: &Arc<Upstream>, request: &Request) -> (ServerId, UpstreamService, Request) {
     let mut request = request.clone();
     request.context.trail = None;
     (upstream.id().clone(), upstream.service(), request)
 }
 
-/// Whether capabilities have the member at `path`.
+/// Returns whether capabilities have the member at `path`.
 pub(crate) fn has(capabilities: &Object, path: &[&str]) -> bool {
     let Some((first, rest)) = path.split_first() else { return true };
     let Some(value) = capabilities.get(first) else { return false };

@@ -1,3 +1,5 @@
+//! Requests that go to one server as they are.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,11 +15,11 @@ use crate::servers::fleet::Fleet;
 
 type RouterOutcome = Result<Response, Error>;
 
-/// What comes of a request to the router.
+/// The future of a request to the router.
 pub(crate) enum RouterFuture {
     Done(Option<RouterOutcome>),
     Running(BoxFuture<'static, RouterOutcome>),
-    /// A call that may come to be a task.
+    /// A call whose answer may be a task.
     Beginning {
         future: BoxFuture<'static, RouterOutcome>,
         changes: Arc<ChangeListeners>,
@@ -70,13 +72,13 @@ pub(super) fn to_tool(
     }
 }
 
-/// Sends a request the way to one server.
+/// Sends a request to one server.
 pub(super) fn to_server(fleet: &Fleet, server: &ServerId, request: Request) -> RouterFuture {
     let Some(upstream) = fleet.get(server.as_str()) else {
         return RouterFuture::done(Err(Error::disconnected(format!("the server {server} is gone"))));
     };
     let mut service = upstream.service();
-    // Its layers are always ready: they wait inside of a call.
+    // The layers of a server are always ready: they wait inside of a call.
     RouterFuture::Running(Service::call(&mut service, request))
 }
 
@@ -91,7 +93,7 @@ pub(super) fn callback(fleet: &Fleet, mut request: Request) -> RouterFuture {
     RouterFuture::Running(Service::call(&mut way, request))
 }
 
-/// Whether the answer may be a task: the call asks for one, or its client declared that it takes one.
+/// Returns whether the answer may be a task: the call asks for one, or its client declared that it takes one.
 fn may_become_task(request: &Request) -> bool {
     if request.params.contains("task") {
         return true;

@@ -1,3 +1,5 @@
+//! The lists of tools, prompts and resources, as callers last got them.
+
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
@@ -11,11 +13,11 @@ use super::{CallerView, Visibility};
 use crate::notify::changes::ChangeListeners;
 use crate::running::RunningConfig;
 
-/// The lists that callers were given last: as bytes, until something else is to be seen.
+/// The lists that callers were last given, as bytes, until the caller would see something else.
 #[derive(Default)]
 pub(super) struct ListCache(Mutex<HashMap<(Principal, CatalogKind, NameStyle), CachedList, RandomState>>);
 
-/// What is listed.
+/// The kind of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum CatalogKind {
     Tools,
@@ -29,7 +31,7 @@ struct CachedList {
     list: RawJson,
 }
 
-/// What a list depends on beside the caller.
+/// The revisions that a list depends on, beside the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ListVersion {
     catalog: u64,
@@ -39,7 +41,7 @@ struct ListVersion {
 }
 
 impl ListCache {
-    /// All that the caller may use, on one page.
+    /// Returns the list of all that the caller may use, on one page.
     pub(super) fn answer(
         &self,
         visibility: &Visibility,
@@ -58,7 +60,7 @@ impl ListCache {
         if list == CatalogKind::Tools {
             changes.lists_tools(&request.context);
         }
-        // Read before the catalog: a change in between is seen by whoever asks next.
+        // The revisions are read before the catalog: a change in between is seen by the next caller.
         let (access, changes) = (visibility.access.revision(), changes.revision());
         let fleet = visibility.fleet.revision();
         let snapshot = visibility.catalog.snapshot();
@@ -113,7 +115,7 @@ fn write(snapshot: &CatalogSnapshot, list: CatalogKind, sight: &CallerView<'_>, 
     }
 }
 
-/// The list of what is seen; if that is everything, the one that everybody shares.
+/// Returns the list of the visible items; if these are all, the list that everybody shares.
 fn written<T>(
     member: &str,
     seen: &VisibleItems<T>,
@@ -134,6 +136,7 @@ fn written<T>(
     RawJson::from_written(out)
 }
 
-/// Servers come and go, and a policy may change at any time.
+/// The time in milliseconds for which a client may take a list as current. Servers come and go, and a policy may change
+/// at any time.
 const FRESH_MS: u64 = 1_000;
 const MOST_LISTS: usize = 4096;

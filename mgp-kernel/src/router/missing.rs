@@ -1,4 +1,4 @@
-//! What is answered to a caller that names what it is not offered: it is held back, or it is not there.
+//! The errors for a caller that names something that it is not offered: it is held back, or it is not there.
 
 use mgp_security::definition::{DefinitionGuard, DefinitionKind, server_of};
 use mgp_types::mgp::NameStyle;
@@ -7,7 +7,8 @@ use mgp_types::{Error, Request, code};
 use super::{CallerView, Visibility};
 use crate::running::RunningConfig;
 
-/// Returns why the caller cannot call the tool that it names: its definition is held back, or nobody has such a tool.
+/// Returns the reason why the caller cannot call the tool that it names: its definition is held back, or no server has
+/// such a tool.
 pub(super) fn tool(visibility: &Visibility, config: &RunningConfig, request: &Request) -> Error {
     let Some(name) = request.params.text("name") else {
         return Error::invalid_params("`name` is missing: it says which tool to call");
@@ -30,8 +31,8 @@ pub(super) fn tool(visibility: &Visibility, config: &RunningConfig, request: &Re
     unknown("tool", &name, "tools/list", &near, code::INVALID_PARAMS)
 }
 
-/// Returns why the caller cannot have the tool, prompt or template that it means by `named`, if the definition of one that it
-/// may use is held back.
+/// Returns the reason why the caller cannot have the tool, prompt or template that it means by `named`, if the
+/// definition of one that it may use is held back.
 pub(super) fn held_by_name(
     definitions: &DefinitionGuard,
     sight: &CallerView<'_>,
@@ -53,8 +54,8 @@ pub(super) fn held_by_name(
     definitions.hold(&holder, &name).map(|hold| hold.refusal(&holder, &name, &request.context))
 }
 
-/// Returns why the caller cannot read the resource `uri`, if its definition or that of its template is held back at a server that
-/// the caller may use.
+/// Returns the reason why the caller cannot read the resource `uri`, if its definition or that of its template is held
+/// back at a server that the caller may use.
 pub(super) fn held_by_uri(
     definitions: &DefinitionGuard,
     sight: &CallerView<'_>,
@@ -68,13 +69,13 @@ pub(super) fn held_by_uri(
     })
 }
 
-/// The code for a resource that there is not: MCP's own where the peer speaks no MGP.
+/// Returns the code for a resource that does not exist: MCP's own where the peer speaks no MGP.
 pub(super) fn not_found(request: &Request) -> i64 {
     let speaks_mgp = request.context.session.as_ref().is_some_and(|session| session.mgp.is_some());
     if speaks_mgp { code::RESOURCE_NOT_FOUND } else { code::MCP_RESOURCE_NOT_FOUND }
 }
 
-/// Returns that nobody has what the caller names, with the names that are like it.
+/// Returns the error that no server has what the caller names, with the names that are like it.
 pub(super) fn unknown(what: &str, name: &str, list: &str, near: &[&str], code: i64) -> Error {
     Error::new(
         code,
@@ -86,7 +87,7 @@ pub(super) fn unknown(what: &str, name: &str, list: &str, near: &[&str], code: i
     )
 }
 
-/// A few of the names that differ from this one in no letter but case, or hold it, or are held by it.
+/// Returns a few of the names that differ from this one in no letter but case, contain it, or are contained in it.
 pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let name = letters(name);
     let is_near = |other: &&str| {

@@ -1,4 +1,4 @@
-//! Who answers what: the kernel itself, one server, or all of them together.
+//! The router: decides whether the kernel itself, one server, or all of them together answer a request.
 
 mod caller_view;
 mod describe;
@@ -9,7 +9,6 @@ mod missing;
 mod named;
 mod others;
 mod tasks;
-mod visibility;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -17,18 +16,17 @@ use std::task::{Context, Poll};
 use mgp_types::{Error, Method, MethodRule, Request, RequestKind, Response};
 use tower_service::Service;
 
-pub(crate) use self::caller_view::{CallerView, Visibility};
+pub(crate) use self::caller_view::{CallerView, CatalogVisibility, Visibility};
 use self::forward::{RouterFuture, to_tool};
 use self::list_cache::{CatalogKind, ListCache};
-pub(crate) use self::visibility::CatalogVisibility;
 use crate::notify::changes::{self, ChangeListeners};
 use crate::running::RunningConfig;
 
-/// The innermost service of the front. Clones share what they know.
+/// The innermost service of the stack of clients. Clones share their state.
 ///
-/// A request for one server goes there with its bytes, in which nothing is changed but the name by which the server knows
-/// what is asked for; what the server answers comes back as it is, errors included. What is for all servers is put
-/// together here. Nothing is held between requests but lists, and where tasks are.
+/// A request for one server goes there with its bytes, in which nothing is changed but the name by which the server
+/// knows the requested item; the answer of the server comes back as it is, errors included. Answers of all servers are
+/// put together here. Nothing is held between requests but lists, and the servers of tasks.
 #[derive(Clone)]
 pub(crate) struct Router(Arc<Routes>);
 
@@ -80,7 +78,7 @@ impl Router {
             "tasks/get" | "tasks/result" | "tasks/update" | "tasks/cancel" => {
                 tasks::one(visibility, changes, request)
             }
-            // What has a row in the table of methods and came this far is nothing that a client asks a kernel.
+            // A method that is in the table of methods and has come this far is none that a client sends to a kernel.
             _ if MethodRule::of(&request).is_some() => {
                 RouterFuture::done(Err(Error::method_not_found(&request.method)))
             }

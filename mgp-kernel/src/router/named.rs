@@ -1,4 +1,4 @@
-//! What is for the one server that has a prompt or a resource.
+//! Requests for the one server that has a prompt or a resource.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{CallerView, Visibility};
 use crate::notify::changes::{ChangeListeners, subscribe, unsubscribe};
 use crate::running::RunningConfig;
 
-/// `prompts/get`.
+/// Answers `prompts/get`.
 pub(super) fn prompt(visibility: &Visibility, config: &RunningConfig, mut request: Request) -> RouterFuture {
     let owner = request
         .params
@@ -28,7 +28,7 @@ pub(super) fn prompt(visibility: &Visibility, config: &RunningConfig, mut reques
     }
 }
 
-/// `resources/read`.
+/// Answers `resources/read`.
 pub(super) fn read(visibility: &Visibility, mut request: Request) -> RouterFuture {
     match uri(&request).and_then(|uri| resource_owner(visibility, &request, &uri)) {
         Ok((server, uri)) => {
@@ -39,7 +39,7 @@ pub(super) fn read(visibility: &Visibility, mut request: Request) -> RouterFutur
     }
 }
 
-/// `completion/complete`.
+/// Answers `completion/complete`.
 pub(super) fn complete(
     visibility: &Visibility,
     config: &RunningConfig,
@@ -56,7 +56,7 @@ pub(super) fn complete(
     }
 }
 
-/// `resources/subscribe`.
+/// Answers `resources/subscribe`.
 pub(super) async fn subscribed(
     visibility: Arc<Visibility>,
     changes: Arc<ChangeListeners>,
@@ -68,7 +68,7 @@ pub(super) async fn subscribed(
     Ok(Response::empty())
 }
 
-/// `resources/unsubscribe`. What was not subscribed to is not told of either.
+/// Answers `resources/unsubscribe`, also where there was no subscription.
 pub(super) fn unsubscribed(changes: &ChangeListeners, request: &Request) -> Result<Response, Error> {
     unsubscribe(changes, &request.context, &uri(request)?);
     Ok(Response::empty())
@@ -76,7 +76,8 @@ pub(super) fn unsubscribed(changes: &ChangeListeners, request: &Request) -> Resu
 
 type CompletionTarget = (ServerId, &'static str, Object, Arc<str>);
 
-/// Whose argument is completed: the server, the member of the reference that names it, and what it is there.
+/// Returns the server whose argument is completed, the member of the reference that names the item, and its name at the
+/// server.
 fn completed(
     visibility: &Visibility,
     config: &RunningConfig,
@@ -168,7 +169,7 @@ fn uri(request: &Request) -> Result<String, Error> {
     uri.ok_or_else(|| Error::invalid_params("`uri` is missing: it says which resource is meant"))
 }
 
-/// Puts what the server calls it in place of what the client does; whether that is another name.
+/// Replaces the client's name of an item with the server's. Returns whether the two differ.
 fn rename(params: &mut Object, member: &str, own: &str) -> bool {
     let is_other = params.text(member).as_deref() != Some(own);
     if is_other && let Ok(own) = RawJson::from_value(own) {

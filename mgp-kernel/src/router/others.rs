@@ -1,4 +1,4 @@
-//! What is for no server in particular: notifications, and methods that the table of methods does not have.
+//! Messages for no server in particular: notifications, and methods that are not in the table of methods.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::servers::upstream::Upstream;
 /// The key of `_meta` under which a client names the server that a request is for.
 pub(super) const SERVER_META: &str = "dev.cloto/mgp/server";
 
-/// A method that the table of methods does not have, for the server that the request names, or for the only one that its
-/// operator has it passed to.
+/// Sends a call of a method that is not in the table of methods to the server that the request names, or to the only
+/// one to which its operator has it passed.
 pub(super) fn call(visibility: &Visibility, mut request: Request) -> RouterFuture {
     match server(visibility, &request) {
         Ok(upstream) => {
@@ -34,7 +34,7 @@ pub(super) fn call(visibility: &Visibility, mut request: Request) -> RouterFutur
     }
 }
 
-/// A notification of a client's.
+/// Handles a notification of a client.
 pub(super) fn notified(
     visibility: &Arc<Visibility>,
     changes: &ChangeListeners,
@@ -42,16 +42,16 @@ pub(super) fn notified(
 ) -> RouterFuture {
     match request.method.as_str() {
         "notifications/initialized" => changes.ready(&request.context),
-        // They are the connection's: it knows the call that they are about, or there is none.
+        // These are handled by the connection: it knows the call that they are about, or there is none.
         "notifications/cancelled" | "notifications/progress" => {}
         "tools/call" => {
-            // Nobody would see what came of it.
+            // Nobody would see the result.
             return RouterFuture::done(Err(Error::invalid_request(
                 "a tool is called by a request, with an `id`",
             )));
         }
         name if is_for_servers(name) => return RouterFuture::of(tell_all(Arc::clone(visibility), request)),
-        // What asks for something and expects no answer gets none.
+        // A request without an `id` expects no answer and gets none.
         _ => tracing::debug!("ignoring a notification that is for no server"),
     }
     RouterFuture::done(Ok(Response::empty()))
@@ -82,8 +82,8 @@ async fn tell_all(visibility: Arc<Visibility>, mut request: Request) -> Result<R
     Ok(Response::empty())
 }
 
-/// Whether servers may be told this: by the table of methods, or because some operator has it passed, which decides each
-/// server by itself.
+/// Returns whether servers may get this notification: by the table of methods, or because some operator has it passed,
+/// which decides each server by itself.
 fn is_for_servers(name: &str) -> bool {
     match MethodRule::named(name) {
         Some(rule) => rule.kind == RequestKind::Notify && rule.is_sent_by(MessageSender::Client),
@@ -91,7 +91,7 @@ fn is_for_servers(name: &str) -> bool {
     }
 }
 
-/// Whether the operator has this method passed to the server.
+/// Returns whether the operator has this method passed to the server.
 fn passes(upstream: &Upstream, method: &Method) -> bool {
     let patterns = upstream.config().pass_methods.iter().filter_map(|pattern| pattern.parse().ok());
     PassedMethods::of(patterns).has(method.as_str())
@@ -99,7 +99,7 @@ fn passes(upstream: &Upstream, method: &Method) -> bool {
 
 fn server(visibility: &Visibility, request: &Request) -> Result<Arc<Upstream>, Error> {
     let sight = CallerView::of(visibility, &request.context)?;
-    // Whoever reaches a server as a whole learns here whether it is there.
+    // A caller that reaches a server as a whole learns here whether it is there.
     let all: Vec<_> = sight.servers().collect();
     let mut passing: Vec<_> =
         all.iter().filter(|upstream| passes(upstream, &request.method)).map(Arc::clone).collect();
@@ -135,7 +135,7 @@ fn name(request: &Request) -> Option<String> {
     request.meta(SERVER_META)?.to_text()
 }
 
-/// The server that gets the request need not be told its name, and may be a kernel with servers of its own.
+/// Removes the name of the server: the server need not be told it, and may be a kernel with servers of its own.
 fn forget_name(request: &mut Request) {
     let meta = request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
     if let Some(mut meta) = meta.filter(|meta| meta.contains(SERVER_META)) {

@@ -1,4 +1,4 @@
-//! Tasks of both eras: each is with the server that began it.
+//! Requests about tasks of both eras: each task is with the server that began it.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::notify::changes::tasks::{self, TaskLocation};
 use crate::notify::changes::{ChangeListeners, declares_tasks};
 use crate::servers::upstream::Upstream;
 
-/// What is about one task.
+/// Sends a request about one task to its server.
 pub(super) fn one(visibility: &Visibility, changes: &ChangeListeners, mut request: Request) -> RouterFuture {
     let (shown, place) = match find(visibility, changes, &request) {
         Ok(found) => found,
@@ -30,7 +30,7 @@ pub(super) fn one(visibility: &Visibility, changes: &ChangeListeners, mut reques
     })
 }
 
-/// `tasks/list`: the caller's tasks of all servers, on one page.
+/// Answers `tasks/list`: the caller's tasks of all servers, on one page.
 pub(super) async fn list(
     visibility: Arc<Visibility>,
     changes: Arc<ChangeListeners>,
@@ -77,7 +77,7 @@ pub(super) async fn list(
     Ok(Response::plain(RawJson::from_written(out)))
 }
 
-/// A task of a list, by the id by which its caller knows it.
+/// Returns a task of a list, with the id by which its caller knows it.
 fn as_told(changes: &ChangeListeners, caller: &Principal, server: &ServerId, task: RawJson) -> RawJson {
     let Ok(mut object) = Object::from_raw(&task) else { return task };
     let Some(own) = object.text("taskId") else { return task };
@@ -91,7 +91,7 @@ fn as_told(changes: &ChangeListeners, caller: &Principal, server: &ServerId, tas
     }
 }
 
-/// The id that the request says, and where that task is.
+/// Returns the id in the request, and the location of that task.
 fn find(
     visibility: &Visibility,
     changes: &ChangeListeners,

@@ -1,4 +1,4 @@
-//! A kernel's insides with servers and clients that lie within the test.
+//! The sections of a kernel, with servers and clients that live within the test.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -33,10 +33,10 @@ use crate::servers::fleet::Fleet;
 use crate::servers::upstream::fake_server::FakeServer;
 use crate::servers::upstream::{FirstStart, ServerNotifications, ServerSupport};
 
-/// Agents have what they were granted.
+/// A configuration in which agents have only what they were granted.
 pub(crate) const GRANTED: &str = r#"{"access":{"default":"opt-in"}}"#;
 
-/// Servers behind a router.
+/// A router with servers behind it.
 pub(crate) struct TestKernel {
     pub(crate) config: Arc<RunningConfig>,
     pub(crate) policies: Arc<Policies>,
@@ -53,7 +53,7 @@ pub(crate) struct TestKernel {
 }
 
 impl TestKernel {
-    /// Everybody may use everything.
+    /// Opens a kernel in which everybody may use everything.
     pub(crate) async fn open() -> Self {
         Self::with(r#"{"access":{"default":"opt-out"}}"#).await
     }
@@ -91,7 +91,7 @@ impl TestKernel {
         self.server_in(id, Revision::V2025_11_25)
     }
 
-    /// A server that can do everything, and answers with what it is told.
+    /// Adds a server that can do everything, and answers what it is told to.
     pub(crate) fn server_in(&self, id: &str, revision: Revision) -> TestServer {
         self.server_with(id, revision, r#"{"logging":{},"tasks":{"list":{}},"vendor":{"a":1}}"#)
     }
@@ -100,7 +100,7 @@ impl TestKernel {
         self.put(id, revision, capabilities, None)
     }
 
-    /// A server that is still starting, until the test ends its start.
+    /// Adds a server that is still starting, until the test ends its start.
     pub(crate) fn starting_server(&self, id: &str, patience: Duration) -> (TestServer, FirstStart) {
         let start = FirstStart::new(id.into(), patience);
         (self.put(id, Revision::V2025_11_25, "{}", Some(start.clone())), start)
@@ -150,14 +150,14 @@ impl TestKernel {
     }
 }
 
-/// A server: what it was asked, and what it answers.
+/// A server that notes its requests, and answers what it is told to.
 #[derive(Clone, Default)]
 pub(crate) struct TestServer {
     asked: Arc<Mutex<Vec<Request>>>,
     answer: Arc<Mutex<Option<Result<Response, Error>>>>,
-    /// Listening requests stay open and are acknowledged, unless the server refuses everything.
+    /// The requests that listen. They stay open and are acknowledged, unless the server refuses everything.
     listening: Arc<Mutex<Vec<Outbox>>>,
-    /// Whether it tells of nothing that it is to listen to.
+    /// Whether the server honours nothing of what requests that listen ask for.
     is_deaf: Arc<AtomicBool>,
     ends_listening: Arc<Notify>,
 }
@@ -226,7 +226,7 @@ impl Service<Request> for TestServer {
     }
 }
 
-/// A client: who it is, and what it was told.
+/// A client with its session and the messages that it got.
 #[derive(Clone)]
 pub(crate) struct TestClient {
     pub(crate) session: Arc<Session>,
@@ -256,19 +256,19 @@ impl OutboxPort for Inbox {
 }
 
 impl TestClient {
-    /// A client with a session, which has begun.
+    /// Returns a client with a session, which has begun.
     pub(crate) async fn begin(scene: &TestKernel, name: &str) -> Self {
         Self::who_can(scene, name, "{}").await
     }
 
-    /// A client with a session that can be asked something. What it is asked is among what it is told.
+    /// Returns a client with a session that can be asked something. Its messages include the questions to it.
     pub(crate) async fn who_can(scene: &TestKernel, name: &str, capabilities: &'static str) -> Self {
         let peer = Self::describing(scene, name, capabilities).await;
         peer.notify(scene, "notifications/initialized", "{}").await.unwrap();
         peer
     }
 
-    /// A client with a session that speaks MGP.
+    /// Returns a client with a session that speaks MGP.
     pub(crate) async fn speaking(scene: &TestKernel, principal: Principal) -> Self {
         let mut peer = Self::begin(scene, principal.as_str()).await;
         let all = Offer::new(ExtensionSet::standard());
@@ -279,14 +279,14 @@ impl TestClient {
         peer
     }
 
-    /// A client with a session that does not read.
+    /// Returns a client with a session that does not read.
     pub(crate) async fn begin_stuck(scene: &TestKernel, name: &str) -> Self {
         let peer = Self::begin(scene, name).await;
         peer.inbox.is_stuck.store(true, Ordering::Relaxed);
         peer
     }
 
-    /// A client that has said what it is, and not yet that it is ready.
+    /// Returns a client that has described itself, and is not ready yet.
     pub(crate) async fn describing(scene: &TestKernel, name: &str, capabilities: &'static str) -> Self {
         let mut session = Session::new(Revision::V2025_11_25);
         session.capabilities = Object::parse(capabilities).unwrap();
@@ -297,7 +297,7 @@ impl TestClient {
         peer
     }
 
-    /// A client that describes itself with each request.
+    /// Returns a client that describes itself with each request.
     pub(crate) fn stateless(name: &str) -> Self {
         let mut session = Session::new(Revision::V2026_07_28);
         session.capabilities =
@@ -346,7 +346,7 @@ impl TestClient {
         scene.router.clone().call(self.with_context(notification)).await
     }
 
-    /// The next message it is told, within a moment.
+    /// Returns the next message to the client, within a moment.
     pub(crate) async fn told(&self) -> Request {
         let waiting = async {
             loop {
@@ -363,7 +363,7 @@ impl TestClient {
         tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("it is told something")
     }
 
-    /// Whether it was told nothing, once everything that runs has had its turn.
+    /// Returns whether the client got no message, once everything that runs has had its turn.
     pub(crate) async fn hears_nothing(&self) -> bool {
         for _ in 0..50 {
             tokio::task::yield_now().await;
@@ -372,11 +372,11 @@ impl TestClient {
     }
 }
 
-/// A server that keeps nothing: what it does with each request.
+/// A server without state, which answers each request with this function.
 #[derive(Clone, Copy)]
 pub(crate) struct AnsweringServer(pub(crate) fn(Request) -> TestAnswer);
 
-/// What becomes of a request.
+/// The outcome of a request.
 pub(crate) type TestAnswer = BoxFuture<'static, Result<Response, Error>>;
 
 impl Service<Request> for AnsweringServer {

@@ -1,5 +1,5 @@
 //! The servers behind the kernel: each with its connections (`upstream`), all of them together (`fleet`), those that
-//! register themselves (`registration`), and the walls around the programs of the ones that are confined (`confine`).
+//! register themselves (`registration`), and the confinement of their programs (`confine`).
 
 pub(crate) mod confine;
 pub(crate) mod fleet;

@@ -1,3 +1,5 @@
+//! The lines that the kernel writes to standard error.
+
 use std::fmt;
 
 use mgp_discovery::config::model::TelemetrySettings;
@@ -11,10 +13,10 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::StartError;
 
-/// What writes lines to standard error.
+/// Returns the layer that writes lines to standard error.
 ///
 /// # Errors
-/// What says how much is told cannot be read.
+/// Fails if the filter that says how much is logged cannot be read.
 pub(super) fn lines<S>(
     settings: &TelemetrySettings,
     chosen: Option<&str>,
@@ -49,19 +51,19 @@ where
     })
 }
 
-/// Writes each event as one line, in which what a terminal would act upon, or nobody would see, is spelled out: names and
-/// messages of peers are in it, and must neither begin a line nor change what is shown of another.
+/// A format that writes each event as one line, and escapes characters that a terminal would act upon, or nobody would
+/// see: names and messages of peers are in it, and must neither begin a line nor change how another is shown.
 struct OneLineFormat<F> {
     format: F,
     escape: Escape,
 }
 
-/// How a character is spelled out.
+/// The form of an escaped character.
 #[derive(Clone, Copy)]
 enum Escape {
-    /// As in Rust: `\u{1b}`.
+    /// The form of Rust: `\u{1b}`.
     Plain,
-    /// As JSON has it: `\u001b`.
+    /// The form of JSON: `\u001b`.
     Json,
 }
 

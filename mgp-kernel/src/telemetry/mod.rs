@@ -1,4 +1,4 @@
-//! What those who watch over the kernel are told: lines on standard error, and traces that a collector takes.
+//! The telemetry of the kernel: lines on standard error, and traces that are sent to a collector.
 
 mod log;
 #[cfg(feature = "otlp")]
@@ -23,14 +23,14 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Writes what happens to standard error: as `MGP_LOG` in the environment says, else as `chosen`, else as the
-    /// settings do, else what is at least a warning. Lines are JSON if `MGP_LOG_FORMAT` is `json`. Sends traces to the
-    /// collector, if the settings name one; then it needs a tokio runtime.
+    /// Starts to write lines to standard error, with the filter of `MGP_LOG` in the environment, else `chosen`, else
+    /// that of the settings, else for warnings and worse. Lines are JSON if `MGP_LOG_FORMAT` is `json`. Sends traces to
+    /// the collector, if the settings name one; then it needs a tokio runtime.
     ///
     /// A subscriber that the process has already stays, and nothing is sent.
     ///
     /// # Errors
-    /// A filter is none, the collector cannot be reached in any way, or this build has no traces.
+    /// Fails if a filter is invalid, the collector cannot be reached in any way, or this build has no traces.
     pub fn start(settings: &TelemetrySettings, chosen: Option<&str>) -> Result<Self, StartError> {
         check(settings)?;
         let subscriber = tracing_subscriber::registry().with(log::lines(settings, chosen)?);
@@ -38,19 +38,19 @@ impl Telemetry {
         {
             let traces = otlp::Traces::open(settings)?;
             let spans = traces.as_ref().map(otlp::Traces::layer);
-            // Without them there is nobody to see the traces.
+            // Without the spans there is nobody to see the traces.
             let traces = subscriber.with(spans).try_init().ok().and(traces);
             Ok(Self { traces })
         }
         #[cfg(not(feature = "otlp"))]
         {
-            // Somebody who embeds the kernel may have a subscriber already.
+            // A program that embeds the kernel may have a subscriber already.
             let _ = subscriber.try_init();
             Ok(Self {})
         }
     }
 
-    /// Sends what was not sent yet.
+    /// Sends the traces that were not sent yet.
     #[cfg_attr(
         not(feature = "otlp"),
         expect(clippy::unused_async, reason = "only traces have to be waited for")
@@ -63,8 +63,10 @@ impl Telemetry {
     }
 }
 
+/// Checks that this build has what the settings ask for.
+///
 /// # Errors
-/// The settings ask for what this build has not.
+/// Fails if the settings ask for something that this build does not have.
 pub(crate) fn check(settings: &TelemetrySettings) -> Result<(), StartError> {
     if cfg!(feature = "otlp") || settings.otlp.is_none() {
         return Ok(());
@@ -75,13 +77,14 @@ pub(crate) fn check(settings: &TelemetrySettings) -> Result<(), StartError> {
     ))
 }
 
-/// Opens a span for each request, within that of the caller's which `traceparent` names; the server hears of ours.
+/// Opens a span for each request, within the caller's span that `traceparent` names; the server gets the kernel's span
+/// as the parent.
 #[cfg(feature = "otlp")]
 pub(crate) fn traced<S>(service: S) -> parent::ExtractSpan<Trace<parent::InjectSpan<S>>> {
     parent::ExtractSpan(TraceLayer::new().layer(parent::InjectSpan(service)))
 }
 
-/// Opens a span for each request. What the caller says of its own goes to the server as it is.
+/// Opens a span for each request. The caller's `traceparent` goes to the server as it is.
 #[cfg(not(feature = "otlp"))]
 pub(crate) fn traced<S>(service: S) -> Trace<S> {
     TraceLayer::new().layer(service)

@@ -1,3 +1,5 @@
+//! The traces of the kernel, sent to an OTLP collector.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
@@ -26,10 +28,10 @@ use crate::StartError;
 pub(super) struct Traces(SdkTracerProvider);
 
 impl Traces {
-    /// Begins to send, if a collector is named. It is not asked whether it is there.
+    /// Begins to send, if a collector is named. Does not check that it can be reached.
     ///
     /// # Errors
-    /// What is said of the collector cannot be used.
+    /// Fails if the settings of the collector cannot be used.
     pub(super) fn open(settings: &TelemetrySettings) -> Result<Option<Self>, StartError> {
         let Some(collector) = &settings.otlp else { return Ok(None) };
         let wrong = |what: &dyn fmt::Display| StartError::Config(format!("`telemetry.otlp`: {what}"));
@@ -53,7 +55,7 @@ impl Traces {
         )))
     }
 
-    /// What takes the spans of requests, whatever is logged.
+    /// Returns the layer that takes the spans of requests, whatever is logged.
     pub(super) fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'span> LookupSpan<'span>,
@@ -64,7 +66,7 @@ impl Traces {
 
     /// Sends what is left, and ends the thread that sends.
     pub(super) async fn end(self) {
-        // It waits for requests that this runtime makes.
+        // Shutting down waits for requests that this runtime makes.
         let ended = tokio::task::spawn_blocking(move || self.0.shutdown_with_timeout(TIMEOUT)).await;
         if let Ok(Err(error)) = ended {
             tracing::warn!(%error, "the last traces were not sent");
@@ -78,7 +80,7 @@ impl fmt::Debug for Traces {
     }
 }
 
-/// A collector is named with the path of traces or without any.
+/// Returns the address of the collector, which may be given with the path of traces or without any.
 fn endpoint(collector: &str) -> String {
     let path = collector.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
     if path.is_some_and(|(_, path)| !path.is_empty()) {
@@ -87,7 +89,7 @@ fn endpoint(collector: &str) -> String {
     format!("{}/v1/traces", collector.trim_end_matches('/'))
 }
 
-/// Sends from a thread that is none of the runtime's.
+/// An HTTP client that is called on a thread outside of the runtime, and sends on the runtime.
 #[derive(Clone)]
 struct RuntimeHttpClient {
     runtime: Handle,
@@ -98,7 +100,8 @@ impl RuntimeHttpClient {
     fn new() -> Result<Self, StartError> {
         let wrong = |what: &str| StartError::Config(format!("`telemetry.otlp`: {what}"));
         let runtime = Handle::try_current().map_err(|_| wrong("traces are sent by a tokio runtime only"))?;
-        // Named, not left to the default of the process: that one panics where a program has built in two.
+        // The provider is named and not left to the default of the process: that one panics where a program has built
+        // in two.
         let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
         let tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()

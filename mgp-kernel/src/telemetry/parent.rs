@@ -11,7 +11,7 @@ use tower_service::Service;
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-/// Makes the span that the caller names the parent of those that are opened further in.
+/// A service that makes the span that the caller names the parent of the spans that are opened further in.
 #[derive(Debug, Clone)]
 pub(crate) struct ExtractSpan<S>(pub(super) S);
 
@@ -34,7 +34,7 @@ impl<S: RpcService> Service<Request> for ExtractSpan<S> {
     }
 }
 
-/// Names the span that is open to whoever works on the request next.
+/// A service that passes the open span to the next peer that works on the request.
 #[derive(Debug, Clone)]
 pub(crate) struct InjectSpan<S>(pub(super) S);
 

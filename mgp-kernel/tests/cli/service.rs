@@ -18,8 +18,12 @@ fn a_service_of_the_user_is_written_shown_and_removed() {
     assert_eq!(installed.code, Some(0), "{installed:?}");
     assert!(home.read(unit).contains("127.0.0.1:7444"), "{}", home.read(unit));
     assert_eq!(home.json(["service", "status"])["installed"], true);
+    // As `systemctl --user enable` leaves it.
+    let enabled = ".config/systemd/user/default.target.wants/mgp.service";
+    home.write(enabled, "");
     assert_eq!(home.run(["service", "uninstall"]).code, Some(0));
     assert!(!home.path(unit).exists());
+    assert!(cfg!(target_os = "macos") || !home.path(enabled).exists());
 }
 
 #[test]

@@ -82,7 +82,7 @@ pub(crate) async fn found<S: RpcService>(client: &Client<S>, query: &str, tool: 
     }
 }
 
-/// Whether a client's name of a tool means `server.tool`, whichever style it is given.
+/// Returns whether a client's name of a tool means `server.tool`, whichever style it is given.
 fn is_called(name: &str, tool: &str) -> bool {
     name == tool || name.replacen("__", ".", 1) == tool
 }

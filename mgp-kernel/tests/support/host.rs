@@ -125,7 +125,7 @@ pub(crate) async fn gone(pid: u32) {
     until("a process is gone", || (!is_there(pid)).then_some(())).await;
 }
 
-/// Whether there is such a process. One that has ended and was nobody's to wait for is not.
+/// Returns whether there is such a process. One that has ended and was nobody's to wait for is not.
 pub(crate) fn is_there(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     !stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('Z'))

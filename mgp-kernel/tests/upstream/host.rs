@@ -78,8 +78,8 @@ pub(crate) async fn ask<S: RpcService>(
     Ok(result.into())
 }
 
-/// Whether there is a Python to run scripts with, and a system that confines it. A test for which there is none says that
-/// it does nothing.
+/// Returns whether there is a Python to run scripts with, and a system that confines it. A test for which there is none
+/// says that it does nothing.
 pub(crate) fn has_python() -> bool {
     if let Err(why) = mgp_kernel::check_confinement() {
         println!("skipped: {why}");

@@ -212,7 +212,7 @@ impl Breaker {
         self.changes += 1;
     }
 
-    /// Whether it is closed, and how often its state has changed.
+    /// Returns whether the breaker is closed, and how often its state has changed.
     const fn sign(&self) -> Sign {
         Sign { changes: self.changes, is_closed: matches!(self.state, State::Closed { .. }) }
     }

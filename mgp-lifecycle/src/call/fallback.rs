@@ -313,14 +313,14 @@ impl Failed {
     }
 }
 
-/// Whether a name has the form that MCP asks of tools.
+/// Returns whether a name has the form that MCP asks of tools.
 fn is_tool_name(name: &str) -> bool {
     (1..=MAX_NAME_BYTES).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte))
 }
 
-/// Whether a name is one of the kernel's own, or could be taken for one: a server must not lead its callers to what only
-/// the kernel does.
+/// Returns whether a name is one of the kernel's own, or could be taken for one: a server must not lead its callers to
+/// what only the kernel does.
 fn is_reserved(name: &str) -> bool {
     let name = name.trim_start_matches(|first: char| !first.is_ascii_alphanumeric());
     match name.split_at_checked(KERNEL_WORD.len()) {

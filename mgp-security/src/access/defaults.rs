@@ -1,8 +1,10 @@
+//! The default policies of servers, which hold where no access entry decides.
+
 use std::collections::HashMap;
 
 use mgp_types::mgp::{DefaultPolicy, ServerId};
 
-/// What holds where no entry does, for each server.
+/// The default policy of each server that has its own, and the one for all other servers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Defaults {
     pub(super) of_servers: HashMap<ServerId, DefaultPolicy, foldhash::quality::RandomState>,

@@ -1,3 +1,5 @@
+//! The access entry: what one agent may do with one server or tool, as operators grant it and stores keep it.
+
 use mgp_types::Principal;
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessRevoke, AccessSource, AccessState, AgentId, EntryType, ServerId,
@@ -7,48 +9,50 @@ use serde::{Serialize, Serializer};
 
 use super::AccessError;
 
-/// What one agent may do with one server or one of its tools, or with those that a `*` in their names stands for, and who
-/// said so. The server and the tool are matched apart from each other, as in a [`ToolPattern`].
+/// A permission or prohibition for one agent to use a server or a tool, with the operator that granted it. A `*` in
+/// the names of the server and the tool stands for other characters; the two names are matched separately, as in a
+/// [`ToolPattern`].
 ///
-/// Whether it is about a server or a tool is one fact, `tool_name`, so that the two can never disagree.
+/// The field `tool_name` alone tells an entry for a tool from an entry for a server, so no two fields can disagree
+/// about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AccessEntry {
-    /// Who: one agent.
+    /// The agent that the entry is about; always exactly one.
     pub agent_id: AgentId,
-    /// Where: a server, or a pattern of servers.
+    /// The server that the entry is about, or a pattern of servers.
     pub server_id: ServerId,
-    /// What: a tool, or a pattern of tools; `None` for a whole server.
+    /// The tool that the entry is about, or a pattern of tools; `None` for the server as a whole.
     pub tool_name: Option<ToolName>,
-    /// Whether the agent may.
+    /// Whether the agent is allowed or denied the use.
     pub permission: AccessPermission,
-    /// The operator that said so: who had authenticated, not who was claimed.
+    /// The authenticated operator that granted the entry, whatever name the request claimed.
     pub granted_by: String,
-    /// Who was claimed to have said so.
+    /// The name that the request claimed for the grantor.
     pub label: Option<String>,
-    /// Why.
+    /// The reason given for the entry.
     pub justification: Option<String>,
-    /// Since when.
+    /// The time of the grant.
     pub granted_at: Timestamp,
-    /// Until when, that moment not included; `None` for ever.
+    /// The time from which the entry no longer holds; `None` if it never ends.
     pub expires_at: Option<Timestamp>,
 }
 
-/// An entry as a store keeps it.
+/// An entry with the number under which a store keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredEntry {
-    /// Its number, which no other entry of the store ever has.
+    /// The number of the entry, which no other entry of the store ever has.
     pub id: u64,
-    /// What it says.
+    /// The entry itself.
     pub entry: AccessEntry,
 }
 
 impl AccessEntry {
-    /// The entry that `grant` asks for, made at `now` in the name of the operator `by`.
+    /// Returns the entry that `grant` asks for, made at `now` in the name of the operator `by`.
     ///
     /// # Errors
-    /// A tool is named for a whole server or missing for a tool, or a name is empty or too long.
+    /// Fails if a tool is named for a whole server or missing for a tool, or if a name is empty or too long.
     pub fn new(by: &Principal, grant: AccessGrant, now: Timestamp) -> Result<Self, AccessError> {
         let tool_name = scope(grant.entry_type, grant.tool_name)?;
         let entry = Self {
@@ -75,7 +79,7 @@ impl AccessEntry {
         Ok(entry)
     }
 
-    /// How far it reaches.
+    /// Returns whether the entry is for a server or for tools of it.
     pub const fn entry_type(&self) -> EntryType {
         match self.tool_name {
             Some(_) => EntryType::ToolGrant,
@@ -99,7 +103,7 @@ impl AccessEntry {
 }
 
 impl StoredEntry {
-    /// What a store kept under the number `id`.
+    /// Returns the entry that a store kept under the number `id`.
     pub const fn new(id: u64, entry: AccessEntry) -> Self {
         Self { id, entry }
     }
@@ -125,7 +129,7 @@ impl Serialize for StoredEntry {
     }
 }
 
-/// Whom and what an entry is about; no two entries have the same.
+/// The agent, server and tool that an entry is about; no two entries have the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EntryKey {
     pub(super) agent_id: AgentId,
@@ -168,8 +172,8 @@ fn scope(entry_type: EntryType, tool: Option<ToolName>) -> Result<Option<ToolNam
         }
         (EntryType::ToolGrant, Some(tool)) => {
             check_name(tool.as_str(), "`tool_name` has to have 1 to 512 bytes")?;
-            // Every tool of a server is what an entry for the server is about. Two kinds of entries for the same would let
-            // one that was forgotten decide.
+            // A pattern of all tools means the server as a whole. If both kinds of entries could say the same, a
+            // forgotten one could decide.
             Ok(Some(tool).filter(|tool| tool.as_str().bytes().any(|byte| byte != b'*')))
         }
     }
@@ -197,5 +201,7 @@ fn check_text(text: Option<&str>, complaint: &'static str) -> Result<(), AccessE
     Ok(())
 }
 
+/// The largest length of an agent, server or tool name, in bytes.
 const MAX_NAME_BYTES: usize = 512;
+/// The largest length of a label or justification, in bytes.
 const MAX_TEXT_BYTES: usize = 4096;

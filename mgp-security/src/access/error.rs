@@ -1,22 +1,24 @@
+//! The errors of reading and changing access.
+
 use mgp_types::{Error, code};
 
 use crate::StoreError;
 use crate::refusal::refusal;
 
-/// Why access was not changed or told.
+/// The reason why access was not changed or not reported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccessError {
     /// Nobody has authenticated.
     #[error("authenticate first")]
     Unauthenticated,
-    /// The caller is no operator.
+    /// The caller is not an operator.
     #[error("only an operator may change access")]
     NotOperator,
-    /// An agent asks about another one.
+    /// An agent asked about another agent.
     #[error("an agent may ask about itself only")]
     NotAboutItself,
-    /// The parameters contradict each other.
+    /// The parameters are malformed or contradict each other; the text names the fault.
     #[error("{0}")]
     Malformed(&'static str),
     /// The change could not be recorded, so it was not made.

@@ -1,3 +1,5 @@
+//! A stream of the access entries whose time has come to an end.
+
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +10,12 @@ use tokio::sync::watch;
 
 use super::{AccessPolicy, StoredEntry};
 
-/// The entries that end by themselves, each once, from [`AccessPolicy::endings`] on.
+/// A stream of the entries that expire, each reported once, beginning when [`AccessPolicy::endings`] is called.
 #[derive(Debug)]
 pub struct ExpiringEntries {
     policy: AccessPolicy,
     changed: watch::Receiver<()>,
-    /// What ended until then was told.
+    /// The time up to which ended entries have been reported.
     told: Timestamp,
 }
 
@@ -23,8 +25,8 @@ impl ExpiringEntries {
         Self { policy, changed, told }
     }
 
-    /// Waits until entries have ended. They are told at the next full second, from when on
-    /// [`revision`](AccessPolicy::revision) is another.
+    /// Waits until entries have ended and returns them. They are reported at the next full second, from which on
+    /// [`revision`](AccessPolicy::revision) has changed.
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing.
@@ -52,7 +54,7 @@ impl ExpiringEntries {
                     let wait = Duration::from_millis(wait.unsigned_abs()).min(LONGEST_WAIT);
                     select(changed, pin!(tokio::time::sleep(wait))).await;
                 }
-                // The sender is the policy's, which is held here.
+                // The sender belongs to the policy, which is held here, so it cannot be dropped.
                 None => drop(changed.await),
             }
         }
@@ -63,6 +65,7 @@ fn whole_seconds(time: Timestamp) -> Timestamp {
     Timestamp::from_millis(time.as_millis() - time.as_millis().rem_euclid(SECOND)).unwrap_or(time)
 }
 
+/// A second in milliseconds.
 const SECOND: i64 = 1000;
-/// The clock may be set meanwhile.
+/// The longest wait before the clock is read again, because the clock may be set in the meantime.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);

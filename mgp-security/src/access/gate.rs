@@ -1,3 +1,5 @@
+//! The gate that holds each request to the access policy.
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -9,27 +11,29 @@ use super::{AccessPolicy, AccessVerdict};
 use crate::listing;
 use crate::refusal::refusal;
 
-/// Lets through only what the policy allows the caller (§5).
+/// A gate that lets through only the requests that the policy allows the caller (§5).
 ///
-/// Sits behind whatever authenticates, records and resolves tools, and around everything that reaches a server.
-/// Reads `context.principal`, without which it refuses with 1002, and `context.tool`; fills `context.trail`.
+/// The gate stands behind the layers that authenticate, record and resolve tools, and in front of everything that
+/// reaches a server. It reads `context.principal`, without which it refuses with 1002, and `context.tool`; it fills
+/// `context.trail`.
 ///
-/// * `tools/call` needs the tool, as the catalog resolved it, or else as the body names it.
-/// * `tools/list` passes, and its result loses the tools that may not be called; the others keep their bytes. From
-///   then on it is the caller's alone, so a result that calls itself public is made private.
-/// * What is about a running call, like `tasks/get`, and `logging/setLevel` need anything on the server.
-/// * What keeps the session alive passes: `initialize`, `ping`, `server/discover` and the like.
-/// * Everything else needs the server, methods that nobody here knows included. Where the layer is not in front of
-///   one server, a method of MGP and `logging/setLevel` are for this process and pass: who serves them decides.
-///   Anything else that nobody resolved is refused, `tools/list` included: which server a listed tool is of only the
-///   catalog knows, so the lists are filtered by the layers in front of the servers before they are put together.
+/// * `tools/call` needs access to the tool, as the catalog resolved it or, failing that, as the body names it.
+/// * `tools/list` passes, and its result loses the tools that may not be called; the others keep their bytes. The
+///   result is then specific to the caller, so a result marked public is made private.
+/// * Requests about a running call, like `tasks/get`, and `logging/setLevel` need access to anything on the server.
+/// * Requests that keep the session alive pass: `initialize`, `ping`, `server/discover` and the like.
+/// * Every other request, including unknown methods, needs access to the server as a whole. Where the gate does not
+///   stand in front of one server, MGP methods and `logging/setLevel` are for this process and pass; the code that
+///   serves them decides. Any other request that nothing resolved is refused, `tools/list` included: only the catalog
+///   knows to which server a listed tool belongs, so the gates in front of the servers filter the lists before they
+///   are merged.
 ///
 /// An operator's calls are held to the entries of its name like an agent's: it can grant itself what it needs, and
 /// that is recorded.
 ///
-/// A refusal is 1001 and the same whether there is such a tool or not. What is let through costs no allocation,
-/// except that the name of a tool nobody resolved is copied where there is a trail to note it on, and that a list is
-/// filtered. Never waits.
+/// A refusal is 1001 and the same whether the tool exists or not. A request that passes costs no allocation, with two
+/// exceptions: the name of an unresolved tool is copied where there is a trail to note it on, and a list is filtered.
+/// The gate never waits.
 #[derive(Debug, Clone)]
 pub struct AccessGate(Arc<AccessGateSettings>);
 
@@ -46,14 +50,14 @@ impl AccessGate {
         Self(Arc::new(AccessGateSettings { policy, server: None, agent: None }))
     }
 
-    /// Takes requests to be for `server` where nobody resolved them: the layer stands in front of one server.
+    /// Takes unresolved requests to be for `server`, for a gate that stands in front of one server.
     #[must_use]
     pub fn for_server(mut self, server: ServerId) -> Self {
         Arc::make_mut(&mut self.0).server = Some(server);
         self
     }
 
-    /// Takes all requests to come from `agent`, whoever they say they come from: the layer stands in a client.
+    /// Takes all requests to come from `agent`, whatever principal they carry, for a gate that stands in a client.
     #[must_use]
     pub fn for_agent(mut self, agent: AgentId) -> Self {
         Arc::make_mut(&mut self.0).agent = Some(agent);
@@ -82,7 +86,7 @@ impl Gate for AccessGate {
     }
 }
 
-/// The list that shows only the tools that this agent may call on this server.
+/// A listing whose answer is cut down to the tools that this agent may call on this server.
 #[derive(Debug)]
 pub struct AccessListing {
     agent: AgentId,
@@ -139,7 +143,7 @@ impl AccessGateSettings {
     }
 }
 
-/// The tool that the body names, for the body is what the server will read.
+/// Returns the tool that the body names, because the body is what the server will read.
 fn named_tool(request: &Request) -> Result<Cow<'_, str>, Error> {
     let name = request.params.text("name").filter(|name| !name.is_empty());
     name.ok_or_else(|| Error::invalid_params("`name` is missing"))
@@ -162,7 +166,7 @@ fn without_server(request: &Request) -> Result<Option<AccessListing>, Error> {
         return Ok(None);
     }
     note(request, "unresolved");
-    // The same answer as to a tool that may not be called: whether a name could be resolved tells what exists.
+    // The answer is the same as for a tool that may not be called: a different one would tell which names exist.
     Err(refusal(code::ACCESS_DENIED, DENIED))
 }
 
@@ -178,4 +182,5 @@ fn note(request: &Request, rule: &'static str) {
     tracing::warn!(method = %request.method, rule, "access refused");
 }
 
+/// The message of every refusal, so that it does not tell whether the tool exists.
 const DENIED: &str = "no access to this tool; ask an operator for a grant";

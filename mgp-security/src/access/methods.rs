@@ -1,3 +1,5 @@
+//! The gate that serves the access methods of MGP, as methods and as tools.
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,16 +13,18 @@ use serde::Serialize;
 use super::policy::operator;
 use super::{AccessError, AccessPolicy, KnownTargets, StoredEntry, UnmatchedTarget};
 
-/// Serves `mgp/access/query`, `mgp/access/grant` and `mgp/access/revoke` (§5.4).
+/// A gate that serves `mgp/access/query`, `mgp/access/grant` and `mgp/access/revoke` (§5.4).
 ///
-/// Sits behind whatever authenticates and records, and around [`AccessGate`](super::AccessGate): what it serves it guards
-/// itself. The same three are served as tools under the names `mgp.access.query`, `mgp/access/query` and
-/// `mgp_access_query`, and so on; those names are reserved, no server's tool is ever called by them. As methods they
-/// exist only for a peer with which `access_control` was negotiated. Everything else passes untouched.
+/// The gate stands behind the layers that authenticate and record, and in front of [`AccessGate`](super::AccessGate),
+/// because it guards the methods that it serves itself. The same three are served as tools under the names
+/// `mgp.access.query`, `mgp/access/query` and `mgp_access_query`, and so on; those names are reserved, so no server's
+/// tool is ever called by them. As methods they exist only for a peer with which `access_control` was negotiated. All
+/// other requests pass untouched.
 ///
-/// Reads `context.session`, `context.principal`, `context.trace`. Only an operator may grant and revoke (1000), an
-/// agent may ask about itself only (1001), and without a principal all is refused (1002), which is noted in
-/// `context.trail`. Allocates for what it serves only. Dropping a grant or a revocation makes it whole or not at all.
+/// The gate reads `context.session`, `context.principal` and `context.trace`. Only an operator may grant and revoke
+/// (1000), an agent may ask about itself only (1001), and a request without a principal is refused (1002); refusals
+/// are noted in `context.trail`. It allocates only for requests that it serves. Dropping the future of a grant or a
+/// revocation makes the change either whole or not at all.
 #[derive(Clone)]
 pub struct AccessMethodsGate {
     policy: AccessPolicy,
@@ -28,12 +32,12 @@ pub struct AccessMethodsGate {
 }
 
 impl AccessMethodsGate {
-    /// Returns a gate that asks and changes `policy`.
+    /// Returns a gate that queries and changes `policy`.
     pub const fn new(policy: AccessPolicy) -> Self {
         Self { policy, targets: None }
     }
 
-    /// Refuses to make entries that stand for nothing by what `targets` knows, unless they are forced.
+    /// Refuses grants whose server or tool matches nothing that `targets` knows, unless they are forced.
     #[must_use]
     pub fn known_targets(mut self, targets: Arc<dyn KnownTargets>) -> Self {
         self.targets = Some(targets);
@@ -58,7 +62,7 @@ impl Gate for AccessMethodsGate {
     }
 }
 
-/// Which of the three is asked for, and how.
+/// The access method that is asked for, and whether it came as a method or as a tool call.
 #[derive(Debug, Clone, Copy)]
 struct AccessRequest {
     operation: Operation,
@@ -107,7 +111,7 @@ impl AccessRequest {
     async fn result(self, gate: &AccessMethodsGate, request: &Request) -> Result<RawJson, Error> {
         let by = request.context.principal.as_ref().ok_or(AccessError::Unauthenticated)?;
         if !matches!(self.operation, Operation::Query) {
-            operator(by)?; // Before the parameters are looked at: what is wrong with them is not an agent's business.
+            operator(by)?; // Before the parameters are read: an agent is not told what is wrong with them.
         }
         let trace = request.context.trace;
         let policy = &gate.policy;
@@ -161,7 +165,8 @@ async fn revoke(
     written(&RevokedResult { status: "revoked", deleted_count, revoke: &revoke, entry })
 }
 
-/// The members of the entry stand beside the status and once more together, for drafts and readers differ.
+/// The result of a grant. The members of the entry stand both beside the status and under `entry`, because drafts and
+/// readers of the protocol differ.
 #[derive(Serialize)]
 struct GrantedResult<'a> {
     status: &'static str,

@@ -1,10 +1,10 @@
 //! Access control (MGP §5): which agent may use which server and tool.
 //!
-//! An [`AccessPolicy`] decides: an entry for the tool before an entry for the server before the server's default. Entries may
-//! be for patterns: an exact one decides before a pattern, the pattern with more characters that stand for themselves before
-//! another, and of two as narrow the one that denies.
-//! [`AccessGate`] holds requests to it, and [`AccessMethodsGate`] lets operators change it while it runs.
-//! [`TaskOwnersGate`] keeps the tasks of agents apart that share one way to a server.
+//! An [`AccessPolicy`] decides: an entry for the tool comes before an entry for the server, which comes before the
+//! server's default. Entries may be for patterns: an exact entry comes before a pattern, a pattern with more literal
+//! characters comes before one with fewer, and of two equally narrow patterns the one that denies decides.
+//! [`AccessGate`] holds requests to the policy, and [`AccessMethodsGate`] lets operators change it while it runs.
+//! [`TaskOwnersGate`] keeps apart the tasks of agents that share one connection to a server.
 //!
 //! ```
 //! use mgp_security::access::AccessPolicy;
@@ -26,12 +26,12 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`AccessPolicy`], [`AccessVerdict`] | who may what, and why |
-//! | [`AccessGate`] | holds requests to it |
-//! | [`AccessMethodsGate`] | lets operators ask about it and change it |
-//! | [`KnownTargets`], [`UnmatchedTarget`] | keeps them from entries that stand for nothing |
-//! | [`ExpiringEntries`] | hears of entries that end by themselves |
-//! | [`AccessEntry`], [`AccessStore`] | what operators said, and where it is kept |
+//! | [`AccessPolicy`], [`AccessVerdict`] | the decision who may use what, and its reason |
+//! | [`AccessGate`] | holds requests to the policy |
+//! | [`AccessMethodsGate`] | lets operators query and change the policy |
+//! | [`KnownTargets`], [`UnmatchedTarget`] | keep operators from entries that match nothing |
+//! | [`ExpiringEntries`] | reports entries that expire |
+//! | [`AccessEntry`], [`AccessStore`] | the grants of operators, and the place where they are kept |
 
 mod defaults;
 mod entry;

@@ -1,4 +1,5 @@
-//! The entries whose server or tool is a pattern. They are few, and looked at one by one behind the exact ones.
+//! Access entries whose server or tool is a pattern. They are few, and are searched one by one after the exact
+//! entries.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -9,44 +10,45 @@ use super::StoredEntry;
 use super::entry::EntryKey;
 use super::table::DecisionTime;
 
-/// Entries in whose server or tool a `*` stands for other characters, the one that decides first in front.
+/// Entries in whose server or tool a `*` stands for other characters, in the order in which they decide.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Patterns(Arc<[PatternEntry]>);
 
 #[derive(Debug, Clone)]
 struct PatternEntry {
     server: Glob,
-    /// `*` of an entry for servers as a whole.
+    /// The pattern of tools; `*` for an entry for whole servers.
     tool: Glob,
     stored: Arc<StoredEntry>,
 }
 
 impl Patterns {
-    /// Orders the entries.
+    /// Orders the entries by precedence.
     pub(super) fn new(entries: impl IntoIterator<Item = Arc<StoredEntry>>) -> Self {
         let mut entries: Vec<_> = entries.into_iter().map(PatternEntry::new).collect();
         entries.sort_by_key(|one| Reverse(one.precedence()));
         Self(entries.into())
     }
 
-    /// The patterns with `entry` in place of the one for the same agent, servers and tools.
+    /// Returns the patterns with `entry` in place of the one for the same agent, servers and tools.
     pub(super) fn with(&self, entry: &Arc<StoredEntry>) -> Self {
         let key = entry.entry.key();
         let others = self.entries().filter(|other| other.entry.key() != key);
         Self::new(others.chain([entry]).map(Arc::clone))
     }
 
-    /// The patterns without the entry of `key`.
+    /// Returns the patterns without the entry of `key`.
     pub(super) fn without(&self, key: &EntryKey) -> Self {
         Self::new(self.entries().filter(|other| other.entry.key() != *key).map(Arc::clone))
     }
 
-    /// All entries, ended ones included.
+    /// Returns all entries, including those that have ended.
     pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<StoredEntry>> {
         self.0.iter().map(|one| &one.stored)
     }
 
-    /// The entry that decides about a tool or, without one, about the server. Takes no lock and allocates nothing.
+    /// Returns the entry that decides about a tool or, without a tool, about the server. Takes no lock and allocates
+    /// nothing.
     pub(super) fn deciding(
         &self,
         agent: &str,
@@ -63,7 +65,7 @@ impl Patterns {
         self.0.iter().find(decides).map(|one| (one.stored.entry.permission, &*one.stored))
     }
 
-    /// Whether an entry allows anything on the server.
+    /// Returns whether an entry allows anything on the server.
     pub(super) fn allow_some(&self, agent: &str, server: &str, moment: DecisionTime) -> bool {
         self.0.iter().any(|one| {
             one.stored.entry.permission == AccessPermission::Allow
@@ -80,7 +82,8 @@ impl PatternEntry {
         Self { server: Glob::new(entry.server_id.as_str()), tool: Glob::new(tool), stored }
     }
 
-    /// The greater one decides: the narrower pattern, and of two as narrow the one that denies.
+    /// Returns the rank of the entry; the greatest decides. A narrower pattern ranks higher, and of two equally
+    /// narrow patterns the one that denies does.
     fn precedence(&self) -> (Specificity, bool) {
         (Specificity::new(&self.server, &self.tool), self.stored.entry.permission == AccessPermission::Deny)
     }
@@ -99,7 +102,7 @@ impl PatternEntry {
     }
 }
 
-/// Whether the entry of `key` stands for more than one server or tool.
+/// Returns whether the entry of `key` stands for more than one server or tool.
 pub(super) fn is_pattern(key: &EntryKey) -> bool {
     key.server_id.as_str().contains('*')
         || key.tool_name.as_ref().is_some_and(|tool| tool.as_str().contains('*'))

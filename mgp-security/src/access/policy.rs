@@ -1,3 +1,5 @@
+//! The access policy: it decides from the entries in memory, and makes, records and stores changes of them.
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,10 +21,10 @@ use crate::blocking::off_the_runtime;
 use crate::latest_time::LatestTime;
 use crate::{Clock, StoreError};
 
-/// Decides which agent may use which server and tool (§5), and lets operators change that while it runs.
+/// A policy that decides which agent may use which server and tool (§5), and that operators change while it runs.
 ///
-/// A handle: clones share everything. Deciding takes no lock and allocates nothing. A change is first recorded, then
-/// stored, and then holds for the next decision; one that cannot be recorded or stored is not made.
+/// Clones share one policy. A decision takes no lock and allocates nothing. A change is first recorded, then stored,
+/// and then holds from the next decision on; a change that cannot be recorded or stored is not made.
 #[derive(Clone)]
 pub struct AccessPolicy(Arc<AccessPolicyInner>);
 
@@ -32,35 +34,35 @@ struct AccessPolicyInner {
     audit: Option<Arc<dyn AuditPort>>,
     clock: Clock,
     latest: LatestTime,
-    /// How often the table was changed.
+    /// The number of changes of the table.
     changes: AtomicU64,
-    /// Whether an entry ever was there that ends by itself.
+    /// Whether there has ever been an entry that expires.
     has_ends: AtomicBool,
-    /// Told when there is an entry that ends by itself.
+    /// A signal that is sent when an entry that expires is added.
     ends: watch::Sender<()>,
-    /// One change at a time: the table must change in the order in which the store does.
+    /// A lock that admits one change at a time, because the table must change in the same order as the store.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// A decision.
+/// The decision about one server or tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AccessVerdict {
-    /// Whether the agent may.
+    /// Whether the agent is allowed or denied the use.
     pub permission: AccessPermission,
-    /// What decided.
+    /// The kind of rule that decided.
     pub source: AccessSource,
 }
 
-/// What a revocation took back.
+/// The result of a revocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RevokedEntries {
-    /// The entries that are no more; none if there was nothing to revoke.
+    /// The entries that were removed; empty if there was nothing to revoke.
     pub entries: Vec<Arc<StoredEntry>>,
 }
 
-/// Sets up an [`AccessPolicy`].
+/// A builder of an [`AccessPolicy`].
 #[derive(Debug, Default)]
 #[must_use]
 pub struct AccessPolicyBuilder {
@@ -71,13 +73,13 @@ pub struct AccessPolicyBuilder {
 }
 
 impl AccessPolicy {
-    /// A policy that keeps its entries in memory, records nothing and denies what was not granted, until it is told
-    /// otherwise.
+    /// Returns a builder of a policy that, unless told otherwise, keeps its entries in memory, records nothing and
+    /// denies what was not granted.
     pub fn builder() -> AccessPolicyBuilder {
         AccessPolicyBuilder::default()
     }
 
-    /// Whether `agent` may use `tool` of `server`, or, without a tool, the server as a whole.
+    /// Returns whether `agent` may use `tool` of `server` or, without a tool, the server as a whole.
     //= mgp §5.2
     //# tool_grant, then server_grant, then default_policy
     pub fn decide(&self, agent: &str, server: &str, tool: Option<&str>) -> AccessVerdict {
@@ -91,7 +93,7 @@ impl AccessPolicy {
         }
     }
 
-    /// Whether `agent` may use anything on `server`: the server as a whole, or one of its tools.
+    /// Returns whether `agent` may use anything on `server`: the server as a whole, or one of its tools.
     pub fn reaches(&self, agent: &str, server: &str) -> bool {
         let (table, moment) = (self.0.table.load(), self.0.moment());
         let whole = table.deciding(agent, server, None, moment);
@@ -100,20 +102,20 @@ impl AccessPolicy {
         whole == AccessPermission::Allow || table.allows_some(agent, server, moment)
     }
 
-    /// What holds where no entry does, on servers that have no default of their own.
+    /// Returns the default for servers that have no default of their own, which holds where no entry decides.
     pub fn default_policy(&self) -> DefaultPolicy {
         self.0.table.load().defaults().otherwise
     }
 
-    /// All entries, in the order in which they were made, ended ones included.
+    /// Returns all entries in the order in which they were made, including those that have ended.
     pub fn entries(&self) -> Vec<Arc<StoredEntry>> {
         let mut entries: Vec<_> = self.0.table.load().entries().cloned().collect();
         entries.sort_unstable_by_key(|stored| stored.id);
         entries
     }
 
-    /// A number that is another one whenever decisions may be: after each change, and every second while there are entries
-    /// that end by themselves.
+    /// Returns a number that changes whenever decisions may: after each change of the policy, and every second once
+    /// there has been an entry that expires.
     pub fn revision(&self) -> u64 {
         let changes = self.0.changes.load(Ordering::Acquire) << 40;
         if !self.0.has_ends.load(Ordering::Relaxed) {
@@ -122,7 +124,7 @@ impl AccessPolicy {
         changes | (self.0.clock.now().as_millis().unsigned_abs() / 1000)
     }
 
-    /// The entries that end by themselves from now on.
+    /// Returns a stream of the entries that expire from now on.
     pub fn endings(&self) -> ExpiringEntries {
         ExpiringEntries::new(self.clone(), self.0.ends.subscribe())
     }
@@ -131,7 +133,7 @@ impl AccessPolicy {
         self.0.clock.now()
     }
 
-    /// The entries that end by themselves, with when that is.
+    /// Returns the entries that expire, each with its end.
     pub(super) fn entries_with_end(&self) -> Vec<(Timestamp, Arc<StoredEntry>)> {
         if !self.0.has_ends.load(Ordering::Relaxed) {
             return Vec::new();
@@ -143,7 +145,7 @@ impl AccessPolicy {
     /// Answers `mgp/access/query` for `by`: an operator may ask about everybody, an agent about itself.
     ///
     /// # Errors
-    /// An agent asks about another, or somebody about a pattern.
+    /// Fails if an agent asks about another one, or if the query names a pattern.
     pub fn query(&self, by: &Principal, query: &AccessQuery) -> Result<AccessState, AccessError> {
         if by.role() != PrincipalRole::Operator && by.agent_name() != Some(query.agent_id.as_str()) {
             return Err(AccessError::NotAboutItself);
@@ -160,11 +162,12 @@ impl AccessPolicy {
         })
     }
 
-    /// Makes an entry in the name of `by`, in place of one for the same agent, server and tool. It needs a tokio
+    /// Makes an entry in the name of `by`, in place of the one for the same agent, server and tool. Needs a tokio
     /// runtime.
     ///
     /// # Errors
-    /// `by` is no operator, the grant contradicts itself, or it could not be recorded or stored; then nothing changed.
+    /// Fails and changes nothing if `by` is not an operator, the grant contradicts itself, or the change could not be
+    /// recorded or stored.
     ///
     /// # Cancel safety
     /// Dropping the future makes the change either whole or not at all; it may have been recorded and not made.
@@ -191,13 +194,14 @@ impl AccessPolicy {
         .await
     }
 
-    /// Takes the entry for an agent, a server and a tool back in the name of `by`. It needs a tokio runtime.
+    /// Removes the entry for an agent, a server and a tool in the name of `by`. Needs a tokio runtime.
     ///
     /// # Errors
-    /// As with [`grant`](Self::grant).
+    /// Fails and changes nothing if `by` is not an operator, the request contradicts itself, or the change could not
+    /// be recorded or stored.
     ///
     /// # Cancel safety
-    /// As with [`grant`](Self::grant).
+    /// Dropping the future makes the change either whole or not at all; it may have been recorded and not made.
     pub async fn revoke(
         &self,
         by: &Principal,
@@ -209,7 +213,7 @@ impl AccessPolicy {
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
         let entries = self.0.table.load().entries_of(&key);
         if entries.is_empty() {
-            return Ok(RevokedEntries { entries }); // Nothing happens, so there is nothing to record.
+            return Ok(RevokedEntries { entries }); // Nothing changes, so there is nothing to record.
         }
         let change = AccessChange::revoked(by, trace, &key, entries.len());
         self.make(change, turn, move |inner| {
@@ -221,14 +225,15 @@ impl AccessPolicy {
         .await
     }
 
-    /// Does this from now on, in the name of `by`, where no entry decides, on servers that have no default of their own. It is
-    /// stored nowhere: the next policy begins with what its builder says. It needs a tokio runtime.
+    /// Sets the default for servers that have no default of their own, in the name of `by`. It holds from now on
+    /// where no entry decides. It is not stored: the next policy begins with the default that its builder is given.
+    /// Needs a tokio runtime.
     ///
     /// # Errors
-    /// `by` is no operator, or it could not be recorded; then nothing changed.
+    /// Fails and changes nothing if `by` is not an operator, or if the change could not be recorded.
     ///
     /// # Cancel safety
-    /// As with [`grant`](Self::grant).
+    /// Dropping the future makes the change either whole or not at all; it may have been recorded and not made.
     pub async fn set_default_policy(
         &self,
         by: &Principal,
@@ -238,7 +243,7 @@ impl AccessPolicy {
         operator(by)?;
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
         if self.default_policy() == policy {
-            return Ok(()); // Nothing happens, so there is nothing to record.
+            return Ok(()); // Nothing changes, so there is nothing to record.
         }
         self.make(AccessChange::default_policy(by, trace, policy), turn, move |inner| {
             inner.table.rcu(|table| table.with_default(policy));
@@ -248,10 +253,11 @@ impl AccessPolicy {
         .await
     }
 
-    /// Records `change`, then makes it on a thread that may block.
+    /// Records `change`, then applies it on a thread that may block.
     ///
-    /// The record comes first, for a change without one must not outlive a crash between the two. Storing and
-    /// putting into effect is one step that nobody can interrupt: what was revoked on disk must not hold in memory.
+    /// The record comes first, because a change without a record must not survive a crash between the two steps.
+    /// Storing a change and putting it into effect is one step that cannot be interrupted: an entry revoked on disk
+    /// must not hold in memory.
     async fn make<T: Send + 'static>(
         &self,
         change: AccessChange,
@@ -270,7 +276,7 @@ impl AccessPolicy {
         .await;
         if let (Err(error), Some(audit)) = (&outcome, &self.0.audit) {
             tracing::error!(%error, "a change of access was recorded and could not be stored");
-            // The caller learns of the failure either way; without this record only the log does not.
+            // The caller learns of the failure either way; without this second record only the log would not show it.
             let _ = audit.record(change.event(self.0.clock.now(), Outcome::Failure)).await;
         }
         Ok(outcome?)
@@ -278,7 +284,7 @@ impl AccessPolicy {
 }
 
 impl AccessPolicyBuilder {
-    /// Keeps the entries in `store`.
+    /// Keeps the entries in `store`; without it they are kept in memory.
     pub fn store(mut self, store: impl AccessStore) -> Self {
         self.store = Some(Arc::new(store));
         self
@@ -296,22 +302,22 @@ impl AccessPolicyBuilder {
         self
     }
 
-    /// Does this on servers that have no default of their own; opt-in unless told.
+    /// Sets the default for servers that have no default of their own; without it the default is opt-in.
     pub fn default_policy(mut self, policy: DefaultPolicy) -> Self {
         self.defaults.otherwise = policy;
         self
     }
 
-    /// Does this on `server` where no entry decides.
+    /// Sets the default for `server`, which holds where no entry decides.
     pub fn server_default(mut self, server: ServerId, policy: DefaultPolicy) -> Self {
         self.defaults.of_servers.insert(server, policy);
         self
     }
 
-    /// Reads the store. It may block.
+    /// Reads the store, which may block, and returns the policy.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// Fails if the store cannot be read.
     pub fn build(self) -> Result<AccessPolicy, StoreError> {
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryAccessStore::new()));
         let entries = store.load()?;
@@ -339,7 +345,7 @@ impl AccessPolicyInner {
 }
 
 impl AccessVerdict {
-    /// Whether the agent may.
+    /// Returns whether the agent is allowed the use.
     pub fn allows(self) -> bool {
         self.permission == AccessPermission::Allow
     }

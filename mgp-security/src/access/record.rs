@@ -1,3 +1,5 @@
+//! The audit events for changes of access.
+
 use mgp_types::Principal;
 use mgp_types::mgp::{
     Actor, ActorType, AuditEvent, AuditTarget, DefaultPolicy, EventType, Outcome, Timestamp, TraceId,
@@ -7,7 +9,7 @@ use super::AccessEntry;
 use super::entry::EntryKey;
 use crate::random;
 
-/// A change of access, as the audit trail tells it.
+/// A change of access, with all that its audit event reports.
 #[derive(Debug)]
 pub(super) struct AccessChange {
     trace: TraceId,
@@ -42,7 +44,7 @@ impl AccessChange {
         Self::new(by, trace, EventType::Custom(DEFAULT_CHANGED.into()), AccessChangeDetails::Default(policy))
     }
 
-    /// The event, with whether the change was made.
+    /// Returns the audit event of the change, with `outcome` as its result.
     pub(super) fn event(&self, now: Timestamp, outcome: Outcome) -> AuditEvent {
         let actor = Actor::new(ActorType::Operator, &*self.by);
         let event = |key: Option<&EntryKey>| {
@@ -73,5 +75,5 @@ impl AccessChange {
     }
 }
 
-/// The type of the event that tells of another default.
+/// The type of the audit event for a change of the default policy.
 const DEFAULT_CHANGED: &str = "dev.cloto.mgp.access_default_changed";

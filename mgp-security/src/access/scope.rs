@@ -1,22 +1,24 @@
+//! The kind of access that each request needs.
+
 use mgp_types::{MethodRule, Request, RequestConcern};
 
-/// What a request needs to be let through.
+/// The access that a request needs to be let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AccessNeed {
-    /// Nothing.
+    /// The request needs no access.
     Nothing,
-    /// Nothing, but the answer holds only what may be used.
+    /// The request needs no access, but its answer is cut down to the tools that may be used.
     ListedTools,
-    /// The tool that is called.
+    /// The request needs access to the tool that it calls.
     Tool,
-    /// Something on the server, be it one tool.
+    /// The request needs access to anything on the server, even a single tool.
     Something,
-    /// The server as a whole.
+    /// The request needs access to the server as a whole.
     Server,
 }
 
 impl AccessNeed {
-    /// What `request` needs. One that is not known needs the most.
+    /// Returns the access that `request` needs. An unknown request needs the most.
     pub(super) fn of(request: &Request) -> Self {
         match MethodRule::of(request).map(|rule| rule.concern) {
             Some(RequestConcern::Session) => Self::Nothing,

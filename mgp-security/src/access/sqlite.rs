@@ -1,3 +1,5 @@
+//! The access store in SQLite.
+
 use mgp_types::mgp::{AccessPermission, AgentId, ServerId, Timestamp, ToolName};
 use rusqlite::{Row, params};
 
@@ -5,15 +7,15 @@ use super::{AccessEntry, AccessStore, StoredEntry};
 use crate::StoreError;
 use crate::sqlite::Database;
 
-/// Entries in SQLite.
+/// A store of access entries in an SQLite database.
 #[derive(Debug, Clone)]
 pub struct SqliteAccessStore(Database);
 
 impl SqliteAccessStore {
-    /// The entries in `database`, whose tables are brought up to date.
+    /// Returns the store in `database`, whose tables are brought up to date.
     ///
     /// # Errors
-    /// A newer version wrote them, or SQLite refuses.
+    /// Fails if a newer version wrote the tables, or if SQLite refuses.
     pub fn new(database: Database) -> Result<Self, StoreError> {
         database.migrate("access", MIGRATIONS)?;
         Ok(Self(database))
@@ -37,7 +39,7 @@ impl AccessStore for SqliteAccessStore {
 
     fn put(&self, entry: &AccessEntry) -> Result<u64, StoreError> {
         let connection = self.0.connection();
-        // The row is replaced and not updated: another entry has another number.
+        // The row is replaced and not updated, because a new entry gets a new number.
         connection.execute(
             "INSERT OR REPLACE INTO access_entries
              (agent, server, tool, permission, granted_by, label, justification, granted_at, expires_at)
@@ -94,7 +96,8 @@ fn damaged(what: &str) -> StoreError {
     StoreError::Damaged(format!("an access entry has {what}"))
 }
 
-/// A whole server is the empty name, for `UNIQUE` takes no two `NULL`s for the same; no tool has that name.
+/// Returns the value of the column `tool`. A whole server is the empty name, because `UNIQUE` treats two `NULL`s as
+/// different; no tool has that name.
 fn tool_column(tool: Option<&ToolName>) -> &str {
     tool.map_or("", ToolName::as_str)
 }

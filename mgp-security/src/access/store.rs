@@ -1,3 +1,5 @@
+//! The interface of access stores, and the store in memory.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -8,31 +10,31 @@ use parking_lot::Mutex;
 use super::{AccessEntry, StoredEntry};
 use crate::StoreError;
 
-/// Where entries outlive the process. There is at most one entry for each agent, server and tool.
+/// A store in which access entries outlive the process. It holds at most one entry for each agent, server and tool.
 ///
-/// It is read once, when a policy is built, and then only written, by one writer at a time and away from the
-/// threads that answer requests; so it may block.
+/// A policy reads the store once, when it is built, and then only writes it, one change at a time and away from the
+/// threads that answer requests; so a store may block.
 pub trait AccessStore: Send + Sync + fmt::Debug + 'static {
-    /// All entries, expired ones included.
+    /// Returns all entries, including those that have ended.
     ///
     /// # Errors
-    /// They cannot be read, or what is read is not what was written.
+    /// Fails if the entries cannot be read, or if they are not as they were written.
     fn load(&self) -> Result<Vec<StoredEntry>, StoreError>;
 
     /// Keeps `entry` in place of the one for the same agent, server and tool, and returns its number.
     ///
     /// # Errors
-    /// It is not kept; the old one still is.
+    /// Fails if the entry could not be kept; the old one then still is.
     fn put(&self, entry: &AccessEntry) -> Result<u64, StoreError>;
 
-    /// Forgets the entry for this agent, server and tool, if there is one.
+    /// Removes the entry for this agent, server and tool, if there is one.
     ///
     /// # Errors
-    /// It is not forgotten.
+    /// Fails if the entry could not be removed.
     fn remove(&self, agent: &AgentId, server: &ServerId, tool: Option<&ToolName>) -> Result<(), StoreError>;
 }
 
-/// Entries that end with the process; clones share them.
+/// A store of entries in memory, which end with the process; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryAccessStore(Arc<Mutex<Entries>>);
 
@@ -43,7 +45,7 @@ struct Entries {
 }
 
 impl MemoryAccessStore {
-    /// A store without entries.
+    /// Returns a store without entries.
     pub fn new() -> Self {
         Self::default()
     }

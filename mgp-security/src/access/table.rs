@@ -1,3 +1,5 @@
+//! The table of access entries in memory, in which the policy looks up each decision.
+
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -8,58 +10,60 @@ use super::defaults::Defaults;
 use super::entry::EntryKey;
 use super::patterns::{Patterns, is_pattern};
 
-/// All entries and what holds without one, never changed: a change makes another table that shares all but one shard with
-/// this one.
+/// An immutable table of all entries and defaults. A change makes a new table that shares all but one shard with the
+/// old one.
 ///
-/// One table is one moment. A decision that looks twice, for the tool and for the server, must look at the same
-/// moment, or it could see a combination of entries that never was.
+/// One table is one moment. A decision that looks up both the tool and the server must use the same table, or it
+/// could combine entries that never held together.
 #[derive(Debug, Clone)]
 pub(super) struct EntryTable {
-    /// The entries for one server, or one tool of it.
+    /// The entries without patterns, each for one server or one tool.
     shards: Box<[Arc<Shard>]>,
     patterns: Patterns,
     hasher: foldhash::quality::RandomState,
     defaults: Arc<Defaults>,
 }
 
-/// Entries sorted by hashes, so that a lookup compares numbers and needs no key made of borrowed names. What it finds
-/// is compared by name.
+/// Entries sorted by hashes, so that a lookup compares numbers and needs no key made of borrowed names. The entries
+/// found are then compared by name.
 ///
-/// A decision among entries that are in no cache spends its time waiting for memory, so it has to look at few places:
-/// the hash says near which index the entry stands, and all that decides stands there, the names in one piece.
+/// A lookup among entries that are in no CPU cache spends its time waiting for memory, so it has to read few places:
+/// the hash tells near which index an entry stands, and everything needed for the decision is stored there, the names
+/// in one piece.
 #[derive(Debug, Default)]
 struct Shard {
-    /// For each bucket, an equal share of all hashes, where it starts in `rules`; and where the last one ends.
+    /// The index in `rules` at which each bucket starts, and after them the end of the last bucket. Each bucket is an
+    /// equal share of all hashes.
     starts: Vec<u32>,
     rules: Vec<EntryRow>,
 }
 
-/// Entries of the same agent and server stand side by side.
+/// The hashes by which entries are sorted. Entries of the same agent and server stand side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct EntryHashes {
     pair: u64,
     tool: u64,
 }
 
-/// A line of the cache, so that one wait for memory brings all of it.
+/// The part of an entry that a decision needs. It fills one cache line, so that one wait for memory brings all of it.
 #[derive(Debug, Clone)]
 struct EntryRow {
     place: EntryHashes,
-    /// The names of the agent, the server and the tool in one piece.
+    /// The names of the agent, the server and the tool, one after the other.
     names: Arc<str>,
     agent_len: u32,
     server_len: u32,
     of_tool: bool,
     permission: AccessPermission,
-    /// In milliseconds; [`NEVER`] if it has none.
+    /// The end of the entry in milliseconds since 1970; [`NEVER`] if it has none.
     end: i64,
     stored: Arc<StoredEntry>,
 }
 
-/// What time it is, for entries that end.
+/// The time of a decision, by which entries end.
 ///
-/// A clock that is set back must not bring an ended permission to life, so permissions end by the latest time that
-/// was ever told; prohibitions end only when the clock says so now. Either way less is allowed.
+/// A clock that is set back must not revive a permission that has ended, so permissions end by the latest time that
+/// the clock ever showed; prohibitions end by the time that it shows now. In both cases the stricter choice is made.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DecisionTime {
     pub(super) now: Timestamp,
@@ -84,7 +88,7 @@ impl EntryTable {
         Self { shards: sorted.collect(), patterns, hasher, defaults: Arc::new(defaults) }
     }
 
-    /// The table with `entry` in place of the one for the same agent, server and tool.
+    /// Returns the table with `entry` in place of the one for the same agent, server and tool.
     pub(super) fn with(&self, entry: &Arc<StoredEntry>) -> Self {
         let key = entry.entry.key();
         if is_pattern(&key) {
@@ -97,7 +101,7 @@ impl EntryTable {
         self.replaced(index, rules)
     }
 
-    /// The table without the entry of `key`.
+    /// Returns the table without the entry of `key`.
     pub(super) fn without(&self, key: &EntryKey) -> Self {
         if is_pattern(key) {
             return Self { patterns: self.patterns.without(key), ..self.clone() };
@@ -106,18 +110,18 @@ impl EntryTable {
         self.replaced(place.shard(), self.shards[place.shard()].without(key))
     }
 
-    /// The table with this for servers that have no default of their own.
+    /// Returns the table with `policy` as the default for servers that have no default of their own.
     pub(super) fn with_default(&self, policy: DefaultPolicy) -> Self {
         let defaults = Defaults { otherwise: policy, ..Defaults::clone(&self.defaults) };
         Self { defaults: Arc::new(defaults), ..self.clone() }
     }
 
-    /// What holds where no entry does.
+    /// Returns the defaults, which hold where no entry decides.
     pub(super) fn defaults(&self) -> &Defaults {
         &self.defaults
     }
 
-    /// The entries of `key`, ended ones included; one, unless a store returned several.
+    /// Returns the entries of `key`, including those that have ended; at most one, unless a store returned several.
     pub(super) fn entries_of(&self, key: &EntryKey) -> Vec<Arc<StoredEntry>> {
         if is_pattern(key) {
             return self.patterns.entries().filter(|stored| stored.entry.key() == *key).cloned().collect();
@@ -126,14 +130,15 @@ impl EntryTable {
         rules.map(|rule| Arc::clone(&rule.stored)).collect()
     }
 
-    /// All entries, in no order, ended ones included.
+    /// Returns all entries in no particular order, including those that have ended.
     pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<StoredEntry>> {
         let exact = self.shards.iter().flat_map(|shard| shard.rules.iter().map(|rule| &rule.stored));
         exact.chain(self.patterns.entries())
     }
 
-    /// The entry that decides about a tool or, without one, about the server: what it says, and all of it. An entry for tools
-    /// decides before one for servers, and an exact one before a [pattern](Patterns::deciding).
+    /// Returns the entry that decides about a tool or, without a tool, about the server, with its permission and
+    /// kind. An entry for tools comes before one for servers, and an exact entry before a
+    /// [pattern](Patterns::deciding).
     pub(super) fn deciding(
         &self,
         agent: &str,
@@ -157,12 +162,12 @@ impl EntryTable {
         tool: Option<&str>,
         moment: DecisionTime,
     ) -> Option<(AccessPermission, &StoredEntry)> {
-        // What a rule says is read from the rule: looking at its entry would wait for memory once more.
+        // The permission is read from the row: reading its entry would wait for memory once more.
         let exact = self.strictest(agent, server, tool, moment).map(|rule| (rule.permission, &*rule.stored));
         exact.or_else(|| self.patterns.deciding(agent, server, tool, moment))
     }
 
-    /// Whether an entry allows anything on the server.
+    /// Returns whether an entry allows anything on the server.
     pub(super) fn allows_some(&self, agent: &str, server: &str, moment: DecisionTime) -> bool {
         let pair = self.hasher.hash_one((agent, server));
         let least = EntryHashes { pair, tool: 0 };
@@ -183,7 +188,7 @@ impl EntryTable {
         tool: Option<&str>,
         moment: DecisionTime,
     ) -> Option<&EntryRow> {
-        // Where a store returned two entries for the same, the one that denies decides.
+        // Where a store returned two entries for the same key, the one that denies decides.
         self.rules_of(agent, server, tool)
             .filter(|rule| moment.is_live(rule))
             .max_by_key(|rule| rule.permission == AccessPermission::Deny)
@@ -212,7 +217,7 @@ impl Shard {
         let buckets = rules.len();
         let mut starts = Vec::with_capacity(buckets + 1);
         for (index, rule) in rules.iter().enumerate() {
-            // Buckets up to the one of this rule start here, unless they have started before.
+            // All buckets up to the one of this rule that have not started yet start here.
             let index = u32::try_from(index).unwrap_or(u32::MAX);
             starts.resize(starts.len().max(rule.place.bucket(buckets) + 1), index);
         }
@@ -220,7 +225,7 @@ impl Shard {
         Self { starts, rules }
     }
 
-    /// The rules from `place` on.
+    /// Returns the rules from `place` on.
     fn since(&self, place: EntryHashes) -> &[EntryRow] {
         if self.rules.is_empty() {
             return &[];
@@ -231,7 +236,7 @@ impl Shard {
         &self.rules[start + before..]
     }
 
-    /// The rules without those of `key`, in order, and with room for one more.
+    /// Returns the rules in order without those of `key`, with room for one more.
     fn without(&self, key: &EntryKey) -> Vec<EntryRow> {
         let (agent, server, tool) = (key.agent_id.as_str(), key.server_id.as_str(), tool_of(key));
         let mut kept = Vec::with_capacity(self.rules.len() + 1);
@@ -245,13 +250,14 @@ impl EntryHashes {
         Self { pair: hasher.hash_one((agent, server)), tool: hasher.hash_one(tool) }
     }
 
-    /// By the lower half of the hash; the upper half orders the rules of a shard.
+    /// Returns the index of the shard, taken from the lower half of the hash; the upper half orders the rules of a
+    /// shard.
     fn shard(self) -> usize {
         let [low, high, ..] = self.pair.to_le_bytes();
         usize::from(u16::from_le_bytes([low, high])) % SHARDS
     }
 
-    /// Which of so many equal shares of all hashes it lies in.
+    /// Returns the index of the hash among `buckets` equal shares of all hashes.
     fn bucket(self, buckets: usize) -> usize {
         let share = (u128::from(self.pair) * buckets as u128) >> 64;
         usize::try_from(share).unwrap_or(0).min(buckets.saturating_sub(1))
@@ -283,9 +289,10 @@ impl EntryRow {
         self.tool(agent, server).is_some()
     }
 
-    /// The name of the tool, empty for a server, if the other names are these.
+    /// Returns the name of the tool, empty for an entry for a server, if the agent and the server have the given
+    /// names.
     fn tool(&self, agent: &str, server: &str) -> Option<&str> {
-        // Without the lengths, one agent's name could go on in the name of the server.
+        // Without the lengths, a part of the agent's name could be taken for the beginning of the server's.
         if self.agent_len != len(agent) || self.server_len != len(server) {
             return None;
         }
@@ -298,7 +305,7 @@ impl DecisionTime {
         self.is_before(rule.permission, rule.end)
     }
 
-    /// Whether an entry of this permission that ends at `end`, in milliseconds, still holds.
+    /// Returns whether an entry of this permission that ends at `end`, in milliseconds since 1970, still holds.
     pub(super) fn is_before(self, permission: AccessPermission, end: i64) -> bool {
         let time = match permission {
             AccessPermission::Allow => self.latest,
@@ -308,7 +315,7 @@ impl DecisionTime {
     }
 }
 
-/// No name is longer than a request may be, so none comes near the bound.
+/// Returns the length of a name in bytes. No name is longer than a request may be, so none comes near the bound.
 fn len(name: &str) -> u32 {
     u32::try_from(name.len()).unwrap_or(u32::MAX)
 }
@@ -317,9 +324,9 @@ fn tool_of(key: &EntryKey) -> Option<&str> {
     key.tool_name.as_ref().map(ToolName::as_str)
 }
 
-/// With a hundred thousand entries a change copies about eleven hundred pointers.
+/// The number of shards. With a hundred thousand entries a change copies about eleven hundred pointers.
 const SHARDS: usize = 1024;
-/// Later than any time that can be written.
+/// The end of entries that never end, in milliseconds since 1970; later than any time that can be written.
 const NEVER: i64 = i64::MAX;
 
 #[cfg(test)]

@@ -1,26 +1,30 @@
+//! The check whether the server or tool of a new rule exists, and the error that suggests the one probably meant.
+
 use std::fmt;
 
 use mgp_types::mgp::ToolPattern;
 use mgp_types::{Error, RawJson};
 use serde::Serialize;
 
-/// Knows which servers and tools there are, so that an entry that stands for none of them is not made unnoticed.
+/// A directory of the existing servers and tools, by which an entry that matches none of them is noticed before it is
+/// made.
 pub trait KnownTargets: Send + Sync {
-    /// Looks whether there is such a server or tool, or may be. Both may be patterns.
+    /// Checks that the server or tool exists, or may exist. Both names may be patterns.
     ///
     /// # Errors
-    /// There is none.
+    /// Fails if there is no such server or tool.
     fn check(&self, server: &str, tool: Option<&str>) -> Result<(), UnmatchedTarget>;
 }
 
-/// That a rule stands for nothing, and what is probably meant. Its text is for whoever wrote the rule.
+/// The error of a rule that matches nothing, with the target that is probably meant. Its text is for the author of
+/// the rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmatchedTarget {
     what: String,
     meant: Option<MeantTarget>,
 }
 
-/// What is probably meant.
+/// The target that is probably meant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct MeantTarget {
     server_id: String,
@@ -28,12 +32,12 @@ struct MeantTarget {
 }
 
 impl UnmatchedTarget {
-    /// States which server or tool there is not.
+    /// Returns the error for the missing server or tool that `what` describes.
     pub fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), meant: None }
     }
 
-    /// Adds what is probably meant: a server, or a tool.
+    /// Adds the server or tool that is probably meant.
     #[must_use]
     pub fn meant(mut self, server: &str, tool: Option<&str>) -> Self {
         self.meant = Some(MeantTarget { server_id: server.to_owned(), tool_name: tool.map(str::to_owned) });
@@ -49,7 +53,7 @@ impl UnmatchedTarget {
         self
     }
 
-    /// Returns what is probably meant, as it is written in one piece: `server` or `server.tool`.
+    /// Returns the target that is probably meant, written as `server` or `server.tool`.
     pub fn suggestion(&self) -> Option<String> {
         let MeantTarget { server_id, tool_name } = self.meant.as_ref()?;
         Some(match tool_name {
@@ -78,7 +82,8 @@ impl UnmatchedTarget {
 impl std::error::Error for UnmatchedTarget {}
 
 impl From<UnmatchedTarget> for Error {
-    /// The error of a request: its `data` names what is probably meant, in the words of a request.
+    /// Returns the error for the answer to a request: its `data` holds the target that is probably meant, under the
+    /// names of the request's parameters.
     fn from(unmatched: UnmatchedTarget) -> Self {
         let error = Self::invalid_params(format!("{unmatched} (`force` makes it all the same)"));
         let reason = unmatched.reason();
@@ -94,7 +99,7 @@ impl From<UnmatchedTarget> for Error {
 
 #[derive(Serialize)]
 struct TargetSuggestion<'a> {
-    /// Why the rule is refused, without advice.
+    /// The reason for the refusal, without advice.
     reason: &'a str,
     did_you_mean: Option<&'a MeantTarget>,
 }

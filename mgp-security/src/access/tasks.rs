@@ -1,3 +1,5 @@
+//! The gate that keeps the tasks of callers apart that share one connection to a server.
+
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -14,39 +16,43 @@ use tokio::time::Instant;
 
 use crate::refusal::refusal;
 
-/// Keeps the tasks that a caller began to itself, where many share one way to a server. Clones share what they know.
+/// A gate that lets only the caller that began a task ask about it, where many callers share one connection to a
+/// server. Clones share their knowledge of tasks.
 ///
-/// A server behind one connection takes all of its callers for one, and gives each the tasks of all. So this notes
-/// who began a task, lets nobody else ask about it, and leaves of a list of tasks those of the caller. A task that is
-/// not known, because it began before this process or very long ago, is nobody's. What the server says of a task unasked
-/// does not pass here: whoever hands out notifications has to look for its owner.
+/// A server behind one connection cannot tell its callers apart, and gives each of them the tasks of all. So this
+/// gate notes who began a task, refuses requests of others about it, and keeps only the caller's tasks in a list of
+/// tasks. A task that is not known, because it began before this process or very long ago, belongs to nobody.
+/// Notifications that the server sends about a task do not pass this gate: the code that forwards them has to look up
+/// the owner.
 ///
-/// Sits behind access. Reads `context.principal`; fills `context.trail`. A refusal is 1001, and the same whether there
-/// is such a task or not. The result of a call is searched for one word; only a task takes a lock.
+/// The gate stands behind the access gate. It reads `context.principal` and fills `context.trail`. A refusal is 1001,
+/// and the same whether the task exists or not. The result of each call is searched for one word; a lock is taken
+/// only where a task is involved.
 #[derive(Clone, Default)]
 pub struct TaskOwnersGate(Arc<Mutex<TaskOwners>>);
 
-/// Who began which task; bounded by [`MAX_TASKS`], the oldest is forgotten first.
+/// The owners of the known tasks; bounded by [`MAX_TASKS`], the oldest is forgotten first.
 #[derive(Default)]
 struct TaskOwners {
     owners: HashMap<Arc<str>, Principal, foldhash::quality::RandomState>,
     begun: VecDeque<Arc<str>>,
-    /// Those of which it was not heard that they have ended, and until when they count as going on.
+    /// The tasks that are not known to have ended, each with the time until which it counts as running.
     open: HashMap<Arc<str>, Instant, foldhash::quality::RandomState>,
 }
 
 impl TaskOwnersGate {
-    /// Returns a gate that knows of no task yet.
+    /// Returns a gate that knows no tasks yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether no task is known.
+    /// Returns whether no task is known.
     pub fn is_empty(&self) -> bool {
         self.0.lock().begun.is_empty()
     }
 
-    /// Whether a task goes on, as far as was heard; one that was never heard to end does so for a day at the most.
+    /// Returns whether a known task is still running. A task whose end was never reported counts as running for a day
+    /// at most.
     pub fn has_unfinished(&self) -> bool {
         let mut known = self.0.lock();
         let now = Instant::now();
@@ -54,12 +60,12 @@ impl TaskOwnersGate {
         !known.open.is_empty()
     }
 
-    /// Forgets all tasks: whoever knew them has ended, and whoever comes in its place may give their ids to others.
+    /// Forgets all tasks, for when the server that knew them has ended and its successor may reuse their ids.
     pub fn forget_all(&self) {
         *self.0.lock() = TaskOwners::default();
     }
 
-    /// Hears what the server says of a task unasked.
+    /// Takes note of a task's status that the server reported in a notification.
     pub fn hear(&self, status: &Object) {
         if has_ended(status)
             && let Some(task) = status.text("taskId")
@@ -110,12 +116,12 @@ impl TaskOwnersGate {
     }
 }
 
-/// The task that a request is about; one that names none is about nobody's.
+/// Returns the task that a request names; a request that names none counts as being about a task that nobody owns.
 fn named(request: &Request) -> [Option<String>; 1] {
     [request.params.text("taskId").map(std::borrow::Cow::into_owned)]
 }
 
-/// The tasks of which a subscription wants to hear.
+/// Returns the tasks that a subscription asks to hear about.
 fn listened_to(request: &Request) -> Vec<Option<String>> {
     let wanted = request.params.get("notifications").and_then(|wanted| Object::from_raw(&wanted).ok());
     match wanted.and_then(|wanted| wanted.get("taskIds")) {
@@ -135,7 +141,7 @@ fn refused<P>(request: &Request) -> Flow<P> {
 }
 
 impl TaskOwners {
-    /// The first who is told of a task has it.
+    /// Notes the owner of a task: the first principal to be told of it.
     fn note(&mut self, task: &str, principal: &Principal) {
         if let Some((task, owner)) = self.owners.get_key_value(task) {
             if owner == principal {
@@ -156,19 +162,19 @@ impl TaskOwners {
     }
 }
 
-/// What is done with the answer.
+/// The treatment of the answer to a request about tasks.
 #[derive(Debug)]
 enum TaskAnswerAction {
     Note,
     Filter,
-    /// It tells how a task does, and that it `is_over` if there is one.
+    /// The answer reports on a task, or ends it: with `is_over`, any answer means that the task has ended.
     Follow {
         is_over: bool,
         task: [Option<String>; 1],
     },
 }
 
-/// Whose answer it is, and what is done with it.
+/// The caller that an answer is for, and the treatment of the answer.
 pub struct TaskAnswer {
     then: TaskAnswerAction,
     principal: Principal,
@@ -195,7 +201,7 @@ impl TaskAnswer {
                     Ok(response) => {
                         *is_over || Object::from_raw(&response.result).is_ok_and(|task| has_ended(&task))
                     }
-                    // The error is what came of it, or the server does not know it any more.
+                    // The error is the outcome of the task, or the server no longer knows the task.
                     Err(error) => {
                         error.origin() == Origin::Peer && (*is_over || error.code() == code::INVALID_PARAMS)
                     }
@@ -207,7 +213,7 @@ impl TaskAnswer {
         }
     }
 
-    /// Leaves of a list of tasks those of the caller.
+    /// Removes the tasks of other callers from a list of tasks.
     fn keep_own(&self, known: &Mutex<TaskOwners>, response: &mut Response) -> Result<(), Error> {
         let malformed = || Error::misbehaved("the list of tasks is none");
         if response.context.stamp.is_some() {
@@ -241,7 +247,7 @@ impl fmt::Debug for TaskAnswer {
     }
 }
 
-/// The task that a result says to have begun; most results do not, and are not taken apart.
+/// Returns the task that a result reports to have begun. Most results report none, and are not parsed.
 fn told_to_begin(result: &RawJson) -> Option<String> {
     WORD.find(result.as_bytes())?;
     begun(result)
@@ -251,6 +257,9 @@ fn has_ended(task: &Object) -> bool {
     TaskStatus::told(task).is_some_and(|status| status.is_terminal())
 }
 
+/// The member name by which a result that may begin a task is recognized.
 static WORD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""taskId""#));
+/// The largest number of tasks that are known at a time.
 const MAX_TASKS: usize = 65_536;
+/// The longest time for which a task whose end was not reported counts as running.
 const LONGEST: Duration = Duration::from_hours(24);

@@ -1,27 +1,29 @@
+//! The setting for how much of a call's arguments the audit trail records.
+
 use std::sync::Arc;
 
 use mgp_types::RawJson;
+use mgp_types::json::ObjectWriter;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
 
-use super::details::EventDetails;
 use super::log::ChainKey;
 use super::redact::Redaction;
 
-/// What of a call's arguments is recorded.
+/// The part of a call's arguments that is recorded.
 ///
-/// Whatever it is, it may hold what an agent was told in confidence: nothing is the default.
+/// Any part may hold information that an agent was given in confidence, so by default nothing is recorded.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum ArgumentRecording {
-    /// Nothing.
+    /// Nothing is recorded.
     #[default]
     Omitted,
-    /// The HMAC-SHA-256 of their bytes with a key, as `arguments_digest`: it can be proved later what they were. Without
-    /// a key, short arguments could be found out by trying.
+    /// The HMAC-SHA-256 of the arguments' bytes is recorded as `arguments_digest`, so that their content can be
+    /// proved later. It takes a key: without one, short arguments could be found by trying.
     Digest(ChainKey),
-    /// The names, and in place of each value its kind and size, as `arguments`.
+    /// The names, and in place of each value its kind and size, are recorded as `arguments`.
     Shape,
-    /// The values without secrets, as `arguments`.
+    /// The values without secrets are recorded as `arguments`.
     Redacted(Arc<Redaction>),
 }
 
@@ -32,7 +34,7 @@ impl ArgumentRecording {
 
     pub(super) fn write(
         &self,
-        details: &mut EventDetails,
+        details: &mut ObjectWriter,
         arguments: &RawJson,
         tool: Option<&ResolvedTool>,
         at: Option<(&ServerId, &ToolName)>,

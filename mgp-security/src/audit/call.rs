@@ -1,6 +1,9 @@
+//! The state of a call that is being audited, and the events that are made of it when it ends.
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use mgp_types::json::ObjectWriter;
 use mgp_types::mgp::{
     Actor, ActorType, AgentId, AuditEvent, AuditPort, AuditTarget, CallRecord, EventType, Outcome, Refusal,
     ResolvedTool, ServerId, ToolName, TraceId, ValidatorName, code,
@@ -12,11 +15,10 @@ use mgp_types::{
 use tokio::time::Instant;
 
 use super::clip::{clip, printable};
-use super::details::EventDetails;
 use super::layer::AuditLayerSettings;
 use super::redact;
 
-/// What is known of a call while it runs, for the record of it.
+/// The facts about a running call that its audit record needs.
 #[derive(Debug)]
 pub(super) struct RecordedCall {
     settings: Arc<AuditLayerSettings>,
@@ -25,16 +27,16 @@ pub(super) struct RecordedCall {
     trace: TraceId,
     trail: Arc<CallRecord>,
     principal: Option<Principal>,
-    /// Who speaks in the principal's name.
+    /// The principal that speaks in the name of `principal`, if there is one.
     speaker: Option<Principal>,
-    /// What the request names: a tool, a resource or a prompt.
+    /// The name in the request: that of a tool, a resource or a prompt.
     named: Option<RawJson>,
     tool: Option<Arc<ResolvedTool>>,
     arguments: Option<RawJson>,
     started: Instant,
 }
 
-/// What a request is about.
+/// The kind of thing that a request is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordSubject {
     Tool,
@@ -43,13 +45,13 @@ pub(super) enum RecordSubject {
     Other,
 }
 
-/// How a call ended.
+/// The way in which a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecordEnding {
     Done,
     Failed,
     Blocked,
-    /// The tool asks for input first; the call comes again with it.
+    /// The tool asked for input first; the call will be repeated with it.
     Asking,
     Cancelled,
 }
@@ -66,7 +68,8 @@ impl RecordSubject {
         }
     }
 
-    /// Whether every such request is recorded; of the others only those that are refused.
+    /// Returns whether every such request is recorded; others are recorded if they are refused, or passed to a server
+    /// as a method beyond MCP and MGP.
     pub(super) const fn is_always_recorded(self) -> bool {
         !matches!(self, Self::Other)
     }
@@ -119,10 +122,10 @@ impl RecordedCall {
         &self.settings.port
     }
 
-    /// What is recorded of a call that was answered with this.
+    /// Returns the events for a call that ended with `answer`.
     pub(super) fn events(&self, answer: &Result<Response, Error>) -> Vec<AuditEvent> {
         let ending = match ending(answer, self.trail.refusal().is_some()) {
-            // A call that its caller stopped is answered with what there was.
+            // A call that its caller cancelled is answered with the result so far.
             RecordEnding::Done if self.trail.is_cancelled() => RecordEnding::Cancelled,
             ending => ending,
         };
@@ -130,7 +133,7 @@ impl RecordedCall {
         self.write(ending, code)
     }
 
-    /// What is recorded of a call for whose answer nobody waits any more.
+    /// Returns the events for a call whose caller no longer waits for the answer.
     pub(super) fn cancelled(&self) -> Vec<AuditEvent> {
         self.write(RecordEnding::Cancelled, None)
     }
@@ -151,13 +154,13 @@ impl RecordedCall {
         let Some(cause) = cause.filter(|cause| *cause != event.event_type) else { return vec![event] };
         let mut cause = self.event(cause, result, (server, tool));
         cause.timestamp = event.timestamp;
-        let mut details = EventDetails::new();
+        let mut details = ObjectWriter::new();
         self.write_refusal(&mut details, error);
         cause.details = details.finish();
         vec![event, cause]
     }
 
-    /// Whether it is a method beyond MCP and MGP that came as far as a server.
+    /// Returns whether the request is a method beyond MCP and MGP that reached a server.
     fn is_passed(&self) -> bool {
         self.method.rule().is_none() && self.trail.target().is_some()
     }
@@ -180,7 +183,8 @@ impl RecordedCall {
         Actor::new(actor.kind, clip(&actor.id, MAX_NAME_BYTES))
     }
 
-    /// What the trail says, for it comes from whoever decided; or else what the request said when it came in.
+    /// Returns the target in the trail, because it comes from the code that decided; failing that, the target that
+    /// the request named when it came in.
     fn found(&self) -> FoundTarget {
         if let Some((server, tool)) = self.trail.target() {
             return (Some(server.clone()), tool.cloned());
@@ -202,7 +206,7 @@ impl RecordedCall {
         error: Option<&Error>,
         (server, tool): (&Option<ServerId>, &Option<ToolName>),
     ) -> Object {
-        let mut details = EventDetails::new();
+        let mut details = ObjectWriter::new();
         let risk = self.trail.risk().or_else(|| self.tool.as_ref().map(|tool| tool.security.risk));
         if let Some(risk) = risk {
             details.text("risk_level", risk.as_str());
@@ -213,10 +217,10 @@ impl RecordedCall {
                 details.texts("validators", self.trail.validators().iter().map(ValidatorName::as_str));
             }
         }
-        details.number("duration_ms", u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
+        details.number("duration_ms", i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX));
         self.write_refusal(&mut details, error);
         if let Some(error) = error {
-            details.signed("code", error.code());
+            details.number("code", error.code());
         }
         if let Some(approver) = self.trail.approved_by() {
             details.text("approved_by", &clip(approver, MAX_NAME_BYTES));
@@ -244,7 +248,7 @@ impl RecordedCall {
         details.finish()
     }
 
-    fn write_refusal(&self, details: &mut EventDetails, error: Option<&Error>) {
+    fn write_refusal(&self, details: &mut ObjectWriter, error: Option<&Error>) {
         if let Some(Refusal { by, rule, .. }) = self.trail.refusal() {
             details.text("section", by);
             details.text("rule", rule);
@@ -253,11 +257,11 @@ impl RecordedCall {
         }
     }
 
-    /// The event that tells why the call was blocked, if there is more to tell.
+    /// Returns the type of the event that gives the reason for a blocked call, if there is a reason to give.
     fn cause(&self, error: Option<&Error>) -> Option<EventType> {
         match (self.trail.refusal(), error) {
             (Some(refusal), _) => refusal.event.clone(),
-            // What a server decides is no decision of the kernel, which these events tell of.
+            // These events report decisions of the kernel, and this one was made by a server.
             (None, Some(error)) if error.origin() == Origin::Peer => None,
             (None, error) => match error?.code() {
                 code::PERMISSION_DENIED => Some(EventType::PermissionDenied),
@@ -275,7 +279,8 @@ fn ending(answer: &Result<Response, Error>, is_refused: bool) -> RecordEnding {
         Err(error) if is_refused || is_security(error.code()) => RecordEnding::Blocked,
         Err(_) => RecordEnding::Failed,
         Ok(response) => match CallEnding::of(&response.result) {
-            // A refusal may have been turned into a result on the way; one that was then answered was none.
+            // A refusal may have been turned into a result on the way; if the call was then answered normally, it was
+            // no refusal.
             CallEnding::Failed if is_refused => RecordEnding::Blocked,
             CallEnding::Failed => RecordEnding::Failed,
             CallEnding::Asking => RecordEnding::Asking,
@@ -288,13 +293,14 @@ fn is_security(number: i64) -> bool {
     code::category(number) == Some(mgp_types::mgp::Category::Security)
 }
 
-/// The address without what often carries a secret: the user, the query and the fragment.
+/// Returns the address without the parts that often carry a secret: the user, the query and the fragment.
 fn without_secrets(uri: &str) -> String {
     let address = uri.split(['?', '#']).next().unwrap_or_default();
     redact::text(&clip(address, MAX_NAME_BYTES)).into_owned()
 }
 
-/// The server and its tool that a call is for, as far as they are known.
+/// The server and tool that a call is for, as far as they are known.
 type FoundTarget = (Option<ServerId>, Option<ToolName>);
 
+/// The length in bytes to which names in an event are cut.
 const MAX_NAME_BYTES: usize = 256;

@@ -1,8 +1,10 @@
+//! Functions that shorten texts and escape invisible characters, for records and logs.
+
 use std::borrow::Cow;
 
 use mgp_types::is_hidden;
 
-/// The text, or its beginning and a mark where it was cut, in at most `max_bytes` and the mark.
+/// Returns the text or, if it is longer than `max_bytes`, its beginning followed by a mark.
 pub(crate) fn clip(text: &str, max_bytes: usize) -> Cow<'_, str> {
     if text.len() <= max_bytes {
         return Cow::Borrowed(text);
@@ -10,7 +12,7 @@ pub(crate) fn clip(text: &str, max_bytes: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &text[..text.floor_char_boundary(max_bytes)]))
 }
 
-/// As [`clip`], with what cannot be seen or moves the cursor written as an escape.
+/// Shortens the text like [`clip`], and writes characters that are invisible or move the cursor as escapes.
 pub(crate) fn printable(text: &str, max_bytes: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max_bytes));
     for character in clip(text, max_bytes).chars() {

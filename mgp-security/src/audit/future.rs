@@ -1,3 +1,5 @@
+//! The future of an audited call, which records the call before it returns the answer.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -81,7 +83,7 @@ impl<F> std::fmt::Debug for AuditFuture<F> {
     }
 }
 
-/// A call that has begun and is not recorded yet. When it is dropped, nobody waits for the call any more.
+/// A call that has begun and is not recorded yet. Dropping it records the call as cancelled.
 pub(super) struct OpenCall(Option<RecordedCall>);
 
 impl OpenCall {
@@ -101,7 +103,9 @@ impl Drop for OpenCall {
     }
 }
 
-/// The caller must not believe that nothing happened, and gets no answer that nobody could prove was given.
+/// Returns the error that replaces the answer of a call whose record failed. It says that the call is over, so that
+/// the caller does not believe that nothing happened; the answer is withheld because nobody could prove that it was
+/// given.
 fn withhold(error: Error) -> Error {
     tracing::error!(code = error.code(), "an answer is withheld because the call could not be recorded");
     Error::new(error.code(), "the call is over, but its record cannot be kept, so its answer is withheld")

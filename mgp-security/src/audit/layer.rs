@@ -1,3 +1,5 @@
+//! The tower layer that records calls in the audit trail.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::{AgentId, AuditPort, ServerId};
@@ -7,19 +9,20 @@ use super::arguments::ArgumentRecording;
 use super::service::Audit;
 use crate::Clock;
 
-/// Records each call of a tool, each read of a resource, each prompt, each method beyond MCP and MGP that is passed to a
-/// server, and whatever else is refused (§6).
+/// A layer that records each tool call, each resource read, each prompt, each method beyond MCP and MGP that is
+/// passed to a server, and every other request that is refused (§6).
 ///
-/// Sits around every decision, or it would see no denial, and within whatever knows the session and the principal. It
-/// needs neither, nor any other layer of ours: without a principal the agent is called `anonymous`, and without anybody
-/// who resolves the tool the server is that of [`for_server`](Self::for_server).
+/// The layer stands in front of every decision, because otherwise it would see no denial, and behind the layers that
+/// set the session and the principal. It needs neither of them, nor any other layer of this crate: without a
+/// principal the agent is called `anonymous`, and where nothing resolves the tool, the server is that of
+/// [`for_server`](Self::for_server).
 ///
-/// Reads `context.principal` and `context.tool`; writes `context.trace`, with the id that came with the request or a new
-/// one, and an empty `context.trail`, which those further in fill. A call that is recorded is refused before it is
-/// carried out if the log is known to be unable to take its record; if its record then fails all the same, the answer is
-/// withheld. A call whose future is dropped is recorded as cancelled.
+/// The layer reads `context.principal` and `context.tool`. It writes `context.trace`, with the id that came with the
+/// request or a new one, and an empty `context.trail`, which the layers further in fill. If the log is known to be
+/// unable to take a record, a call that would be recorded is refused before it is carried out; if the record fails
+/// only afterwards, the answer is withheld. A call whose future is dropped is recorded as cancelled.
 ///
-/// Arguments are not recorded unless [`arguments`](Self::arguments) says how, and results never.
+/// Arguments are not recorded unless [`arguments`](Self::arguments) says how, and results are never recorded.
 ///
 /// ```
 /// use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryLogStore, Query};
@@ -58,7 +61,7 @@ pub struct AuditLayer {
     settings: Arc<AuditLayerSettings>,
 }
 
-/// What the calls of a layer have in common.
+/// The settings that all calls of a layer share.
 #[derive(Debug, Clone)]
 pub(super) struct AuditLayerSettings {
     pub(super) port: Arc<dyn AuditPort>,
@@ -69,7 +72,7 @@ pub(super) struct AuditLayerSettings {
 }
 
 impl AuditLayer {
-    /// Records to `port`, like an [`AuditLog`](super::AuditLog).
+    /// Returns a layer that records to `port`, for example to an [`AuditLog`](super::AuditLog).
     pub fn new(port: impl AuditPort) -> Self {
         let settings = AuditLayerSettings {
             port: Arc::new(port),
@@ -81,22 +84,22 @@ impl AuditLayer {
         Self { settings: Arc::new(settings) }
     }
 
-    /// Names the server that requests are for where nobody resolves them.
+    /// Sets the server that is recorded for requests that nothing resolves.
     pub fn for_server(self, server: ServerId) -> Self {
         self.with(|settings| settings.server = Some(server))
     }
 
-    /// Names the agent that requests come from where nobody authenticates.
+    /// Sets the agent that is recorded for requests that nothing authenticates.
     pub fn for_agent(self, agent: AgentId) -> Self {
         self.with(|settings| settings.agent = Some(agent))
     }
 
-    /// Says what of the arguments of a tool is recorded.
+    /// Sets how the arguments of tool calls are recorded.
     pub fn arguments(self, arguments: ArgumentRecording) -> Self {
         self.with(|settings| settings.arguments = arguments)
     }
 
-    /// The clock that events are dated with.
+    /// Sets the clock that events are dated with.
     pub fn clock(self, clock: Clock) -> Self {
         self.with(|settings| settings.clock = clock)
     }

@@ -1,18 +1,17 @@
-//! The audit trail (MGP §6): what happened, kept so that no change to it goes unnoticed.
+//! The audit trail (MGP §6): a record of all calls and refusals, kept so that no change to it goes unnoticed.
 //!
 //! | | |
 //! |---|---|
-//! | [`AuditLayer`] | records calls, and what is refused, as they come by |
+//! | [`AuditLayer`] | records passing calls and refusals |
 //! | [`AuditLog`] | keeps events in a chain, in memory or in SQLite |
-//! | [`LogReader`] | searches, counts, writes out and verifies them |
-//! | [`LogSubscription`] | tells others of them |
+//! | [`LogReader`] | searches, counts, exports and verifies events |
+//! | [`LogSubscription`] | forwards events to others |
 //! | [`TraceIdGate`], [`trace_of`], [`notification`] | carry trace ids on |
-//! | [`Redaction`] | takes secrets out of what is recorded |
+//! | [`Redaction`] | takes secrets out of recorded arguments |
 
 mod arguments;
 mod call;
 mod clip;
-mod details;
 mod future;
 mod layer;
 mod log;

@@ -1,10 +1,12 @@
+//! The notification by which a server reports an audit event of its own.
+
 use mgp_types::mgp::{AuditEvent, method};
 use mgp_types::{Error, Object, Request};
 
-/// The notification that tells of `event` (§6.3), for a server that has something to report itself.
+/// Returns the notification that reports `event` (§6.3), for a server that reports events of its own.
 ///
-/// The event should have the trace id of the request it is about: see [`trace_of`](super::trace_of). It is for peers
-/// that have negotiated `audit`.
+/// The event should have the trace id of the request that it is about: see [`trace_of`](super::trace_of). The
+/// notification is for peers that have negotiated `audit`.
 ///
 /// ```
 /// use mgp_security::audit::{notification, trace_of};
@@ -28,7 +30,7 @@ use mgp_types::{Error, Object, Request};
 /// ```
 ///
 /// # Errors
-/// The event cannot be written as JSON.
+/// Fails if the event cannot be written as JSON.
 pub fn notification(event: &AuditEvent) -> Result<Request, Error> {
     let params = Object::from_value(event)
         .map_err(|error| Error::internal("the event is not JSON").with_source(error))?;

@@ -1,3 +1,5 @@
+//! The gate that passes trace ids on to the peer.
+
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -8,32 +10,32 @@ use mgp_types::{Flow, Gate, Object, RawJson, Request, RequestKind, Session};
 use super::trace::{from_traceparent, trace_of};
 use crate::random;
 
-/// Carries the trace id of each request on to the peer (§6.5).
+/// A gate that passes the trace id of each request on to the peer (§6.5).
 ///
-/// A peer that has negotiated `audit` gets `params.trace_id`. A `traceparent` of W3C Trace Context in `_meta` goes to a
-/// peer of a revision without sessions; one that came with the request stays as it is, with its `tracestate` and
-/// `baggage`, for its span is the caller's. A peer without MGP gets nothing of MGP: a `trace_id` that came with the
-/// request is taken out.
+/// A peer that has negotiated `audit` gets `params.trace_id`. A peer of a revision without sessions gets a
+/// `traceparent` of W3C Trace Context in `_meta`; one that came with the request stays as it is, with its
+/// `tracestate` and `baggage`, because its span is the caller's. A peer without MGP gets no member of MGP: a
+/// `trace_id` that came with the request is removed.
 ///
-/// Sits on the way out, above the retries, so that each try has the same id. Reads `context.trace`, or else what the
-/// request carries, and writes `context.trace`, with a new id if there was none. Refuses nothing and never waits, and
-/// allocates for what it writes.
+/// The gate stands on the way out, in front of the retries, so that each try has the same id. It reads
+/// `context.trace`, or else the id in the request, and writes `context.trace`, with a new id if there was none. It
+/// refuses nothing, never waits, and allocates only for what it writes.
 #[derive(Clone)]
 pub struct TraceIdGate {
     peer: FindSession,
 }
 
-/// Where the session with the peer is found; the slot of the request may hold that of whoever it came from.
+/// A function that finds the session with the peer; the slot of the request may hold that of the caller.
 type FindSession = Arc<dyn Fn(&Request) -> Option<Arc<Session>> + Send + Sync>;
 
 impl TraceIdGate {
-    /// For a peer whose session is in `context.session`.
+    /// Returns a gate for a peer whose session is in `context.session`.
     pub fn new() -> Self {
         Self { peer: Arc::new(|request| request.context.session.clone()) }
     }
 
-    /// For the peer of the session that `find` returns; a request that goes out while it finds none is taken for one to a
-    /// peer without MGP.
+    /// Returns a gate for the peer of the session that `find` returns. While `find` returns none, requests are
+    /// treated as going to a peer without MGP.
     pub fn to_peer(find: impl Fn() -> Option<Arc<Session>> + Send + Sync + 'static) -> Self {
         Self { peer: Arc::new(move |_| find()) }
     }
@@ -76,7 +78,7 @@ fn write(params: &mut Object, id: TraceId, session: Option<&Session>) {
                 params.set("trace_id", id);
             }
         }
-        // Only what is ours to write is ours to take out.
+        // A `trace_id` is removed only if it is that of this chain; another value is the caller's own.
         Some(true) => drop(params.remove("trace_id")),
         _ => {}
     }
@@ -94,18 +96,18 @@ fn write(params: &mut Object, id: TraceId, session: Option<&Session>) {
 }
 
 fn write_traceparent(params: &mut Object, id: TraceId) {
-    let Ok(mut meta) = params.get("_meta").map_or_else(|| Ok(Object::new()), |meta| Object::from_raw(&meta))
+    let Ok(meta) = params.get("_meta").map_or_else(|| Ok(Object::new()), |meta| Object::from_raw(&meta))
     else {
-        // A `_meta` that is no object is for the peer to refuse.
+        // A `_meta` that is not an object is left for the peer to refuse.
         return;
     };
     if from_traceparent(&meta).is_some() {
         return;
     }
-    // Some span, to stand for this process; it is no secret, and each hasher has a seed of its own.
+    // The span stands for this process. It is not a secret, and each hasher has its own seed.
     let span = RandomState::new().hash_one(());
-    meta.set("traceparent", RawJson::from_text(&id.to_traceparent(span)));
-    params.set("_meta", meta.to_raw());
+    let parent = format!(r#""traceparent":"{}""#, id.to_traceparent(span));
+    params.set("_meta", meta.with_first(parent.as_bytes(), &["traceparent"]));
 }
 
 #[cfg(test)]

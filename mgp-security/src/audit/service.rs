@@ -1,3 +1,5 @@
+//! The tower service that records calls in the audit trail.
+
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -11,10 +13,11 @@ use super::layer::AuditLayerSettings;
 use super::trace::trace_of;
 use crate::random;
 
-/// The service of [`AuditLayer`](super::AuditLayer), which says where it sits and what it reads and writes.
+/// The service of [`AuditLayer`](super::AuditLayer), whose documentation tells where it stands and what it reads and
+/// writes.
 ///
-/// It allocates for each request: the trail, and for what is recorded the record. Dropping its future records the call
-/// as cancelled.
+/// The service allocates the trail for each request, and the record for requests that are recorded. Dropping its
+/// future records the call as cancelled. as cancelled.
 #[derive(Debug, Clone)]
 pub struct Audit<S> {
     inner: S,
@@ -26,12 +29,12 @@ impl<S> Audit<S> {
         Self { inner, settings }
     }
 
-    /// The service inside.
+    /// Returns a reference to the service inside.
     pub const fn get_ref(&self) -> &S {
         &self.inner
     }
 
-    /// The service inside.
+    /// Returns the service inside.
     pub fn into_inner(self) -> S {
         self.inner
     }
@@ -59,7 +62,7 @@ impl<S: RpcService> Service<Request> for Audit<S> {
         request.context.trace = Some(trace);
         request.context.trail = Some(Arc::clone(&trail));
         let call = RecordedCall::new(&request, subject, trace, trail, Arc::clone(&self.settings));
-        // The call is open before the service sees it: what happens from here on is recorded, a panic too.
+        // The call is open before the service sees it, so everything from here on is recorded, a panic included.
         let open = OpenCall::new(call);
         AuditFuture::running(self.inner.call(request), open)
     }

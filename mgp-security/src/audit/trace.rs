@@ -1,3 +1,5 @@
+//! The lookup of the trace id that a request carries.
+
 use std::sync::LazyLock;
 
 use memchr::memchr;
@@ -5,11 +7,12 @@ use memchr::memmem::Finder;
 use mgp_types::mgp::TraceId;
 use mgp_types::{Object, Request};
 
-/// The chain of requests that a request says it stands in (§6.5): what was noted for it, or else what it carries.
+/// Returns the trace id of the chain of requests that a request belongs to (§6.5): the id noted for the request, or
+/// else the one that it carries.
 ///
-/// It is read from `params.trace_id`, where MGP has it, from `params._mgp.trace_id`, from `trace_id` or the W3C
-/// `traceparent` of `_meta`, and from the `task_trace_id` of a request for tools (§16.6), made by its method or as a call
-/// of its tool; the first that is a trace id counts. A server puts it into its own audit events.
+/// The id is read from `params.trace_id`, where MGP has it, from `params._mgp.trace_id`, from `trace_id` or the W3C
+/// `traceparent` of `_meta`, and from the `task_trace_id` of a request for tools (§16.6), made by its method or as a
+/// call of its tool; the first valid id counts. A server puts it into its own audit events.
 pub fn trace_of(request: &Request) -> Option<TraceId> {
     let params = &request.params;
     let inside = |name: &str, read: fn(&Object) -> Option<TraceId>| {
@@ -26,13 +29,13 @@ pub fn trace_of(request: &Request) -> Option<TraceId> {
         .or_else(|| if asks_for_tools(params) { inside("arguments", of_task) } else { None })
 }
 
-/// Whether it is the call of a tool that asks for tools; only of such a call the arguments are looked at.
+/// Returns whether a tool call asks for tools; only then are its arguments searched.
 fn asks_for_tools(params: &Object) -> bool {
     params.text("name").is_some_and(|name| name.ends_with("mgp.tools.request"))
 }
 
-/// Whether an object may have a member that is looked for here: all of them have the same word in their names, unless it is
-/// written with escapes. Most have none, and need not be taken apart.
+/// Returns whether an object may have one of the members that are searched for: all their names contain the same
+/// word, unless it is written with escapes. Most objects have none, and need not be parsed.
 fn may_name_a_trace(json: &[u8]) -> bool {
     TRACE.find(json).is_some() || memchr(b'\\', json).is_some()
 }
@@ -49,6 +52,7 @@ pub(crate) fn from_traceparent(meta: &Object) -> Option<TraceId> {
     TraceId::from_traceparent(&meta.text("traceparent")?)
 }
 
+/// The word that the names of all trace members contain.
 static TRACE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("trace"));
 
 #[cfg(test)]

@@ -1,29 +1,31 @@
+//! The error of a caller that was not let in.
+
 use std::time::Duration;
 
 use mgp_types::{Error, code};
 
 use crate::refusal::{limited, refusal};
 
-/// Why a caller was not let in.
+/// The reason why a caller was not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthError {
-    /// There is no key, or none that is known. Which of the two is not told.
+    /// There is no key, or no known one; the caller is not told which.
     #[error("a valid key is needed")]
     Unknown,
-    /// The key was right and is over.
+    /// The key is right but has expired.
     #[error("the key has expired")]
     Expired,
-    /// The key is right, and its owner has a name by which somebody else is known.
+    /// The key is right, but its owner has a reserved name.
     #[error("the owner of the key has a reserved name; have a key issued to another owner")]
     ReservedOwner,
     /// The key is used too often.
     #[error("the key is used too often")]
     TooOften {
-        /// How long to wait.
+        /// The time to wait until the key may be used again.
         wait: Duration,
     },
-    /// The key does not permit what is asked for.
+    /// The key does not permit the request.
     #[error("the key does not permit this")]
     NotPermitted,
 }
@@ -41,7 +43,7 @@ impl From<AuthError> for Error {
 }
 
 impl AuthError {
-    /// The class of the reason, for the audit trail.
+    /// Returns the class of the reason, for the audit trail.
     pub(super) const fn rule(self) -> &'static str {
         match self {
             Self::Unknown => "unauthenticated",

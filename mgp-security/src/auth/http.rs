@@ -1,3 +1,5 @@
+//! The tower layer that demands an API key of HTTP requests, in front of the HTTP server.
+
 use std::task::{Context, Poll};
 
 use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -10,7 +12,7 @@ use tower_service::Service;
 use super::{AuthError, Authenticated, KeyRing};
 use crate::GateFuture;
 
-/// Lets in only HTTP requests with a key. Makes [`HttpAuth`] services.
+/// A layer that lets in only HTTP requests with a key. It makes [`HttpAuth`] services.
 #[derive(Debug, Clone)]
 pub struct HttpAuthLayer {
     ring: KeyRing,
@@ -18,12 +20,12 @@ pub struct HttpAuthLayer {
 }
 
 impl HttpAuthLayer {
-    /// A layer that knows the keys of `ring`.
+    /// Returns a layer that knows the keys of `ring`.
     pub const fn new(ring: KeyRing) -> Self {
         Self { ring, optional: false }
     }
 
-    /// Lets in requests without a key as well; a wrong one is refused all the same.
+    /// Lets in requests without a key as well; a wrong key is still refused.
     #[must_use]
     pub const fn optional(mut self) -> Self {
         self.optional = true;
@@ -41,11 +43,13 @@ impl<S> Layer<S> for HttpAuthLayer {
 
 /// The service of [`HttpAuthLayer`].
 ///
-/// Sits in front of the HTTP server, where it sees what becomes no request of the protocol: streams that are opened,
-/// sessions that are ended. It puts the [`Principal`](mgp_types::Principal), to which sessions are bound, the
-/// [`Validity`](mgp_types::Validity), with which streams and sessions end, and what the key permits into the extensions of the request, for [`Auth`](super::Auth) to go by, and takes `Authorization`
-/// out. Refuses with 401, or with 429 where a key is used too often. Allocates on refusal and for the extensions it
-/// adds. Never waits; dropping the future drops that of the service further in, and the use of the key stays counted.
+/// The service stands in front of the HTTP server, where it also sees HTTP requests that become no request of the
+/// protocol, such as the opening of a stream or the end of a session. It puts three things into the extensions of the
+/// request for [`Auth`](super::Auth): the [`Principal`](mgp_types::Principal), to which sessions are bound, the
+/// [`Validity`](mgp_types::Validity), with which streams and sessions end, and the permissions of the key. It removes
+/// `Authorization`. It refuses with 401, or with 429 where a key is used too often. It allocates on refusal and for
+/// the extensions that it adds. It never waits; dropping its future drops that of the service further in, and the use
+/// of the key stays counted.
 #[derive(Debug, Clone)]
 pub struct HttpAuth<S> {
     inner: S,
@@ -86,7 +90,7 @@ where
     }
 }
 
-/// Who sent a request with these headers.
+/// Returns the sender of a request with these headers.
 pub(super) fn authenticate(ring: &KeyRing, headers: &HeaderMap) -> Result<Authenticated, AuthError> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return Err(AuthError::Unknown) };
@@ -98,7 +102,7 @@ pub(super) fn authenticate(ring: &KeyRing, headers: &HeaderMap) -> Result<Authen
     ring.verify(key.trim_matches(' '))
 }
 
-/// Takes the key out of the head of the HTTP request, so that nobody further in can pass it on.
+/// Removes the key from the head of the HTTP request, so that no code further in can pass it on.
 pub(super) fn strip(extensions: &mut Extensions) {
     if !extensions.get::<Parts>().is_some_and(|head| head.headers.contains_key(AUTHORIZATION)) {
         return;

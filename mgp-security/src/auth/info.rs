@@ -1,10 +1,12 @@
+//! The data of an API key: as it is requested, as it is listed, and as it is stored.
+
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Principal, PrincipalKind, PrincipalRole};
 
 use super::{ApiPermission, ApiPermissions, KeyDigest, KeyId};
 use crate::rates::Rates;
 
-/// A key that is to be issued: without permissions, without an end and without a limit until it is told otherwise.
+/// A request for a new key: without permissions, an end or a rate limit, unless these are added.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct KeyRequest {
@@ -15,25 +17,25 @@ pub struct KeyRequest {
     expires_at: Option<Timestamp>,
 }
 
-/// What is known about a key, its secret not included.
+/// The data of a key, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeyInfo {
-    /// Which key.
+    /// The id of the key.
     pub id: KeyId,
-    /// Who whoever sends it is taken for.
+    /// The principal that the sender of the key is taken for.
     pub owner: Principal,
-    /// What it lets its owner do.
+    /// The permissions of the key.
     pub permissions: ApiPermissions,
-    /// How often it may be used.
+    /// The rates at which the key may be used; `None` for no limit.
     pub rate_limit: Option<Rates>,
-    /// What it is for, in the words of whoever issued it.
+    /// The purpose of the key, in the words of its issuer.
     pub label: String,
-    /// When it was issued.
+    /// The time at which the key was issued.
     pub created_at: Timestamp,
-    /// When it was last used, if it was.
+    /// The time at which the key was last used; `None` if it never was.
     pub last_used: Option<Timestamp>,
-    /// Until when it holds, that moment not included; `None` for ever.
+    /// The time from which the key no longer holds; `None` if it never ends.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -41,15 +43,15 @@ pub struct KeyInfo {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredKey {
-    /// What is known about it.
+    /// The data of the key.
     pub info: KeyInfo,
-    /// What its secret is compared with.
+    /// The digest that a sent key is compared with.
     pub digest: KeyDigest,
 }
 
 impl KeyRequest {
-    /// Asks for a key for the agent or operator that `owner` is. Whoever sends it is known as one that has a key,
-    /// and never as a principal of the same name that came in another way.
+    /// Returns a request for a key whose owner is the agent or operator `owner`. The sender of the key is known as
+    /// the owner of a key, and never as a principal of the same name that came in another way.
     pub fn new(owner: &Principal) -> Self {
         let kind = match owner.role() {
             PrincipalRole::Operator => PrincipalKind::KeyOperator,
@@ -59,25 +61,25 @@ impl KeyRequest {
         Self { owner, permissions: Vec::new(), rate_limit: None, label: String::new(), expires_at: None }
     }
 
-    /// With one more permission.
+    /// Adds a permission.
     pub fn allow(mut self, permission: ApiPermission) -> Self {
         self.permissions.push(permission);
         self
     }
 
-    /// To be used no oftener.
+    /// Limits the use of the key to these rates.
     pub const fn rate_limit(mut self, rates: Rates) -> Self {
         self.rate_limit = Some(rates);
         self
     }
 
-    /// With what it is for.
+    /// Sets the label, which says what the key is for.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
-    /// With its end.
+    /// Sets the time from which the key no longer holds.
     pub const fn expires_at(mut self, end: Timestamp) -> Self {
         self.expires_at = Some(end);
         self
@@ -98,7 +100,7 @@ impl KeyRequest {
 }
 
 impl StoredKey {
-    /// What a store kept.
+    /// Returns the key that a store kept.
     pub const fn new(info: KeyInfo, digest: KeyDigest) -> Self {
         Self { info, digest }
     }

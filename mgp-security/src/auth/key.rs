@@ -1,3 +1,5 @@
+//! The secret API key, its id and its digest.
+
 use std::fmt;
 
 use base64::Engine;
@@ -8,27 +10,28 @@ use subtle::ConstantTimeEq;
 
 use crate::{StoreError, random};
 
-/// A key as its owner sends it: `mgp_`, the key's number, `_`, and 256 random bits. It is shown once, when it is
-/// issued, and kept nowhere.
+/// A secret key as its owner sends it: `mgp_`, the key's id, `_`, and 256 random bits. It is shown once, when it is
+/// issued, and stored nowhere.
 #[derive(Clone)]
 pub struct SecretKey(Box<str>);
 
-/// Which key; no secret. It finds the key and proves nothing.
+/// The id of a key. It is not secret: it finds the key and proves nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId(u64);
 
-/// What is kept of a key: its SHA-256.
+/// The digest that is stored of a key: its SHA-256.
 ///
-/// A slow hash, made for passwords, would buy nothing: it makes guessing dear where there is little to guess, and of
-/// 256 random bits nothing can be guessed. It would cost every request milliseconds that anybody can make us spend.
+/// A slow hash, as made for passwords, would gain nothing: it makes guessing expensive where there is little to
+/// guess, and 256 random bits cannot be guessed. It would cost every request milliseconds, which anybody could make
+/// the process spend.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct KeyDigest([u8; 32]);
 
 impl SecretKey {
-    /// A new key.
+    /// Returns a new random key.
     ///
     /// # Errors
-    /// The system has no random numbers.
+    /// Fails if the system has no random numbers.
     pub(super) fn random() -> Result<(KeyId, Self), StoreError> {
         let bytes: [u8; ID_BYTES + SECRET_BYTES] = random::bytes()?;
         let (id, secret) = bytes.split_at(ID_BYTES);
@@ -37,12 +40,12 @@ impl SecretKey {
         Ok((id, Self(text.into())))
     }
 
-    /// The key that somebody was given before, as from the environment.
+    /// Returns the key with this text, for example one from the environment.
     pub fn new(text: impl Into<Box<str>>) -> Self {
         Self(text.into())
     }
 
-    /// The key itself, for its owner.
+    /// Returns the text of the key, for its owner.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -55,13 +58,13 @@ impl fmt::Debug for SecretKey {
 }
 
 impl KeyId {
-    /// The id within a key, and its secret, if `key` has the form of one.
+    /// Returns the id within a key, and its secret, if `key` has the form of a key.
     pub(super) fn of_key(key: &str) -> Option<(Self, &str)> {
         let (id, secret) = key.strip_prefix(PREFIX).filter(|_| key.len() == KEY_LEN)?.split_once('_')?;
         Some((Self::read(id)?, secret))
     }
 
-    /// The id written as `text`; each id is written in one way only.
+    /// Returns the id written as `text`; each id has exactly one written form.
     pub fn read(text: &str) -> Option<Self> {
         let digit = |byte| match byte {
             b'0'..=b'9' => Some(byte - b'0'),
@@ -92,22 +95,22 @@ impl Serialize for KeyId {
 }
 
 impl KeyDigest {
-    /// What is kept of `key`.
+    /// Returns the digest of `key`.
     pub fn of(key: &str) -> Self {
         Self(Sha256::digest(key.as_bytes()).into())
     }
 
-    /// What a store kept.
+    /// Returns the digest with these bytes, as a store kept them.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// What a store keeps.
+    /// Returns the bytes of the digest, as a store keeps them.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Whether both are the same, in a time that does not tell how much of them is.
+    /// Returns whether the two digests are equal, in a time that does not depend on where they differ.
     pub(super) fn matches(&self, other: &Self) -> bool {
         let words = |digest: &Self| {
             let (words, _) = digest.0.as_chunks::<8>();
@@ -123,8 +126,11 @@ impl fmt::Debug for KeyDigest {
     }
 }
 
+/// The beginning of every key.
 const PREFIX: &str = "mgp_";
+/// The length of an id in bytes.
 const ID_BYTES: usize = 8;
+/// The length of the secret part in bytes.
 const SECRET_BYTES: usize = 32;
-/// The prefix, 16 digits, `_`, and 43 letters for 32 bytes.
+/// The length of a key in bytes: the prefix, 16 digits, `_`, and 43 letters for 32 bytes.
 const KEY_LEN: usize = 64;

@@ -1,3 +1,5 @@
+//! The key ring: it holds all API keys in memory, verifies them, and stores changes of them.
+
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
@@ -20,9 +22,9 @@ use crate::latest_time::LatestTime;
 use crate::meter::{MeterPace, RateMeter};
 use crate::{Clock, StoreError};
 
-/// All keys, and whose they are. A handle: clones share everything.
+/// All API keys with their owners. Clones share one ring.
 ///
-/// Verifying a key takes no lock that others wait for, unless the key has a rate limit, and allocates nothing.
+/// Verifying a key allocates nothing, and takes no contended lock unless the key has a rate limit.
 #[derive(Clone)]
 pub struct KeyRing(Arc<KeyRingInner>);
 
@@ -32,7 +34,7 @@ struct KeyRingInner {
     clock: Clock,
     latest: LatestTime,
     started: Instant,
-    /// One change at a time, so that the keys in memory are those of the store.
+    /// A lock that admits one change at a time, so that the keys in memory are those of the store.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -40,22 +42,22 @@ type Keys = HashMap<KeyId, Arc<RingKey>, foldhash::quality::RandomState>;
 
 struct RingKey {
     stored: StoredKey,
-    /// Whether somebody else is known by the name of the owner; then the key is worth nothing.
+    /// Whether the owner has a reserved name, by which others are known; the key is then refused.
     is_reserved: bool,
-    /// The digest of the secret alone, once the whole key was right: with the id it proves as much, and hashing it is half
-    /// of the work.
+    /// The digest of the secret part alone, known once the whole key was right. Together with the id it proves as
+    /// much, and takes half the work to compute.
     proved: OnceLock<KeyDigest>,
     pace: Option<MeterPace>,
     meter: Mutex<RateMeter>,
-    /// In milliseconds; [`NEVER`] if it was not used.
+    /// The time of the last use in milliseconds since 1970; [`NEVER`] if the key was not used.
     last_used: AtomicI64,
-    /// The last use that the store knows.
+    /// The time of the last use that the store knows.
     noted: AtomicI64,
-    /// What is open by the key ends with it.
+    /// The validity that ends sessions, streams and calls opened with the key.
     validity: Validity,
 }
 
-/// Who sent a key that was right, and what the key permits.
+/// The sender of a right key, with the permissions of the key.
 #[derive(Debug, Clone)]
 pub struct Authenticated {
     principal: Principal,
@@ -65,18 +67,18 @@ pub struct Authenticated {
 }
 
 impl KeyRing {
-    /// The keys in `store`, by the clock of the system. It may block.
+    /// Opens the ring with the keys in `store` and the clock of the system. Reading the store may block.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// Fails if the store cannot be read.
     pub fn open(store: impl KeyStore) -> Result<Self, StoreError> {
         Self::with_clock(store, Clock::system())
     }
 
-    /// The keys in `store`, by `clock`.
+    /// Opens the ring with the keys in `store` and the given clock. Reading the store may block.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// Fails if the store cannot be read.
     pub fn with_clock(store: impl KeyStore, clock: Clock) -> Result<Self, StoreError> {
         let keys: Keys =
             store.load()?.into_iter().map(|key| (key.info.id, Arc::new(RingKey::new(key)))).collect();
@@ -94,15 +96,15 @@ impl KeyRing {
         })))
     }
 
-    /// Makes a key. This is the only time that its secret is seen. It needs a tokio runtime.
+    /// Issues a key. Its secret is returned only this time. Needs a tokio runtime.
     ///
-    /// Whoever calls this has made sure that it is an operator who asks.
+    /// The caller must have checked that an operator asks for the key.
     ///
     /// # Errors
-    /// It could not be stored; then there is no such key.
+    /// Fails if the key could not be stored; there is then no such key.
     ///
     /// # Cancel safety
-    /// Dropping the future leaves either no key, or one that nobody knows and [`keys`](Self::keys) shows.
+    /// Dropping the future leaves either no key, or one that nobody knows and that [`keys`](Self::keys) shows.
     pub async fn issue(&self, wanted: KeyRequest) -> Result<(KeyInfo, SecretKey), StoreError> {
         let (id, secret) = SecretKey::random()?;
         let info = wanted.issued(id, self.0.clock.now());
@@ -117,15 +119,15 @@ impl KeyRing {
         Ok((info, secret))
     }
 
-    /// Makes a key worthless; says whether there was one. It needs a tokio runtime.
+    /// Revokes a key, and returns whether there was one. Needs a tokio runtime.
     ///
-    /// Sessions and streams that were opened with it end at once, and calls in work as `calls` says.
+    /// Sessions and streams that were opened with the key end at once; running calls are treated as `calls` says.
     ///
     /// # Errors
-    /// It could not be stored; the key still holds.
+    /// Fails if the revocation could not be stored; the key then still holds.
     ///
     /// # Cancel safety
-    /// Dropping the future revokes the key or leaves it as it was.
+    /// Dropping the future either revokes the key or leaves it as it was.
     pub async fn revoke(&self, id: KeyId, calls: RunningCalls) -> Result<bool, StoreError> {
         self.change(move |inner| {
             inner.store.remove(id)?;
@@ -139,8 +141,9 @@ impl KeyRing {
         .await
     }
 
-    /// Ends what is open by keys that have expired, within a second; calls in work as `calls` says then. Whoever lets callers
-    /// in by the ring runs it beside that, and drops it in the end.
+    /// Ends sessions and streams of keys within a second after the keys expire; running calls are treated as `calls`
+    /// then says. It never returns: run it beside the server that lets callers in by the ring, and drop it at the
+    /// end.
     pub async fn end_expired(&self, calls: impl Fn() -> RunningCalls) -> Infallible {
         let mut second = tokio::time::interval(Duration::from_secs(1));
         second.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -155,15 +158,16 @@ impl KeyRing {
         }
     }
 
-    /// Whose key `key` is, and what it permits. This is a use of the key.
+    /// Verifies a key and returns its owner and its permissions. This counts as a use of the key.
     ///
     /// # Errors
-    /// The key is none, not known, expired, or used too often. That a key has expired is told only to who has it.
+    /// Fails if the text is no key, or if the key is unknown, has a reserved owner, has expired or is used too often.
+    /// Only a caller that has the right key is told that it has expired.
     pub fn verify(&self, key: &str) -> Result<Authenticated, AuthError> {
         let (id, secret) = KeyId::of_key(key).ok_or(AuthError::Unknown)?;
         let keys = self.0.keys.load();
         let found = keys.get(&id);
-        // The work is the same for whatever is wrong, be its id known or not, so that the time it takes tells nothing.
+        // The work is the same whether the id or the secret is wrong, so that the time it takes reveals nothing.
         let proved = found.and_then(|found| found.proved.get());
         let part = KeyDigest::of(secret);
         let again = part.matches(proved.unwrap_or(&NOBODY)) && proved.is_some();
@@ -191,13 +195,13 @@ impl KeyRing {
         })
     }
 
-    /// What is known about all keys, expired ones included, with their last use.
+    /// Returns the data of all keys, including expired ones, with their last use.
     pub fn keys(&self) -> Vec<KeyInfo> {
         self.0.keys.load().values().map(|key| key.info()).collect()
     }
 
-    /// Notes once a minute in the store when keys were last used; requests do not wait for it. It never ends: whoever
-    /// keeps the ring spawns it, and aborts it in the end.
+    /// Stores the last uses of keys once a minute; requests do not wait for it. It never returns: spawn it beside the
+    /// ring, and abort it at the end.
     pub async fn note_uses(&self) {
         let mut minute = tokio::time::interval(NOTE_EVERY);
         minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -209,10 +213,10 @@ impl KeyRing {
         }
     }
 
-    /// Notes in the store when keys were last used, as at the end of the process. It needs a tokio runtime.
+    /// Stores the last uses of keys now, for example at the end of the process. Needs a tokio runtime.
     ///
     /// # Errors
-    /// It could not be noted.
+    /// Fails if the uses could not be stored.
     pub async fn note_uses_now(&self) -> Result<(), StoreError> {
         let unnoted: Vec<_> = self.0.keys.load().values().filter_map(RingKey::unnoted).collect();
         if unnoted.is_empty() {
@@ -229,7 +233,7 @@ impl KeyRing {
         .await
     }
 
-    /// Changes the store and what is in memory in one step, on a thread that may block.
+    /// Changes the store and the keys in memory in one step, on a thread that may block.
     async fn change<T: Send + 'static>(
         &self,
         apply: impl FnOnce(&KeyRingInner) -> Result<T, StoreError> + Send + 'static,
@@ -259,7 +263,7 @@ impl RingKey {
         }
     }
 
-    /// Uses the key once; its rates are counted from `started`.
+    /// Counts one use of the key, or refuses it; its rates are counted from `started`.
     fn take(&self, started: Instant) -> Result<(), AuthError> {
         let Some(pace) = &self.pace else { return Ok(()) };
         let now = started.elapsed();
@@ -282,7 +286,7 @@ impl RingKey {
         if millis == NEVER { None } else { Timestamp::from_millis(millis) }
     }
 
-    /// The key with its last use, if the store does not know of it.
+    /// Returns the key with its last use, if the store does not know that use.
     fn unnoted(self: &Arc<Self>) -> Option<(Arc<Self>, Timestamp)> {
         let time = self.last_used()?;
         (time.as_millis() > self.noted.load(Ordering::Relaxed)).then(|| (Arc::clone(self), time))
@@ -290,22 +294,22 @@ impl RingKey {
 }
 
 impl Authenticated {
-    /// Who.
+    /// Returns the principal that sent the key.
     pub const fn principal(&self) -> &Principal {
         &self.principal
     }
 
-    /// By which key.
+    /// Returns the id of the key.
     pub const fn key(&self) -> KeyId {
         self.key
     }
 
-    /// How long the key holds.
+    /// Returns the validity of the key, which ends when the key is revoked or expires.
     pub const fn validity(&self) -> &Validity {
         &self.validity
     }
 
-    /// What the key permits.
+    /// Returns the permissions of the key.
     pub const fn permissions(&self) -> &ApiPermissions {
         &self.permissions
     }
@@ -329,7 +333,9 @@ fn without(keys: &Keys, id: KeyId) -> Keys {
     keys
 }
 
+/// The time of last use of a key that was never used.
 const NEVER: i64 = i64::MIN;
+/// The interval at which last uses are stored.
 const NOTE_EVERY: Duration = Duration::from_mins(1);
-/// No key has this digest, as far as anybody knows.
+/// A digest that no key has, as far as anybody knows; it takes the place of an unknown key's.
 const NOBODY: KeyDigest = KeyDigest::from_bytes([0; 32]);

@@ -1,3 +1,5 @@
+//! The tower layer that authenticates each request by an API key.
+
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -17,7 +19,7 @@ use super::while_valid::WhileValid;
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
 use crate::GateFuture;
 
-/// Lets in only those who prove who they are. Makes [`Auth`] services.
+/// A layer that lets in only requests whose caller is authenticated. It makes [`Auth`] services.
 #[derive(Debug, Clone)]
 pub struct AuthLayer {
     source: Arc<CredentialSource>,
@@ -25,11 +27,11 @@ pub struct AuthLayer {
     names: Option<ToolNames>,
 }
 
-/// Which tool of which server is called by a name.
+/// A lookup of the server and the tool that a name calls.
 #[derive(Clone)]
 struct ToolNames(Arc<FindTool>);
 
-/// Finds the server and the tool that a name is for.
+/// A function that finds the server and the tool of a name.
 type FindTool = dyn Fn(&str) -> Option<(ServerId, ToolName)> + Send + Sync;
 
 impl fmt::Debug for ToolNames {
@@ -38,54 +40,56 @@ impl fmt::Debug for ToolNames {
     }
 }
 
-/// Where the proof comes from.
+/// The source of the credential for a request.
 #[derive(Debug)]
 enum CredentialSource {
-    /// From the head of the HTTP request that the request came in.
+    /// A key in the head of the HTTP request that the request came in.
     Http(KeyRing),
-    /// From the head of the HTTP request, and whoever brings none is known.
+    /// A key in the head of the HTTP request; without one, the request comes from the given principal.
     HttpOr(KeyRing, Principal),
-    /// From the configuration, for all requests, as over standard input and output.
+    /// A key in the configuration, which holds for all requests, as over standard input and output.
     Configured(KeyRing, SecretKey),
-    /// There is none: whoever is at the other end is known.
+    /// No key: every request comes from the given principal.
     Known(Principal),
 }
 
 impl AuthLayer {
-    /// Takes a key of `ring` from the `Authorization` of the HTTP request, unless
-    /// [`HttpAuth`](super::HttpAuth) did so before.
+    /// Returns a layer that takes a key of `ring` from the `Authorization` of the HTTP request, unless
+    /// [`HttpAuth`](super::HttpAuth) has done so before.
     pub fn http(ring: KeyRing) -> Self {
         Self::new(CredentialSource::Http(ring))
     }
 
-    /// Takes a key of `ring` like [`http`](Self::http) where there is an `Authorization`, and requests without one to come
-    /// from `principal`, which may do everything here.
+    /// Returns a layer that takes a key of `ring` like [`http`](Self::http) where there is an `Authorization`.
+    /// Requests without one come from `principal`, which may do everything here.
     pub fn http_or(ring: KeyRing, principal: Principal) -> Self {
         Self::new(CredentialSource::HttpOr(ring, principal))
     }
 
-    /// Takes `key` to have come with each request, as one from the environment of a process that speaks over standard
-    /// input and output. It is verified each time, so it can expire and be revoked.
+    /// Returns a layer that treats each request as if it came with `key`, for example from the environment of a
+    /// process that speaks over standard input and output. The key is verified each time, so it can expire and be
+    /// revoked.
     pub fn with_key(ring: KeyRing, key: SecretKey) -> Self {
         Self::new(CredentialSource::Configured(ring, key))
     }
 
-    /// Takes each request to come from `principal`, which may do everything here.
+    /// Returns a layer that treats each request as coming from `principal`, which may do everything here.
     pub fn fixed(principal: Principal) -> Self {
         Self::new(CredentialSource::Known(principal))
     }
 
-    /// Has the call of a tool that stands for a method of MGP, such as `mgp.tools.discover`, demand of a key what the method
-    /// demands. A permission to call it has to say its whole name.
+    /// Makes the call of a tool that stands for an MGP method, such as `mgp.tools.discover`, demand the same
+    /// permission as the method. A permission to call such a tool has to give its whole name.
     ///
-    /// For a stack that serves such tools, and in which no other tool has such a name.
+    /// This is for a stack that serves such tools, and in which no other tool has such a name.
     #[must_use]
     pub fn methods_as_tools(self) -> Self {
         Self { stand_ins: MethodTools::MethodsOfMgp, ..self }
     }
 
-    /// Leaves it to a [`KeyScopeGate`](super::KeyScopeGate) behind what resolves tools whether a key is for the tool of a
-    /// call, and to `names` which tools are listed: of which server a tool is, only a catalog knows.
+    /// Leaves the check whether a key permits a tool call to a [`KeyScopeGate`](super::KeyScopeGate) behind the code
+    /// that resolves tools, and uses `names` to find the listed tools: only a catalog knows to which server a tool
+    /// belongs.
     #[must_use]
     pub fn resolved_behind(
         self,
@@ -109,15 +113,15 @@ impl<S> Layer<S> for AuthLayer {
 
 /// The service of [`AuthLayer`].
 ///
-/// Sits in front of everything that reads `context.principal`, which it writes, whatever stood there. Every request
-/// needs a key, `ping` included; the key's permissions decide which methods and tools it is for, and `tools/list`
-/// shows what the key may see. Refuses with 1002 without a valid key, 1003 with one that has expired, 3000 with one
-/// that is used too often, and 1000 for what a key does not permit.
+/// The service stands in front of everything that reads `context.principal`, which it overwrites. Every request needs
+/// a key, `ping` included; the permissions of the key decide which methods and tools it is for, and `tools/list`
+/// shows only the tools that the key may see. It refuses with 1002 without a valid key, 1003 with an expired one,
+/// 3000 with one that is used too often, and 1000 for a request that the key does not permit.
 ///
-/// What proved the caller goes no further: `Authorization` is taken out of the head of the HTTP request. Why a caller
-/// was refused goes into `context.trail`. A call in work whose key is revoked or expires ends with 1002, unless it may
-/// finish; one that listens ends in any case. Without an HTTP request, it allocates on refusal and for lists only. Never
-/// waits; dropping the future drops that of the service further in, and the use of the key stays counted.
+/// The credential goes no further: `Authorization` is removed from the head of the HTTP request. The reason for a
+/// refusal goes into `context.trail`. A running call whose key is revoked or expires ends with 1002, unless it may
+/// finish; a call that listens ends in any case. Without an HTTP request, it allocates on refusal and for lists only.
+/// It never waits; dropping its future drops that of the service further in, and the use of the key stays counted.
 #[derive(Debug, Clone)]
 pub struct Auth<S> {
     inner: S,
@@ -138,7 +142,7 @@ impl<S: RpcService> Service<Request> for Auth<S> {
             Ok(AdmittedCaller { principal, visible, validity, scope }) => {
                 let listens = request.method == Method::LISTEN;
                 request.context.principal = Some(principal);
-                // Nobody else says what a key is for.
+                // Only this layer may say what the key is for.
                 request.extensions.remove::<KeyScope>();
                 if let Some(scope) = scope {
                     request.extensions.insert(scope);
@@ -178,16 +182,16 @@ impl<S: RpcService> Service<Request> for Auth<S> {
 
 struct AdmittedCaller {
     principal: Principal,
-    /// For a list of tools, what the caller may see.
+    /// The permissions by which a list of tools is cut down; `None` for other requests.
     visible: Option<ApiPermissions>,
-    /// How long the key holds; `None` where there is none.
+    /// The validity of the key; `None` where there is no key.
     validity: Option<Validity>,
-    /// For the call of a tool, what the key is for, if that is judged further in.
+    /// The permissions to which a tool call is held further in, if they are checked there.
     scope: Option<KeyScope>,
 }
 
 impl AdmittedCaller {
-    /// Somebody who needs no key.
+    /// Returns the admission of a caller that needs no key.
     fn known(principal: &Principal) -> Self {
         Self { principal: principal.clone(), visible: None, validity: None, scope: None }
     }

@@ -1,4 +1,4 @@
-//! The future of [`Auth`](super::Auth), which takes out of lists of tools what a key does not allow.
+//! The future of [`Auth`](super::Auth), which removes the tools that a key may not see from lists of tools.
 
 use std::fmt;
 use std::future::Future;
@@ -12,7 +12,7 @@ use crate::GateFuture;
 use crate::listing::keep_listed;
 
 pin_project! {
-    /// The future of a gate that takes out of a list of tools what the caller may not see.
+    /// The future of a gate that removes the tools that the caller may not see from a list of tools.
     #[must_use = "futures do nothing unless polled"]
     pub struct ListingFuture<F>
     where
@@ -24,28 +24,29 @@ pin_project! {
     }
 }
 
-/// What becomes of the answer.
+/// The treatment of the answer.
 enum ListedAnswer {
-    /// It stays as it is.
+    /// The answer stays as it is.
     AsItIs,
-    /// It is a list that is the caller's alone, with all its tools.
+    /// The answer is a list that keeps all its tools and becomes private to the caller.
     AllListed,
-    /// It is a list, and the caller may see the tools of these names.
+    /// The answer is a list that keeps the tools whose names the function accepts.
     Listed(Box<dyn Fn(&str) -> bool + Send + Sync>),
 }
 
 impl<F: Future> ListingFuture<F> {
-    /// What the gate says, as it is.
+    /// Returns a future that leaves the answer of the gate as it is.
     pub(super) const fn whole(gate: GateFuture<F>) -> Self {
         Self { gate, answer: ListedAnswer::AsItIs }
     }
 
-    /// The list that the service further in answers with, with all its tools.
+    /// Returns a future that keeps all tools of the list with which the service further in answers.
     pub(super) fn all(future: F) -> Self {
         Self { gate: GateFuture::passed(future), answer: ListedAnswer::AllListed }
     }
 
-    /// The list that the service further in answers with, without the tools that `may` not be seen.
+    /// Returns a future that keeps only the tools accepted by `may` in the list with which the service further in
+    /// answers.
     pub(super) fn only(future: F, may: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         Self { gate: GateFuture::passed(future), answer: ListedAnswer::Listed(Box::new(may)) }
     }
@@ -71,11 +72,11 @@ impl<F: Future> fmt::Debug for ListingFuture<F> {
     }
 }
 
-/// A result of `tools/list` as it is, but private. One that can hold nothing of the era is not looked into: of thousands of
-/// tools that takes longer than all else.
+/// Makes a result of `tools/list` private, and leaves it otherwise as it is. A result that cannot have members
+/// specific to a protocol era is not parsed: for thousands of tools, parsing takes longer than everything else.
 ///
 /// # Errors
-/// The result is no object, or its `tools` are no list.
+/// Fails if the result is not an object, or if its `tools` are not a list.
 fn keep_all(mut response: Response) -> Result<Response, Error> {
     if response.context.shape != ResultShape::Plain || response.context.stamp.is_some() {
         return keep_listed(response, |_| true);

@@ -1,6 +1,6 @@
-//! API keys: who a caller is, and what it may do here.
+//! API keys: they authenticate a caller and say what it may do.
 //!
-//! A [`KeyRing`] issues keys and knows them again. [`AuthLayer`] demands one with each request; over HTTP,
+//! A [`KeyRing`] issues keys and verifies them. [`AuthLayer`] demands one with each request; over HTTP,
 //! [`HttpAuthLayer`] in front of the server demands one for everything, streams included.
 //!
 //! ```
@@ -22,12 +22,12 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`KeyRing`], [`KeyRequest`], [`KeyInfo`] | keys: issued, known again, revoked |
-//! | [`AuthLayer`] | demands one with each request |
-//! | [`HttpAuthLayer`] | demands one with each HTTP request |
-//! | [`ApiPermission`] | what a key lets its owner do |
+//! | [`KeyRing`], [`KeyRequest`], [`KeyInfo`] | keys: issued, verified, revoked |
+//! | [`AuthLayer`] | demands a key with each request |
+//! | [`HttpAuthLayer`] | demands a key with each HTTP request |
+//! | [`ApiPermission`] | a permission that a key gives its owner |
 //! | [`reserved_owner`] | names that no owner of a key may have |
-//! | [`KeyStore`] | where keys are kept |
+//! | [`KeyStore`] | the place where keys are kept |
 
 mod error;
 mod http;

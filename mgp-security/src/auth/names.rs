@@ -4,8 +4,8 @@ use mgp_types::is_hidden;
 
 use crate::definition::skeleton;
 
-/// Says why no key can be issued to an owner of this name, and no agent be claimed under it, if so: somebody else is
-/// known by the name, or by one that people cannot tell from it.
+/// Returns the reason why no key can be issued to an owner of this name, and no agent can claim it; `None` if the
+/// name is free. A name is reserved if others are known by it, or by one that people cannot tell from it.
 ///
 /// Case, separators, width and characters that look alike make no difference.
 pub fn reserved_owner(name: &str) -> Option<&'static str> {
@@ -26,7 +26,7 @@ pub fn reserved_owner(name: &str) -> Option<&'static str> {
     FIRST_WORDS.iter().find(|(known, _)| begins(known)).map(|(_, whose)| *whose)
 }
 
-/// Names that are taken as a whole, and by whom.
+/// Names that are reserved as a whole, each with the reason.
 const WHOLE: [(&str, &str); 9] = [
     ("local", "the client that starts the kernel is called so"),
     ("local-http", "clients over HTTP without a key are called so"),
@@ -39,7 +39,7 @@ const WHOLE: [(&str, &str); 9] = [
     ("human", "people in front of clients are called so"),
 ];
 
-/// First words of names that are taken whatever comes behind them, and by whom.
+/// First words of names that are reserved whatever follows them, each with the reason.
 const FIRST_WORDS: [(&str, &str); 2] =
     [("human", "people in front of clients are called so"), ("mgp", "the kernel's own parts are called so")];
 

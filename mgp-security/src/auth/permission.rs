@@ -1,24 +1,26 @@
+//! The permissions of API keys.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::{ToolPattern, ToolPatternError, method};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What a key lets its owner do. A key has exactly those it was given; none includes another.
+/// A permission that a key gives its owner. A key has exactly those that it was given; none includes another.
 ///
-/// Tools are named by [patterns](ToolPattern). Where nobody says which server a tool is of, as in front of a server that
-/// stands alone, what is in front of the last dot of its name is taken for that, and a name without a dot has none: `*.echo`.
+/// Tools are named by [patterns](ToolPattern). Where the server of a tool is unknown, as in front of a single server,
+/// the part of its name before the last dot is taken for the server, and a name without a dot has none: `*.echo`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum ApiPermission {
-    /// Call this tool, or these, by the name that clients use here.
+    /// Calling the tools that match, by the names that clients use here.
     ToolInvoke(#[serde(deserialize_with = "read")] ToolPattern),
-    /// See this tool, or these, with their schemas.
+    /// Seeing the tools that match, with their schemas.
     ToolRead(#[serde(deserialize_with = "read")] ToolPattern),
-    /// See all tools.
+    /// Seeing all tools.
     ToolsListAll,
-    /// Change what is registered here: servers, tools, who has access.
+    /// Changing the registered servers, tools and access.
     AdminWrite,
-    /// Read what is registered here.
+    /// Reading the registered servers, tools and access.
     AdminRead,
 }
 
@@ -27,25 +29,25 @@ pub enum ApiPermission {
 pub struct ApiPermissions(Arc<[ApiPermission]>);
 
 impl ApiPermissions {
-    /// Those in `permissions` and no others.
+    /// Returns a set of exactly these permissions.
     pub fn new(permissions: impl IntoIterator<Item = ApiPermission>) -> Self {
         Self(permissions.into_iter().collect())
     }
 
-    /// Whether `permission` is among them.
+    /// Returns whether `permission` is among them.
     pub fn contains(&self, permission: &ApiPermission) -> bool {
         self.0.contains(permission)
     }
 
-    /// Whether they allow calling `tool` of `server`. A tool without a name is none.
+    /// Returns whether the permissions allow calling `tool` of `server`. A tool with an empty name is never allowed.
     pub(crate) fn allow_invoking(&self, server: &str, tool: &str) -> bool {
         let allows =
             |one: &ApiPermission| matches!(one, ApiPermission::ToolInvoke(it) if it.matches(server, tool));
         !tool.is_empty() && self.iter().any(allows)
     }
 
-    /// Whether calling the method of MGP that a tool stands for is allowed by the tool's own name, not by a pattern that
-    /// stands for others as well.
+    /// Returns whether the permissions allow calling the MGP method that a tool stands for by the tool's full name,
+    /// not by a pattern that matches other tools as well.
     pub(super) fn name(&self, method: &str) -> bool {
         self.iter().any(|one| match one {
             ApiPermission::ToolInvoke(it) => {
@@ -57,7 +59,7 @@ impl ApiPermissions {
         })
     }
 
-    /// Whether they allow seeing `tool` of `server`.
+    /// Returns whether the permissions allow seeing `tool` of `server`.
     pub(crate) fn allow_reading(&self, server: &str, tool: &str) -> bool {
         self.iter().any(|one| match one {
             ApiPermission::ToolsListAll => true,
@@ -66,12 +68,12 @@ impl ApiPermissions {
         })
     }
 
-    /// Whether they allow calling anything.
+    /// Returns whether the permissions allow calling any tool at all.
     pub(super) fn allow_invoking_some(&self) -> bool {
         self.iter().any(|one| matches!(one, ApiPermission::ToolInvoke(_)))
     }
 
-    /// Whether they allow anything about any tool.
+    /// Returns whether the permissions allow anything about any tool.
     pub(crate) fn allow_some_tool(&self) -> bool {
         let about_tools = |one: &ApiPermission| {
             matches!(
@@ -82,13 +84,13 @@ impl ApiPermissions {
         self.iter().any(about_tools)
     }
 
-    /// The permissions, in the order in which they were given.
+    /// Returns the permissions in the order in which they were given.
     pub fn iter(&self) -> impl Iterator<Item = &ApiPermission> {
         self.0.iter()
     }
 }
 
-/// Reads a pattern, or a name of tools as keys had them before: one without a dot was that of a tool, whatever its server.
+/// Reads a pattern, or a tool name in the form of older keys, where a name without a dot meant a tool of any server.
 fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolPattern, D::Error> {
     let text = String::deserialize(deserializer)?;
     let pattern = match text.parse() {

@@ -1,3 +1,5 @@
+//! The permission that each request demands of a key.
+
 use std::borrow::Cow;
 
 use mgp_types::mgp::{ToolPattern, method};
@@ -5,33 +7,34 @@ use mgp_types::{MethodRule, Request, RequestConcern};
 
 use super::ApiPermissions;
 
-/// What a request demands of a key.
+/// The permission that a request demands of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RequiredPermission<'a> {
-    /// A key, whatever it permits: what keeps a session alive.
+    /// Any key will do; the request only keeps a session alive.
     AnyKey,
-    /// A key, whatever it permits; the answer holds only what the key may see.
+    /// Any key will do; the answer is cut down to the tools that the key may see.
     ListedTools,
-    /// To call this tool.
+    /// The key must permit calling this tool.
     Invoke(Cow<'a, str>),
-    /// To do what this tool stands for, or to call it by its very name.
+    /// The key must permit the method that this tool stands for, or the tool by its full name.
     StandIn { method: &'static str },
-    /// To do anything with any tool: what is about a running call, about changes, or about the log.
+    /// The key must permit anything about any tool: for requests about a running call, about changes, or about the
+    /// log.
     SomeTool,
-    /// To see all tools.
+    /// The key must permit seeing all tools.
     AllTools,
-    /// To read what is registered.
+    /// The key must permit reading the registry.
     Read,
-    /// To change what is registered.
+    /// The key must permit changing the registry.
     Write,
 }
 
-/// Whether tools stand for methods of MGP.
+/// The treatment of tools that are named like MGP methods.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum MethodTools {
-    /// A tool is a tool, whatever its name.
+    /// A tool is only a tool, whatever its name.
     None,
-    /// A tool that is called like a method of MGP is that method.
+    /// A tool with the name of an MGP method stands for that method.
     MethodsOfMgp,
 }
 
@@ -45,10 +48,10 @@ impl MethodTools {
 }
 
 impl<'a> RequiredPermission<'a> {
-    /// What `request` demands. A method that is not known demands the most.
+    /// Returns the permission that `request` demands. An unknown method demands the most.
     ///
-    /// There are permissions for tools and for what is registered. Resources and prompts are registered like tools,
-    /// and have none of their own, so reading them is reading what is registered.
+    /// There are permissions for tools and for the registry. Resources and prompts are registered like tools and have
+    /// no permissions of their own, so reading them counts as reading the registry.
     pub(super) fn of(request: &'a Request, stand_ins: MethodTools) -> Self {
         match MethodRule::of(request).map(|rule| rule.concern) {
             Some(RequestConcern::Session) => Self::AnyKey,
@@ -71,10 +74,10 @@ impl<'a> RequiredPermission<'a> {
         }
     }
 
-    /// What a method of MGP demands, be it called as such or as a tool.
+    /// Returns the permission that an MGP method demands, whether it is called as a method or as a tool.
     fn of_method(name: &str) -> Self {
         match name {
-            // What is evicted goes from the caller's own session, so it is not a change of what is registered.
+            // Eviction affects only the caller's own session, so it does not change the registry.
             method::TOOLS_DISCOVER
             | method::TOOLS_REQUEST
             | method::TOOLS_SESSION
@@ -87,7 +90,7 @@ impl<'a> RequiredPermission<'a> {
         }
     }
 
-    /// Whether `permissions` meet it.
+    /// Returns whether `permissions` meet the demand.
     pub(super) fn is_met(&self, permissions: &ApiPermissions) -> bool {
         use super::ApiPermission::{AdminRead, AdminWrite, ToolsListAll};
         match self {

@@ -1,18 +1,21 @@
+//! The gate that checks tool calls against the key's permissions once the tool is resolved.
+
 use mgp_types::mgp::Refusal;
 use mgp_types::{Flow, Gate, Method, Request};
 
 use super::{ApiPermissions, AuthError};
 
-/// What the key of a request is for, where that is judged when its tool is known.
+/// The permissions of a request's key, for requests that are checked once their tool is known.
 #[derive(Debug, Clone)]
 pub(super) struct KeyScope(pub(super) ApiPermissions);
 
-/// Holds calls to what the caller's key is for, by server and tool.
+/// A gate that holds tool calls to the permissions of the caller's key, by server and tool.
 ///
-/// For a stack in which [`AuthLayer`](super::AuthLayer) leaves that to it. Sits behind what resolves tools, within fallback
-/// and the record, so that a tool that is called in place of another one is held to the key as well. Reads what
-/// [`Auth`](super::Auth) left in the extensions of the request, and `context.tool`; a tool that nobody resolved is of no
-/// server. Refuses with 1000, and notes it in `context.trail`. Allocates on refusal only; never waits.
+/// The gate is for a stack in which [`AuthLayer`](super::AuthLayer) leaves this check to it. It stands behind the
+/// code that resolves tools, and further in than fallback and the audit record, so that a tool that is called in
+/// place of another one is held to the key as well. It reads the permissions that [`Auth`](super::Auth) left in the
+/// extensions of the request, and `context.tool`; an unresolved tool belongs to no server. It refuses with 1000, and
+/// notes the refusal in `context.trail`. It allocates on refusal only, and never waits.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct KeyScopeGate;

@@ -1,3 +1,5 @@
+//! The store of API keys in SQLite.
+
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Principal, PrincipalKind, PrincipalRole};
 use rusqlite::{Row, params};
@@ -6,15 +8,15 @@ use super::{ApiPermission, ApiPermissions, KeyDigest, KeyId, KeyInfo, KeyStore, 
 use crate::StoreError;
 use crate::sqlite::Database;
 
-/// Keys in SQLite.
+/// A store of keys in an SQLite database.
 #[derive(Debug, Clone)]
 pub struct SqliteKeyStore(Database);
 
 impl SqliteKeyStore {
-    /// The keys in `database`, whose tables are brought up to date.
+    /// Returns the store in `database`, whose tables are brought up to date.
     ///
     /// # Errors
-    /// A newer version wrote them, or SQLite refuses.
+    /// Fails if a newer version wrote the tables, or if SQLite refuses.
     pub fn new(database: Database) -> Result<Self, StoreError> {
         database.migrate("auth", MIGRATIONS)?;
         Ok(Self(database))
@@ -104,7 +106,7 @@ fn read(row: &Row<'_>) -> Result<StoredKey, StoreError> {
     Ok(StoredKey::new(info, KeyDigest::from_bytes(row.get(1)?)))
 }
 
-/// A role that a later version adds is not stored by guess.
+/// Returns the word that is stored for a role. A role that a later version adds is refused rather than guessed.
 fn role_word(role: PrincipalRole) -> Result<&'static str, StoreError> {
     match role {
         PrincipalRole::Agent => Ok("agent"),

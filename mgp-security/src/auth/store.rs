@@ -1,3 +1,5 @@
+//! The interface of key stores, and the store in memory.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -8,40 +10,40 @@ use parking_lot::Mutex;
 use super::{KeyId, StoredKey};
 use crate::StoreError;
 
-/// Where keys outlive the process. It is read once and then only written, away from the threads that answer
-/// requests; so it may block.
+/// A store in which keys outlive the process. It is read once and then only written, away from the threads that
+/// answer requests; so it may block.
 pub trait KeyStore: Send + Sync + fmt::Debug + 'static {
-    /// All keys, expired ones included.
+    /// Returns all keys, including expired ones.
     ///
     /// # Errors
-    /// They cannot be read, or what is read is not what was written.
+    /// Fails if the keys cannot be read, or if they are not as they were written.
     fn load(&self) -> Result<Vec<StoredKey>, StoreError>;
 
-    /// Keeps a new key.
+    /// Adds a new key.
     ///
     /// # Errors
-    /// It is not kept, or there is one with its id.
+    /// Fails if the key could not be kept, or if there is already one with its id.
     fn add(&self, key: &StoredKey) -> Result<(), StoreError>;
 
-    /// Forgets a key, if there is one.
+    /// Removes a key, if there is one.
     ///
     /// # Errors
-    /// It is not forgotten.
+    /// Fails if the key could not be removed.
     fn remove(&self, id: KeyId) -> Result<(), StoreError>;
 
-    /// Notes when keys were last used. One that is no more is passed over.
+    /// Stores the times at which keys were last used. Keys that no longer exist are passed over.
     ///
     /// # Errors
-    /// It is not noted.
+    /// Fails if the times could not be stored.
     fn note_used(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), StoreError>;
 }
 
-/// Keys that end with the process; clones share them.
+/// A store of keys in memory, which end with the process; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryKeyStore(Arc<Mutex<HashMap<KeyId, StoredKey>>>);
 
 impl MemoryKeyStore {
-    /// A store without keys.
+    /// Returns a store without keys.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,3 +1,5 @@
+//! The future of a call that ends when its caller's key no longer holds.
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -11,18 +13,18 @@ use pin_project_lite::pin_project;
 use super::AuthError;
 
 pin_project! {
-    /// A call that goes on while the key of its caller holds. Dropping it drops the call.
+    /// A call that runs as long as the key of its caller holds. Dropping it drops the call.
     pub struct WhileValid<F> {
         #[pin]
         call: Option<F>,
         validity: Option<Validity>,
-        // A subscription has no end of its own, so it is never let finish.
+        // A subscription has no end of its own, so it is never allowed to finish.
         listens: bool,
         watch: Option<ValidityWaker>,
     }
 }
 
-/// Wakes the call when the key no longer holds.
+/// A waker that wakes the call when the key no longer holds.
 struct ValidityWaker {
     waker: Arc<Mutex<Waker>>,
     _told: ValidityWatch,
@@ -44,7 +46,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for WhileValid<F> {
             return Poll::Ready(outcome);
         }
         let Some(validity) = this.validity else { return Poll::Pending };
-        // Only a call that waits is watched; most are done when they are first looked at.
+        // The key is watched only once the call waits; most calls are done at the first poll.
         if let Some(watch) = this.watch {
             watch.waker.lock().clone_from(cx.waker());
         } else {

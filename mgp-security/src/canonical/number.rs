@@ -1,12 +1,12 @@
-//! The one spelling of a number.
+//! The canonical spelling of numbers.
 
 use super::CanonicalError;
 
-/// `literal`, a JSON number, in its canonical spelling.
+/// Returns `literal`, a JSON number, in its canonical spelling.
 ///
-/// That is the spelling of RFC 8785 if a double holds the number exactly as it is written, and otherwise all its
-/// digits with an exponent, like `9007199254740993e0`. Either spelling, read as a decimal number, is the number
-/// itself, so two that differ are never written alike.
+/// That is the spelling of RFC 8785 if a double holds the number exactly as it is written, and otherwise all its digits
+/// with an exponent, like `9007199254740993e0`. Either spelling, read as a decimal number, is the number itself, so two
+/// numbers that differ are never written alike.
 pub(super) fn canonical(literal: &str) -> Result<String, CanonicalError> {
     let decimal = Decimal::read(literal)?;
     let double: f64 = literal.parse().map_err(|_| CanonicalError::NotJson)?;

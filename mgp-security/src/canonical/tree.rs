@@ -6,36 +6,36 @@ use mgp_types::RawJson;
 
 use super::{CanonicalError, number};
 
-/// A value in canonical form.
+/// A JSON value in canonical form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CanonicalTree {
     Null,
     Bool(bool),
-    /// In its canonical spelling.
+    /// A number, in its canonical spelling.
     Number(String),
     Text(String),
     Array(Vec<Self>),
-    /// In the order of their UTF-16 code units, as RFC 8785 sorts.
+    /// The members, in the order of their UTF-16 code units, as RFC 8785 sorts.
     Object(Vec<(String, Self)>),
 }
 
 impl CanonicalTree {
-    /// The tree of `value`.
+    /// Reads the tree of `value`.
     pub(crate) fn read(value: &RawJson) -> Result<Self, CanonicalError> {
-        // A `RawJson` that serde made has not been scanned: it may be of any depth and repeat its members.
+        // A `RawJson` that serde made has not been scanned: it may have any depth and repeated members.
         let scanned = RawJson::parse(value.to_bytes()).map_err(|_| CanonicalError::NotJson)?;
         let text = std::str::from_utf8(scanned.as_bytes()).map_err(|_| CanonicalError::NotJson)?;
         TreeReader { text, at: 0 }.value()
     }
 
-    /// The member of this name, if it is an object that has one.
+    /// Returns the member of this name, if the value is an object that has one.
     #[cfg(feature = "validate")]
     pub(crate) fn member(&self, name: &str) -> Option<&Self> {
         let Self::Object(members) = self else { return None };
         members.iter().find(|(member, _)| member == name).map(|(_, value)| value)
     }
 
-    /// The canonical bytes.
+    /// Returns the canonical bytes.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.write(&mut out);
@@ -75,8 +75,8 @@ impl CanonicalTree {
     }
 }
 
-/// Reads JSON that was scanned, so that its grammar, depth and member names are known to be good; what is not
-/// as expected is an error all the same.
+/// A reader of JSON that was scanned, so that its grammar, depth and member names are known to be valid; unexpected
+/// input is an error all the same.
 struct TreeReader<'a> {
     text: &'a str,
     at: usize,
@@ -118,7 +118,7 @@ impl<'a> TreeReader<'a> {
         Ok(CanonicalTree::Array(items))
     }
 
-    /// Steps over a comma, or over the end of the object or array.
+    /// Steps over a comma, or over the end of the object or array, and returns whether another item follows.
     fn goes_on(&mut self, end: u8) -> Result<bool, CanonicalError> {
         match self.peek() {
             Some(byte) if byte == end => {
@@ -173,7 +173,7 @@ impl<'a> TreeReader<'a> {
         &rest[..length]
     }
 
-    /// The first byte behind white space.
+    /// Skips white space and returns the byte behind it.
     fn peek(&mut self) -> Option<u8> {
         let rest = &self.text.as_bytes()[self.at..];
         self.at += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();

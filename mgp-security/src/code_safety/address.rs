@@ -1,8 +1,10 @@
+//! Addresses of services that hand out the credentials of a machine.
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether the text is a URL of a service that hands out the credentials of the machine it is asked from.
+/// Returns whether the text is the URL of a metadata service, which hands out the credentials of the machine that asks.
 ///
-/// The addresses of networks in general are not for a check of code to judge: only where code runs can tell which of
+/// A check of code does not judge addresses of networks in general: only the place where code runs can tell which of
 /// them it may reach.
 pub(super) fn is_metadata_url(text: &str) -> bool {
     let text = text.trim();
@@ -27,7 +29,7 @@ fn is_metadata(address: IpAddr) -> bool {
     }
 }
 
-/// An address in any form that resolvers take: `169.254.169.254`, `2852039166`, `0xa9.0xfe.43518`, IPv6.
+/// Parses an address in any form that resolvers accept: `169.254.169.254`, `2852039166`, `0xa9.0xfe.43518`, IPv6.
 fn address(text: &str) -> Option<IpAddr> {
     if text.contains(':') {
         return text.parse::<Ipv6Addr>().ok().map(Into::into);

@@ -1,4 +1,4 @@
-//! The steps that a check takes to follow what code refers to, and code that takes steps without end.
+//! Limits on the steps that a check takes to follow references in code, and detection of endless recursion.
 
 use std::cell::Cell;
 
@@ -7,22 +7,22 @@ use mgp_types::mgp::SafetyLevel::Strict;
 use super::finding::Findings;
 use super::syntax::{Node, Tree};
 
-/// The steps that are left for one tree: what is nested into itself could take any number of them.
+/// The steps that are left for one tree; references that lead back to themselves could take any number of them.
 pub(super) struct Effort(Cell<usize>);
 
 impl Effort {
-    /// More steps for a longer tree.
+    /// Returns the steps for one tree, more for a longer one.
     pub(super) fn of(tree: &Tree) -> Self {
         Self(Cell::new(MIN_EFFORT + tree.len() * EFFORT_PER_NODE))
     }
 
-    /// Takes one step, and says whether there are more.
+    /// Takes one step, and returns whether there are more.
     pub(super) fn spend(&self) -> bool {
         self.0.set(self.0.get().saturating_sub(1));
         !self.is_exhausted()
     }
 
-    /// Gives up.
+    /// Uses up all steps.
     pub(super) fn exhaust(&self) {
         self.0.set(0);
     }
@@ -32,7 +32,7 @@ impl Effort {
     }
 }
 
-/// Finds a function that calls itself before anything could keep it from that.
+/// Finds a function that calls itself unconditionally.
 pub(super) fn endless_recursion(function: Node<'_>, findings: &mut Findings) {
     let (Some(name), Some(body)) = (function.field("name"), function.field("body")) else { return };
     let plain = body
@@ -44,5 +44,7 @@ pub(super) fn endless_recursion(function: Node<'_>, findings: &mut Findings) {
     }
 }
 
+/// The number of steps for a tree without nodes.
 const MIN_EFFORT: usize = 20_000;
+/// The number of further steps for each node of a tree.
 const EFFORT_PER_NODE: usize = 30;

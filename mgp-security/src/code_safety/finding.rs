@@ -1,3 +1,5 @@
+//! The violations that a check of code finds, with their places.
+
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
@@ -5,7 +7,7 @@ use mgp_types::mgp::{CodeLocation, SafetyLevel};
 
 use super::scan::Import;
 
-/// What is wrong with code.
+/// A violation of the policy in code.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Violation {
     Import(Box<str>),
@@ -14,9 +16,9 @@ pub(super) enum Violation {
     Whole(Box<str>),
 }
 
-/// Collects violations of one piece of code, each once and with its first place.
+/// The violations in one piece of code, each once and with its first place.
 ///
-/// Rules say from which level on they hold, so that no rule has to ask for the level itself.
+/// Rules say from which level on they apply, so that no rule has to ask for the level itself.
 pub(super) struct Findings {
     level: SafetyLevel,
     seen: HashSet<Violation>,
@@ -37,29 +39,29 @@ impl Findings {
         self.level
     }
 
-    /// Notes what is imported, whether it may be or not.
+    /// Notes an import, whether it is allowed or not.
     pub(super) fn note_import(&mut self, import: Import) {
         self.imported.insert(import);
     }
 
-    /// What was imported.
+    /// Returns the imports that were noted.
     pub(super) fn into_imports(self) -> Vec<Import> {
         self.imported.into_iter().collect()
     }
 
-    /// Records an import at the byte `at`.
+    /// Records a violation by an import at the byte `at`.
     pub(super) fn import(&mut self, module: &str, at: usize) {
         self.add(Violation::Import(shorten(module)), Some(at));
     }
 
-    /// Records a pattern at the byte `at`, if the level is at least `from`.
+    /// Records a violation by a pattern at the byte `at`, if the level is at least `from`.
     pub(super) fn pattern(&mut self, from: SafetyLevel, pattern: &str, at: usize) {
         if self.level >= from {
             self.add(Violation::Pattern(shorten(pattern)), Some(at));
         }
     }
 
-    /// Records what concerns the code as a whole.
+    /// Records a violation that concerns the code as a whole.
     pub(super) fn whole(&mut self, sentence: impl Into<Box<str>>) {
         self.add(Violation::Whole(sentence.into()), None);
     }
@@ -68,7 +70,7 @@ impl Findings {
         self.found.iter().map(|(violation, _)| violation.to_string().into()).collect()
     }
 
-    /// Where in `code` the violations are, which came first in it first.
+    /// Returns the places of the violations in `code`, in the order of the code.
     pub(super) fn locations(&self, code: &str) -> Vec<CodeLocation> {
         let mut places: Vec<_> =
             self.found.iter().filter_map(|(what, at)| Some((at.as_ref()?, what))).collect();
@@ -106,7 +108,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// A rejection repeats pieces of the code, which may be of any length.
+/// Shortens a piece of code, which may be of any length, for the text of a rejection.
 fn shorten(text: &str) -> Box<str> {
     match text.char_indices().nth(MAX_CHARS) {
         None => text.into(),
@@ -118,8 +120,10 @@ fn floor(code: &str, at: usize) -> usize {
     (0..=at.min(code.len())).rev().find(|index| code.is_char_boundary(*index)).unwrap_or(0)
 }
 
-/// An agent that has that many to mend will send the code again anyway.
+/// The largest number of violations that are recorded. An agent that has to correct so many sends the code again
+/// anyway.
 const MAX_VIOLATIONS: usize = 50;
+/// The largest number of characters of a piece of code that a rejection repeats.
 const MAX_CHARS: usize = 80;
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
+//! Identifiers and tokens of code, in the form in which interpreters read them.
+
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The name that an identifier stands for: Python reads `ｅｖａｌ` as `eval`, and JavaScript `\u0065val`.
+/// Returns the name that an identifier stands for: Python reads `ｅｖａｌ` as `eval`, and JavaScript `\u0065val`.
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte.is_ascii() && byte != b'\\') {
         return Cow::Borrowed(text);
@@ -11,7 +13,7 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(unescaped.nfkc().collect())
 }
 
-/// Splits code into names, numbers and single signs, without the space between them.
+/// Splits code into names, numbers and single punctuation characters, without the space between them.
 pub(super) fn split_tokens(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

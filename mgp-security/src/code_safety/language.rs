@@ -1,3 +1,5 @@
+//! The languages of code, and their names.
+
 use std::fmt;
 
 /// The language that code is written in.
@@ -24,7 +26,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// Reads a name of a language, a usual short form of it, or the extension of its files, in any case.
+    /// Reads a language from its name, a usual short form of it, or the extension of its files, in any case.
     pub fn read(name: &str) -> Self {
         let name = name.trim().trim_start_matches('.').to_lowercase();
         match &*name {

@@ -1,11 +1,12 @@
-//! Code safety (MGP §7): what submitted code may do, decided on its syntax tree.
+//! Code safety (MGP §7): checks of submitted code, based on its syntax tree.
 //!
-//! [`scan`] checks code against a [`CodePolicy`], which is made of a declaration
-//! ([`CodeSafety`](mgp_types::mgp::CodeSafety)) and of what is dangerous in the language anyway. Python, JavaScript,
-//! TypeScript and Bash are read as syntax trees, so comments and texts are no findings and spelling does not matter;
-//! other languages are searched for patterns, and the [`Scan`] says which it was.
+//! [`scan`] checks code against a [`CodePolicy`], which combines a declaration
+//! ([`CodeSafety`](mgp_types::mgp::CodeSafety)) with what is always dangerous in the language. Python, JavaScript,
+//! TypeScript and Bash are read as syntax trees, so comments and string literals are no findings and spelling does not
+//! matter; other languages are searched for patterns, and the [`Scan`] says which method was used.
 //!
-//! A check of code is no sandbox: it keeps mistakes and known tricks out of a place that must be confined as well.
+//! A check of code is no sandbox: it keeps mistakes and known tricks out of an environment that must be confined as
+//! well.
 //!
 //! ```
 //! use mgp_security::code_safety::{CodePolicy, scan};

@@ -1,4 +1,4 @@
-//! Lists of names that stand in text files beside the rules that ask for them.
+//! Lists of names in text files beside the rules that use them.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -18,7 +18,7 @@ struct Lines {
 }
 
 impl Names {
-    /// Returns the list of a section. That the file has the section is checked by the compiler, for lists are constants.
+    /// Returns the list of a section. The compiler checks that the file has the section, because lists are constants.
     pub(super) const fn new(file: &'static str, section: &'static str) -> Self {
         assert!(has_section(file.as_bytes(), section.as_bytes()), "the file has no such section");
         Self { file, section, lines: OnceLock::new() }
@@ -49,7 +49,7 @@ impl Names {
     }
 }
 
-/// Whether a line of the file is `[section]`.
+/// Returns whether a line of the file is `[section]`.
 const fn has_section(file: &[u8], section: &[u8]) -> bool {
     let mut at = 0;
     while at + section.len() + 2 <= file.len() {

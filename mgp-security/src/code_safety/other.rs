@@ -1,4 +1,5 @@
-//! Languages without a grammar here: names outside of comments and texts, in the forms that most languages share.
+//! Rules for languages without a grammar here: names outside of comments and strings, in the forms that most languages
+//! share.
 
 use std::sync::LazyLock;
 
@@ -10,7 +11,7 @@ use super::names::Names;
 use super::pattern::{Pattern, Token, find_declared, tokens_of};
 use super::policy::CodePolicy;
 
-/// Records what the code must not do, as far as that can be told without knowing the language.
+/// Records the violations of `policy` in the code, as far as they can be found without knowing the language.
 pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
     let (bare, with_texts) = strip(code);
     let tokens: Vec<Token<'_>> = tokens_of(&bare, 0).collect();
@@ -29,10 +30,10 @@ pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
     }
 }
 
-/// The code with comments blanked out, once without and once with its texts, byte for byte.
+/// Returns the code with comments blanked out, once without and once with its strings, byte for byte.
 ///
-/// What starts like a comment in one language is code in another, so a comment is what no two languages disagree
-/// about: `#` and `--` at the start of a line, `//` and `/* */` anywhere.
+/// A comment in one language may be code in another, so only the forms that no two languages disagree about count: `#`
+/// and `--` at the start of a line, `//` and `/* */` anywhere.
 fn strip(code: &str) -> (String, String) {
     let mut bare = String::with_capacity(code.len());
     let mut with_texts = String::with_capacity(code.len());
@@ -76,7 +77,7 @@ fn line(text: &str) -> usize {
     text.find('\n').unwrap_or(text.len())
 }
 
-/// The length of a text, or 0 if the sign does not begin one: an apostrophe is many things in many languages.
+/// Returns the length of a string, or 0 if the quote does not begin one: an apostrophe has many uses in many languages.
 fn text(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
@@ -91,27 +92,28 @@ fn text(rest: &str, quote: char) -> usize {
     0
 }
 
-/// The patterns of the lists, and from which level on each is refused.
+/// The patterns of the lists, each with the level from which on it is refused.
 static PATTERNS: LazyLock<Vec<(SafetyLevel, Pattern)>> = LazyLock::new(|| {
     [(Standard, &DANGEROUS), (Strict, &REFLECTION), (Readonly, &WRITES)]
         .into_iter()
         .flat_map(|(level, list)| list.iter().map(move |text| (level, Pattern::new(text))))
         .collect()
 });
-/// Running code that is a text, starting processes, loading libraries.
+/// The names that run a string as code, start processes or load libraries.
 static DANGEROUS: Names = list("dangerous");
-/// Reflection and changes of the surroundings.
+/// The names that use reflection or change the environment.
 static REFLECTION: Names = list("reflection");
-/// Changes of files and databases.
+/// The names that change files and databases.
 static WRITES: Names = list("writes");
-/// Modules that start processes, load foreign code or open connections.
+/// The modules that start processes, load foreign code or open connections.
 static BLOCKED_MODULES: Names = list("blocked-modules");
 
 const fn list(section: &'static str) -> Names {
     Names::new(include_str!("other.txt"), section)
 }
 
-/// `import x`, `use x`, `require 'x'`, `#include <x>`, `using x`, at the start of a line or statement.
+/// The forms of imports: `import x`, `use x`, `require 'x'`, `#include <x>`, `using x`, at the start of a line or
+/// statement.
 static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
     let expression = r#"(?m)(?:^|[;{(=])\s*(?:#\s*include|import(?:\s+static)?|from|use|using|require(?:_once|_relative)?|include(?:_once)?|open|load)\s*[(<"'\s]\s*["'<]?([\w@./:\\-]+)"#;
     Regex::new(expression).expect("the expression is constant")

@@ -1,8 +1,10 @@
+//! Strings in code that name files.
+
 use std::sync::LazyLock;
 
 use crate::validator::path::{PathAccess, ProtectedKind, ProtectedPaths, ProtectedReason};
 
-/// Whether the text names a file that holds secrets, or that controls the machine.
+/// Returns whether the string names a file that holds secrets, or that controls the machine.
 pub(super) fn is_sensitive(text: &str) -> bool {
     let text = text.trim();
     if text.len() > MAX_LEN || text.contains(['\n', '{']) {
@@ -19,14 +21,14 @@ pub(super) fn is_sensitive(text: &str) -> bool {
                     || !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
         })
     };
-    // Code names many files that it never opens; what lets others in is no name that it has by chance.
+    // Code names many files that it never opens; a file that gives access is not named by chance.
     let lets_in = |reason: ProtectedReason| {
         !matches!(
             reason.kind,
             ProtectedKind::Stream | ProtectedKind::System | ProtectedKind::Git | ProtectedKind::Client
         )
     };
-    // No code that is sent has to name what a shell starts from.
+    // Submitted code has no reason to name the files that a shell runs at startup.
     let starts_programs = |reason: ProtectedReason| reason.kind == ProtectedKind::Startup;
     SENSITIVE.iter().any(is_below)
         || (!path.contains(' ')
@@ -34,13 +36,14 @@ pub(super) fn is_sensitive(text: &str) -> bool {
                 || PROTECTED.judge(text, PathAccess::Write).is_some_and(starts_programs)))
 }
 
-/// Whether the text is a path from the root or from a home, other than one that swallows what is written to it.
+/// Returns whether the string is a path from the root or from a home, except for devices, which store nothing that is
+/// written to them.
 pub(super) fn is_absolute(text: &str) -> bool {
     let path = normalize(text.trim());
     (path.starts_with(['/', '~']) || path.as_bytes().get(1) == Some(&b':')) && !path.starts_with("/dev/")
 }
 
-/// Whether the text is a path from the root into what belongs to the system or to other users.
+/// Returns whether the string is a path to files of the system or of other users.
 pub(super) fn is_of_system(text: &str) -> bool {
     let path = normalize(text.trim());
     let is_drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes().get(2) == Some(&b'/');
@@ -53,12 +56,12 @@ pub(super) fn is_of_system(text: &str) -> bool {
         || path.split('/').any(|part| part == "..")
 }
 
-/// Whether the path names what a contest of break-ins hides.
+/// Returns whether the path names the file that capture-the-flag contests hide.
 pub(super) fn is_flag(text: &str) -> bool {
     matches!(text.trim().rsplit(['/', '\\']).next(), Some("flag" | "flag.txt"))
 }
 
-/// The path with `/` between its parts, and without empty ones and `.`.
+/// Returns the path with `/` between its parts, and without empty parts and `.`.
 fn normalize(text: &str) -> String {
     let text = text.replace('\\', "/");
     let parts = text.split('/').enumerate().filter(|(index, part)| *index == 0 || !matches!(*part, "" | "."));
@@ -66,7 +69,7 @@ fn normalize(text: &str) -> String {
     if joined.is_empty() && text.starts_with('/') { "/".to_owned() } else { joined }
 }
 
-/// Longer texts are prose.
+/// The largest length of a path, in bytes; longer strings are prose.
 const MAX_LEN: usize = 1000;
 
 const SENSITIVE: [&str; 22] = [
@@ -93,9 +96,9 @@ const SENSITIVE: [&str; 22] = [
     "/var/run/docker.sock",
     "/run/secrets",
 ];
-/// What no call may touch, code may not name either.
+/// The paths that no call may touch, and so code may not name either.
 static PROTECTED: LazyLock<ProtectedPaths> = LazyLock::new(ProtectedPaths::default);
-/// Where code may read and write without touching what belongs to others.
+/// The places where code may read and write without touching what belongs to others.
 const OURS: [&str; 5] = ["/tmp", "/var/tmp", "/dev/null", "/dev/stdin", "/dev/stdout"];
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! Declared patterns of code, and the search for them.
+
 use std::ops::Range;
 
 use mgp_types::mgp::SafetyLevel;
@@ -8,8 +10,8 @@ use super::syntax::Tree;
 
 /// A piece of code that a declaration blocks, like `eval(` (§7.3).
 ///
-/// It is compared token by token, so that space between tokens does not matter and neither comments nor texts
-/// contain it. What has no tokens to compare, like a piece with quotes, is searched as it stands.
+/// A pattern is compared token by token, so that space between tokens does not matter and neither comments nor strings
+/// contain it. A pattern without tokens to compare, like a piece with quotes, is searched for as it is written.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
     text: Box<str>,
@@ -24,17 +26,17 @@ impl Pattern {
         Self { text: text.into(), tokens }
     }
 
-    /// The pattern as it was declared.
+    /// Returns the pattern as it was declared.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The dotted name that the pattern blocks, if it is one, with or without a call.
+    /// Returns the dotted name that the pattern blocks, if it is one, with or without a call.
     pub(super) fn dotted(&self) -> &str {
         self.text.trim_end_matches('(').trim()
     }
 
-    /// Searches `tokens`, and `text` where there is nothing to compare.
+    /// Searches for the pattern in `tokens`, or in `text` if the pattern has no tokens, and returns its place.
     pub(super) fn find(&self, tokens: &[Token<'_>], text: &str) -> Option<usize> {
         if self.tokens.is_empty() {
             let wanted = self.text.trim();
@@ -47,20 +49,20 @@ impl Pattern {
     }
 }
 
-/// One token of code, and where it is.
+/// One token of code, and the byte where it starts.
 pub(super) struct Token<'c> {
     pub(super) text: std::borrow::Cow<'c, str>,
     pub(super) at: usize,
 }
 
-/// The tokens of `text`, which starts at `at`.
+/// Returns the tokens of `text`, which starts at the byte `at`.
 pub(super) fn tokens_of(text: &str, at: usize) -> impl Iterator<Item = Token<'_>> {
     let start = text.as_ptr() as usize;
     split_tokens(text)
         .map(move |token| Token { text: plain(token), at: at + (token.as_ptr() as usize - start) })
 }
 
-/// The tokens of a tree, without comments and texts.
+/// Returns the tokens of a tree, without comments and strings.
 pub(super) fn tree_tokens(tree: &Tree) -> Vec<Token<'_>> {
     tree.nodes()
         .filter(|node| node.is_leaf() && !IS_TEXT.contains(&node.kind()))
@@ -68,7 +70,7 @@ pub(super) fn tree_tokens(tree: &Tree) -> Vec<Token<'_>> {
         .collect()
 }
 
-/// The code with these bytes blanked out.
+/// Returns the code with these bytes blanked out.
 pub(super) fn blanked(code: &str, ranges: impl Iterator<Item = Range<usize>>) -> String {
     let mut bytes = code.as_bytes().to_vec();
     for range in ranges {
@@ -89,7 +91,7 @@ pub(super) fn find_declared(patterns: &[Pattern], tokens: &[Token<'_>], text: &s
     }
 }
 
-/// The kinds of leaves, in all grammars, that are no code.
+/// The kinds of leaves, in all grammars, that are not code.
 const IS_TEXT: [&str; 14] = [
     "comment",
     "line_continuation",

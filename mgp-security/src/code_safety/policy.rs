@@ -1,3 +1,5 @@
+//! The policy that code is checked against.
+
 use std::collections::{BTreeSet, HashSet};
 
 use mgp_types::mgp::{CodeHints, CodeSafety, SafetyLevel};
@@ -7,11 +9,10 @@ use super::names::Names;
 use super::pattern::Pattern;
 use super::{javascript, python};
 
-/// What code may do: a declaration (§7.3) together with what is dangerous in its language anyway.
+/// The rules for what code may do: a declaration (§7.3), together with what is always dangerous in its language.
 ///
 /// Blocked imports and patterns add to those that are always blocked, and block wins over allow. A declared list of
-/// allowed imports replaces the one that is used without a declaration; it decides from strict on and is a hint
-/// below.
+/// allowed imports replaces the default list; it is enforced from strict on and is a hint below.
 #[derive(Debug, Clone)]
 pub struct CodePolicy {
     level: SafetyLevel,
@@ -20,18 +21,18 @@ pub struct CodePolicy {
     declared_blocked: ModuleList,
     always_blocked: ModuleList,
     allowed: ModuleList,
-    /// Whether modules that the code brings along are allowed as well: where no list says otherwise.
+    /// Whether modules that the code brings along are allowed as well, which is so where no list says otherwise.
     allows_own: bool,
-    /// Modules that lie beside the code and are checked like it.
+    /// The modules that lie beside the code and are checked like it.
     beside: BTreeSet<Box<str>>,
     patterns: Box<[Pattern]>,
     hints: CodeHints,
 }
 
 impl CodePolicy {
-    /// The policy that `declaration` asks for.
+    /// Returns the policy that `declaration` asks for.
     ///
-    /// Where the operator has configured one and the server declares another, use what
+    /// Where the operator has configured a declaration and the server declares another, pass the one that
     /// [`CodeSafety::confine`] makes of them.
     pub fn new(declaration: &CodeSafety) -> Self {
         let language =
@@ -76,35 +77,35 @@ impl CodePolicy {
         }
     }
 
-    /// Allows modules of these names, whatever they are called, unless they are blocked: they lie beside the code, and whoever
-    /// checks it checks them, too.
+    /// Allows modules of these names, unless they are blocked: they lie beside the code, and the caller has to check
+    /// them, too.
     #[must_use]
     pub fn with_modules_beside(mut self, names: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
         self.beside.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// How far code is restricted.
+    /// Returns the safety level of the policy.
     pub fn level(&self) -> SafetyLevel {
         self.level
     }
 
-    /// The language that code is read as.
+    /// Returns the language that code is read as.
     pub fn language(&self) -> &Language {
         &self.language
     }
 
-    /// How many bytes of code are accepted; `None` without a limit.
+    /// Returns the largest number of bytes of code that is accepted; `None` without a limit.
     pub fn max_code_size_bytes(&self) -> Option<u64> {
         (self.level > SafetyLevel::Unrestricted).then_some(self.max_bytes).flatten()
     }
 
-    /// What a rejection hints at.
+    /// Returns the hints that a rejection contains.
     pub fn hints(&self) -> &CodeHints {
         &self.hints
     }
 
-    /// Whether the module must not be imported.
+    /// Returns whether the module must not be imported.
     pub(super) fn refuses_import(&self, module: &str) -> bool {
         if self.blocks_import(module) {
             return true;
@@ -116,7 +117,7 @@ impl CodePolicy {
         self.level >= SafetyLevel::Strict && !is_known
     }
 
-    /// Whether the module is blocked by name, at any level.
+    /// Returns whether the module is blocked by name, at any level.
     pub(super) fn blocks_import(&self, module: &str) -> bool {
         self.declared_blocked.has(module)
             || (self.always_blocked.has(module)
@@ -133,7 +134,7 @@ fn is_within(module: &str, root: &str) -> bool {
     module.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '(']))
 }
 
-/// Names of modules, each standing for everything below it as well: `os` for `os.path`, `fs` for `fs/promises`.
+/// A list of module names, each standing for everything below it as well: `os` for `os.path`, `fs` for `fs/promises`.
 #[derive(Debug, Clone, Default)]
 struct ModuleList {
     names: Vec<Box<str>>,
@@ -150,7 +151,7 @@ impl ModuleList {
         self.names.iter().map(|name| &**name)
     }
 
-    /// Whether `module` is one of the names or lies below one.
+    /// Returns whether `module` is one of the names or lies below one.
     fn has(&self, module: &str) -> bool {
         let module = plain(module);
         let ends = module.match_indices(['.', '/']).map(|(at, _)| at).chain([module.len()]);
@@ -158,12 +159,12 @@ impl ModuleList {
     }
 }
 
-/// Node spells its own modules with and without a scheme.
+/// Returns the name of a module without Node's scheme: Node accepts its own modules with and without it.
 fn plain(module: &str) -> &str {
     module.trim().trim_start_matches("node:")
 }
 
-/// The limit of strict and readonly for a declaration that names none: more than people write into one file.
+/// The size limit of strict and readonly in bytes if a declaration has none: more than people write into one file.
 const DEFAULT_MAX_BYTES: u64 = 100_000;
 
 #[cfg(test)]

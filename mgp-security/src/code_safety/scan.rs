@@ -1,3 +1,5 @@
+//! The entry points of code safety: checks of code by its language.
+
 use mgp_types::mgp::{CodeRejection, SafetyLevel};
 
 use super::finding::Findings;
@@ -8,67 +10,68 @@ use super::syntax::{Grammar, Tree};
 use super::unfinished::{Marks, closing};
 use super::{bash, javascript, other, python};
 
-/// How code was checked.
+/// The method by which code was checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
-    /// Not at all: the level is unrestricted.
+    /// The code was not checked, because the level is unrestricted.
     Unchecked,
-    /// On its syntax tree.
+    /// The code was checked on its syntax tree.
     SyntaxTree,
-    /// By patterns outside of comments and texts, for the language has no grammar here.
+    /// The code was searched for patterns outside of comments and strings, because the language has no grammar here.
     Patterns,
 }
 
-/// What a check of acceptable code was.
+/// The result of a check that accepted code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Scan {
-    /// How the code was checked, for a caller that wants to say how much that is worth.
+    /// The method by which the code was checked, for a caller that reports how reliable the result is.
     pub method: Method,
 }
 
-/// A module that code imports, as it is written there.
+/// A module that code imports, as it is written in the code.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Import {
-    /// `import a.b`, or `from ..a import b`, which is a module `b` or a name of the module `a`, so both are listed.
+    /// The import `import a.b`, or `from ..a import b`; the latter imports a module `b` or a name of the module `a`, so
+    /// both are listed.
     Python {
-        /// How many dots stand in front.
+        /// The number of leading dots.
         dots: usize,
-        /// What stands behind them; empty for the package itself.
+        /// The path behind the dots; empty for the package itself.
         path: Box<str>,
     },
-    /// `import "x"`, `export … from "x"`, `require("x")` or `import("x")`.
+    /// The import `import "x"`, `export … from "x"`, `require("x")` or `import("x")`.
     JavaScript(Box<str>),
 }
 
-/// What acceptable code is, and what it needs beside itself.
+/// The result of a check that accepted code, with the modules that the code needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspected {
-    /// How the code was checked.
+    /// The method by which the code was checked.
     pub method: Method,
-    /// What it imports, in order and each once. From strict on that is all: an import whose module is not known before the
-    /// code runs is a violation.
+    /// The imported modules, sorted and each once. From strict on the list is complete: an import whose module is not
+    /// known before the code runs is a violation.
     pub imports: Vec<Import>,
 }
 
 /// Checks `code` against `policy`.
 ///
-/// Works on bytes in memory only, does not recurse with the depth of the code, and takes time in proportion to its
-/// length.
+/// The check works on bytes in memory only, does not recurse with the depth of the code, and takes time in proportion
+/// to its length.
 ///
 /// # Errors
-/// The code is refused; the rejection says what was found, where, and what would be accepted (§7.4).
+/// Fails if the code is refused; the rejection says what was found, where, and what would be accepted (§7.4).
 pub fn scan(code: &str, policy: &CodePolicy) -> Result<Scan, CodeRejection> {
     inspect(code, policy).map(|Inspected { method, .. }| Scan { method })
 }
 
-/// Checks `code` against `policy` like [`scan`], and returns what it imports.
+/// Checks `code` against `policy` like [`scan`], and returns the imports of the code.
 ///
 /// # Errors
-/// As for [`scan`].
+/// Fails as [`scan`] does.
 pub fn inspect(code: &str, policy: &CodePolicy) -> Result<Inspected, CodeRejection> {
     if policy.level() == SafetyLevel::Unrestricted {
         return Ok(Inspected { method: Method::Unchecked, imports: Vec::new() });
@@ -122,7 +125,8 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
         check_tree(&tree, code, policy, findings);
         return Method::SyntaxTree;
     }
-    // What a parser cannot read, an interpreter may: below strict the pieces are checked, from strict on it is refused.
+    // An interpreter may run code that this parser cannot read: below strict its pieces are checked, from strict on it
+    // is refused.
     match broken {
         Some(tree) if policy.level() < SafetyLevel::Strict => {
             check_tree(&tree, code, policy, findings);
@@ -133,7 +137,7 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
     Method::SyntaxTree
 }
 
-/// The tree of a piece that is a whole program once what it leaves open is closed.
+/// Returns the tree of a code fragment that becomes a whole program once everything it leaves open is closed.
 fn cut_off(code: &str, language: &Language, readings: &[Reading]) -> Option<Tree> {
     let marks = match language {
         Language::Python => Marks::Python,
@@ -159,7 +163,7 @@ fn check_tree(tree: &Tree, code: &str, policy: &CodePolicy, findings: &mut Findi
     }
 }
 
-/// The deepest nesting that brackets could have, texts and comments included: cheap to tell before parsing.
+/// Returns the deepest nesting that brackets could have, strings and comments included: a cheap test before parsing.
 fn bracket_depth(code: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     for byte in code.bytes() {
@@ -173,14 +177,16 @@ fn bracket_depth(code: &str) -> usize {
     deepest
 }
 
-/// Characters that make code look different from what it does, and NUL, at which some readers stop.
+/// Returns whether a character makes code look different from what it does, or is NUL, at which some readers stop.
 fn is_deceptive(c: char) -> bool {
     matches!(c, '\0' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}' | '\u{2060}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A grammar, and what is put before and after the code so that a piece of a program becomes a whole one.
+/// A grammar, and the code to put before and after a piece of a program so that it becomes a whole one.
 pub(super) type Reading = (Grammar, &'static str, &'static str);
 
-/// More is not even read, whatever is declared: a parser's tree takes many times the space of the code.
+/// The largest number of bytes that is parsed, whatever is declared: a parser's tree takes many times the space of the
+/// code.
 const MAX_READ_BYTES: u64 = 1024 * 1024;
+/// The deepest nesting of brackets that is accepted.
 const MAX_DEPTH: usize = 200;

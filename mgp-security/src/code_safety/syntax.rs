@@ -1,3 +1,5 @@
+//! Syntax trees of code, in a form that rules can walk in any direction.
+
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -15,18 +17,18 @@ pub(super) enum Grammar {
 
 /// A syntax tree as a list of nodes, parents before their children.
 ///
-/// The parser's own tree finds a parent by searching from the root, and is cheap to walk with a cursor only; here
-/// every step is one look at a table, so rules can go up and down as they like.
+/// The parser's own tree finds a parent by searching from the root, and is cheap to walk with a cursor only; here every
+/// step is one table look-up, so rules can go up and down freely.
 pub(super) struct Tree {
     source: String,
-    /// How many bytes of `source` stand before the code as it was submitted.
+    /// The number of bytes of `source` before the submitted code.
     prefix: usize,
     nodes: Vec<Record>,
     names: Rc<Names>,
     has_errors: bool,
 }
 
-/// What the numbers of a grammar stand for.
+/// The names of a grammar's kinds and fields, by their numbers.
 struct Names {
     kinds: Box<[Box<str>]>,
     fields: Box<[Box<str>]>,
@@ -34,15 +36,16 @@ struct Names {
 
 struct Record {
     kind: u16,
-    /// The number of the field, 0 for none.
+    /// The number of the field, or 0 for none.
     field: u16,
     start: usize,
     end: usize,
     parent: u32,
-    /// One after the last node below this one.
+    /// The index after the last node below this one.
     after: u32,
     named: bool,
-    /// Whether one of its children is in a field, for lists of any length are asked for fields that they do not have.
+    /// Whether a child of the node is in a field. It saves a search, because lists of any length are asked for fields
+    /// that they do not have.
     has_fields: bool,
 }
 
@@ -54,7 +57,7 @@ pub(super) struct Node<'t> {
 }
 
 impl Tree {
-    /// Reads `prefix`, `code` and `suffix` as one text; `None` if that takes more effort than any real code does.
+    /// Parses `prefix`, `code` and `suffix` as one text; `None` if that takes more effort than any real code does.
     pub(super) fn parse(grammar: Grammar, prefix: &str, code: &str, suffix: &str) -> Option<Self> {
         let source = [prefix, code, suffix].concat();
         let (tree, names) = PARSERS.with_borrow_mut(|parsers| {
@@ -95,7 +98,7 @@ impl Tree {
         self.nodes.len()
     }
 
-    /// All nodes, parents before their children.
+    /// Returns all nodes, parents before their children.
     pub(super) fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
         (0..).take(self.nodes.len()).map(|index| Node { tree: self, index })
     }
@@ -103,7 +106,7 @@ impl Tree {
 
 impl<'t> Node<'t> {
     pub(super) fn kind(self) -> &'t str {
-        // The number of what could not be read is beyond all others.
+        // The number of a node that could not be parsed is beyond all others.
         self.tree.names.kinds.get(usize::from(self.record().kind)).map_or("ERROR", |name| name)
     }
 
@@ -112,7 +115,7 @@ impl<'t> Node<'t> {
         self.tree.source.get(record.start..record.end).unwrap_or_default()
     }
 
-    /// Where the node starts in the code as it was submitted.
+    /// Returns the byte in the submitted code where the node starts.
     pub(super) fn at(self) -> usize {
         self.record().start.saturating_sub(self.tree.prefix)
     }
@@ -129,7 +132,7 @@ impl<'t> Node<'t> {
         self.record().after == self.index + 1
     }
 
-    /// The field of its parent that the node is in.
+    /// Returns the field of the parent that the node is in.
     pub(super) fn field_name(self) -> Option<&'t str> {
         match self.record().field {
             0 => None,
@@ -141,7 +144,7 @@ impl<'t> Node<'t> {
         (self.index != 0).then(|| Self { index: self.record().parent, ..self })
     }
 
-    /// The parent, its parent, and so on.
+    /// Returns the parent, its parent, and so on.
     pub(super) fn ancestors(self) -> impl Iterator<Item = Self> {
         std::iter::successors(self.parent(), |node| node.parent())
     }
@@ -156,7 +159,7 @@ impl<'t> Node<'t> {
         })
     }
 
-    /// The children that are neither signs nor comments.
+    /// Returns the children that are neither punctuation nor comments.
     pub(super) fn named_children(self) -> impl Iterator<Item = Self> {
         self.children().filter(|child| child.is_named() && child.kind() != "comment")
     }
@@ -165,7 +168,7 @@ impl<'t> Node<'t> {
         self.record().has_fields.then(|| self.children().find(|child| child.field_name() == Some(name)))?
     }
 
-    /// All nodes below this one, parents before their children.
+    /// Returns all nodes below this one, parents before their children.
     pub(super) fn descendants(self) -> impl Iterator<Item = Self> {
         (self.index + 1..self.record().after).map(move |index| Self { index, ..self })
     }
@@ -204,7 +207,7 @@ impl Grammar {
     }
 }
 
-/// Walks without recursion, for the depth of a tree is up to who submits the code.
+/// Flattens a tree without recursion, because the depth of the tree is chosen by the author of the code.
 fn flatten(tree: &tree_sitter::Tree) -> Vec<Record> {
     let mut cursor = tree.walk();
     let mut nodes: Vec<Record> = Vec::new();
@@ -237,17 +240,18 @@ fn flatten(tree: &tree_sitter::Tree) -> Vec<Record> {
     }
 }
 
-/// The size of code is limited far below what would not fit.
+/// Returns the position of the next node. The size of code is limited far below the range of the type.
 fn position(nodes: &[Record]) -> u32 {
     u32::try_from(nodes.len()).unwrap_or(u32::MAX)
 }
 
 thread_local! {
-    /// A parser is costly to make and cannot be shared.
+    /// The parsers of this thread, one for each grammar: a parser is costly to make and cannot be shared.
     static PARSERS: RefCell<Vec<(Grammar, Parser, Rc<Names>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// How often the parser may report progress beyond once for each byte; real code needs a fraction of that.
+/// The number of times that the parser may report progress, beyond once for each byte; real code needs a fraction of
+/// that.
 const MIN_EFFORT: usize = 10_000;
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
-//! Code that was cut off at its end.
+//! Completion of code that was cut off at its end.
 
-/// How comments and texts are marked.
+/// The syntax of comments and strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Marks {
     Python,
     JavaScript,
 }
 
-/// What closes everything that `code` leaves open; `None` if nothing is, or if its brackets do not match.
+/// Returns the text that closes everything `code` leaves open; `None` if nothing is open, or if its brackets do not
+/// match.
 ///
 /// A piece of a program may end in the middle of a function. Closing it adds nothing that runs, so the piece can be
 /// judged like a whole program.
@@ -38,7 +39,7 @@ pub(super) fn closing(code: &str, marks: Marks) -> Option<String> {
     (!closing.is_empty()).then(|| format!("\n{closing}\n"))
 }
 
-/// What is open, by what closes it.
+/// An open bracket or string, by the text that closes it.
 enum Open {
     Bracket(char),
     Text(&'static str),

@@ -1,3 +1,5 @@
+//! The digest that binds a confirmation to one call.
+
 use std::fmt;
 
 use mgp_types::mgp::ResolvedTool;
@@ -6,19 +8,19 @@ use sha2::{Digest as _, Sha256};
 
 use crate::digest;
 
-/// What a yes is for: this caller, this server, this tool as it is defined now, these arguments. Of anything else it
-/// is no yes.
+/// The call that a confirmation is for, as a digest of the caller, the server, the tool as it is defined now, and the
+/// arguments. A confirmation counts for no other call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ConfirmationBinding([u8; 32]);
 
 impl ConfirmationBinding {
-    /// The call of `tool` by `principal` with `arguments`.
+    /// Returns the binding of the call of `tool` by `principal` with `arguments`.
     ///
-    /// Arguments that mean the same are the same, however they are spelled; none are as good as an empty object. A
-    /// tool whose definition or risk has changed is another tool.
+    /// Arguments with the same meaning are the same, however they are written; no arguments equal an empty object. A
+    /// tool whose definition or risk has changed counts as another tool.
     ///
     /// # Errors
-    /// The arguments cannot be brought into one spelling.
+    /// Fails if the arguments cannot be brought into canonical form.
     pub(super) fn new(
         principal: &Principal,
         tool: &ResolvedTool,
@@ -42,7 +44,7 @@ impl ConfirmationBinding {
             definition.as_bytes(),
             arguments.as_bytes(),
         ] {
-            // The lengths keep parts from running into one another.
+            // The lengths keep the boundaries between parts unambiguous.
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
@@ -62,6 +64,7 @@ impl fmt::Debug for ConfirmationBinding {
     }
 }
 
+/// The first part of the digest, which separates it from digests for other purposes.
 const PURPOSE: &[u8] = b"mgp confirmation 1";
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! The gate that holds a call until a human has confirmed it.
+
 use std::borrow::Cow;
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,14 +16,15 @@ use crate::permission::{
 };
 use crate::refusal::advice;
 
-/// Lets a call through when a human has said yes to it.
+/// A gate that lets a call through once a human has confirmed it.
 ///
-/// Sits inside of whatever checks or changes arguments, so that a human sees what will be sent; outside of every
-/// timeout, because a call may wait for minutes; and inside of the permission gate, so that nobody is asked about a
-/// call that is refused anyhow. Reads `context.tool` or `context.operation`, and `context.principal`, and refuses a
-/// call that is to be confirmed without them; writes `context.trail`. A refusal is 1000 with advice. A call that need not be confirmed
-/// costs no lock and no allocation. Dropping a call that waits takes the question back. A round that brings what the
-/// server of a confirmed call asked for goes on under the yes to that call.
+/// The gate stands further in than the layers that check or change arguments, so that a human sees what will be sent;
+/// further out than every timeout, because a call may wait for minutes; and further in than the permission gate, so
+/// that nobody is asked about a call that is refused anyhow. It reads `context.tool` or `context.operation`, and
+/// `context.principal`; a call that needs confirmation is refused without them. It writes `context.trail`. A refusal
+/// is 1000 with advice. A call that needs no confirmation costs no lock and no allocation. Dropping a waiting call
+/// withdraws its question. If the server of a confirmed call asks for input, the round that brings the input goes on
+/// under the same confirmation.
 #[derive(Debug, Clone)]
 pub struct ConfirmationGate(Arc<ConfirmationShared>);
 
@@ -34,7 +37,7 @@ struct ConfirmationShared {
 }
 
 impl ConfirmationGate {
-    /// Has calls confirmed as `settings` says, through `approver`.
+    /// Returns a gate that has calls confirmed as `settings` says, through `approver`.
     pub fn new(settings: ConfirmationSettings, approver: Arc<dyn Approver>) -> Self {
         Self(Arc::new(ConfirmationShared {
             settings,
@@ -44,7 +47,7 @@ impl ConfirmationGate {
         }))
     }
 
-    /// The same, where calls may be confirmed by `tickets` as well.
+    /// Returns a gate like that of [`new`](Self::new) that also accepts `tickets` as confirmations.
     pub fn with_tickets(
         settings: ConfirmationSettings,
         approver: Arc<dyn Approver>,
@@ -89,7 +92,7 @@ impl Gate for ConfirmationGate {
     }
 }
 
-/// A call that is to be confirmed.
+/// A call that needs confirmation.
 struct UnconfirmedCall {
     tool: Arc<ResolvedTool>,
     arguments: Option<RawJson>,
@@ -110,16 +113,16 @@ impl ConfirmationShared {
         Ok(Some(UnconfirmedCall { tool: tool.clone(), arguments, binding }))
     }
 
-    /// Who has said yes to `call` already: in an earlier round of it, or ahead.
+    /// Returns the operator who has already confirmed `call`: in an earlier round of it, or by a ticket.
     fn known(&self, call: &UnconfirmedCall, request: &Request) -> Option<Principal> {
         let given = || self.tickets.as_ref()?.take(&call.binding);
         self.rounds.take(call.binding, request).or_else(given)
     }
 
-    /// Waits until a human says yes to `call`, and says who did.
+    /// Waits until a human confirms `call`, and returns who did.
     ///
     /// # Errors
-    /// A human says no, nobody answers in time, or the one who answers may not.
+    /// Fails if a human says no, if nobody answers in time, or if the answer is from somebody who may not give it.
     async fn confirm(&self, call: &UnconfirmedCall, request: &Request) -> Result<Principal, Error> {
         let arguments = ShownArguments::of(call.arguments.as_ref())
             .map_err(|why| refuse("unshowable", format!("the call cannot be confirmed: {why}"), request))?;
@@ -149,7 +152,7 @@ impl ConfirmationShared {
         Ok(approver)
     }
 
-    /// What came of asking, or a ticket given in the meantime.
+    /// Returns the result of asking, or a ticket given in the meantime.
     async fn ask(
         &self,
         call: &UnconfirmedCall,
@@ -162,7 +165,7 @@ impl ConfirmationShared {
             arguments,
             binding: call.binding.to_string(),
         };
-        let question = ApprovalQuestion::new(call.tool.server.clone(), subject, request.context.clone());
+        let question = ApprovalQuestion::new(call.tool.server.clone(), subject, (*request.context).clone());
         let question = question.for_call(request, self.settings.patience());
         let reply = self.approver.ask(question.clone());
         let Some(tickets) = &self.tickets else { return reply.await };
@@ -194,7 +197,7 @@ fn note(request: &Request, approver: &Principal) {
     }
 }
 
-/// The refusal of a call to which a person said no. Where the no stays for a while, it says until when.
+/// Returns the refusal of a call to which a person said no. If the no stays for a while, the refusal says until when.
 fn denied(until: Option<Timestamp>, request: &Request) -> Error {
     let message = match until {
         Some(end) => format!("an operator did not confirm the call; the same call is refused until {end}"),

@@ -1,15 +1,16 @@
-//! Confirmation: a human's yes to one call, with these arguments, once.
+//! Confirmation: an operator's approval of one call with its arguments, valid once.
 //!
-//! A permission says what a server may do; a confirmation says that it may do so now. The yes is bound to the caller,
-//! the server, the tool as it is defined, the arguments and a time, and is used up by the call it was given for. It
-//! comes from an operator: while the call waits, through the same [`Approver`](crate::permission::Approver) that asks
-//! for permissions, or ahead, as one of the [`ConfirmationTickets`].
+//! A permission says what a server may do; a confirmation says that it may do so now. A confirmation is bound to the
+//! caller, the server, the tool as it is defined, the arguments and a time, and is used up by the call that it was
+//! given for. It comes from an operator: either while the call waits, through the same
+//! [`Approver`](crate::permission::Approver) that asks for permissions, or in advance, as one of the
+//! [`ConfirmationTickets`].
 //!
 //! | | |
 //! |---|---|
-//! | [`ConfirmationGate`] | has calls confirmed |
-//! | [`ConfirmationSettings`] | which |
-//! | [`ConfirmationTickets`] | confirmations given ahead |
+//! | [`ConfirmationGate`] | holds calls until they are confirmed |
+//! | [`ConfirmationSettings`] | the calls that need confirmation |
+//! | [`ConfirmationTickets`] | confirmations given in advance |
 
 mod binding;
 mod gate;

@@ -1,3 +1,5 @@
+//! The confirmed calls that continue in another round.
+
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -9,12 +11,12 @@ use tokio::time::Instant;
 
 use super::ConfirmationBinding;
 
-/// Confirmed calls whose servers asked for more before they went on. The round that brings the answers is the same
-/// call, and goes on under the same yes, once.
+/// The confirmed calls whose servers asked for input before they went on. The round that brings the input belongs to
+/// the same call, and goes on under the same confirmation, once.
 #[derive(Debug, Default)]
 pub(super) struct ConfirmedRounds(Mutex<HashMap<RoundKey, GivenConfirmation, RandomState>>);
 
-/// The next round of a call: with the state that its server gave, if it gave one.
+/// The key of the next round of a call, with the state that its server gave, if it gave one.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct RoundKey {
     call: ConfirmationBinding,
@@ -28,7 +30,7 @@ struct GivenConfirmation {
 }
 
 impl ConfirmedRounds {
-    /// Who said yes to the call that `request` goes on with.
+    /// Returns who confirmed the call that `request` continues.
     pub(super) fn take(&self, call: ConfirmationBinding, request: &Request) -> Option<Principal> {
         let state = request.params.text("requestState");
         if state.is_none() && request.params.get("inputResponses").is_none() {
@@ -38,7 +40,7 @@ impl ConfirmedRounds {
         (Instant::now() < yes.end).then_some(yes.approver)
     }
 
-    /// Notes that `call`, to which `approver` said yes, has another round if `response` asks for one.
+    /// Notes that `call`, which `approver` confirmed, has another round if `response` asks for one.
     pub(super) fn note(&self, call: ConfirmationBinding, approver: Principal, response: &Response) {
         let Ok(result) = Object::from_raw(&response.to_raw()) else { return };
         if result.text("resultType").as_deref() != Some("input_required") {
@@ -60,7 +62,7 @@ impl RoundKey {
     }
 }
 
-/// How long a client may take for its answers.
+/// The time a client has to bring the input.
 const TTL: Duration = Duration::from_mins(10);
-/// Beyond these a round is confirmed like a new call.
+/// The largest number of open rounds; beyond it, a round is confirmed like a new call.
 const MAX_ROUNDS: usize = 4096;

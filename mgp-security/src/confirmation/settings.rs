@@ -1,3 +1,5 @@
+//! The settings for which calls need confirmation.
+
 use std::time::Duration;
 
 use mgp_types::Request;
@@ -5,13 +7,13 @@ use mgp_types::mgp::{ResolvedTool, RiskLevel};
 
 use crate::permission::{GrantBook, GrantedOnce};
 
-/// Which calls a human confirms (§4.4). It is a switch of its own: a policy that approves all permissions leaves it as
-/// it is.
+/// The settings for which calls a human confirms (§4.4). They are independent of the permission policy: one that
+/// approves all permissions does not change them.
 ///
-/// A call whose tool says that it wants to be confirmed is. Beyond that: one of a `safe` tool is not, of a `moderate` one if
-/// [asked for](Self::with_moderate), of a `dangerous` one, unless an operator's
-/// [explicit permission](Self::with_permission_instead) is to be enough. [Every call](Self::with_every_call) is, if an
-/// operator says so.
+/// A call whose tool asks for confirmation is confirmed. Beyond that, calls of `safe` tools are not, calls of
+/// `moderate` tools are if this is [switched on](Self::with_moderate), and calls of `dangerous` tools are, unless an
+/// operator's [explicit permission](Self::with_permission_instead) is to be enough. [Every
+/// call](Self::with_every_call) can be made to need confirmation.
 #[derive(Debug, Clone)]
 pub struct ConfirmationSettings {
     every: bool,
@@ -22,41 +24,42 @@ pub struct ConfirmationSettings {
 }
 
 impl ConfirmationSettings {
-    /// Dangerous calls are confirmed, and those whose tools say so.
+    /// Returns settings under which calls are confirmed if they are dangerous, or if their tool asks for it.
     pub fn new() -> Self {
         Self { every: false, moderate: false, dangerous: true, instead: None, patience: PATIENCE }
     }
 
-    /// Calls are confirmed neither because their tool is dangerous nor because it says that it wants it.
+    /// Switches off the confirmation of calls that are dangerous or whose tool asks for it.
     #[must_use]
     pub fn without_dangerous(mut self) -> Self {
         self.dangerous = false;
         self
     }
 
-    /// Every call is confirmed, whatever else is said here.
+    /// Makes every call need confirmation, whatever the other settings say.
     #[must_use]
     pub fn with_every_call(mut self) -> Self {
         self.every = true;
         self
     }
 
-    /// Calls of moderate risk are confirmed, too.
+    /// Makes calls of moderate risk need confirmation as well.
     #[must_use]
     pub fn with_moderate(mut self) -> Self {
         self.moderate = true;
         self
     }
 
-    /// A dangerous call need not be confirmed if an operator granted every permission that its tool needs, and it
-    /// needs one. What a policy granted does not count.
+    /// Accepts an explicit permission in place of the confirmation of a dangerous call: an operator must have granted
+    /// every permission that its tool needs, and it must need at least one. Permissions granted by a policy do not
+    /// count.
     #[must_use]
     pub fn with_permission_instead(mut self, book: GrantBook) -> Self {
         self.instead = Some(book);
         self
     }
 
-    /// How long a call waits for a human; then it is refused. Default: 5 minutes.
+    /// Sets the time that a call waits for a human before it is refused. Default: 5 minutes.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
@@ -96,4 +99,5 @@ impl Default for ConfirmationSettings {
     }
 }
 
+/// The default time that a call waits for a human.
 const PATIENCE: Duration = Duration::from_mins(5);

@@ -1,3 +1,5 @@
+//! The confirmations that operators give in advance.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -14,9 +16,9 @@ use super::ConfirmationBinding;
 use crate::permission::check_operator;
 use crate::{Clock, random};
 
-/// Confirmations that operators gave ahead, each for one call. Clones share them.
+/// The confirmations that operators gave in advance, each for one call. Clones share them.
 ///
-/// They end by a clock that nobody can put back, and with the process.
+/// They end by a clock that cannot go back, and with the process.
 #[derive(Clone)]
 pub struct ConfirmationTickets(Arc<ConfirmationTicketsInner>);
 
@@ -34,12 +36,12 @@ struct ConfirmationTicket {
     end: Instant,
 }
 
-/// Names a ticket, to take it back; nobody can guess it.
+/// The id by which a ticket is withdrawn; it cannot be guessed.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct TicketId(Arc<str>);
 
 impl ConfirmationTickets {
-    /// No tickets yet; those that are given are recorded in `audit`.
+    /// Returns an empty set of tickets; those that are given are recorded in `audit`.
     pub fn new(audit: Arc<dyn AuditPort>, clock: Clock) -> Self {
         let given = watch::Sender::new(0);
         Self(Arc::new(ConfirmationTicketsInner {
@@ -51,14 +53,15 @@ impl ConfirmationTickets {
         }))
     }
 
-    /// Lets `operator` confirm one call of `tool` by `caller` with these arguments, made within `valid_for`.
+    /// Gives a ticket by which `operator` confirms one call of `tool` by `caller` with these arguments, made within
+    /// `valid_for`.
     ///
     /// # Errors
-    /// The principal is no operator (1000), too many confirmations are open (3001), or this one cannot be recorded:
-    /// then it is not given.
+    /// Fails and gives no ticket if the principal is not an operator (1000), too many tickets are open (3001), or the
+    /// ticket cannot be recorded.
     ///
     /// # Cancel safety
-    /// Dropping the future gives the ticket or does not; it may have been recorded and not given.
+    /// Dropping the future either gives the ticket or does not; it may have been recorded and not given.
     pub async fn give(
         &self,
         operator: &Principal,
@@ -83,7 +86,7 @@ impl ConfirmationTickets {
         .with_detail("agent_id", &caller.access_id())
         .with_detail("expires_at", &now.saturating_add(valid_for.min(MAX_VALIDITY)));
         let id = TicketId(random::name()?.into());
-        // One at a time, so that the room that was found is still there when the record is made.
+        // Only one ticket is given at a time, so that the room found is still there after the record is made.
         let _alone = self.0.giving.lock().await;
         self.0.make_room()?;
         self.0.audit.record(event).await?;
@@ -93,10 +96,10 @@ impl ConfirmationTickets {
         Ok(id)
     }
 
-    /// Lets `operator` take a ticket back; whether it was still there.
+    /// Withdraws a ticket in the name of `operator`, and returns whether it was still there.
     ///
     /// # Errors
-    /// The principal is no operator (1000).
+    /// Fails if the principal is not an operator (1000).
     pub fn withdraw(&self, operator: &Principal, id: &TicketId) -> Result<bool, Error> {
         check_operator(operator)?;
         let mut found = false;
@@ -109,13 +112,14 @@ impl ConfirmationTickets {
         Ok(found)
     }
 
-    /// Uses up a ticket for the call; who gave it. However many ask at once, a ticket is taken by one.
+    /// Uses up a ticket for the call, and returns who gave it. A ticket serves only one of several simultaneous
+    /// calls.
     pub(super) fn take(&self, binding: &ConfirmationBinding) -> Option<Principal> {
         let mut open = self.0.open.lock();
         let tickets = open.get_mut(binding)?;
         let now = Instant::now();
         tickets.retain(|ticket| now < ticket.end);
-        // The one that ends first is used first.
+        // The ticket that ends first is used first.
         let first = tickets.iter().enumerate().min_by_key(|(_, ticket)| ticket.end).map(|(place, _)| place);
         let taken = first.map(|place| tickets.swap_remove(place).approver);
         if tickets.is_empty() {
@@ -124,14 +128,14 @@ impl ConfirmationTickets {
         taken
     }
 
-    /// Counts the tickets that were given, for those who wait for one.
+    /// Returns a receiver that counts the given tickets, to wait for the next one.
     pub(super) fn given(&self) -> watch::Receiver<u64> {
         self.0.given.subscribe()
     }
 }
 
 impl ConfirmationTicketsInner {
-    /// Forgets what has ended.
+    /// Removes tickets that have ended, and fails if there is still no room.
     fn make_room(&self) -> Result<(), Error> {
         let mut open = self.open.lock();
         let now = Instant::now();
@@ -147,7 +151,7 @@ impl ConfirmationTicketsInner {
 }
 
 impl TicketId {
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -173,5 +177,7 @@ impl fmt::Debug for ConfirmationTickets {
     }
 }
 
+/// The largest number of open tickets.
 const MAX_TICKETS: usize = 4096;
+/// The longest time for which a ticket is valid.
 const MAX_VALIDITY: Duration = Duration::from_hours(24);

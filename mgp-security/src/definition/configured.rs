@@ -1,9 +1,9 @@
-//! What the configuration says of a server that its definitions are judged by.
+//! The part of a server's configuration that its definitions are judged by.
 
 use super::DefinitionName;
 use crate::canonical::Digest;
 
-/// What the configuration says of a server that its definitions are judged by.
+/// The part of a server's configuration that its definitions are judged by.
 ///
 /// ```
 /// use mgp_security::definition::ConfiguredServer;
@@ -20,13 +20,13 @@ pub struct ConfiguredServer {
 }
 
 impl ConfiguredServer {
-    /// A server of which nothing is said.
+    /// Returns the configuration of a server for which nothing is set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the digest of how the server is started or reached: definitions that change together with it were changed by
-    /// whoever wrote the configuration.
+    /// Sets the digest of how the server is started or reached: definitions that change together with it were changed
+    /// by the author of the configuration.
     pub fn with_entry(mut self, entry: Digest) -> Self {
         self.entry = Some(entry);
         self

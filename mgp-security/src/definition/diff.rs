@@ -1,4 +1,4 @@
-//! What changed between two definitions, for people to read.
+//! The differences between two definitions, for people to read.
 
 use std::fmt;
 
@@ -8,34 +8,34 @@ use crate::canonical::CanonicalTree;
 
 /// The differences between two definitions, each at its JSON pointer.
 ///
-/// Everything is bounded, and characters that cannot be seen are written as escapes: whoever reads the diff must
-/// not be shown less than there is.
+/// Everything is bounded, and invisible characters are written as escapes: a reader of the diff must not be shown less
+/// than there is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Diff {
     /// The first differences, in canonical order.
     pub changes: Vec<DefinitionChange>,
-    /// How many more there are.
+    /// The number of further changes that are not in the list.
     pub omitted: usize,
 }
 
-/// One difference.
+/// One difference between two definitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefinitionChange {
-    /// Where it is.
+    /// The JSON pointer to the place of the difference.
     pub pointer: String,
-    /// An excerpt of what was there; `None` if nothing was.
+    /// An excerpt of the value before; `None` if there was none.
     pub before: Option<String>,
-    /// An excerpt of what is there now; `None` if nothing is.
+    /// An excerpt of the value now; `None` if there is none.
     pub after: Option<String>,
 }
 
 impl Diff {
-    /// What changed from `before` to `after`.
+    /// Returns the changes from `before` to `after`.
     pub fn between(before: &Definition, after: &Definition) -> Self {
         let mut diff = Self::default();
-        // Both were read from trees before; what could not be read again counts as empty, and as a change.
+        // Both were read from trees before; a definition that cannot be read again counts as empty, and so as a change.
         let [before, after] =
             [before, after].map(|it| CanonicalTree::read(it.canonical()).unwrap_or(CanonicalTree::Null));
         diff.compare(&mut String::new(), &before, &after);
@@ -57,7 +57,8 @@ impl Diff {
         }
     }
 
-    /// Both lists are sorted alike, so one walk over the two finds what is in one only.
+    /// Compares the members of two objects. Both lists are sorted alike, so one walk over the two finds the members
+    /// that only one of them has.
     fn compare_members(
         &mut self,
         pointer: &mut String,
@@ -136,7 +137,7 @@ impl fmt::Display for Diff {
     }
 }
 
-/// The value as JSON; of a text, what follows its first `same` bytes and a little before.
+/// Returns the value as JSON; of a text, the part behind its first `same` bytes, with a little before it.
 fn shown(tree: &CanonicalTree, same: usize) -> String {
     match tree {
         CanonicalTree::Text(text) => format!("\"{}\"", excerpt(text, same)),
@@ -144,12 +145,12 @@ fn shown(tree: &CanonicalTree, same: usize) -> String {
     }
 }
 
-/// How many bytes two texts have in common at their start, in whole characters.
+/// Returns the number of bytes that two texts have in common at their start, in whole characters.
 fn common_prefix(a: &str, b: &str) -> usize {
     a.chars().zip(b.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
 }
 
-/// At most [`MAX_EXCERPT`] characters of `text`, from a little before the byte `from`.
+/// Returns at most [`MAX_EXCERPT`] characters of `text`, from a little before the byte `from`.
 fn excerpt(text: &str, from: usize) -> String {
     let before = text[..from].char_indices().rev().nth(EXCERPT_LEAD);
     let start = before.map_or(0, |(at, character)| at + character.len_utf8());
@@ -159,8 +160,11 @@ fn excerpt(text: &str, from: usize) -> String {
     format!("{open}{}{close}", visible(&rest[..end]))
 }
 
+/// The largest number of changes in a diff; further ones are only counted.
 const MAX_CHANGES: usize = 64;
+/// The largest number of characters in an excerpt.
 const MAX_EXCERPT: usize = 160;
+/// The number of unchanged characters before a change that an excerpt shows.
 const EXCERPT_LEAD: usize = 24;
 
 #[cfg(test)]

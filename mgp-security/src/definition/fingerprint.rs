@@ -1,4 +1,4 @@
-//! What is pinned of a definition.
+//! The pinned form of a definition: its canonical form, digest and name.
 
 use mgp_types::{Object, RawJson};
 
@@ -7,8 +7,9 @@ use crate::canonical::{CanonicalError, CanonicalTree, Digest};
 
 /// A definition as it is pinned: everything that a model reads or that decides about calls, in canonical form.
 ///
-/// All members are in it, those that nobody knows yet included: a client may show a model the whole object, and people know
-/// a tool or prompt by its icon. Only what does nothing but age a cache is left out.
+/// The form contains all members, those that no specification defines yet included: a client may show a model the whole
+/// object, and people recognise a tool or prompt by its icon. Only members that control nothing but caching, and stamps
+/// of the list, are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
     name: DefinitionName,
@@ -17,10 +18,10 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Reads what is pinned of `listed`, the definition of a `kind`.
+    /// Reads the pinned form of `listed`, a definition of the kind `kind`.
     ///
     /// # Errors
-    /// The definition has no name, or no canonical form.
+    /// Fails if the definition has no name, or no canonical form.
     pub fn read(kind: DefinitionKind, listed: &Object) -> Result<Self, DefinitionError> {
         let CanonicalTree::Object(mut members) = CanonicalTree::read(&listed.to_raw())? else {
             return Err(DefinitionError::NoName);
@@ -39,10 +40,10 @@ impl Definition {
         Self::from_members(kind, members)
     }
 
-    /// A definition that was pinned before, as [`canonical`](Self::canonical) gave it.
+    /// Restores a definition that was pinned before, from the bytes that [`canonical`](Self::canonical) returned.
     ///
     /// # Errors
-    /// The bytes are not those of a definition in canonical form.
+    /// Fails if the bytes are not those of a definition in canonical form.
     pub fn restore(kind: DefinitionKind, canonical: &RawJson) -> Result<Self, DefinitionError> {
         match CanonicalTree::read(canonical)? {
             CanonicalTree::Object(members) => Self::from_members(kind, members),
@@ -50,17 +51,17 @@ impl Definition {
         }
     }
 
-    /// What it is of, and the name.
+    /// Returns the kind and name of the definition.
     pub const fn name(&self) -> &DefinitionName {
         &self.name
     }
 
-    /// The digest of the canonical form.
+    /// Returns the digest of the canonical form.
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// The canonical form.
+    /// Returns the canonical form.
     pub fn canonical(&self) -> &RawJson {
         &self.canonical
     }
@@ -81,11 +82,11 @@ impl Definition {
     }
 }
 
-/// Why something is not a definition that can be pinned.
+/// The reason why an object is not a definition that can be pinned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DefinitionError {
-    /// There is no member that names it (`name`, `uriTemplate`, `uri`), or it is not a text.
+    /// The member that names the definition (`name`, `uriTemplate`, `uri`) is missing, or not a text.
     #[error("the definition has no name")]
     NoName,
     /// The definition has no canonical form.
@@ -93,12 +94,13 @@ pub enum DefinitionError {
     Canonical(#[from] CanonicalError),
 }
 
-/// Whether a member of a definition is neither read by a model nor decides anything.
+/// Returns whether a member of a definition is neither read by a model nor decides anything.
 fn is_unread(member: &str) -> bool {
     matches!(member, "ttlMs" | "cacheScope")
 }
 
-/// Whether a key of `_meta` says when or on whose behalf the list was made, rather than something of the tool.
+/// Returns whether a key of `_meta` says when or on whose behalf the list was made, rather than something about the
+/// tool.
 fn is_stamp(key: &str) -> bool {
     let last = key.rsplit(['/', '.']).next().unwrap_or(key);
     let word: String =

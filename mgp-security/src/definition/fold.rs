@@ -1,16 +1,16 @@
-//! One spelling for texts that read alike.
+//! Folding of text, so that texts that read alike are spelled alike.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::invisible::hiding;
 
-/// A text in lower case, without accents on Latin letters, invisible characters and doubled white space, in which
-/// it is known where lines and sentences start.
+/// A text in lower case, without accents on Latin letters, invisible characters and doubled white space, with the
+/// places where its lines and sentences start.
 #[derive(Debug, Default)]
 pub(super) struct FoldedText {
     pub(super) text: String,
-    /// Where sentences start, in order.
+    /// The bytes at which sentences start, in order.
     sentences: Vec<usize>,
 }
 
@@ -31,12 +31,12 @@ impl FoldedText {
         folded
     }
 
-    /// The number of the sentence that the byte `at` is in.
+    /// Returns the number of the sentence that the byte `at` is in.
     pub(super) fn sentence(&self, at: usize) -> usize {
         self.sentences.partition_point(|start| *start <= at)
     }
 
-    /// Whether a sentence starts at the byte `at`, or the text does.
+    /// Returns whether a sentence, or the text itself, starts at the byte `at`.
     pub(super) fn starts_sentence(&self, at: usize) -> bool {
         at == 0 || self.sentences.binary_search(&at).is_ok()
     }
@@ -75,12 +75,12 @@ impl Gap {
     }
 }
 
-/// `text` without what cannot be seen.
+/// Returns the characters of `text` that are visible.
 pub(super) fn strip_invisible(text: &str) -> impl Iterator<Item = char> + '_ {
     text.chars().filter(|it| hiding(*it).is_none())
 }
 
-/// The compatible characters of `text` in lower case, without accents on Latin letters.
+/// Returns the compatibility decomposition of `text` in lower case, without accents on Latin letters.
 fn spelled_out(text: &str) -> impl Iterator<Item = char> + '_ {
     let mut latin = false;
     let without_accents = strip_invisible(text).nfkd().filter(move |character| {
@@ -98,8 +98,8 @@ fn spelled_out(text: &str) -> impl Iterator<Item = char> + '_ {
     })
 }
 
-/// `text` as it reads if it disguises its words: letters of other scripts or digits in place of Latin letters, or
-/// letters set apart; `None` if nothing in it is disguised.
+/// Returns the plain reading of a `text` that disguises its words: with letters of other scripts or digits in place of
+/// Latin letters, or with letters set apart. `None` if nothing in it is disguised.
 pub(super) fn undisguised(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut changed = false;
@@ -128,7 +128,8 @@ pub(super) fn undisguised(text: &str) -> Option<String> {
     changed.then_some(out)
 }
 
-/// The letters that `text` starts with, each set apart from the next by one separator, and their length.
+/// Returns the letters that `text` starts with, each separated from the next by one separator, and their length in
+/// bytes.
 ///
 /// Two blanks, or a separator beside a blank, end a word and go on with the next.
 fn set_apart(text: &str) -> Option<(String, usize)> {
@@ -161,7 +162,7 @@ fn is_separator(character: char) -> bool {
     matches!(character, ' ' | '.' | '-' | '_' | '*' | '|' | '/' | '\u{a0}' | '·' | '•')
 }
 
-/// The word in Latin letters, if it has others that look like them.
+/// Returns the word in Latin letters, if it has other characters that look like Latin letters.
 fn unmasked(word: &str) -> Option<String> {
     if word.contains("://") || word.contains('/') {
         return None;
@@ -180,7 +181,7 @@ fn unmasked(word: &str) -> Option<String> {
     Some(inner.chars().map(plain).chain(word[inner.len()..].chars()).collect())
 }
 
-/// Whether digits or signs stand between or before letters where letters would.
+/// Returns whether digits or signs stand between or before letters in place of letters.
 fn is_leet(word: &str) -> bool {
     let stands_in = |it: char| of_leet(it) != it;
     if word.contains('@') && word.contains('.') {
@@ -204,7 +205,7 @@ fn of_leet(character: char) -> char {
     }
 }
 
-/// The Latin letter that `character` of another script looks like, or `character` itself.
+/// Returns the Latin letter that `character` of another script looks like, or `character` itself.
 pub(super) fn look_alike(character: char) -> char {
     match character {
         'а' | 'α' | 'ɑ' | 'А' | 'Α' => 'a',
@@ -236,7 +237,7 @@ pub(super) fn look_alike(character: char) -> char {
     }
 }
 
-/// Fewer single letters are a list, like "a, b" or "x y z".
+/// The smallest number of separated letters that count as a disguised word; fewer are a list, like "a, b" or "x y z".
 const MIN_SET_APART: usize = 6;
 
 #[cfg(test)]

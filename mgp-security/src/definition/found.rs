@@ -1,28 +1,28 @@
-//! What was found in definitions that servers list.
+//! Findings in the definitions that servers list.
 
 use super::{Definition, DefinitionName, ServerId, is_rule};
 use crate::Finding;
 use crate::canonical::Digest;
 
-/// A definition in which something was found.
+/// A definition with findings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FlaggedDefinition {
-    /// The server that lists it; with an agent, that agent's own connection to it.
+    /// The server that lists the definition; with an agent, that agent's own connection to the server.
     pub server: ServerId,
-    /// Which it is.
+    /// The kind and name of the definition.
     pub name: DefinitionName,
-    /// What was found.
+    /// The findings.
     pub finding: DefinitionFindings,
 }
 
-/// What was found in one definition.
+/// The findings in one definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefinitionFindings {
     /// One finding for each rule; there is at least one.
     pub findings: Vec<Finding>,
-    /// Whether it must not be used; else it is used, and marked.
+    /// Whether the definition must not be used; otherwise it is used, and marked.
     pub is_held: bool,
     /// The definition, if an operator can accept it as it is.
     pub definition: Option<Definition>,

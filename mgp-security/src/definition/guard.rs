@@ -1,4 +1,4 @@
-//! The guard of definitions: names, hidden instructions and pins together.
+//! The guard of definitions, which combines the checks of names, of hidden instructions and of pins.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,18 +15,17 @@ use super::{
 use crate::tool::MAX_TOOLS;
 use crate::{Digest, Finding, StoreError};
 
-/// Decides which of the tools, prompts, templates and resources that a server lists may be used.
+/// The guard that decides which of the tools, prompts, templates and resources of a server may be used.
 ///
-/// A definition is refused for what is in it, and quarantined for not being the one that was approved; one that is only worded
-/// like an attack is flagged, and may be used. What is refused is not pinned before an operator has
-/// [approved](Self::approve) it as it is. Resources are refused for what is in their definitions and never pinned.
+/// A definition is refused for its content, and quarantined for not being the one that was approved; one that is only
+/// worded like an attack is flagged, and may be used. A refused definition is not pinned before an operator has
+/// [approved](Self::approve) it as it is. Resources are refused for the content of their definitions and never pinned.
 #[derive(Debug)]
 pub struct DefinitionGuard {
     pins: PinnedDefinitions,
-    /// What was found in the last lists of each server, in definitions that were approved before or not, by the number of
-    /// their kind.
+    /// The findings in the last lists of each server, by kind, whether or not the definitions were approved before.
     found: ArcSwap<HashMap<ServerId, FoundByKind>>,
-    /// Whether tools are called by the name of their server as well.
+    /// Whether tools are called by the name of their server and their own, so that two servers may use the same name.
     qualified: bool,
 }
 
@@ -34,76 +33,76 @@ type FoundByKind = [Arc<FoundByName>; DefinitionKind::ALL.len()];
 
 type FoundByName = HashMap<Box<str>, DefinitionFindings>;
 
-/// What may be done with what is defined.
+/// The decision of the guard about one definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DefinitionAdmission {
-    /// It may be listed and used.
+    /// The definition may be listed and used.
     Admitted,
-    /// It may be listed and used, and operators are told: its definition is worded like an attack.
+    /// The definition may be listed and used, and operators are told that it is worded like an attack.
     Flagged {
-        /// How.
+        /// The wording that was found.
         finding: Finding,
     },
-    /// It is kept back until its definition is approved.
+    /// The definition is kept back until an operator approves it.
     Quarantined {
-        /// Why.
+        /// The reason of the quarantine.
         reason: QuarantineReason,
         /// The digest to approve.
         digest: Digest,
     },
-    /// Its definition must not reach a model.
+    /// The definition must not reach a model.
     Refused {
-        /// Why not.
+        /// The finding that it is refused for.
         finding: Finding,
     },
 }
 
-/// Why a definition is kept back.
+/// The reason why a definition is quarantined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QuarantineReason {
-    /// It was never approved.
+    /// The definition was never approved.
     New,
-    /// It was approved in another form.
+    /// Another form of the definition was approved.
     Changed(Diff),
 }
 
-/// What the guard says about a list.
+/// The decisions of the guard about one list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExaminedList {
-    /// One for each definition of the list, in its order.
+    /// The decisions, one for each definition of the list, in its order.
     pub admissions: Vec<DefinitionAdmission>,
-    /// What is pinned and not in the list.
+    /// The pinned definitions that are not in the list.
     pub gone: Vec<DefinitionName>,
 }
 
-/// Which part of a list is examined.
+/// The part of a list that is examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ListPage {
-    /// All of it, or its beginning: what an earlier list had counts no more.
+    /// The whole list, or its beginning: findings of an earlier list no longer count.
     First,
-    /// What follows.
+    /// A later page.
     Later,
 }
 
 impl DefinitionGuard {
-    /// A guard that remembers in `pins`.
+    /// Returns a guard that remembers approvals in `pins`.
     pub fn new(pins: PinnedDefinitions) -> Self {
         Self { pins, found: ArcSwap::default(), qualified: false }
     }
 
-    /// Lets two servers have tools of one name: models call each by the name of its server as well, so that neither passes
-    /// for the other.
+    /// Lets two servers have tools of the same name: models call each tool by the name of its server and its own, so
+    /// that neither passes for the other.
     #[must_use]
     pub fn with_qualified_names(mut self) -> Self {
         self.qualified = true;
         self
     }
 
-    /// Whether what is defined under this name may be used: it has an approved definition, unless it is of a kind that is not
-    /// pinned, and the last list did not change or poison it.
+    /// Returns whether the definition of this name may be used: it is approved, unless its kind is not pinned, and
+    /// nothing in the last list holds it.
     pub fn is_admitted(&self, server: &ServerId, kind: DefinitionKind, name: &str) -> bool {
         let found = self.found.load();
         let found = found.get(server).and_then(|kinds| kinds[kind as usize].get(name));
@@ -111,7 +110,7 @@ impl DefinitionGuard {
             && (!kind.is_pinned() || self.pins.is_approved(server, kind, name))
     }
 
-    /// Whether it may be used on any connection to `server`.
+    /// Returns whether the definition may be used on any connection to `server`.
     pub fn is_admitted_anywhere(&self, server: &ServerId, kind: DefinitionKind, name: &str) -> bool {
         self.pins.holders(server).iter().any(|holder| self.is_admitted(holder, kind, name))
     }
@@ -142,12 +141,12 @@ impl DefinitionGuard {
         found.get(server)?[name.kind() as usize].get(name.as_str()).cloned()
     }
 
-    /// Approves the definition called `name` that has `digest`, which is what whoever approves has seen, despite of what these
-    /// rules find in it. What was found and is not named keeps it held.
+    /// Approves the definition called `name` that has `digest`, the one that the approver has seen, although `rules`
+    /// find something in it. Findings of other rules keep it held.
     ///
     /// # Errors
-    /// No definition waits for approval or is flagged, another one is, something was found that is not among the rules or cannot
-    /// be accepted, or the store cannot be written.
+    /// Fails if no definition waits for approval or is flagged, if another definition does, if something was found that
+    /// is not among `rules` or cannot be accepted, or if the store cannot be written.
     pub fn approve(
         &self,
         server: &ServerId,
@@ -162,7 +161,7 @@ impl DefinitionGuard {
         }
         if let Some(unnamed) = found.rules().find(|rule| !despite.contains(rule)) {
             let is_pending = self.pins.state(server, name).is_some_and(|state| state.pending().is_some());
-            // One that is only flagged stays so.
+            // A definition that is only flagged stays flagged.
             return if !found.is_held && is_pending {
                 self.pins.approve(server, name, digest)
             } else {
@@ -180,8 +179,8 @@ impl DefinitionGuard {
         Ok(())
     }
 
-    /// Returns the definition that keeps the resource `uri` from being read, and why: its own, or that of a template that it is
-    /// one of, unless an approved template of the same server covers it, too.
+    /// Returns the definition that keeps the resource `uri` from being read, and why: the resource's own definition, or
+    /// that of a template that matches it, unless an approved template of the same server matches it, too.
     pub fn hold_of_uri(&self, server: &ServerId, uri: &str) -> Option<(DefinitionName, HoldReason)> {
         let own = DefinitionName::new(DefinitionKind::Resource, uri);
         if let Some(hold) = self.hold(server, &own) {
@@ -214,13 +213,13 @@ impl DefinitionGuard {
                 .filter(|found| found.finding.is_held && found.name.kind() == kind)
                 .map(|found| (found.server, found.name)),
         );
-        // One that waited for approval may hide something since.
+        // A definition that waits for approval may be refused as well, and would be listed twice.
         held.sort();
         held.dedup();
         held
     }
 
-    /// Returns all in which something was found in the last lists, by server, kind and name.
+    /// Returns all definitions in which something was found in the last lists, by server, kind and name.
     pub fn found(&self) -> Vec<FlaggedDefinition> {
         let found = self.found.load();
         let all = found.iter().flat_map(|(server, kinds)| {
@@ -238,15 +237,16 @@ impl DefinitionGuard {
         all
     }
 
-    /// The pins, to approve and to look at.
+    /// Returns the pins, to approve and to inspect.
     pub fn pins(&self) -> &PinnedDefinitions {
         &self.pins
     }
 
-    /// Examines all that `server` lists of `kind`: of a list in pages, all of them together, but for resources.
+    /// Examines all definitions of `kind` that `server` lists: of a list in pages, all pages together, except for
+    /// resources.
     ///
     /// # Errors
-    /// The pins cannot be stored; nothing of the list may be used then that was not approved before.
+    /// Fails if the pins cannot be stored; no definition of the list may be used then that was not approved before.
     pub fn examine(
         &self,
         server: &ServerId,
@@ -256,10 +256,10 @@ impl DefinitionGuard {
         self.examine_by(server, kind, listed, &ConfiguredServer::new())
     }
 
-    /// Examines as [`examine`](Self::examine) does, by what the configuration says of the server.
+    /// Examines a list as [`examine`](Self::examine) does, with the configuration of the server.
     ///
     /// # Errors
-    /// As [`examine`](Self::examine).
+    /// Fails as [`examine`](Self::examine) does.
     pub(crate) fn examine_by(
         &self,
         server: &ServerId,
@@ -270,10 +270,10 @@ impl DefinitionGuard {
         self.examine_page(server, kind, listed, ListPage::First, configured)
     }
 
-    /// Examines a further page of the resources that `server` lists. What was found on the pages before stays so.
+    /// Examines a further page of the resources that `server` lists. Findings on the pages before stay.
     ///
     /// # Errors
-    /// As [`examine`](Self::examine).
+    /// Fails as [`examine`](Self::examine) does.
     pub(crate) fn examine_more_resources(
         &self,
         server: &ServerId,
@@ -330,7 +330,7 @@ impl DefinitionGuard {
         Ok(ExaminedList { admissions, gone: gone.cloned().collect() })
     }
 
-    /// Judges each of the definitions by itself and beside the others.
+    /// Judges each of the definitions, by itself and beside the others.
     fn judge(
         &self,
         server: &ServerId,
@@ -359,7 +359,7 @@ impl DefinitionGuard {
             };
             let is_foreign = |word: &str| names.is_of_another(server, word);
             let mut findings: Vec<Finding> = Vec::new();
-            // Each turn spares one rule more, so that whoever decides is shown all that is found.
+            // Each turn spares one rule more, so that the operator who decides is shown all that is found.
             let flag = loop {
                 let spared =
                     |rule: &str| accepted(rule) || findings.iter().any(|finding| finding.rule == rule);
@@ -401,7 +401,7 @@ impl DefinitionGuard {
         judged: &[JudgedDefinition],
         page: ListPage,
     ) {
-        // Of two of one name the first may be sound; the second is refused by itself.
+        // Of two definitions of one name the first may be sound; the second is refused by itself.
         let usable: HashSet<_> =
             judged.iter().filter_map(|judged| Some(judged.usable()?.name().as_str())).collect();
         let found = listed.iter().zip(judged).filter_map(|(listed, judged)| {
@@ -425,14 +425,14 @@ impl DefinitionGuard {
     }
 }
 
-/// What was decided about one definition before it is compared with what is pinned.
+/// The decision about one definition before it is compared with the pinned one.
 enum JudgedDefinition {
     Sound(Definition),
     Found(DefinitionFindings),
 }
 
 impl JudgedDefinition {
-    /// The definition, unless it is held.
+    /// Returns the definition, unless it is held.
     fn usable(&self) -> Option<&Definition> {
         match self {
             Self::Sound(definition) => Some(definition),
@@ -442,7 +442,7 @@ impl JudgedDefinition {
 }
 
 fn refused(found: DefinitionFindings) -> DefinitionAdmission {
-    // There is one, or nothing would be held.
+    // A held definition has at least one finding.
     let finding = found.findings.into_iter().next();
     DefinitionAdmission::Refused {
         finding: finding.unwrap_or_else(|| Finding::new("malformed-definition", "the definition is held")),

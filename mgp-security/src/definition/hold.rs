@@ -1,4 +1,4 @@
-//! Why a definition must not be used, and what is said to whoever uses it.
+//! The reasons why a definition must not be used, and the messages that explain them.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,27 +9,27 @@ use mgp_types::{Context, Error, Object, RawJson, UriTemplate};
 use super::invisible::visible;
 use super::{DefinitionFindings, DefinitionName, server_of};
 
-/// Why a definition must not be used.
+/// The reason why a definition must not be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HoldReason {
-    /// It waits for its first approval.
+    /// The definition waits for its first approval.
     New,
-    /// It is not the one that was approved.
+    /// The definition is not the one that was approved.
     Changed,
-    /// It is not the one that was approved, and came with a change of its server's configuration.
+    /// The definition is not the one that was approved, and changed together with its server's configuration.
     Reconfigured,
-    /// This rule found something in it that an operator can accept.
+    /// This rule found something in the definition that an operator can accept.
     Found(&'static str),
-    /// This rule found what only its server can mend.
+    /// This rule found something in the definition that only its server can correct.
     Refused(&'static str),
-    /// The server does not list it.
+    /// The server does not list the definition.
     Unlisted,
 }
 
 impl HoldReason {
-    /// The refusal of whatever uses the definition called `name`, which is pinned for `holder`. Says how it becomes a yes, and
-    /// notes it in the trail of the request.
+    /// Returns the error that refuses a request which uses the definition called `name`, pinned for `holder`. The error
+    /// says how the request can be admitted, and the refusal is noted in the trail of the request.
     pub fn refusal(self, holder: &ServerId, name: &DefinitionName, context: &Context) -> Error {
         let rule = match self {
             Self::New | Self::Changed | Self::Reconfigured => "quarantined",
@@ -52,7 +52,7 @@ impl HoldReason {
         if self == Self::Unlisted {
             message.push_str("is not offered here, or is refused");
         } else {
-            // What was found is written by the server, so that whoever calls is told the rule alone.
+            // The server wrote the text in which something was found, so the caller is told the rule alone.
             let standing = DefinitionStatus::Held(self);
             let _ = write!(message, "{}; {}", standing.reason(holder, None), standing.way(holder, name));
         }
@@ -60,18 +60,18 @@ impl HoldReason {
     }
 }
 
-/// How a definition stands that is not simply used, in the words that are said of it everywhere.
+/// The status of a definition that is not simply used, in the words that all messages share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "closed: a definition is used, used and marked, or held")]
 pub enum DefinitionStatus {
-    /// It is not offered.
+    /// The definition is not offered.
     Held(HoldReason),
-    /// It is offered, and operators are told that this rule found something in it.
+    /// The definition is offered, and operators are told that this rule found something in it.
     Flagged(&'static str),
 }
 
 impl DefinitionStatus {
-    /// Returns the word for it that lists show.
+    /// Returns the word for the status that lists show.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Held(_) => "held",
@@ -79,7 +79,7 @@ impl DefinitionStatus {
         }
     }
 
-    /// Returns why a definition stands so, with what was found, if the reader may be shown that.
+    /// Returns why a definition has this status, with the findings in it, if the reader may be shown them.
     pub fn reason(self, holder: &ServerId, found: Option<&DefinitionFindings>) -> String {
         let held = match self {
             Self::Held(HoldReason::New) => {
@@ -107,7 +107,7 @@ impl DefinitionStatus {
         }
     }
 
-    /// Returns the command that changes it.
+    /// Returns the command that changes the status.
     pub fn command(self, holder: &ServerId, name: &DefinitionName) -> Option<String> {
         let name = name.as_argument();
         match self {
@@ -120,7 +120,7 @@ impl DefinitionStatus {
         }
     }
 
-    /// Returns what shows it, what changes it, and what else would.
+    /// Returns the commands that show the definition and change its status, and the setting that would also change it.
     pub fn way(self, holder: &ServerId, name: &DefinitionName) -> String {
         let argument = name.as_argument();
         let show = match self {
@@ -150,7 +150,7 @@ impl DefinitionStatus {
     }
 }
 
-/// The name as a text of TOML, with what cannot be seen spelled out.
+/// Returns the name as a TOML string, with invisible characters written as escapes.
 fn quoted(name: &DefinitionName) -> String {
     let text: String = name.to_string().chars().take(MAX_NAME_CHARS).collect();
     if text.contains(['"', '\\']) {
@@ -160,8 +160,8 @@ fn quoted(name: &DefinitionName) -> String {
     }
 }
 
-/// Which of the templates `held` the resource `uri` is one of, in any spelling that a server may take for the same; none if it
-/// is one of the `approved` as it stands.
+/// Returns the first of the templates `held` that matches the resource `uri`, in any spelling that a server may treat
+/// as the same; `None` if one of the `approved` matches it as it is written.
 pub(super) fn template_of<'a>(uri: &str, held: &'a [Box<str>], approved: &[Box<str>]) -> Option<&'a str> {
     if held.is_empty() || approved.iter().any(|template| UriTemplate::read(template).matches(uri).is_some()) {
         return None;
@@ -174,7 +174,7 @@ pub(super) fn template_of<'a>(uri: &str, held: &'a [Box<str>], approved: &[Box<s
     held.iter().map(|template| &**template).find(|template| is_of(template))
 }
 
-/// `uri` in lower case and decoded, however often it was encoded.
+/// Returns `uri` in lower case and with its percent escapes decoded, also if it was encoded several times.
 fn plain(uri: &str) -> String {
     let mut text = Cow::Borrowed(uri);
     for _ in 0..MAX_ENCODED {
@@ -184,7 +184,7 @@ fn plain(uri: &str) -> String {
     text.to_lowercase()
 }
 
-/// `text` with its percent escapes decoded; `None` if there are none.
+/// Returns `text` with its percent escapes decoded once; `None` if there are none.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut left = text.as_bytes();
@@ -204,7 +204,9 @@ fn decoded(text: &str) -> Option<String> {
     is_other.then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The largest number of characters of a name that messages show.
 const MAX_NAME_CHARS: usize = 128;
+/// The largest number of times that the percent escapes of a URI are decoded.
 const MAX_ENCODED: usize = 4;
 
 #[cfg(test)]

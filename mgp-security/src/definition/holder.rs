@@ -1,17 +1,17 @@
-//! Under which id definitions are pinned where agents have connections of their own to a server.
+//! The ids under which definitions are pinned where agents have connections of their own to a server.
 
 use super::ServerId;
 
-/// What lies between a server and an agent. No id of a server has it.
+/// The separator between the id of a server and that of an agent. No server id contains it.
 const OF: char = '@';
 
-/// The id under which the definitions are pinned that `server` lists on the connection of `agent`: what one agent is
-/// shown neither approves nor holds up what another is.
+/// Returns the id under which the definitions are pinned that `server` lists on the connection of `agent`: a list shown
+/// to one agent neither approves nor holds definitions shown to another.
 pub fn pinned_for(server: &ServerId, agent: &str) -> ServerId {
     ServerId::new(format!("{server}{OF}{agent}"))
 }
 
-/// The server whose definitions are pinned under `holder`.
+/// Returns the server whose definitions are pinned under `holder`.
 pub fn server_of(holder: &ServerId) -> &str {
     let holder = holder.as_str();
     holder.split_once(OF).map_or(holder, |(server, _)| server)

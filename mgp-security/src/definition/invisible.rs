@@ -1,23 +1,24 @@
-//! Characters that a person does not see and a model reads.
+//! Detection of characters that a person does not see and a model reads.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// How much that cannot be seen a text may hold.
+/// The invisible characters that a text may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InvisibleTolerance {
-    /// Definitions: only what writing a language or an emoji needs.
+    /// Definitions may contain only those that writing a language or an emoji needs.
     None,
-    /// Results: also what programs and typesetting leave behind, like colours, byte order marks and soft hyphens.
+    /// Results may also contain those that programs and typesetting leave behind, like colours, byte order marks and
+    /// soft hyphens.
     Typesetting,
 }
 
-/// What kind of hiding place was found.
+/// The kind of a place where text can be hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HidingPlace {
     /// Tag characters, which spell ASCII invisibly.
     Tags,
-    /// Controls of direction, which show text in another order than it is read.
+    /// Controls of direction, which show text in an order other than the one it is read in.
     Direction,
     /// Characters without width.
     ZeroWidth,
@@ -25,7 +26,7 @@ pub(super) enum HidingPlace {
     Selectors,
     /// Control characters, with which terminals hide text.
     Control,
-    /// So much white space that what follows is out of sight.
+    /// So much white space that the text behind it is out of sight.
     Space,
 }
 
@@ -42,7 +43,7 @@ impl HidingPlace {
     }
 }
 
-/// The first hiding place in `text` and the byte at which it is.
+/// Returns the first hiding place in `text` and the byte at which it is.
 pub(super) fn find(text: &str, tolerance: InvisibleTolerance) -> Option<(HidingPlace, usize)> {
     if text.is_ascii() && !text.bytes().any(|byte| byte.is_ascii_control() && !is_space(byte)) {
         return hiding_space(text, tolerance);
@@ -75,7 +76,7 @@ pub(super) fn find(text: &str, tolerance: InvisibleTolerance) -> Option<(HidingP
     hiding_space(text, tolerance)
 }
 
-/// What kind of hiding place `character` is, if it is one.
+/// Returns the kind of hiding place that `character` is, if it is one.
 pub(super) fn hiding(character: char) -> Option<HidingPlace> {
     match character {
         '\u{E0000}'..='\u{E007F}' => Some(HidingPlace::Tags),
@@ -108,13 +109,13 @@ pub(super) fn hiding(character: char) -> Option<HidingPlace> {
     }
 }
 
-/// The text that tag characters in `text` spell.
+/// Returns the text that tag characters in `text` spell.
 pub(super) fn tagged(text: &str) -> String {
     let ascii = |it: char| u32::from(it).checked_sub(0xE_0000).filter(|it| (0x20..0x7F).contains(it));
     text.chars().filter_map(|it| ascii(it).and_then(char::from_u32)).collect()
 }
 
-/// `text` with everything that cannot be seen written as an escape.
+/// Returns `text` with everything invisible written as an escape.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
     let hidden =
         |it: char| hiding(it).is_some() || matches!(it, '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}');
@@ -137,7 +138,7 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a tag character belongs to the flag of a region, like that of Wales.
+/// Returns whether a tag character belongs to the flag of a region, like that of Wales.
 fn is_flag(before: &str, character: char) -> bool {
     let tags = before.chars().rev().take_while(|it| hiding(*it) == Some(HidingPlace::Tags)).take(8).count();
     let base = before.chars().rev().nth(tags);
@@ -145,7 +146,7 @@ fn is_flag(before: &str, character: char) -> bool {
     tags < 7 && spells && base == Some('\u{1F3F4}')
 }
 
-/// Whether a joiner joins two emoji, or shapes letters of a script that needs it.
+/// Returns whether a joiner joins two emoji, or shapes letters of a script that needs it.
 fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
     let (Some(before), Some(after)) = (before, after) else { return false };
     let emoji = |it: char| matches!(it, '\u{2190}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}' | '\u{FE0F}' | '\u{E007F}');
@@ -157,7 +158,7 @@ fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
     }
 }
 
-/// Whether a variation selector is alone behind a character that can vary.
+/// Returns whether a variation selector is alone behind a character that can vary.
 fn selects(before: Option<char>, selector: char, after: Option<char>) -> bool {
     let alone = before.is_some_and(|it| hiding(it).is_none() && !it.is_whitespace())
         && after.is_none_or(|it| hiding(it) != Some(HidingPlace::Selectors));
@@ -170,14 +171,15 @@ fn selects(before: Option<char>, selector: char, after: Option<char>) -> bool {
     }
 }
 
-/// Whether what `text` starts with is what programs leave behind in results: the `run`th of its kind in a row.
+/// Returns whether the hiding place that `text` starts with, the `run`th of its kind in a row, is of the sort that
+/// programs leave behind in results.
 fn is_typesetting(text: &str, hiding: HidingPlace, run: usize) -> bool {
     match hiding {
         HidingPlace::Tags => false,
         HidingPlace::Direction => !text.starts_with(['\u{202D}', '\u{202E}']) && run < MAX_RUN,
         HidingPlace::ZeroWidth | HidingPlace::Selectors => run < MAX_RUN,
         HidingPlace::Control => {
-            // Concealed text and writing to the clipboard; colours and progress bars are everywhere.
+            // Only concealed text and writing to the clipboard are findings; colours and progress bars are everywhere.
             let concealed = text.strip_prefix("\u{1b}[").is_some_and(|rest| {
                 let end = rest.find(|it: char| !it.is_ascii_digit() && it != ';').unwrap_or(rest.len());
                 rest[end..].starts_with('m') && rest[..end].split(';').any(|code| code == "8")
@@ -188,7 +190,7 @@ fn is_typesetting(text: &str, hiding: HidingPlace, run: usize) -> bool {
     }
 }
 
-/// White space in the middle of a definition that pushes the rest out of sight.
+/// Finds white space in the middle of a definition that pushes the rest out of sight.
 fn hiding_space(text: &str, tolerance: InvisibleTolerance) -> Option<(HidingPlace, usize)> {
     if tolerance == InvisibleTolerance::Typesetting {
         return None;
@@ -212,10 +214,11 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | b'\r')
 }
 
-/// From how many invisible characters in a row on they are a message rather than typesetting.
+/// The number of invisible characters in a row from which they count as a message rather than typesetting.
 const MAX_RUN: usize = 6;
-/// Wider than code is indented and tables are drawn.
+/// The number of blanks in a row from which they hide the text behind them; code and tables use fewer.
 const MAX_BLANKS: usize = 160;
+/// The number of empty lines in a row from which they hide the text behind them.
 const MAX_EMPTY_LINES: usize = 16;
 
 #[cfg(test)]

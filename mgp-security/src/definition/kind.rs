@@ -1,4 +1,4 @@
-//! What a definition is of, and which definition of a server is meant.
+//! The kinds of definitions, and the names that identify a definition of a server.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use mgp_types::{Method, Object, Request, shell_word};
 use serde::{Deserialize, Serialize};
 
-/// What a definition is of.
+/// The kind of a definition, which is the kind of thing that it defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "closed by what MCP lists")]
@@ -15,9 +15,10 @@ pub enum DefinitionKind {
     Tool,
     /// A prompt.
     Prompt,
-    /// A template for URIs of resources.
+    /// A template for the URIs of resources.
     Template,
-    /// A resource. Resources come and go with the files or rows behind them, so they are searched and never pinned.
+    /// A resource. Resources come and go with the files or rows behind them, so their definitions are searched and
+    /// never pinned.
     Resource,
 }
 
@@ -35,7 +36,7 @@ impl DefinitionKind {
         }
     }
 
-    /// Whether definitions of the kind are pinned, so that a change is held back.
+    /// Returns whether definitions of the kind are pinned, so that a change is held back.
     pub(crate) const fn is_pinned(self) -> bool {
         !matches!(self, Self::Resource)
     }
@@ -69,12 +70,12 @@ impl DefinitionKind {
         }
     }
 
-    /// The kind whose list `request` asks for.
+    /// Returns the kind whose list `request` asks for.
     pub(super) fn listed_by(request: &Request) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.list_method() == request.method)
     }
 
-    /// What `definition` calls itself; nothing if it has no name.
+    /// Returns the name that `definition` gives itself; an empty text if it has none.
     pub(super) fn name_in(self, definition: &Object) -> String {
         definition.text(self.name_member()).map(String::from).unwrap_or_default()
     }
@@ -94,15 +95,16 @@ impl FromStr for DefinitionKind {
     }
 }
 
-/// A word is no kind of definition.
+/// The error that a word is not a kind of definition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there are definitions of a tool, prompt, template or resource, and of nothing else")]
 #[non_exhaustive]
 pub struct UnknownDefinitionKind;
 
-/// Which definition of a server is meant: its kind, and its name as the server writes it.
+/// The identity of one of a server's definitions: its kind, and its name as the server writes it.
 ///
-/// Written as `NAME` for a tool, `prompt:NAME`, `template:URI_TEMPLATE` and `resource:URI`. No tool has a `:` in its name.
+/// The text form is `NAME` for a tool, `prompt:NAME`, `template:URI_TEMPLATE` and `resource:URI`. No tool has a `:` in
+/// its name.
 ///
 /// ```
 /// use mgp_security::definition::{DefinitionKind, DefinitionName};
@@ -119,12 +121,12 @@ pub struct DefinitionName {
 }
 
 impl DefinitionName {
-    /// The definition of `kind` that its server calls `name`.
+    /// Returns the identity of the definition of `kind` that its server calls `name`.
     pub fn new(kind: DefinitionKind, name: impl Into<Box<str>>) -> Self {
         Self { kind, name: name.into() }
     }
 
-    /// Returns what the definition is of.
+    /// Returns the kind of the definition.
     pub const fn kind(&self) -> DefinitionKind {
         self.kind
     }
@@ -134,8 +136,8 @@ impl DefinitionName {
         &self.name
     }
 
-    /// Returns the name as a word of a command, in quotes if a shell would read it as something else. What cannot be seen is
-    /// spelled out.
+    /// Returns the name as a word of a command, in quotes if a shell would read it as something else, with invisible
+    /// characters written as escapes.
     pub(crate) fn as_argument(&self) -> String {
         shell_word(&self.to_string())
     }

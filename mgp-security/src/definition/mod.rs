@@ -1,8 +1,8 @@
-//! The definitions of tools, prompts, templates and resources: pinned, compared, and searched for hidden instructions.
+//! Definitions of tools, prompts, templates and resources: pinned, compared, and searched for hidden instructions.
 //!
-//! A model obeys what it reads, and a definition is the first thing it reads of a server. So each list is
-//! examined before anybody sees it: no name may pass for another server's or the kernel's, no text may hide
-//! instructions, and what was approved once stays as it was or waits for approval again.
+//! A model obeys what it reads, and the definitions are the first text of a server that it reads. So each list is
+//! examined before anybody sees it: no name may imitate that of another server or of the kernel, no text may hide
+//! instructions, and an approved definition stays as it was or waits for approval again.
 
 mod configured;
 mod diff;
@@ -32,6 +32,7 @@ pub use self::hold::{DefinitionStatus, HoldReason};
 pub use self::holder::{pinned_for, server_of};
 pub use self::kind::{DefinitionKind, DefinitionName, UnknownDefinitionKind};
 pub use self::layer::{DefinitionGuardLayer, DefinitionGuardService};
+#[cfg(feature = "auth")]
 pub(crate) use self::names::skeleton;
 pub use self::pin::{ApproveError, FirstUse, PinVerdict, PinnedDefinitions};
 pub use self::remark::{PinAnnotations, Remark, RemarkKind, UnknownRemark};

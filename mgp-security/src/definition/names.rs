@@ -1,4 +1,4 @@
-//! The names of tools: what may be in one, and whose it is.
+//! The names of tools: which names are allowed, and which server owns a name.
 
 use std::borrow::Cow;
 
@@ -10,15 +10,16 @@ use super::invisible::visible;
 use super::{ServerId, ToolName, server_of};
 use crate::Finding;
 
-/// The names that tools have already, so that another server's tool cannot pass for one of them.
+/// The names that tools already have, so that another server's tool cannot imitate one of them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClaimedNames {
-    /// By what is left of a name when everything that people and models overlook is taken away.
+    /// The owners of the names, by the skeleton of each name: the name without everything that people and models
+    /// overlook.
     owners: HashMap<Box<str>, (ServerId, ToolName)>,
 }
 
 impl ClaimedNames {
-    /// Notes that `server` has a tool called `tool`. Whoever had the name first keeps it.
+    /// Notes that `server` has a tool called `tool`. The first owner of a name keeps it.
     pub(super) fn insert(&mut self, server: &ServerId, tool: &ToolName) {
         let owner = || (server.clone(), tool.clone());
         self.owners.entry(skeleton(tool.as_str()).into()).or_insert_with(owner);
@@ -29,17 +30,17 @@ impl ClaimedNames {
         self.of_another(server, tool).is_some()
     }
 
-    /// The tool of another server than `server` whose name is `tool` or is easily taken for it.
+    /// Returns the tool of another server than `server` whose name is `tool` or is easily mistaken for it.
     fn of_another(&self, server: &ServerId, tool: &str) -> Option<&(ServerId, ToolName)> {
         self.owners.get(skeleton(tool).as_str()).filter(|(owner, _)| server_of(owner) != server_of(server))
     }
 }
 
-/// Whether `server` may have a tool called `tool`, given the names that others have.
+/// Checks that `server` may have a tool called `tool`, given the names that others have.
 ///
 /// # Errors
-/// The name is not one of MCP, is reserved for the kernel (MGP §1.6), or is that of another server's tool or
-/// easily taken for it.
+/// Fails if the name is not valid in MCP, is reserved for the kernel (MGP §1.6), or is that of another server's tool or
+/// easily mistaken for it.
 pub(super) fn check_name(server: &ServerId, tool: &str, others: &ClaimedNames) -> Result<(), Finding> {
     check_spelling(tool)?;
     match others.of_another(server, tool) {
@@ -51,7 +52,7 @@ pub(super) fn check_name(server: &ServerId, tool: &str, others: &ClaimedNames) -
     }
 }
 
-/// What [`check_name`] can say of a name without those of others.
+/// Checks a name as [`check_name`] does, but without the names of other servers.
 pub(super) fn check_spelling(tool: &str) -> Result<(), Finding> {
     if is_reserved(tool) {
         return Err(Finding::new(
@@ -90,7 +91,7 @@ pub(super) fn check_spelling(tool: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Whether the name is in the namespace of the kernel, however it is spelled, or is a method of the protocol.
+/// Returns whether the name is in the namespace of the kernel, however it is spelled, or is a method of the protocol.
 fn is_reserved(tool: &str) -> bool {
     let folded = folded(tool);
     let first_word = folded.split(['.', '/', '_', '-', ':', ' ']).find(|word| !word.is_empty()).unwrap_or("");
@@ -101,18 +102,18 @@ fn is_reserved(tool: &str) -> bool {
         || PROTOCOL_SPACES.iter().any(|space| folded.starts_with(space))
 }
 
-/// The name in lower case and Latin letters, without what cannot be seen.
+/// Returns the name in lower case and Latin letters, without invisible characters.
 fn folded(name: &str) -> String {
     strip_invisible(name).nfkc().flat_map(char::to_lowercase).map(look_alike).collect()
 }
 
-/// Returns what is left of a name without separators, case, and the difference between characters that look alike.
+/// Returns the name without separators, case, and the difference between characters that look alike.
 pub(crate) fn skeleton(name: &str) -> String {
     let joined: String = folded(name).chars().filter(|it| it.is_alphanumeric()).collect();
     look_alikes_undone(&joined).into_owned()
 }
 
-/// The text with one character for each group of ASCII characters that look alike.
+/// Returns the text with one character for each group of ASCII characters that look alike.
 fn look_alikes_undone(text: &str) -> Cow<'_, str> {
     if !text.contains(['0', '1', 'i', 'n', 'v']) {
         return Cow::Borrowed(text);
@@ -128,12 +129,12 @@ fn look_alikes_undone(text: &str) -> Cow<'_, str> {
     Cow::Owned(single.replace("rn", "m").replace("vv", "w"))
 }
 
-/// The start of the name, safe to show.
+/// Returns the start of the name, safe to show.
 fn shown(name: &str) -> String {
     visible(&name.chars().take(64).collect::<String>()).into_owned()
 }
 
-/// The longest name of MCP 2025-11-25.
+/// The largest length of a name in MCP 2025-11-25.
 const MAX_LENGTH: usize = 128;
 
 const SERVER_SEPARATOR: &str = "__";
@@ -163,10 +164,11 @@ const KERNEL_TOOLS: &[&str] = &[
     "mgp.agent.ask",
 ];
 
-/// Methods that look like names of tools; `ping` is one, too, but too good a name for a tool.
+/// The methods of the protocol that look like names of tools. `ping` is one, too, but is left out because it suits a
+/// tool well.
 const PROTOCOL_METHODS: &[&str] = &["initialize", "initialized"];
 
-/// Where the methods of the protocol are, which no tool's name may spell.
+/// The namespaces of the protocol's methods, which no name of a tool may be spelled like.
 const PROTOCOL_SPACES: &[&str] = &[
     "tools/",
     "resources/",

@@ -1,4 +1,4 @@
-//! The definitions that may be used, and those that wait for approval.
+//! The pinned definitions: those that may be used, and those that wait for approval.
 
 mod annotations;
 
@@ -20,48 +20,48 @@ use crate::canonical::Digest;
 
 /// The pinned definitions of all servers.
 ///
-/// Reading is one load of a snapshot without locks. Writing goes to the store first and becomes visible only when
-/// the store has it, so that a quarantine survives a restart. What is gone stays pinned: a tool that comes
-/// back under its old name with another definition has changed.
+/// Reading is one load of a snapshot without locks. Writing goes to the store first and becomes visible only when the
+/// store has it, so that a quarantine survives a restart. A definition that is no longer listed stays pinned: a tool
+/// that comes back under its old name with another definition has changed.
 #[derive(Debug)]
 pub struct PinnedDefinitions {
     policy: FirstUse,
     store: Box<dyn PinStore>,
     snapshot: ArcSwap<Snapshot>,
-    /// Writers take turns; readers never wait for them.
+    /// The lock that writers take in turn; readers never wait for them.
     turn: Mutex<()>,
 }
 
-/// What happens to a definition that was never seen before.
+/// The treatment of a definition that was never seen before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum FirstUse {
-    /// It waits for approval.
+    /// The definition waits for approval.
     #[default]
     Ask,
-    /// It is approved as it is: trust on first use.
+    /// The definition is approved as it is: trust on first use.
     Trust,
 }
 
-/// What became of a definition that a server lists, or of one that it no longer lists.
+/// The result of comparing a definition that a server lists, or no longer lists, with the pinned one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PinVerdict {
     /// The definition is the approved one.
     Known,
-    /// There was no approved definition so far.
+    /// No definition of this name was approved so far.
     FirstSeen {
-        /// Whether it was approved at once.
+        /// Whether the definition was approved at once.
         approved: bool,
     },
     /// The definition is not the approved one: it is quarantined.
     Changed {
-        /// What changed.
+        /// The difference from the approved definition.
         diff: Diff,
     },
-    /// The server has more of the kind than is pinned of one server; this one is not to be used.
+    /// The server has more definitions of the kind than can be pinned for one server; this one must not be used.
     Crowded,
-    /// It is pinned and was not listed.
+    /// The definition is pinned and was not listed.
     Gone,
 }
 
@@ -73,22 +73,22 @@ struct Snapshot {
     names: Arc<ClaimedNames>,
 }
 
-/// What is pinned of one server, by the number of its kind.
+/// The pinned definitions of one server, by the number of their kind.
 type ByKind = [Arc<ByName>; DefinitionKind::ALL.len()];
 
 pub(super) type ByName = HashMap<Box<str>, PinState>;
 
 impl PinnedDefinitions {
-    /// The pins that `store` remembers.
+    /// Returns the pins that `store` remembers.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// Fails if the store cannot be read.
     pub fn load(policy: FirstUse, store: impl PinStore) -> Result<Self, StoreError> {
         let mut snapshot = Snapshot::default();
         for pinned in store.load()? {
             let (kind, name) = (pinned.name().kind(), pinned.name().as_str().into());
             let kinds = snapshot.servers.entry(pinned.server).or_default();
-            // Nobody else has it yet.
+            // The snapshot is not shared yet, so nothing is copied.
             Arc::make_mut(&mut kinds[kind as usize]).insert(name, pinned.state);
         }
         snapshot.index_names();
@@ -101,12 +101,12 @@ impl PinnedDefinitions {
         })
     }
 
-    /// Compares what `server` lists of `kind` with what is pinned, and pins what is new.
+    /// Compares the definitions of `kind` that `server` lists with the pinned ones, and pins new ones.
     ///
-    /// There is one verdict per definition, in their order, and then one for each that is gone.
+    /// Returns one verdict per definition, in their order, and then one for each that is gone.
     ///
     /// # Errors
-    /// The store cannot be written. What was decided up to then holds; the rest is not approved.
+    /// Fails if the store cannot be written. Decisions made before that hold; the other definitions are not approved.
     pub fn observe(
         &self,
         server: &ServerId,
@@ -116,11 +116,12 @@ impl PinnedDefinitions {
         self.observe_by(server, kind, listed, None)
     }
 
-    /// Compares as [`observe`](Self::observe) does. `entry` is the digest of how the configuration starts or reaches the server:
-    /// what waits for approval in the first list after it has changed is remarked, and nothing that waits later.
+    /// Compares as [`observe`](Self::observe) does, and notes changes of the configuration. `entry` is the digest of
+    /// how the configuration starts or reaches the server: the definitions that wait for approval in the first list
+    /// after it has changed are remarked, and none that wait later.
     ///
     /// # Errors
-    /// As [`observe`](Self::observe).
+    /// Fails as [`observe`](Self::observe) does.
     pub(crate) fn observe_by(
         &self,
         server: &ServerId,
@@ -154,10 +155,10 @@ impl PinnedDefinitions {
         Ok(verdicts)
     }
 
-    /// Approves the definition called `name` that has `digest`, which is what whoever approves has seen.
+    /// Approves the definition called `name` that has `digest`, the one that the approver has seen.
     ///
     /// # Errors
-    /// No definition waits for approval, another one does, or the store cannot be written.
+    /// Fails if no definition waits for approval, another one does, or the store cannot be written.
     pub fn approve(
         &self,
         server: &ServerId,
@@ -174,7 +175,7 @@ impl PinnedDefinitions {
         let mut writing = PinWrite { pins: self, server, kind: name.kind(), states: None };
         writing.save(&known, PinState::Approved(pending.clone()))?;
         writing.publish();
-        // What came with a configuration is approved, and waits no more.
+        // The definition is approved, so the remark that it waits because of a changed configuration is removed.
         self.remark(
             server,
             name,
@@ -184,10 +185,10 @@ impl PinnedDefinitions {
         Ok(())
     }
 
-    /// Forgets all that is pinned of `server`, which was removed from the configuration.
+    /// Forgets all pins of `server`, which was removed from the configuration.
     ///
     /// # Errors
-    /// The store cannot be written; what it could not forget stays pinned.
+    /// Fails if the store cannot be written; the pins that it could not forget stay.
     pub fn forget(&self, server: &ServerId) -> Result<(), StoreError> {
         let _turn = self.turn.lock();
         for kind in DefinitionKind::ALL {
@@ -204,24 +205,25 @@ impl PinnedDefinitions {
         Ok(())
     }
 
-    /// Whether the definition of `kind` called `name` may be used: it is approved and was not listed otherwise since.
+    /// Returns whether the definition of `kind` called `name` may be used: it is approved, and the last list did not
+    /// change it.
     pub fn is_approved(&self, server: &ServerId, kind: DefinitionKind, name: &str) -> bool {
         let snapshot = self.snapshot.load();
         matches!(snapshot.of(server, kind).and_then(|known| known.get(name)), Some(PinState::Approved(_)))
     }
 
-    /// Under which ids definitions of `server` are pinned.
+    /// Returns the ids under which definitions of `server` are pinned.
     pub(super) fn holders(&self, server: &ServerId) -> Vec<ServerId> {
         let snapshot = self.snapshot.load();
         snapshot.servers.keys().filter(|holder| server_of(holder) == server.as_str()).cloned().collect()
     }
 
-    /// What is known of the definition called `name`.
+    /// Returns the state of the definition called `name`.
     pub fn state(&self, server: &ServerId, name: &DefinitionName) -> Option<PinState> {
         self.snapshot.load().of(server, name.kind())?.get(name.as_str()).cloned()
     }
 
-    /// All that is pinned, by server, kind and name.
+    /// Returns all pins, by server, kind and name.
     pub fn all(&self) -> Vec<StoredPin> {
         let snapshot = self.snapshot.load();
         let all = snapshot.servers.iter().flat_map(|(server, kinds)| {
@@ -233,14 +235,14 @@ impl PinnedDefinitions {
         all
     }
 
-    /// All of which a definition waits for approval.
+    /// Returns all pins with a definition that waits for approval.
     pub fn pending(&self) -> Vec<StoredPin> {
         let mut all = self.all();
         all.retain(|pinned| pinned.state.pending().is_some());
         all
     }
 
-    /// The definitions of `kind` that wait for approval.
+    /// Returns the definitions of `kind` that wait for approval.
     pub(super) fn waiting(&self, kind: DefinitionKind) -> Vec<(ServerId, DefinitionName)> {
         let snapshot = self.snapshot.load();
         let waiting = snapshot.servers.iter().flat_map(|(server, kinds)| {
@@ -250,18 +252,18 @@ impl PinnedDefinitions {
         waiting.collect()
     }
 
-    /// The names of the tools that have an approved definition.
+    /// Returns the names of the tools that have an approved definition.
     pub(super) fn names(&self) -> Arc<ClaimedNames> {
         Arc::clone(&self.snapshot.load().names)
     }
 
-    /// What is pinned of `kind` for `server`.
+    /// Returns the pins of `kind` for `server`.
     pub(super) fn known(&self, server: &ServerId, kind: DefinitionKind) -> Arc<ByName> {
         self.snapshot.load().of(server, kind).cloned().unwrap_or_default()
     }
 
-    /// What an agent's own connection begins with, where nothing was approved for it: the definition, if it is approved
-    /// for another connection to the same server; else what is approved for the server as a whole.
+    /// Returns the state that an agent's own connection starts with, where nothing was approved for it: the definition,
+    /// if it is approved for another connection to the same server; else the one approved for the server as a whole.
     fn beside(&self, holder: &ServerId, own: Option<&PinState>, now: &Definition) -> Option<PinState> {
         let server = server_of(holder);
         if server == holder.as_str() || own.is_some_and(|own| own.approved().is_some()) {
@@ -278,7 +280,7 @@ impl PinnedDefinitions {
         Some(PinState::Approved(found.1.clone()))
     }
 
-    /// What to keep, if it is not what is kept already, and the verdict.
+    /// Returns the state to store, if it differs from the stored one, and the verdict.
     fn judge(
         &self,
         state: Option<&PinState>,
@@ -313,13 +315,13 @@ impl PinnedDefinitions {
     }
 }
 
-/// The changes to what is pinned of one kind for one server, while the turn is held. They become visible when it is dropped,
-/// so that what the store has is seen even if a later write fails.
+/// A pending change to the pins of one kind for one server, made while the writers' lock is held. It becomes visible
+/// when it is dropped, so that what the store has is seen even if a later write fails.
 struct PinWrite<'a> {
     pins: &'a PinnedDefinitions,
     server: &'a ServerId,
     kind: DefinitionKind,
-    /// What will be known, once something differs.
+    /// The new states, once something differs.
     states: Option<ByName>,
 }
 
@@ -370,27 +372,27 @@ impl Snapshot {
     }
 }
 
-/// Notes the tools among `states` that have an approved definition.
+/// Adds to `names` the tools among `states` that have an approved definition.
 fn add_approved(names: &mut ClaimedNames, server: &ServerId, states: &ByName) {
     for (name, _) in states.iter().filter(|(_, state)| state.approved().is_some()) {
         names.insert(server, &ToolName::from(&**name));
     }
 }
 
-/// Why a definition was not approved.
+/// The reason why a definition was not approved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApproveError {
     /// No definition of that name waits for approval.
     #[error("no definition of that name waits for approval")]
     NothingPending,
-    /// The definition has changed again since it was looked at.
+    /// The definition has changed again since the approver looked at it.
     #[error("another definition waits for approval by now: {0}")]
     OtherPending(Digest),
-    /// Something was found in the definition that whoever approves did not name.
+    /// A rule that the approver did not name found something in the definition.
     #[error("{0} found something in the definition: whoever approves it has to name that")]
     Found(&'static str),
-    /// What was found is wrong with the form or the name of the definition, so that it cannot be used as it is.
+    /// The form or the name of the definition is wrong, so that it cannot be used as it is.
     #[error("the definition is refused by {0}, and can be approved only after its server has mended it")]
     Refused(&'static str),
     /// The store failed.
@@ -398,8 +400,8 @@ pub enum ApproveError {
     Store(#[from] StoreError),
 }
 
-/// How much of each kind is pinned of one server. Pins outlive what a server lists, so without a bound a server that
-/// lists new names each time would fill memory and disk.
+/// The largest number of pins of each kind for one server. Pins outlive what a server lists, so without a bound a
+/// server that lists new names each time would fill memory and disk.
 const MAX_OF_KIND: usize = 10_000;
 
 #[cfg(test)]

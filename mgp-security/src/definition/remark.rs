@@ -1,4 +1,5 @@
-//! What is kept beside the pins: what operators accepted in definitions, and with which configuration a server listed them.
+//! Records that are kept beside the pins: findings that operators accepted, and the configuration with which a server
+//! listed its definitions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,28 +8,28 @@ use std::str::FromStr;
 use super::{DefinitionKind, DefinitionName, ServerId};
 use crate::canonical::Digest;
 
-/// A remark on one definition, which holds for that digest of it alone.
+/// A remark on one definition, which applies only while the definition has this digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Remark {
     /// The digest of the definition.
     pub digest: Digest,
-    /// What is remarked.
+    /// The content of the remark.
     pub what: RemarkKind,
 }
 
-/// What is remarked on a definition.
+/// The content of a remark on a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "closed: whoever reads remarks has to know all of them")]
 pub enum RemarkKind {
-    /// An operator approved it despite of what this rule finds.
+    /// An operator approved the definition although this rule finds something in it.
     Accepted(Box<str>),
-    /// It was in the first list after the configuration of its server had changed.
+    /// The definition was in the first list after the configuration of its server had changed.
     Reconfigured,
 }
 
 impl Remark {
-    /// A remark on the definition that has `digest`.
+    /// Returns a remark on the definition that has `digest`.
     pub const fn new(digest: Digest, what: RemarkKind) -> Self {
         Self { digest, what }
     }
@@ -55,24 +56,24 @@ impl FromStr for RemarkKind {
     }
 }
 
-/// The text is no remark that this version knows.
+/// The error that a text is not a remark that this version knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no remark on a definition")]
 #[non_exhaustive]
 pub struct UnknownRemark;
 
-/// All that is kept beside the pins.
+/// All records that are kept beside the pins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PinAnnotations {
     /// The remarks on definitions, by server and name.
     pub remarks: BTreeMap<ServerId, BTreeMap<DefinitionName, Vec<Remark>>>,
-    /// The digest of the configuration with which each server listed what it has of each kind last.
+    /// The digest of the configuration with which each server last listed its definitions of each kind.
     pub entries: BTreeMap<(ServerId, DefinitionKind), Digest>,
 }
 
 impl PinAnnotations {
-    /// Puts `remarks` in place of those on the definition.
+    /// Replaces the remarks on the definition with `remarks`.
     pub fn remark(&mut self, server: &ServerId, name: &DefinitionName, remarks: Vec<Remark>) {
         let of_server = self.remarks.entry(server.clone()).or_default();
         if remarks.is_empty() {
@@ -82,7 +83,7 @@ impl PinAnnotations {
         }
     }
 
-    /// Forgets all that concerns `server`.
+    /// Forgets all records of `server`.
     pub fn forget(&mut self, server: &ServerId) {
         self.remarks.remove(server);
         self.entries.retain(|(of, _), _| of != server);
@@ -93,7 +94,7 @@ impl PinAnnotations {
         self.remarks.get(server).and_then(|of| of.get(name)).map_or(&[], Vec::as_slice)
     }
 
-    /// The definitions of `kind` that came with a changed configuration.
+    /// Returns the definitions of `kind` that came with a changed configuration.
     pub(super) fn reconfigured(&self, server: &ServerId, kind: DefinitionKind) -> Vec<DefinitionName> {
         let of_server = self.remarks.get(server).into_iter().flatten();
         of_server

@@ -1,7 +1,7 @@
-//! The search for instructions that are hidden in what a model reads.
+//! The search for instructions that are hidden in texts that a model reads.
 //!
-//! Words alone say little: honest tools say *must*, *never* and *token*, too. So words are first reduced to what
-//! they stand for, in many languages and disguises, and a finding needs several of these atoms close together:
+//! Words alone say little: honest tools say *must*, *never* and *token*, too. So words are first reduced to atoms,
+//! which stand for their meaning in many languages and disguises, and a finding needs several atoms close together:
 //! somebody who is to be kept in the dark, a secret that is asked for, an address it goes to.
 //!
 //! Words, wordings and rules are data: `atoms.txt`, `words.txt`, `wordings.txt`, `parameters.txt` and `rules.txt`.
@@ -33,25 +33,26 @@ use super::names::check_spelling;
 use crate::Finding;
 use crate::canonical::CanonicalTree;
 
-/// What is to be done with a definition.
+/// The decision about a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "whoever is told has to decide on each of the three")]
 pub enum Judgement {
-    /// Models may read it: nothing was found.
+    /// Models may read the definition: nothing was found.
     Allow,
-    /// Models may read it, and an operator is told: it is worded as orders to models are, and honest texts can be, too.
+    /// Models may read the definition, and an operator is told: it is worded like orders to models, as some honest
+    /// texts are, too.
     Flag(Finding),
-    /// No model may read it until an operator approves it: there is evidence that no honest definition has.
+    /// No model may read the definition until an operator approves it: there is evidence that no honest definition has.
     Hold(Finding),
 }
 
 /// Judges whether anything that a model reads of `listed`, the definition of a `kind`, hides instructions.
 ///
-/// Every text counts, at any depth: names of parameters, defaults and examples as much as descriptions. So does
-/// the name of a tool, as far as it can be judged without those of others. Held is what hides something, from people in
-/// characters that they do not see or in code, or from the user by asking the model to keep quiet; what has orders about
-/// files of secrets, or orders of two kinds; and what has orders about tools that `is_foreign` knows as those of other
-/// servers. Other wording only flags.
+/// Every text counts, at any depth: names of parameters, defaults and examples as much as descriptions. So does the
+/// name of a tool, as far as it can be judged without the names of other tools. A definition is held if it hides
+/// something from people, in characters that they do not see or in code, or from the user by asking the model to keep
+/// quiet; if it has orders about files of secrets, or orders of two kinds; or if it has orders about tools that
+/// `is_foreign` recognises as those of other servers. Other suspicious wording only flags.
 pub fn judge_definition(
     kind: DefinitionKind,
     listed: &Object,
@@ -60,7 +61,8 @@ pub fn judge_definition(
     judge_definition_sparing(kind, listed, is_foreign, &|_| false)
 }
 
-/// Judges as [`judge_definition`] does, by all rules but those that are `spared`: an operator has looked at what they find.
+/// Judges as [`judge_definition`] does, by all rules except those that are `spared`, because an operator has accepted
+/// their findings.
 pub(crate) fn judge_definition_sparing(
     kind: DefinitionKind,
     listed: &Object,
@@ -73,8 +75,8 @@ pub(crate) fn judge_definition_sparing(
     reader.judgement(read)
 }
 
-/// The rules whose findings an operator can accept, by the names that stay. What else is found is wrong with the form of a
-/// definition or its name, and only the server can mend it.
+/// The rules whose findings an operator can accept, by their stable names. Other findings concern the form of a
+/// definition or its name, which only the server can correct.
 pub const RULES: [&str; 6] = [HIDDEN, REQUEST, EXFILTRATION, ENCODED, CROSS, INVISIBLE];
 
 /// Returns whether an operator can accept what the rule of this name finds.
@@ -82,20 +84,20 @@ pub(crate) fn is_rule(name: &str) -> bool {
     RULES.contains(&name)
 }
 
-/// Whether `text`, which a server says of itself to a model, hides instructions or characters.
+/// Checks that `text`, which a server tells a model about itself, hides no instructions or characters.
 ///
 /// # Errors
-/// Something was found; the finding says what.
+/// Fails with the finding, if there is one.
 pub(crate) fn scan_instructions(text: &str) -> Result<(), Finding> {
     let mut reader = Reader::new(&|_| false, Parameters::of_everything());
     reader.check_text(text, Place::Prose, "")?;
     reader.flagged.map_or(Ok(()), Err)
 }
 
-/// Whether `text`, a result or a prompt on its way to a model, tries to give it instructions.
+/// Checks that `text`, a result or a prompt on its way to a model, does not try to give it instructions.
 ///
 /// # Errors
-/// Something was found; the finding says what.
+/// Fails with the finding, if there is one.
 pub fn scan_text(text: &str) -> Result<(), Finding> {
     if let Some((hiding, at)) = invisible::find(text, InvisibleTolerance::Typesetting) {
         return Err(hidden(text, hiding, at, ""));
@@ -105,17 +107,18 @@ pub fn scan_text(text: &str) -> Result<(), Finding> {
     reader.flagged.map_or(Ok(()), Err)
 }
 
-/// Reads the texts of one definition, or a single text. What has to be held ends the reading; what is flagged is noted.
+/// A reader of the texts of one definition, or of a single text. A finding that holds the definition ends the reading;
+/// one that flags is noted.
 struct Reader<'a> {
     engine: &'static Engine,
-    /// Whether a word is the name of another server's tool.
+    /// A test for whether a word is the name of another server's tool.
     is_foreign: &'a dyn Fn(&str) -> bool,
-    /// Whether what a rule finds is accepted.
+    /// A test for whether the findings of a rule are accepted.
     spared: &'a dyn Fn(&str) -> bool,
     parameters: Parameters,
-    /// The descriptions so far.
+    /// The descriptions read so far.
     prose: String,
-    /// The first finding that wording alone gives.
+    /// The first finding that rests on wording alone.
     flagged: Option<Finding>,
 }
 
@@ -149,7 +152,7 @@ impl<'a> Reader<'a> {
         }
         self.parameters = Parameters::of(kind, listed, names(&members));
         for (name, value) in &members {
-            // Icons are data that no model reads.
+            // No model reads the data of icons.
             if name != "icons" {
                 let place = match name.as_str() {
                     "name" => Place::Name,
@@ -166,13 +169,13 @@ impl<'a> Reader<'a> {
                 self.check_tree(value, place, &mut pointer)?;
             }
         }
-        // What no single text says all of them may say together.
+        // Instructions may be spread over several texts, so the descriptions are also judged together.
         let prose = std::mem::take(&mut self.prose);
         let found = self.judge(&prose, Place::Prose);
         self.note(found, "")
     }
 
-    /// Notes what was found at `pointer`.
+    /// Notes a finding at `pointer`.
     fn note(&mut self, found: Option<Found>, pointer: &str) -> Result<(), Finding> {
         match found {
             Some(found) if (self.spared)(found.rule) => Ok(()),
@@ -227,7 +230,7 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         if matches!(member("type"), Some("boolean" | "integer" | "number")) {
-            // Nothing can be carried away in one.
+            // A parameter of this type cannot carry anything away.
             return Ok(());
         }
         let described = member("description");
@@ -244,7 +247,7 @@ impl<'a> Reader<'a> {
             return Err(hidden(text, hiding, at, pointer));
         }
         if place == Place::Name && text.len() <= MAX_NAME {
-            // A name is words that are joined; a whole sentence as a name is read as one, too.
+            // A name consists of joined words; a whole sentence used as a name is judged as a text, too.
             let found = self.judge(&in_words(text), Place::Name);
             self.note(found, pointer)?;
             if !text.contains(char::is_whitespace) {
@@ -259,7 +262,7 @@ impl<'a> Reader<'a> {
         self.check_readings(text, place, pointer)
     }
 
-    /// Judges `text` as it stands, as it reads undisguised, and as it decodes.
+    /// Judges `text` as it is written, without its disguises, and decoded.
     fn check_readings(&mut self, text: &str, place: Place, pointer: &str) -> Result<(), Finding> {
         let found = self.judge(text, place);
         self.note(found, pointer)?;
@@ -283,12 +286,13 @@ impl<'a> Reader<'a> {
         self.judge_by(Engine::find, text, place, self.spared)
     }
 
-    /// Judges what a text hides by all rules: one that is accepted in plain words is not accepted in others.
+    /// Judges a disguised reading of a text by all rules: an operator who accepted a finding in plain words did not
+    /// accept a disguised one.
     fn judge_disguised(&self, text: &str, place: Place) -> Option<Found> {
         self.judge_by(Engine::find, text, place, &|_| false)
     }
 
-    /// What the rules find in `text` by what `find` notes of it.
+    /// Returns the finding of the rules in `text`, based on the hits that `find` notes.
     fn judge_by(
         &self,
         find: fn(&Engine, &FoldedText, &mut Vec<Hit>),
@@ -309,7 +313,8 @@ impl<'a> Reader<'a> {
         Some(Found { rule: rule.name, meaning: rule.meaning, excerpt, disguise: None, is_hard })
     }
 
-    /// Returns whether `text` names a tool of another server; a plain word is no name, for all use it.
+    /// Returns whether `text` names a tool of another server. A plain word does not count as a name, because all texts
+    /// use it.
     fn names_foreign(&self, text: &str) -> bool {
         let mut words = text.split(|it: char| !it.is_alphanumeric() && !"_-.".contains(it));
         words.any(|word| {
@@ -319,7 +324,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The names of the parameters that `members` of a definition declare.
+/// Returns the names of the parameters that `members` of a definition declare.
 fn names(members: &[(String, CanonicalTree)]) -> Vec<String> {
     let of = |name: &str| members.iter().find(|(member, _)| member == name).map(|(_, value)| value);
     let schema = of("inputSchema").and_then(|schema| schema.member("properties"));
@@ -348,13 +353,13 @@ fn step<T>(pointer: &mut String, name: &str, inside: impl FnOnce(&mut String) ->
     result
 }
 
-/// What a rule found in a text.
+/// A finding of a rule in a text.
 struct Found {
     rule: &'static str,
     meaning: &'static str,
     excerpt: String,
     disguise: Option<&'static str>,
-    /// Whether there is more than wording.
+    /// Whether the finding rests on more than wording.
     is_hard: bool,
 }
 
@@ -385,7 +390,7 @@ fn hidden(text: &str, hiding: HidingPlace, at: usize, pointer: &str) -> Finding 
     Finding::new(INVISIBLE, message)
 }
 
-/// Where the text stands, bounded and safe to show.
+/// Returns the place of the text, bounded and safe to show.
 fn place_of(pointer: &str) -> String {
     if pointer.is_empty() {
         return "the text".to_owned();
@@ -394,7 +399,7 @@ fn place_of(pointer: &str) -> String {
     format!("the text at {}", visible(&start))
 }
 
-/// A name as words: `contentFromReading_env` becomes `content from reading env`.
+/// Returns a name as words: `contentFromReading_env` becomes `content from reading env`.
 fn in_words(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 8);
     let mut lower = false;
@@ -408,7 +413,7 @@ fn in_words(name: &str) -> String {
     out
 }
 
-/// Members of schemas that hold values rather than prose.
+/// The members of schemas that hold values rather than prose.
 const LITERALS: &[&str] = &[
     "default", "enum", "const", "examples", "example", "pattern", "title", "format", "$id", "$ref",
     "required",
@@ -421,8 +426,9 @@ const ENCODED: &str = "encoded-instruction";
 const CROSS: &str = "cross-tool";
 const INVISIBLE: &str = "invisible-character";
 
-/// Longer names are texts.
+/// The largest length of a name in bytes; longer ones are judged as texts.
 const MAX_NAME: usize = 256;
+/// The largest number of characters of a text or pointer that a finding shows.
 const MAX_EXCERPT: usize = 160;
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! The store of pinned definitions in SQLite.
+
 use mgp_types::RawJson;
 use mgp_types::mgp::ServerId;
 use rusqlite::{Row, params};
@@ -9,15 +11,15 @@ use crate::StoreError;
 use crate::canonical::Digest;
 use crate::sqlite::Database;
 
-/// Pins in SQLite.
+/// A store of pins in SQLite.
 #[derive(Debug, Clone)]
 pub struct SqlitePins(Database);
 
 impl SqlitePins {
-    /// The pins in `database`, whose tables are brought up to date.
+    /// Returns the store of pins in `database`, after bringing its tables up to date.
     ///
     /// # Errors
-    /// A newer version wrote them, or SQLite refuses.
+    /// Fails if a newer version wrote the tables, or SQLite refuses.
     pub fn new(database: Database) -> Result<Self, StoreError> {
         database.migrate("definition", MIGRATIONS)?;
         Ok(Self(database))
@@ -143,7 +145,7 @@ fn read(row: &Row<'_>) -> Result<StoredPin, StoreError> {
         (None, None) => return Err(damaged("no definition")),
     };
     let pinned = StoredPin::new(server, state);
-    // The row is found by the name, so a definition of another name would be approved under one that it does not have.
+    // The row is found by its name; with a definition of another name in it, an approval would apply to the wrong name.
     if pinned.name().as_str() == name { Ok(pinned) } else { Err(damaged("the definition of another name")) }
 }
 
@@ -166,7 +168,7 @@ const MIGRATIONS: &[&str] = &[
         PRIMARY KEY (server, tool),
         CHECK (approved IS NOT NULL OR pending IS NOT NULL)
     ) STRICT, WITHOUT ROWID",
-    // The kind is part of the key, which a table keeps for life.
+    // The kind becomes part of the primary key, which SQLite cannot change in place.
     "ALTER TABLE definition_pins RENAME TO definition_pins_of_tools;
     CREATE TABLE definition_pins (
         server TEXT NOT NULL,

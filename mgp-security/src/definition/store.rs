@@ -1,4 +1,4 @@
-//! Where pins outlive the process.
+//! The store in which pins outlive the process.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use super::{Definition, DefinitionKind, DefinitionName, PinAnnotations, Remark, 
 use crate::StoreError;
 use crate::canonical::Digest;
 
-/// A tool, prompt or template of which a definition is pinned, as it is stored.
+/// The stored form of a pin: a tool, prompt or template with its pinned definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredPin {
-    /// The server that lists it.
+    /// The server that lists the definition.
     pub server: ServerId,
-    /// What is known of its definition.
+    /// The approved version, the version that waits for approval, or both.
     pub state: PinState,
 }
 
-/// What is known of one definition. At least one version of it always is.
+/// The known versions of one definition. There is always at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "closed: a definition waits for approval, has it, or both")]
 pub enum PinState {
@@ -27,22 +27,22 @@ pub enum PinState {
     Approved(Definition),
     /// The first definition waits for approval.
     Asked(Definition),
-    /// There was an approved definition, and it is now another: it is quarantined.
+    /// There was an approved definition, and the server now lists another one: it is quarantined.
     Changed {
-        /// What was approved.
+        /// The approved definition.
         approved: Definition,
-        /// What waits for approval.
+        /// The definition that waits for approval.
         pending: Definition,
     },
 }
 
 impl StoredPin {
-    /// What is known of a definition of `server`.
+    /// Returns the pin of a definition of `server`.
     pub const fn new(server: ServerId, state: PinState) -> Self {
         Self { server, state }
     }
 
-    /// What the definition is of, and its name.
+    /// Returns the kind and name of the definition.
     pub const fn name(&self) -> &DefinitionName {
         match &self.state {
             PinState::Approved(definition) | PinState::Asked(definition) => definition.name(),
@@ -52,7 +52,7 @@ impl StoredPin {
 }
 
 impl PinState {
-    /// The approved definition, if there is one.
+    /// Returns the approved definition, if there is one.
     pub fn approved(&self) -> Option<&Definition> {
         match self {
             Self::Approved(definition) | Self::Changed { approved: definition, .. } => Some(definition),
@@ -60,7 +60,7 @@ impl PinState {
         }
     }
 
-    /// The definition that waits for approval, if there is one.
+    /// Returns the definition that waits for approval, if there is one.
     pub fn pending(&self) -> Option<&Definition> {
         match self {
             Self::Approved(_) => None,
@@ -69,51 +69,51 @@ impl PinState {
     }
 }
 
-/// Keeps pins over restarts.
+/// A store that keeps pins over restarts.
 ///
 /// Calls come one at a time, when a definition is new, changes or is approved; decisions about calls never wait
 /// for a store.
 pub trait PinStore: fmt::Debug + Send + Sync + 'static {
-    /// All pins.
+    /// Returns all pins.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// Fails if the store cannot be read.
     fn load(&self) -> Result<Vec<StoredPin>, StoreError>;
 
-    /// Keeps `pinned` in place of what was known of the definition.
+    /// Stores `pinned` in place of the earlier state of the definition.
     ///
     /// # Errors
-    /// The store cannot be written.
+    /// Fails if the store cannot be written.
     fn save(&self, pinned: &StoredPin) -> Result<(), StoreError>;
 
     /// Forgets the definition.
     ///
     /// # Errors
-    /// The store cannot be written.
+    /// Fails if the store cannot be written.
     fn remove(&self, server: &ServerId, name: &DefinitionName) -> Result<(), StoreError>;
 
-    /// All that is kept beside the pins.
+    /// Returns all records that are kept beside the pins.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// Fails if the store cannot be read.
     fn load_beside(&self) -> Result<PinAnnotations, StoreError>;
 
-    /// Keeps `remarks` in place of those on the definition.
+    /// Stores `remarks` in place of the earlier ones on the definition.
     ///
     /// # Errors
-    /// The store cannot be written.
+    /// Fails if the store cannot be written.
     fn remark(&self, server: &ServerId, name: &DefinitionName, remarks: &[Remark]) -> Result<(), StoreError>;
 
-    /// Keeps the configuration with which `server` listed what it has of `kind`.
+    /// Stores the digest of the configuration with which `server` listed its definitions of `kind`.
     ///
     /// # Errors
-    /// The store cannot be written.
+    /// Fails if the store cannot be written.
     fn save_entry(&self, server: &ServerId, kind: DefinitionKind, entry: Digest) -> Result<(), StoreError>;
 
-    /// Forgets the remarks on what `server` lists, and its configuration.
+    /// Forgets the remarks on the definitions of `server`, and the digests of its configuration.
     ///
     /// # Errors
-    /// The store cannot be written.
+    /// Fails if the store cannot be written.
     fn forget_beside(&self, server: &ServerId) -> Result<(), StoreError>;
 }
 
@@ -147,7 +147,7 @@ impl<S: PinStore> PinStore for Arc<S> {
     }
 }
 
-/// Keeps pins for as long as the process lives.
+/// A store that keeps pins for as long as the process lives.
 #[derive(Debug, Default)]
 pub struct MemoryPins(Mutex<(Vec<StoredPin>, PinAnnotations)>);
 

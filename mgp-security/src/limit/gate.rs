@@ -1,3 +1,5 @@
+//! The gate that enforces rate limits.
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -10,13 +12,13 @@ use super::Limits;
 use super::limiter::{Dimension, Limiter};
 use crate::refusal::limited;
 
-/// Refuses requests that come too often. Clones share what they have counted.
+/// A gate that refuses requests that exceed a rate limit. Clones share their counts.
 ///
-/// Sits behind whatever authenticates and records. Reads `context.principal` and `context.tool`; fills
-/// `context.trail`. Calls and notifications count alike, except that taking a call back, progress and the end of the
-/// opening of a session are free. What exceeds a limit is refused with 3000 and told when to come back; it uses up
-/// nothing of any limit. Allocates on refusal only, and for who is seen for the first time. Never waits; a call that is given
-/// up stays counted.
+/// The gate stands behind the layers that authenticate and record. It reads `context.principal` and `context.tool`,
+/// and fills `context.trail`. Calls and notifications count alike, except that cancelling a call, progress, and the
+/// end of a session's initialization are free. A request that exceeds a limit is refused with 3000 and told when to
+/// come back; it uses up nothing of any limit. The gate allocates on refusal, and for principals and targets that it
+/// sees for the first time. It never waits; a call that is given up stays counted.
 #[derive(Clone)]
 pub struct LimitGate(Arc<LimitGateSettings>);
 
@@ -32,13 +34,13 @@ impl LimitGate {
         Self::with(limits, None, MAX_KEYS)
     }
 
-    /// Takes requests to be for `server` where nobody resolved them. The gate begins to count anew.
+    /// Takes unresolved requests to be for `server`. The gate restarts its counts.
     #[must_use]
     pub fn for_server(self, server: ServerId) -> Self {
         Self::with(Limits::clone(&self.0.limits.load()), Some(server), MAX_KEYS)
     }
 
-    /// Holds to other limits from now on, also for clones that were made before. What was counted stays counted.
+    /// Sets new limits from now on, also for clones that were made before. The counts are kept.
     pub fn set(&self, limits: Limits) {
         self.0.limits.store(Arc::new(limits));
     }
@@ -104,10 +106,11 @@ impl LimitGateSettings {
     }
 }
 
-/// What makes less work and not more. To refuse it would keep calls running.
+/// Returns whether a request is free because it makes less work and not more. Refusing it would keep calls running.
 fn is_free(request: &Request) -> bool {
     request.kind == RequestKind::Notify
         && [Method::CANCELLED, Method::PROGRESS, Method::INITIALIZED].contains(&request.method)
 }
 
+/// The largest number of meters in each dimension.
 const MAX_KEYS: usize = 65_536;

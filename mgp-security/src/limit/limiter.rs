@@ -1,3 +1,5 @@
+//! The meters that count calls against the rate limits.
+
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 use std::time::Duration;
@@ -7,12 +9,12 @@ use tokio::time::Instant;
 
 use crate::meter::{MeterPace, RateMeter};
 
-/// The meters of everybody who was seen lately.
+/// The meters of all principals, tools and servers that were seen lately.
 ///
-/// All meters that a call concerns are looked at and changed under one short lock, so that a refused call uses up
-/// nothing anywhere, exactly and not nearly. There is a bound to their number in each dimension. Those that say the same as new ones
-/// make room, once a second at most; when none does, all newcomers share one meter, so that many names are neither a
-/// way to fill the memory nor to begin anew.
+/// All meters that a call concerns are checked and changed under one short lock, so that a refused call uses up
+/// nothing anywhere. Their number is bounded in each dimension. Meters in the same state as new ones are removed to
+/// make room, at most once a second; if there are none, all newcomers share one meter, so that many names serve
+/// neither to fill the memory nor to start with a fresh count.
 #[derive(Debug)]
 pub(super) struct Limiter {
     started: Instant,
@@ -21,7 +23,8 @@ pub(super) struct Limiter {
     meters: Mutex<Meters>,
 }
 
-/// One crowd for each dimension: the names of tools, of which there can be any number, take no room from principals.
+/// A table of meters for each dimension, so that the names of tools, whose number is unbounded, take no room from
+/// principals.
 #[derive(Debug, Default)]
 struct Meters([MeterTable; Dimension::COUNT]);
 
@@ -32,7 +35,7 @@ struct MeterTable {
     swept: Duration,
 }
 
-/// What a limit is for.
+/// The kind of thing that a limit applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Dimension {
     Principal,
@@ -41,15 +44,15 @@ pub(super) enum Dimension {
     Server,
 }
 
-/// Whose meter it is. Names are hashed, with a secret seed, so that they need neither memory nor a bound to their
-/// length; should two ever meet in one hash, they share a limit.
+/// The key of a meter. Names are hashed with a secret seed, so that they need neither memory nor a bound on their
+/// length; if two names ever had the same hash, they would share a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct MeterKey {
     dimension: Dimension,
     hash: u64,
 }
 
-/// Which limit a call exceeds, and for how long.
+/// The limit that a call exceeds, and the time until it no longer does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ExceededLimit {
     pub(super) dimension: Dimension,
@@ -66,7 +69,7 @@ impl Limiter {
         MeterKey { dimension, hash: self.hasher.hash_one(name) }
     }
 
-    /// Takes one call from each of `wanted`, at most one of each dimension, or nothing from any.
+    /// Takes one call from each meter of `wanted`, at most one of each dimension, or nothing from any of them.
     pub(super) fn take(&self, wanted: &[Option<(MeterKey, &MeterPace)>]) -> Result<(), ExceededLimit> {
         if wanted.iter().all(Option::is_none) {
             return Ok(());
@@ -107,7 +110,7 @@ impl Meters {
 }
 
 impl MeterTable {
-    /// The meter of whoever this is: its own, or that of all newcomers if there is no room for one more.
+    /// Returns the meter for this hash: its own, or that of all newcomers if there is no room for another.
     fn meter(&mut self, hash: u64, max_keys: usize, now: Duration) -> RateMeter {
         if let Some(meter) = self.by_hash.get(&hash) {
             return *meter;
@@ -123,7 +126,7 @@ impl MeterTable {
         }
     }
 
-    /// Whether there is no room for another meter, not even after those that are idle are gone.
+    /// Returns whether there is no room for another meter, even after idle ones are removed.
     fn is_full(&mut self, max_keys: usize, now: Duration) -> bool {
         if self.by_hash.len() >= max_keys && now.saturating_sub(self.swept) >= SWEEP_EVERY {
             self.swept = now;
@@ -134,6 +137,7 @@ impl MeterTable {
 }
 
 impl Dimension {
+    /// The number of dimensions.
     const COUNT: usize = 4;
 
     const fn index(self) -> usize {
@@ -155,4 +159,5 @@ impl Dimension {
     }
 }
 
+/// The shortest time between two removals of idle meters.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);

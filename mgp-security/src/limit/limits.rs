@@ -1,3 +1,5 @@
+//! The configuration of the rate limits.
+
 use std::collections::HashMap;
 
 use mgp_types::mgp::{ServerId, ToolName};
@@ -5,7 +7,7 @@ use mgp_types::mgp::{ServerId, ToolName};
 use super::Rates;
 use crate::meter::MeterPace;
 
-/// What is limited, and to which rates. A call has to be within all that apply to it.
+/// The rate limits. A call has to be within all that apply to it.
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Limits {
@@ -18,30 +20,30 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// No limit.
+    /// Returns a set without limits.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Limits what each principal asks for, whatever it is. Those that have not authenticated share one limit.
+    /// Limits all requests of each principal. Callers that have not authenticated share one limit.
     pub fn per_principal(mut self, rates: Rates) -> Self {
         self.principal = Some(MeterPace::new(rates));
         self
     }
 
-    /// Limits the calls of each tool, whoever makes them.
+    /// Limits the calls of each tool, by all principals together.
     pub fn per_tool(mut self, rates: Rates) -> Self {
         self.tool = Some(MeterPace::new(rates));
         self
     }
 
-    /// Limits the calls of each tool that each principal makes, so that one cannot use up what is for all.
+    /// Limits the calls of each tool by each principal, so that one principal cannot use up what is for all.
     pub fn per_principal_and_tool(mut self, rates: Rates) -> Self {
         self.principal_and_tool = Some(MeterPace::new(rates));
         self
     }
 
-    /// Limits what reaches each server, whoever asks for it.
+    /// Limits the requests to each server, by all principals together.
     pub fn per_server(mut self, rates: Rates) -> Self {
         self.server = Some(MeterPace::new(rates));
         self

@@ -1,4 +1,4 @@
-//! Rate limits: how often a principal, a tool and a server may be called.
+//! Rate limits: bounds on how often a principal, a tool and a server may be used.
 //!
 //! ```
 //! use std::num::NonZeroU32;
@@ -13,9 +13,9 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`LimitGate`] | refuses what comes too often |
-//! | [`Limits`] | what is limited |
-//! | [`Rates`] | how often is too often |
+//! | [`LimitGate`] | refuses requests that come too often |
+//! | [`Limits`] | the limits of principals, tools and servers |
+//! | [`Rates`] | the rates of one limit |
 
 mod gate;
 mod limiter;

@@ -1,3 +1,5 @@
+//! The book of operators' decisions about permissions.
+
 mod current_grants;
 mod ruling;
 
@@ -21,16 +23,16 @@ use crate::blocking::off_the_runtime;
 use crate::latest_time::LatestTime;
 use crate::{Clock, StoreError};
 
-/// What operators decided about the permissions of servers. Clones share it.
+/// The decisions of operators about the permissions of servers. Clones share them.
 ///
-/// Reading takes no lock. A decision is recorded in the audit trail and kept in the store before anybody can use
-/// it; when either fails, nothing is granted. What is taken back is closed first and recorded then, and stays closed
-/// for this process even if the record fails. Opening a book and deciding need a tokio runtime.
+/// Reading takes no lock. A decision is recorded in the audit trail and kept in the store before it takes effect; if
+/// either fails, nothing is granted. A permission that is taken back is closed first and recorded then, and stays
+/// closed in this process even if the record fails. Opening a book and deciding need a tokio runtime.
+///
+/// Times never run backwards here: setting the clock back revives no grant.
 ///
 /// # Cancel safety
-/// A decision that has begun is made, whether or not anybody waits for it.
-///
-/// Time never runs backwards here: a clock that is put back revives nothing.
+/// A decision that has begun is made, whether or not its caller still waits for it.
 #[derive(Clone)]
 pub struct GrantBook(Arc<GrantBookInner>);
 
@@ -40,10 +42,11 @@ struct GrantBookInner {
     audit: Arc<dyn AuditPort>,
     clock: Clock,
     latest: LatestTime,
-    /// Held while a decision is made, so that they are kept in the order they take effect.
+    /// A lock that is held while a decision is made, so that decisions are stored in the order in which they take
+    /// effect.
     deciding: tokio::sync::Mutex<()>,
     changes: watch::Sender<u64>,
-    /// What somebody needs and nobody has decided; bounded by [`MAX_WAITING`].
+    /// The permissions that are needed and undecided; bounded by [`MAX_WAITING`].
     waiting: Mutex<BTreeSet<(ServerId, Permission)>>,
 }
 
@@ -51,10 +54,10 @@ struct GrantBookInner {
 pub(super) struct GrantSnapshot(Arc<GrantsByServer>);
 
 impl GrantBook {
-    /// The decisions in `store`; further ones are recorded in `audit`.
+    /// Opens the book with the decisions in `store`; further decisions are recorded in `audit`.
     ///
     /// # Errors
-    /// The store cannot be read, or holds a scope that cannot be checked.
+    /// Fails if the store cannot be read, or if it holds a scope that cannot be checked.
     pub async fn open(
         store: impl GrantStore,
         audit: Arc<dyn AuditPort>,
@@ -87,8 +90,8 @@ impl GrantBook {
     /// Lets `operator` grant `permission` to `server`, for the calls of all agents.
     ///
     /// # Errors
-    /// The principal is no operator (1000), the scope cannot be checked (-32602), or the decision cannot be recorded:
-    /// then nothing is granted.
+    /// Fails and grants nothing if the principal is not an operator (1000), the scope cannot be checked (-32602), or
+    /// the decision cannot be recorded.
     pub async fn grant(
         &self,
         operator: &Principal,
@@ -99,10 +102,10 @@ impl GrantBook {
         self.grant_for(operator, None, server, permission, terms).await
     }
 
-    /// Lets `operator` grant `permission` to `server` for the calls of `agent`, or of all if there is none.
+    /// Lets `operator` grant `permission` to `server` for the calls of `agent`, or of all agents if it is `None`.
     ///
     /// # Errors
-    /// As for [`grant`](Self::grant).
+    /// Fails in the same cases as [`grant`](Self::grant).
     pub async fn grant_for(
         &self,
         operator: &Principal,
@@ -118,7 +121,7 @@ impl GrantBook {
     /// Lets `operator` deny `permission` to `server`.
     ///
     /// # Errors
-    /// As for [`revoke`](Self::revoke).
+    /// Fails in the same cases as [`revoke`](Self::revoke).
     pub async fn deny(
         &self,
         operator: &Principal,
@@ -131,8 +134,8 @@ impl GrantBook {
     /// Lets `operator` take `permission` back from `server`, whoever granted it. The next call is refused.
     ///
     /// # Errors
-    /// The principal is no operator (1000), or the decision cannot be recorded: then the permission is closed all the
-    /// same until the process ends, and the operator has to look at the store.
+    /// Fails if the principal is not an operator (1000), or if the decision cannot be recorded. In the second case
+    /// the permission is still closed until the process ends, and the operator has to check the store.
     pub async fn revoke(
         &self,
         operator: &Principal,
@@ -142,11 +145,11 @@ impl GrantBook {
         self.revoke_for(operator, None, server, permission).await
     }
 
-    /// Lets `operator` take `permission` back from `server` for the calls of `agent`; without one, whatever was decided for
-    /// single agents is taken back, too.
+    /// Lets `operator` take `permission` back from `server` for the calls of `agent`. If `agent` is `None`, decisions
+    /// for single agents are taken back as well.
     ///
     /// # Errors
-    /// As for [`revoke`](Self::revoke).
+    /// Fails in the same cases as [`revoke`](Self::revoke).
     pub async fn revoke_for(
         &self,
         operator: &Principal,
@@ -158,11 +161,12 @@ impl GrantBook {
         self.rule(Ruling { agent, revoked: true, ..ruling }).await
     }
 
-    /// Lets `operator` forget what was decided about `permission` of `server` for `agent`; without one, for all agents and for
-    /// each. What needs it is asked about again. Returns whether anything was decided.
+    /// Lets `operator` remove the decision about `permission` of `server` for `agent`, or those for all agents and
+    /// for each if it is `None`. The permission is then asked about again. Returns whether there was a decision.
     ///
     /// # Errors
-    /// The principal is no operator (1000), or it cannot be recorded or kept: then what was decided still holds.
+    /// Fails if the principal is not an operator (1000), or if the change cannot be recorded or stored; the decision
+    /// then still holds.
     pub async fn reset(
         &self,
         operator: &Principal,
@@ -178,14 +182,14 @@ impl GrantBook {
         forgotten.unwrap_or_else(|panic| Err(Error::internal("nothing was forgotten").with_source(panic)))
     }
 
-    /// What operators decided about `server`.
+    /// Returns the decisions about `server`.
     pub fn records(&self, server: &ServerId) -> Vec<GrantRecord> {
         let pages = self.0.pages.load();
         let decisions = pages.get(server).into_iter().flat_map(|page| page.values());
         decisions.flat_map(PermissionDecisions::entries).map(|entry| entry.record.clone()).collect()
     }
 
-    /// What operators decided about all servers, by server, permission and agent.
+    /// Returns the decisions about all servers, ordered by server, permission and agent.
     pub fn all_records(&self) -> Vec<GrantRecord> {
         let pages = self.0.pages.load();
         let entries = pages.values().flat_map(|page| page.values()).flat_map(PermissionDecisions::entries);
@@ -196,14 +200,15 @@ impl GrantBook {
         records
     }
 
-    /// Whether an operator granted `permission` to `server` for all agents, and it still holds.
+    /// Returns whether an operator granted `permission` to `server` for all agents, and the grant still holds.
     pub fn is_granted(&self, server: &ServerId, permission: &Permission) -> bool {
         let standing = self.standing();
         let decisions = standing.decisions(server, permission);
         decisions.and_then(|found| found.for_all.as_ref()).is_some_and(|entry| entry.grants_at(self.now()))
     }
 
-    /// Whether an operator granted `permission` to `server` for a call of this context, and it still holds.
+    /// Returns whether an operator granted `permission` to `server` for a call of this context, and the grant still
+    /// holds.
     pub fn is_granted_for(&self, server: &ServerId, permission: &Permission, call: &Context) -> bool {
         let (standing, now) = (self.standing(), self.now());
         standing
@@ -211,8 +216,8 @@ impl GrantBook {
             .is_some_and(|entry| entry.grants_at(now))
     }
 
-    /// Returns the terms on which `server` has `permission` now, by what operators decided and by what `settings` say;
-    /// nothing if it has not.
+    /// Returns the terms on which `server` has `permission` now, by the decisions of operators and by `settings`;
+    /// `None` if it does not have it.
     pub fn terms(
         &self,
         settings: &PermissionSettings,
@@ -241,24 +246,24 @@ impl GrantBook {
         }
     }
 
-    /// Whether a decision that holds answers a use of `permission`.
+    /// Returns whether a decision that holds answers a use of `permission`.
     pub(super) fn has_decided(&self, server: &ServerId, permission: &Permission, by: GrantUse<'_>) -> bool {
         let (standing, now) = (self.standing(), self.now());
         let entry = standing.entry(server, permission, by, now);
         entry.is_some_and(|entry| entry.denies_at(now) || entry.grants_at(now))
     }
 
-    /// What servers need and nobody has decided yet.
+    /// Returns the permissions that servers need and nobody has decided about yet.
     pub fn waiting(&self) -> Vec<(ServerId, Permission)> {
         self.0.waiting.lock().iter().cloned().collect()
     }
 
-    /// Counts the decisions, for those who wait for one.
+    /// Returns a receiver that counts the decisions, to wait for the next one.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.0.changes.subscribe()
     }
 
-    /// What the clock says, and never less than it said before.
+    /// Returns the time of the clock, but never less than a time returned before.
     pub(crate) fn now(&self) -> Timestamp {
         self.0.latest.after(self.0.clock.now())
     }
@@ -267,7 +272,7 @@ impl GrantBook {
         CurrentGrants(self.0.pages.load())
     }
 
-    /// The state of the decisions, to see later whether it is still the same.
+    /// Returns the current state of the decisions, to see later whether it is still the same.
     pub(super) fn moment(&self) -> GrantSnapshot {
         GrantSnapshot(self.0.pages.load_full())
     }
@@ -276,7 +281,7 @@ impl GrantBook {
         Arc::ptr_eq(&moment.0, &self.0.pages.load())
     }
 
-    /// Notes that somebody needs a permission about which nobody has decided.
+    /// Notes that a permission is needed about which nobody has decided.
     pub(super) fn note_waiting(&self, server: &ServerId, permission: &Permission) {
         let mut waiting = self.0.waiting.lock();
         let of_server = waiting.iter().filter(|(other, _)| other == server).count();
@@ -285,15 +290,15 @@ impl GrantBook {
         }
     }
 
-    /// Records an event that is no decision of an operator.
+    /// Records an event that is not a decision of an operator.
     pub(crate) async fn record(&self, event: AuditEvent) -> Result<(), Error> {
         self.0.audit.record(event).await
     }
 
     /// Makes a decision, on a task of its own.
     ///
-    /// A grant that is half made when nobody waits for it any more could be written to the store after the revocation
-    /// that follows it, and a revocation could stay out of the store; so what has begun is brought to its end.
+    /// The task brings the decision to its end even if its caller is gone: otherwise a half-made grant could be
+    /// written to the store after the revocation that follows it, or a revocation could be missing in the store.
     pub(super) async fn rule(&self, ruling: Ruling) -> Result<(), Error> {
         check_operator(&ruling.operator)?;
         let book = self.clone();
@@ -324,7 +329,7 @@ impl GrantBook {
             if is_decided && !ruling.revoked {
                 return Ok(());
             }
-            // The same for another session of the agent's.
+            // The same decision is made for another session of the agent.
             entry.sessions.extend(old.sessions.iter().filter(|session| session.strong_count() > 0).cloned());
         }
         if matches!(ruling.verdict, GrantVerdict::Denied { .. }) {
@@ -338,7 +343,7 @@ impl GrantBook {
             if record.is_lasting() { off_the_runtime(move || store.put(&kept)).await } else { Ok(()) };
         if let Err(error) = stored {
             tracing::error!(%error, server = %ruling.server, "a decision about a permission cannot be kept");
-            // The trail says that it was decided; it has to say as well that nothing came of it.
+            // The trail says that the decision was made, so it also has to say that it did not take effect.
             let _ = self.0.audit.record(ruling.event(record.decided_at, Outcome::Failure)).await;
             return Err(error.into());
         }
@@ -401,7 +406,7 @@ impl GrantBook {
         self.0.audit.record(ruling.event(self.now(), Outcome::Success)).await
     }
 
-    /// Counts a call that runs with `permissions` that were granted for it alone, or that has ended.
+    /// Counts the start (`runs`) or the end of a call that uses `permissions` granted for it alone.
     pub(super) fn count_once(&self, server: &ServerId, permissions: &[Permission], runs: bool) {
         self.0.pages.rcu(|pages| {
             let mut pages = GrantsByServer::clone(pages);
@@ -417,12 +422,12 @@ impl GrantBook {
 }
 
 impl GrantRecord {
-    /// Whether it outlives the process.
+    /// Returns whether the decision outlives the process.
     fn is_lasting(&self) -> bool {
         !matches!(&self.verdict, GrantVerdict::Approved(terms) if terms.lasts != GrantLifetime::Always)
     }
 
-    /// Whether `other` would change nothing at `now`. What does not hold any more can be said again.
+    /// Returns whether `other` would change nothing at `now`. A decision that no longer holds can be made again.
     fn says_the_same(&self, other: &Self, now: Timestamp) -> bool {
         self.verdict.holds_at(self.decided_at, now)
             && self.verdict == other.verdict
@@ -430,7 +435,7 @@ impl GrantRecord {
     }
 }
 
-/// Whether `principal` may decide what others may do.
+/// Checks that `principal` is an operator, who may decide what others may do.
 pub(crate) fn check_operator(principal: &Principal) -> Result<(), Error> {
     if principal.role() == PrincipalRole::Operator {
         return Ok(());
@@ -445,8 +450,10 @@ impl fmt::Debug for GrantBook {
     }
 }
 
+/// The largest number of undecided permissions that are noted.
 const MAX_WAITING: usize = 1024;
-/// A server thinks up names as it likes, and must not take the room of all others.
+/// The largest number of undecided permissions per server. A server invents names as it likes, and must not take the
+/// room of all others.
 const MAX_WAITING_OF_SERVER: usize = 64;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Permissions (MGP §3): what a server may do on the host, asked for, decided, held and taken back.
+//! Permissions (MGP §3): what a server may do on the host, and how that is requested, decided, enforced and revoked.
 //!
-//! On the client's side a [`PermissionGate`] stands before each server. It settles what the server needs to operate
-//! when it is connected, holds every call to what was granted, and asks an operator through an [`Approver`] where the
-//! policy says so. Decisions of operators are kept in a [`GrantBook`]. On the server's side [`HeldPermissionsGate`] takes
-//! what clients grant.
+//! On the client's side a [`PermissionGate`] stands in front of each server. It settles what the server needs to
+//! operate when it is connected, holds every call to the granted permissions, and asks an operator through an
+//! [`Approver`] where the policy says so. Decisions of operators are kept in a [`GrantBook`]. On the server's side
+//! [`HeldPermissionsGate`] takes the grants of clients.
 //!
 //! ```
 //! use mgp_security::permission::{PermissionSettings, GrantTerms};
@@ -17,12 +17,12 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`PermissionGate`] | the way to one server |
+//! | [`PermissionGate`] | the gate on the way to one server |
 //! | [`PermissionSettings`] | policy and configuration |
-//! | [`GrantBook`], [`GrantStore`] | what operators decided |
-//! | [`Approver`], [`ApproverChain`], [`PendingApprovals`] | how operators are asked |
+//! | [`GrantBook`], [`GrantStore`] | the decisions of operators |
+//! | [`Approver`], [`ApproverChain`], [`PendingApprovals`] | the ways to ask operators |
 //! | [`HeldPermissionsGate`] | the server's side |
-//! | [`PermissionAnswerGate`] | what a server asks in the middle of a call |
+//! | [`PermissionAnswerGate`] | answers a server that asks in the middle of a call |
 
 mod approval;
 mod book;

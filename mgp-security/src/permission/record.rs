@@ -1,24 +1,26 @@
+//! The record of an operator's decision about a permission.
+
 use std::fmt;
 
 use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// What an operator decided about a permission of a server.
+/// A decision of an operator about a permission of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GrantRecord {
-    /// The server.
+    /// The server that has or lacks the permission.
     pub server: ServerId,
-    /// The permission.
+    /// The permission that was decided about.
     pub permission: Permission,
-    /// The agent for whose calls it was decided, by its id in access control; `None` for all, and for what the server does
-    /// by itself.
+    /// The agent for whose calls the decision holds, by its id in access control; `None` for all agents, and for the
+    /// server's own actions.
     pub agent: Option<AgentId>,
-    /// Whether it is granted or denied; nothing is recorded while nobody has decided.
+    /// The decision: a grant or a denial. While nobody has decided, there is no record.
     pub verdict: GrantVerdict,
-    /// The operator.
+    /// The operator who decided.
     pub approver: Box<str>,
-    /// When it was decided.
+    /// The time of the decision.
     pub decided_at: Timestamp,
 }
 
@@ -26,55 +28,55 @@ pub struct GrantRecord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "closed by the specification: what is deferred is not decided")]
 pub enum GrantVerdict {
-    /// It is granted, so far and for so long.
+    /// The permission is granted on these terms.
     Approved(GrantTerms),
-    /// It is not; until then, if the denial has an end.
+    /// The permission is denied, until the given time if the denial has an end.
     Denied {
-        /// When it may be asked for again.
+        /// The time from which the permission may be asked for again.
         until: Option<Timestamp>,
     },
 }
 
-/// How far and for how long something is granted; by default without bounds.
+/// The bounds of a grant in reach and time; by default there are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GrantTerms {
-    /// How far; `None` for all the way.
+    /// The arguments for which the grant holds; `None` for all.
     pub scope: Option<Box<Scope>>,
-    /// Until when.
+    /// The time from which the grant no longer holds; `None` if it never ends.
     pub expires_at: Option<Timestamp>,
-    /// How often, or how long beside that.
+    /// The lifetime of the grant within that time.
     pub lasts: GrantLifetime,
 }
 
-/// How long a grant lasts that is not taken back.
+/// The lifetime of a grant that is not taken back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum GrantLifetime {
-    /// For one call: the one that it was asked for.
+    /// The grant is for the one call that it was requested for.
     Once,
-    /// Until the session ends in which it was asked for; where there is none, until the process does.
+    /// The grant lasts until the end of the session in which it was requested or, without a session, of the process.
     Session,
-    /// Until its end, if it has one.
+    /// The grant lasts until its end, if it has one.
     #[default]
     Always,
 }
 
-/// For whose calls an answer holds.
+/// The agents for whose calls an answer holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum GrantedTo {
-    /// For those of the agent whose call was asked about; where none was, for all.
+    /// The answer holds for the agent whose call caused the question; for all agents if no call did.
     #[default]
     Asker,
-    /// For those of all agents.
+    /// The answer holds for all agents.
     AllAgents,
 }
 
 impl GrantRecord {
-    /// What `approver` decided at `decided_at`.
+    /// Returns the record of a decision that `approver` made at `decided_at`.
     pub fn new(
         server: ServerId,
         permission: Permission,
@@ -85,7 +87,7 @@ impl GrantRecord {
         Self { server, permission, agent: None, verdict, approver: approver.into(), decided_at }
     }
 
-    /// Limits the decision to the calls of `agent`, if there is one.
+    /// Limits the decision to the calls of `agent`, if it is not `None`.
     #[must_use]
     pub fn for_agent(mut self, agent: Option<AgentId>) -> Self {
         self.agent = agent;
@@ -94,7 +96,7 @@ impl GrantRecord {
 }
 
 impl GrantVerdict {
-    /// The word for it.
+    /// Returns the verdict as a protocol decision.
     pub const fn decision(&self) -> Decision {
         match self {
             Self::Approved(_) => Decision::Approved,
@@ -102,7 +104,7 @@ impl GrantVerdict {
         }
     }
 
-    /// Until when it holds, if it has an end.
+    /// Returns the time from which the verdict no longer holds, if it ends.
     pub fn end(&self) -> Option<Timestamp> {
         match self {
             Self::Approved(terms) => terms.expires_at,
@@ -110,10 +112,10 @@ impl GrantVerdict {
         }
     }
 
-    /// Whether it holds at `now`, made at `decided_at`.
+    /// Returns whether the verdict, made at `decided_at`, holds at `now`.
     ///
-    /// One that seems to have been made in the future says that the clock went back, and then its end cannot be told
-    /// either: a grant is over then, and a denial is not.
+    /// A decision time in the future shows that the clock was set back, so the end cannot be judged either: a grant
+    /// with an end is then over, and a denial is not.
     pub(crate) fn holds_at(&self, decided_at: Timestamp, now: Timestamp) -> bool {
         match self {
             Self::Approved(terms) => terms.hold_at(decided_at, now),
@@ -123,28 +125,27 @@ impl GrantVerdict {
 }
 
 impl GrantTerms {
-    /// Within `scope`.
+    /// Limits the grant to `scope`.
     pub fn within(mut self, scope: Scope) -> Self {
         self.scope = Some(Box::new(scope));
         self
     }
 
-    /// Until `end`.
+    /// Sets the time from which the grant no longer holds.
     pub const fn until(mut self, end: Timestamp) -> Self {
         self.expires_at = Some(end);
         self
     }
 
-    /// For as long as `lasts` says.
+    /// Sets the lifetime of the grant.
     pub const fn lasting(mut self, lasts: GrantLifetime) -> Self {
         self.lasts = lasts;
         self
     }
 
-    /// Whether a grant of these terms, made at `decided_at`, holds at `now`.
+    /// Returns whether a grant on these terms, made at `decided_at`, holds at `now`.
     ///
-    /// One that seems to have been made in the future says that the clock went back, and then its end cannot be
-    /// told either.
+    /// A decision time in the future shows that the clock was set back, so a grant with an end is then over.
     pub(crate) fn hold_at(&self, decided_at: Timestamp, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|end| decided_at <= now && now < end)
     }

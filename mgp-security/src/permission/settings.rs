@@ -1,3 +1,5 @@
+//! The settings that decide about the permissions of a server.
+
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -6,10 +8,9 @@ use mgp_types::mgp::{ApprovalPolicy, Permission, RiskLevel, Timestamp};
 
 use super::{GrantLifetime, GrantTerms, ScopeCheck, ScopeError};
 
-/// How the permissions of a server are decided about: the policy (§3.3), and what is configured.
+/// The settings for a server's permissions: the policy (§3.3), and the configured grants and denials.
 ///
-/// What is configured counts under every policy, and what an operator denied is denied under every policy. Beyond
-/// that:
+/// Configured grants and denials count under every policy, and so do denials of operators. Beyond that:
 ///
 /// | policy | |
 /// |---|---|
@@ -27,14 +28,14 @@ pub struct PermissionSettings {
     patience: Duration,
 }
 
-/// What becomes of a connection when a permission is denied that the server needs to operate.
+/// The treatment of a connection when a permission is denied that the server needs to operate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::exhaustive_enums, reason = "a connection proceeds or is rejected")]
 pub enum OnRefusal {
-    /// It is rejected.
+    /// The connection is rejected.
     #[default]
     Reject,
-    /// It proceeds, and calls that need the permission are refused.
+    /// The connection proceeds, and calls that need the permission are refused.
     Degrade,
 }
 
@@ -44,7 +45,7 @@ pub(super) enum ConfiguredGrant {
     Denied,
 }
 
-/// What the settings alone say about a permission.
+/// The decision of the settings alone about a permission.
 #[derive(Debug)]
 pub(super) enum SettingsDecision<'a> {
     Approved(&'a GrantTerms, Option<&'a ScopeCheck>),
@@ -56,7 +57,7 @@ impl PermissionSettings {
     /// The exceptions that later drafts make under `auto_approve`.
     pub const LATER_EXCEPTIONS: [Permission; 2] = [Permission::FilesystemWrite, Permission::NetworkOutbound];
 
-    /// Decides by `policy`, with nothing configured.
+    /// Returns settings that decide by `policy`, with nothing configured.
     pub fn new(policy: ApprovalPolicy) -> Self {
         Self {
             policy,
@@ -68,13 +69,13 @@ impl PermissionSettings {
         }
     }
 
-    /// Grants `permission`.
+    /// Grants `permission` on these terms.
     ///
     /// # Errors
-    /// The scope cannot be checked.
+    /// Fails if the scope cannot be checked.
     pub fn with_grant(mut self, permission: Permission, terms: GrantTerms) -> Result<Self, ScopeError> {
         let scope = terms.scope.as_deref().map(ScopeCheck::new).transpose()?.map(Box::new);
-        // A denial that is configured as well wins, whichever stands first.
+        // A configured denial wins, whichever of the two comes first.
         if !matches!(self.configured.get(&permission), Some(ConfiguredGrant::Denied)) {
             self.configured.insert(permission, ConfiguredGrant::Granted { terms, scope });
         }
@@ -88,14 +89,15 @@ impl PermissionSettings {
         self
     }
 
-    /// Has an operator asked for these under `auto_approve`, too.
+    /// Sets the permissions for which an operator is asked even under `auto_approve`.
     #[must_use]
     pub fn with_exceptions(mut self, exceptions: impl IntoIterator<Item = Permission>) -> Self {
         self.exceptions = exceptions.into_iter().collect();
         self
     }
 
-    /// Says how dangerous a type is that the specification does not name. The risk of those it names stays.
+    /// Sets the risk of a permission type that the specification does not name. The risk of those that it names
+    /// stays.
     #[must_use]
     pub fn with_risk(mut self, custom: Permission, risk: RiskLevel) -> Self {
         if matches!(custom, Permission::Custom(_)) {
@@ -104,14 +106,14 @@ impl PermissionSettings {
         self
     }
 
-    /// What becomes of a connection when the server may not have what it needs.
+    /// Sets the treatment of a connection whose server may not have what it needs.
     #[must_use]
     pub fn with_on_refusal(mut self, on_refusal: OnRefusal) -> Self {
         self.on_refusal = on_refusal;
         self
     }
 
-    /// How long a connection or a call waits for an operator; with nothing, it does not wait, and the question stays
+    /// Sets how long a connection or a call waits for an operator. With zero it does not wait, and the question stays
     /// open. Default: 5 minutes.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
@@ -119,12 +121,12 @@ impl PermissionSettings {
         self
     }
 
-    /// The policy.
+    /// Returns the policy.
     pub fn policy(&self) -> ApprovalPolicy {
         self.policy
     }
 
-    /// How dangerous it is to grant `permission`.
+    /// Returns the risk of granting `permission`.
     pub fn risk(&self, permission: &Permission) -> RiskLevel {
         self.risks.get(permission).copied().unwrap_or_else(|| permission.risk())
     }
@@ -137,12 +139,12 @@ impl PermissionSettings {
         self.patience
     }
 
-    /// Whether what an operator granted counts.
+    /// Returns whether grants of operators count.
     pub(super) fn heeds_operators(&self) -> bool {
         self.policy != ApprovalPolicy::ConfigOnly
     }
 
-    /// What the settings alone say.
+    /// Returns the decision of the settings alone.
     pub(super) fn say(&self, permission: &Permission, now: Timestamp) -> SettingsDecision<'_> {
         match self.configured.get(permission) {
             Some(ConfiguredGrant::Denied) => return SettingsDecision::Denied,
@@ -160,12 +162,12 @@ impl PermissionSettings {
         }
     }
 
-    /// Whether the configuration, rather than the policy, has something to say.
+    /// Returns whether the configuration, rather than the policy, decides about the permission.
     pub(super) fn is_configured(&self, permission: &Permission) -> bool {
         self.configured.contains_key(permission)
     }
 
-    /// Whether the configuration denies it, whoever grants it.
+    /// Returns whether the configuration denies the permission, whoever grants it.
     pub(super) fn denies(&self, permission: &Permission) -> bool {
         matches!(self.configured.get(permission), Some(ConfiguredGrant::Denied))
     }
@@ -182,6 +184,8 @@ impl Default for PermissionSettings {
     }
 }
 
+/// The terms of a grant by the policy `auto_approve`, which has no bounds.
 static UNBOUNDED: GrantTerms = GrantTerms { scope: None, expires_at: None, lasts: GrantLifetime::Always };
 
+/// The default time that a connection or a call waits for an operator.
 const PATIENCE: Duration = Duration::from_mins(5);

@@ -1,3 +1,5 @@
+//! The stores of grants and questions in SQLite.
+
 use mgp_types::mgp::{AgentId, Permission, ServerId, Timestamp};
 use rusqlite::{Row, params};
 
@@ -5,15 +7,15 @@ use super::{GrantLifetime, GrantRecord, GrantStore, GrantTerms, GrantVerdict, Qu
 use crate::StoreError;
 use crate::sqlite::Database;
 
-/// The decisions of operators in SQLite.
+/// A store of operators' decisions in an SQLite database.
 #[derive(Debug, Clone)]
 pub struct SqliteGrants(Database);
 
 impl SqliteGrants {
-    /// The grants in `database`, whose tables are made or brought up to date.
+    /// Returns the store in `database`, whose tables are made or brought up to date.
     ///
     /// # Errors
-    /// A newer version wrote the tables, or they cannot be made.
+    /// Fails if a newer version wrote the tables, or if they cannot be made.
     pub fn new(database: Database) -> Result<Self, StoreError> {
         database.migrate("permission", MIGRATIONS)?;
         Ok(Self(database))
@@ -79,15 +81,15 @@ impl GrantStore for SqliteGrants {
     }
 }
 
-/// The questions that wait for operators, in SQLite.
+/// A store of questions to operators in an SQLite database.
 #[derive(Debug, Clone)]
 pub struct SqliteQuestions(Database);
 
 impl SqliteQuestions {
-    /// The questions in `database`, whose tables are made or brought up to date.
+    /// Returns the store in `database`, whose tables are made or brought up to date.
     ///
     /// # Errors
-    /// A newer version wrote the tables, or they cannot be made.
+    /// Fails if a newer version wrote the tables, or if they cannot be made.
     pub fn new(database: Database) -> Result<Self, StoreError> {
         database.migrate("questions", &[QUESTIONS])?;
         Ok(Self(database))
@@ -119,7 +121,8 @@ impl QuestionStore for SqliteQuestions {
 
 const QUESTIONS: &str = "CREATE TABLE questions (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, question TEXT NOT NULL) STRICT";
 
-/// What a row says. One that says something unknown must not be read as a grant, nor passed over: it may be a denial.
+/// Returns the record in a row. A row with an unknown value must neither be read as a grant nor passed over, because
+/// it may be a denial.
 fn record(row: &Row<'_>) -> Result<GrantRecord, StoreError> {
     let time = |millis| {
         Timestamp::from_millis(millis).ok_or_else(|| StoreError::Damaged("a time is out of range".to_owned()))
@@ -146,7 +149,7 @@ fn record(row: &Row<'_>) -> Result<GrantRecord, StoreError> {
     Ok(record.for_agent(agent))
 }
 
-/// What stands for the agent where a decision is for all.
+/// The value for the agent in a decision for all agents.
 const ALL_AGENTS: &str = "";
 
 const MIGRATIONS: &[&str] = &["CREATE TABLE permission_grants (

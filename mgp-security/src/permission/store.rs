@@ -1,3 +1,5 @@
+//! The interfaces of the stores for grants and questions, and their implementations in memory.
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -8,28 +10,29 @@ use parking_lot::Mutex;
 use super::GrantRecord;
 use crate::StoreError;
 
-/// Where the decisions of operators outlive the process.
+/// A store in which the decisions of operators outlive the process.
 ///
-/// It is read once, when a book is opened, and then only written, by one writer at a time and away from the threads
-/// that answer requests; so it may block.
+/// The store is read once, when a book is opened, and then only written, by one writer at a time and away from the
+/// threads that answer requests; so it may block.
 pub trait GrantStore: Send + Sync + fmt::Debug + 'static {
-    /// All records.
+    /// Returns all records.
     ///
     /// # Errors
-    /// They cannot be read, or what is read is not what was written.
+    /// Fails if the records cannot be read, or if they are not as they were written.
     fn load(&self) -> Result<Vec<GrantRecord>, StoreError>;
 
-    /// Keeps a record in place of an older one about the same permission of the same server, for the same agent. What
-    /// is decided for all agents takes the place of what was decided for single ones as well. It is done when the record is safe.
+    /// Keeps a record in place of an older one about the same permission of the same server, for the same agent. A
+    /// decision for all agents also replaces those for single agents. The record is durable when this returns.
     ///
     /// # Errors
-    /// It is not kept; the old one still is.
+    /// Fails if the record could not be kept; the old one then still is.
     fn put(&self, record: &GrantRecord) -> Result<(), StoreError>;
 
-    /// Forgets the record about `permission` of `server` for `agent`; without one, the records for all agents and for each.
+    /// Removes the record about `permission` of `server` for `agent`; if `agent` is `None`, the records for all
+    /// agents and for each.
     ///
     /// # Errors
-    /// They are still there.
+    /// Fails if the records could not be removed.
     fn remove(
         &self,
         server: &ServerId,
@@ -38,31 +41,31 @@ pub trait GrantStore: Send + Sync + fmt::Debug + 'static {
     ) -> Result<(), StoreError>;
 }
 
-/// Where questions to operators outlive the process that asked them.
+/// A store in which questions to operators outlive the process that asked them.
 ///
-/// It is read once, when a queue is opened, and then only written, away from the threads that answer requests; so it may
-/// block.
+/// The store is read once, when a queue is opened, and then only written, away from the threads that answer requests;
+/// so it may block.
 pub trait QuestionStore: Send + Sync + fmt::Debug + 'static {
-    /// All questions, the oldest first.
+    /// Returns all questions, the oldest first.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// Fails if the questions cannot be read.
     fn load(&self) -> Result<Vec<String>, StoreError>;
 
-    /// Keeps a question in place of what was kept under the same id.
+    /// Keeps a question in place of an older one with the same id.
     ///
     /// # Errors
-    /// It is not kept; what was kept before still is.
+    /// Fails if the question could not be kept; the older one then still is.
     fn put(&self, id: &str, question: &str) -> Result<(), StoreError>;
 
-    /// Forgets a question, if it is there.
+    /// Removes a question, if it is there.
     ///
     /// # Errors
-    /// It is still there.
+    /// Fails if the question could not be removed.
     fn remove(&self, id: &str) -> Result<(), StoreError>;
 }
 
-/// A store of questions that is forgotten with the process. Clones share it.
+/// A store of questions in memory, which end with the process. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryQuestions(Arc<Mutex<Vec<(String, String)>>>);
 
@@ -86,11 +89,11 @@ impl QuestionStore for MemoryQuestions {
     }
 }
 
-/// A store that is forgotten with the process.
+/// A store of decisions in memory, which end with the process.
 #[derive(Debug, Default)]
 pub struct MemoryGrants(Mutex<BTreeMap<GrantKey, GrantRecord>>);
 
-/// The server, the permission, and the agent for whose calls it was decided; all agents if it names none.
+/// The key of a decision: the server, the permission, and the agent for whose calls it holds; `None` for all agents.
 type GrantKey = (ServerId, Permission, Option<AgentId>);
 
 impl GrantStore for MemoryGrants {

@@ -1,13 +1,14 @@
-//! What the tests of permissions and confirmations are arranged with.
+//! Test doubles and helpers for the tests of permissions and confirmations.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use async_trait::async_trait;
 use mgp_types::mgp::{
     AgentId, EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Operation, Permission,
     ResolvedTool, RiskLevel, ServerId,
 };
-use mgp_types::{BoxFuture, Error, Method, Object, Params, Principal, RawJson, Request, Revision, Session};
+use mgp_types::{Error, Method, Object, Params, Principal, RawJson, Request, Revision, Session};
 use parking_lot::Mutex;
 
 use super::{
@@ -52,7 +53,7 @@ impl GrantStore for FailingGrantStore {
     }
 }
 
-/// Answers every question the same way, and keeps them.
+/// An approver that answers every question the same way, and keeps the questions.
 #[derive(Debug)]
 pub(crate) struct AnsweringApprover {
     pub(crate) answer: ApprovalAnswer,
@@ -65,10 +66,11 @@ impl AnsweringApprover {
     }
 }
 
+#[async_trait]
 impl Approver for AnsweringApprover {
-    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalReply, Error>> {
+    async fn ask(&self, question: ApprovalQuestion) -> Result<ApprovalReply, Error> {
         self.asked.lock().push(question);
-        Box::pin(std::future::ready(Ok(ApprovalReply::Answer(self.answer.clone()))))
+        Ok(ApprovalReply::Answer(self.answer.clone()))
     }
 }
 
@@ -80,7 +82,7 @@ pub(crate) async fn book(audit: &Arc<RecordingAuditPort>) -> GrantBook {
     GrantBook::open(MemoryGrants::default(), audit.clone(), Clock::system()).await.unwrap()
 }
 
-/// A session with a server that declares `required`.
+/// Returns a session with a server that declares `required`.
 pub(crate) fn session(revision: Revision, version: MgpVersion, required: &[&str]) -> Arc<Session> {
     let extensions = ExtensionSet::from_names(["security"]);
     let theirs =
@@ -90,7 +92,7 @@ pub(crate) fn session(revision: Revision, version: MgpVersion, required: &[&str]
     Arc::new(session)
 }
 
-/// A gate to a server `s` that is connected and declared `required`.
+/// Returns a gate to a server `s` that is connected and declared `required`.
 pub(crate) async fn connected(
     settings: PermissionSettings,
     book: &GrantBook,
@@ -102,7 +104,7 @@ pub(crate) async fn connected(
     gate
 }
 
-/// A call of a tool of `s`.
+/// Returns a call of a tool of `s`.
 pub(crate) fn tool_call(risk: RiskLevel, permissions: &[Permission], arguments: &str) -> Request {
     let mut security = EffectiveSecurity::new(risk);
     security.permissions = permissions.to_vec();
@@ -115,7 +117,7 @@ pub(crate) fn tool_call(risk: RiskLevel, permissions: &[Permission], arguments: 
     request
 }
 
-/// The request as one that is judged as an operation of `s` with these arguments and permissions.
+/// Returns the request as one that is judged as an operation of `s` with these arguments and permissions.
 pub(crate) fn resolved(mut request: Request, permissions: &[Permission], arguments: &str) -> Request {
     let mut security = EffectiveSecurity::new(RiskLevel::Safe);
     security.permissions = permissions.to_vec();
@@ -125,7 +127,7 @@ pub(crate) fn resolved(mut request: Request, permissions: &[Permission], argumen
     request
 }
 
-/// The reason that an error's advice gives.
+/// Returns the reason that an error's advice gives.
 pub(crate) fn reason(error: &Error) -> String {
     let details = error.recovery().and_then(|recovery| recovery.details).expect("the refusal has details");
     let details = Object::from_raw(&details).unwrap();

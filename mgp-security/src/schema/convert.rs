@@ -1,5 +1,5 @@
-//! What arguments become at a server that converts loose types: `"5"` where a number is wanted, one item for a list, `null`
-//! for what may be left out.
+//! Conversion of loosely typed arguments as servers do it: `"5"` where a number is wanted, one item for a list, `null`
+//! for an optional member.
 
 use mgp_types::RawJson;
 use serde_json::Value;
@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::Schema;
 
 impl Schema {
-    /// Returns a value that fits the schema and differs from `value`, which does not, only as far as servers convert types;
-    /// `None` if there is none.
+    /// Returns a value that fits the schema and differs from `value`, which does not fit, only as far as servers
+    /// convert types; `None` if there is none.
     ///
-    /// Each place that the schema complains about is converted by itself, and counts as converted only if the schema does
-    /// not complain about it any more. So what the schema demands beyond types still holds.
+    /// Each place that the schema rejects is converted by itself, and counts as converted only if the schema no longer
+    /// rejects it. So demands of the schema beyond types still hold.
     pub fn converted(&self, value: &RawJson) -> Option<RawJson> {
         if value.as_bytes().len() > MAX_CONVERTED_BYTES {
             return None;
@@ -38,7 +38,7 @@ impl Schema {
     }
 }
 
-/// What a value may be converted to, the likeliest first; `Absent` takes it away.
+/// Returns the conversions to try for a value, the likeliest first; `Absent` removes the value.
 fn readings(value: &Value) -> Vec<ConvertedValue> {
     let alone = || ConvertedValue::Value(Value::Array(vec![value.clone()]));
     match value {
@@ -67,7 +67,8 @@ enum ConvertedValue {
     Absent,
 }
 
-/// A value in which everything is converted that can be: what a schema with alternatives does not tell one by one.
+/// Returns the value with every possible conversion within it: for schemas with alternatives, which do not report
+/// single places.
 fn within(value: &Value) -> Value {
     match value {
         Value::String(text) => {
@@ -82,13 +83,13 @@ fn within(value: &Value) -> Value {
     }
 }
 
-/// What a text is as JSON, if that is something else than a text or nothing.
+/// Returns the JSON value in a text, if that is neither a text nor `null`.
 fn parsed(text: &str) -> Option<Value> {
     let value: Value = serde_json::from_str(text.trim()).ok()?;
     (!value.is_string() && !value.is_null()).then_some(value)
 }
 
-/// The words that servers take for yes and no.
+/// Returns the truth value of a word that servers accept for true or false.
 fn truth(text: &str) -> Option<bool> {
     let is_one = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(text.trim()));
     if is_one(&["true", "yes", "on", "1", "y", "t"]) {
@@ -100,7 +101,7 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// Puts a reading in the place that a JSON pointer names.
+/// Puts a converted value in the place that a JSON pointer names.
 fn put(whole: &mut Value, place: &str, reading: ConvertedValue) -> Option<()> {
     match reading {
         ConvertedValue::Value(value) => *whole.pointer_mut(place)? = value,
@@ -113,10 +114,10 @@ fn put(whole: &mut Value, place: &str, reading: ConvertedValue) -> Option<()> {
     Some(())
 }
 
-/// Longer arguments are not converted: each conversion copies them.
+/// The largest size of arguments that are converted, in bytes: each conversion copies them.
 const MAX_CONVERTED_BYTES: usize = 1 << 20;
 
-/// How many places are converted at the most.
+/// The largest number of rounds in which a value is converted; one that still does not fit is not converted at all.
 const MAX_CONVERSIONS: usize = 32;
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::parser::{Flaw, MAX_DEPTH, Parser, Until};
 use super::syntax::{Body, Direction, Part, Pipeline, Redirect, Script, Simple, Stage, Word};
 
 impl Parser<'_> {
-    /// Reads the compound command that begins here, if one does.
+    /// Reads the compound command that begins at the current position; returns `None` if none begins here.
     pub(super) fn compound(&mut self) -> Option<Body> {
         let rest = self.rest();
         if rest.starts_with("((")
@@ -174,7 +174,7 @@ impl Parser<'_> {
                 self.at += self.rest().chars().next().map_or(0, char::len_utf8);
             }
         }
-        // Patterns are filled in, too.
+        // The patterns of the branches are expanded too, so they are judged like words.
         words.retain(|word| !word.parts.is_empty());
         let patterns = self.one(start, Body::Simple(Simple { words, ..Simple::default() }));
         scripts.insert(0, patterns);
@@ -193,9 +193,10 @@ impl Parser<'_> {
         Body::Function { name, body: self.function_body() }
     }
 
-    /// `[[ .. ]]`, in which signs compare and do not redirect. A shell that does not know it runs what stands behind
-    /// `&&`, `||`, `|` and a line end, and writes to what stands behind `>`; so both are judged, too, where they are
-    /// written out. Behind `;` and `&`, and without an end, only such a shell takes it.
+    /// Reads a test `[[ .. ]]`, in which signs such as `<` and `>` compare instead of redirecting. A shell that does
+    /// not know `[[` runs the text behind `&&`, `||`, `|` and a line end as commands, and writes to the word behind
+    /// `>`. Both are therefore judged as well, if they begin with literal text. Only such a shell accepts `;`, `&` or a
+    /// missing `]]`, which are noted as a flaw.
     fn test(&mut self) -> Body {
         let mut commands = vec![command(self.made("[["))];
         let (mut begins, mut written) = (false, false);
@@ -248,7 +249,8 @@ impl Parser<'_> {
         Body::Group(vec![Script { pipelines: pipelines.collect() }])
     }
 
-    /// `(( .. ))`, of which `length` bytes and the end have just been passed: nothing runs but what is substituted.
+    /// Returns the body for `(( .. ))`, whose `length` bytes and closing parentheses have just been read. Only its
+    /// substitutions run.
     fn evaluated(&mut self, length: usize) -> Body {
         let (start, end) = (self.at - length - 2, self.at - 2);
         let parts = vec![Part::Double(self.substituted(start, end))];
@@ -256,26 +258,26 @@ impl Parser<'_> {
         Body::Simple(Simple { words, ..Simple::default() })
     }
 
-    /// A word that stands for the syntax that has just been read.
+    /// Returns a word with the content `text` that stands for the syntax that has just been read.
     fn made(&self, text: &str) -> Word {
         Word { parts: vec![Part::Bare(text.to_owned())], span: self.span(self.at, self.at) }
     }
 
-    /// The script of `body` alone, which was read since `start`.
+    /// Returns a script that consists only of `body`, which began at `start`.
     fn one(&self, start: usize, body: Body) -> Script {
         let stage = Stage { body, redirects: Vec::new(), span: self.span(start, self.at) };
         Script { pipelines: vec![Pipeline { stages: vec![stage], background: false }] }
     }
 }
 
-/// A command of one word so far.
+/// Returns a command that so far consists of one word.
 fn command(word: Word) -> Stage {
     let span = word.span;
     let simple = Simple { words: vec![word], ..Simple::default() };
     Stage { body: Body::Simple(simple), redirects: Vec::new(), span }
 }
 
-/// Whether the word begins with text, and not with what a variable or a command stands for.
+/// Returns whether the word begins with literal text, and not with a variable or a substitution.
 fn is_written_out(word: &Word) -> bool {
     let is_text =
         |part: &Part| matches!(part, Part::Bare(_) | Part::Escaped(_) | Part::Single(_) | Part::Ansi { .. });
@@ -285,7 +287,8 @@ fn is_written_out(word: &Word) -> bool {
     })
 }
 
-/// The length of the arithmetic expression at the beginning of `text`, which ends before `))`.
+/// Returns the length of the arithmetic expression at the beginning of `text`, which must end before `))`; `None` if it
+/// does not.
 pub(super) fn arithmetic_length(text: &str) -> Option<usize> {
     let mut open = 0_usize;
     let mut bytes = text.bytes().enumerate().peekable();

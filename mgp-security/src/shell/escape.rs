@@ -1,6 +1,6 @@
 //! Backslash escapes as `$'..'`, `echo -e` and `printf` decode them.
 
-/// Decodes the escapes in `text`; what is none stays as it is.
+/// Decodes the escapes in `text`; all other text stays as it is.
 pub(crate) fn decode_escapes(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -45,7 +45,8 @@ pub(crate) fn decode_escapes(text: &str) -> String {
     String::from_utf8_lossy(&bytes).replace('\0', "?")
 }
 
-/// Whether plain visible characters are written as numbers in `text`, which nobody does but to hide them.
+/// Returns whether `text` writes plain visible characters as numbers. There is no reason to do so other than to hide
+/// them.
 pub(crate) fn hides_letters(text: &str) -> bool {
     text.match_indices('\\').any(|(at, _)| {
         let rest = &text[at + 1..];

@@ -1,30 +1,30 @@
-//! Lists, pipelines, simple commands and redirections.
+//! The parser of shell text: lists, pipelines and simple commands.
 
 use super::syntax::{Assignment, Body, Part, Pipeline, Script, Simple, Span, Stage, Word};
 
-/// What a text says as a command line.
+/// The result of reading a text as a command line.
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) script: Script,
     pub(crate) prose: Prose,
-    /// What is wrong with the text as a command line, if anything.
+    /// The worst flaw of the text as a command line, if it has any.
     pub(crate) flaw: Option<Flaw>,
 }
 
-/// The places of a text that are no code; none within backticks is noted.
+/// The parts of a text that are not code. Parts within backticks are not recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Prose {
     pub(crate) comments: Vec<Span>,
-    /// What stands in quotes, and bodies of here-documents in which nothing is filled in.
+    /// Quoted texts, and the bodies of here-documents in which nothing is expanded.
     pub(crate) texts: Vec<Span>,
 }
 
-/// In what way a text is no command line.
+/// The way in which a text fails to be a command line, the milder one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Flaw {
-    /// A shell would refuse it, yet there is one way only to part it into commands.
+    /// A shell would reject the text, but there is only one way to split it into commands.
     Grammar,
-    /// Where commands begin and end depends on how it is mended.
+    /// The text can be repaired in several ways, and these differ in where commands begin and end.
     Open,
 }
 
@@ -48,22 +48,23 @@ pub(super) struct Parser<'s> {
     pub(super) at: usize,
     pub(super) depth: usize,
     pub(super) flaw: Option<Flaw>,
-    /// The line end before the bodies of here-documents, and where the text goes on after them.
+    /// The position of the line end before the bodies of here-documents, and the position at which the text continues
+    /// after them.
     pub(super) heredoc: Option<(usize, usize)>,
     origin: Origin,
     pub(super) prose: Prose,
 }
 
-/// What the text of a parser is of the whole text.
+/// The relation of a parser's text to the whole text.
 #[derive(Clone, Copy)]
 pub(super) enum Origin {
-    /// A piece that begins at this byte.
+    /// The text is a piece of the whole text and begins at this byte.
     Slice(usize),
-    /// A copy, without what was escaped, of what stands here.
+    /// The text is a copy of this span of the whole text, with its escapes removed.
     Copy(Span),
 }
 
-/// Where a list ends: before one of these words, or before `)`.
+/// The end of a list: before one of these words, or before `)`.
 pub(super) struct Until {
     pub(super) words: &'static [&'static str],
     pub(super) paren: bool,
@@ -79,7 +80,7 @@ impl Until {
 }
 
 impl<'s> Parser<'s> {
-    /// Reads `text`, which is a part of this one or was made of one.
+    /// Reads `text`, which is a part of this parser's text or was made from one, with an inner parser.
     pub(super) fn within<T>(
         &mut self,
         text: &str,
@@ -94,7 +95,7 @@ impl<'s> Parser<'s> {
         out
     }
 
-    /// What a text is that begins at this byte.
+    /// Returns the origin of a text that begins at this byte of the parser's text.
     pub(super) const fn origin_of(&self, start: usize) -> Origin {
         match self.origin {
             Origin::Slice(base) => Origin::Slice(base + start),
@@ -102,7 +103,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The place of these bytes in the whole text.
+    /// Returns the span of these bytes in the whole text.
     pub(super) const fn span(&self, start: usize, end: usize) -> Span {
         match self.origin {
             Origin::Slice(base) => Span { start: base + start, end: base + end },
@@ -110,7 +111,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Notes that these bytes are text and no code.
+    /// Records that these bytes are text and not code.
     pub(super) fn note_text(&mut self, start: usize, end: usize) {
         if matches!(self.origin, Origin::Slice(_)) {
             self.prose.texts.push(self.span(start, end));
@@ -168,7 +169,7 @@ impl<'s> Parser<'s> {
         match self.heredoc.take() {
             Some((end, resume)) if end == self.at => self.at = resume,
             Some(_) => {
-                // The line end lay inside a word, so the bodies were not where they seemed to be.
+                // The line end lay inside a word, so the bodies are not where the parser took them to be.
                 self.flawed(Flaw::Open);
                 self.at += 1;
             }
@@ -176,7 +177,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The word made of plain characters only that stands here, if it ends here too.
+    /// Returns the text from here up to the next blank or operator, in which reserved words and names are looked for.
     pub(super) fn reserved(&self) -> &'s str {
         let rest = self.rest();
         let end = rest.find(|c: char| c.is_whitespace() || ";&|()<>".contains(c)).unwrap_or(rest.len());
@@ -319,7 +320,7 @@ impl<'s> Parser<'s> {
                         let span = self.span(start, self.at);
                         return Stage { body: Body::Function { name, body }, redirects, span };
                     }
-                    // No shell takes a parenthesis here; what is in it is judged all the same.
+                    // No shell accepts a parenthesis here; its contents are judged all the same.
                     self.flawed(Flaw::Grammar);
                     self.at += 1;
                     odd.push(self.list(&Until::PAREN));
@@ -358,7 +359,7 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// `name=value`, `name+=value` and `name[index]=value`.
+/// Reads a word as an assignment: `name=value`, `name+=value` or `name[index]=value`.
 pub(crate) fn assignment(word: &Word) -> Option<Assignment> {
     let Some(Part::Bare(first)) = word.parts.first() else { return None };
     let (left, right) = first.split_once('=')?;
@@ -384,5 +385,5 @@ fn is_name(text: &str) -> bool {
 
 const CLOSERS: [&str; 8] = ["then", "elif", "else", "fi", "do", "done", "esac", "}"];
 
-/// Nothing an agent has a reason to write is nested deeper.
+/// The largest nesting depth that is read. Commands that agents have a reason to write are never nested deeper.
 pub(super) const MAX_DEPTH: usize = 24;

@@ -1,9 +1,9 @@
-//! Redirections, and the bodies of here-documents.
+//! The parser of redirections and of the bodies of here-documents.
 
 use super::parser::{Flaw, Parser};
 use super::syntax::{Direction, Part, Redirect, Word};
 
-/// Longest first, since the first that fits is taken.
+/// The redirection operators, the longest first, since the first one that matches is taken.
 const REDIRECTS: [(&str, Direction); 13] = [
     ("<<<", Direction::Text),
     ("<<", Direction::Document),
@@ -51,7 +51,7 @@ impl Parser<'_> {
             {
                 Direction::Duplicate
             }
-            // `>&file` writes to a file, `<&$fd` may be anything.
+            // `>&file` writes to a file; `<&$fd` may read from anything.
             (Direction::Duplicate, _) if sign.starts_with('>') => Direction::Out,
             (Direction::Duplicate, _) => Direction::In,
             (direction, _) => direction,
@@ -59,7 +59,8 @@ impl Parser<'_> {
         Some(Redirect { direction, target, span: self.span(start, self.at) })
     }
 
-    /// Reads the delimiter that stands here and the body that begins after the line.
+    /// Reads the delimiter of a here-document, which stands here, and its body, which begins after the line; returns
+    /// the body.
     fn here_document(&mut self) -> Word {
         let tabs = self.take("-");
         self.blanks();

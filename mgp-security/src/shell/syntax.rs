@@ -1,7 +1,7 @@
-//! The small syntax that shell text is read into: what can run, in what order, fed by what.
+//! The syntax tree of shell text: the commands that can run, their order, and the sources of their input.
 
-/// Where something stands in the whole text, in bytes. All of a substitution in backticks stands where that does: it is
-/// read from a copy.
+/// A range of bytes in the whole text. Everything in a substitution in backticks has the span of the substitution,
+/// because it is read from a copy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start: usize,
@@ -14,11 +14,11 @@ pub(crate) struct Script {
     pub(crate) pipelines: Vec<Pipeline>,
 }
 
-/// Commands joined by `|`; one command is a pipeline too.
+/// Commands joined by `|`. A single command is a pipeline too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Pipeline {
     pub(crate) stages: Vec<Stage>,
-    /// Whether it ends in `&`, and so runs beside what follows.
+    /// Whether the pipeline ends in `&`, and so runs in parallel with the following one.
     pub(crate) background: bool,
 }
 
@@ -33,15 +33,15 @@ pub(crate) struct Stage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
     Simple(Simple),
-    /// `{ .. }`, `( .. )`, and the branches of `if` and `case`, which all may run.
+    /// `{ .. }`, `( .. )`, or the branches of `if` and `case`, all of which may run.
     Group(Vec<Script>),
-    /// `for variable in values`; without values it walks over the arguments of the script.
+    /// `for variable in values`. Without values, the loop runs over the arguments of the script.
     For {
         variable: String,
         values: Vec<Word>,
         body: Script,
     },
-    /// `while` and `until`.
+    /// A loop with `while` or `until`.
     Loop {
         condition: Script,
         body: Script,
@@ -52,12 +52,12 @@ pub(crate) enum Body {
     },
 }
 
-/// Assignments and words: what becomes one program and its arguments.
+/// A simple command: assignments and words, which become one program and its arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Simple {
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) words: Vec<Word>,
-    /// As it was written, for command interpreters that quote in other ways.
+    /// The command as it was written, for command interpreters with other quoting rules.
     pub(crate) source: String,
 }
 
@@ -76,17 +76,17 @@ pub(crate) struct Redirect {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// `<`.
+    /// `<`, input from a file.
     In,
-    /// `<>`.
+    /// `<>`, input from and output to a file.
     Both,
-    /// `>`, `>>`, `&>` and their like.
+    /// `>`, `>>`, `&>` and similar operators, output to a file.
     Out,
-    /// `2>&1`: from one descriptor to another.
+    /// `2>&1`, a copy of one descriptor to another.
     Duplicate,
-    /// `<<<`: the target is the text itself.
+    /// `<<<`, a here-string: the target is the text itself.
     Text,
-    /// `<<`: the target is the body of the document.
+    /// `<<`, a here-document: the target is its body.
     Document,
 }
 
@@ -101,34 +101,34 @@ pub(crate) struct Word {
 pub(crate) enum Part {
     /// Unquoted text, in which braces, tildes and patterns are active.
     Bare(String),
-    /// One character behind a backslash.
+    /// One character after a backslash.
     Escaped(char),
-    /// A line end behind a backslash, which the shell removes.
+    /// A line end after a backslash, which the shell removes.
     Continuation,
     /// Text in single quotes.
     Single(String),
-    /// Text in `$'..'`, decoded; hidden if plain characters were written as numbers.
+    /// The decoded text of `$'..'`, and whether it wrote plain characters as numbers to hide them.
     Ansi {
         text: String,
         hidden: bool,
     },
     Double(Vec<Self>),
-    /// `$name`, `${name}` and `${name<operator>}`; the parts of the operator are kept apart.
+    /// `$name`, `${name}` or `${name<operator>}`. The operator is kept as separate parts.
     Variable {
         name: String,
         operator: Option<Vec<Self>>,
     },
-    /// `$( .. )` and backticks.
+    /// A command substitution, `$( .. )` or in backticks.
     Command(Script),
-    /// `<( .. )` and `>( .. )`.
+    /// A process substitution, `<( .. )` or `>( .. )`.
     Process(Script),
-    /// `$(( .. ))`, with what is substituted in it.
+    /// `$(( .. ))`, with the substitutions in it.
     Arithmetic(Vec<Self>),
-    /// `name=( .. )`.
+    /// An array, as in `name=( .. )`.
     Array(Vec<Word>),
 }
 
-/// One thing that a [walk](Script::walk) comes by.
+/// One element that a [walk](Script::walk) visits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Item<'s> {
     Pipeline(&'s Pipeline),
@@ -138,7 +138,7 @@ pub(crate) enum Item<'s> {
 }
 
 impl Script {
-    /// Shows `see` every pipeline, stage and word, also those in substitutions; the whole before its parts.
+    /// Visits every pipeline, stage and word, those in substitutions included; an element comes before its parts.
     pub(crate) fn walk<'s>(&'s self, see: &mut dyn FnMut(Item<'s>)) {
         for pipeline in &self.pipelines {
             see(Item::Pipeline(pipeline));
@@ -178,7 +178,7 @@ impl Stage {
 }
 
 impl Word {
-    /// Returns the text of the word, if nothing in it is filled in when it runs; patterns and braces stay as they are.
+    /// Returns the text of the word if nothing in it is substituted at run time. Patterns and braces stay as they are.
     pub(crate) fn text(&self) -> Option<String> {
         text_of(&self.parts)
     }
@@ -189,7 +189,7 @@ impl Word {
     }
 }
 
-/// Returns the text of `parts`, if nothing in them is filled in when they run.
+/// Returns the text of `parts` if nothing in them is substituted at run time.
 pub(crate) fn text_of(parts: &[Part]) -> Option<String> {
     let mut text = String::new();
     for part in parts {

@@ -1,4 +1,4 @@
-//! Words: quotes, escapes and substitutions.
+//! The parser of words: quotes, escapes and substitutions.
 
 use super::compound::arithmetic_length;
 use super::escape::{decode_escapes, hides_letters};
@@ -6,7 +6,7 @@ use super::parser::{Flaw, MAX_DEPTH, Origin, Parser, Until};
 use super::syntax::{Part, Word};
 
 impl Parser<'_> {
-    /// Reads the word that begins here; it is empty if none does.
+    /// Reads the word that begins here; the word is empty if none begins here.
     pub(super) fn word(&mut self) -> Word {
         let start = self.at;
         let mut word = Word::default();
@@ -37,7 +37,8 @@ impl Parser<'_> {
                     flush(&mut bare, &mut word.parts);
                     self.at += 1;
                     let Some(c) = self.rest().chars().next() else {
-                        // A lone backslash at the end waits for a line that may be anything.
+                        // A lone backslash at the end of the text continues on a following line, which may hold
+                        // anything.
                         self.flawed(Flaw::Open);
                         word.parts.push(Part::Continuation);
                         break;
@@ -75,7 +76,7 @@ impl Parser<'_> {
         word
     }
 
-    /// Reads these bytes as if they stood in double quotes that nothing ends.
+    /// Reads these bytes like the content of double quotes, without a closing quote.
     pub(super) fn substituted(&mut self, start: usize, end: usize) -> Vec<Part> {
         if self.depth >= MAX_DEPTH {
             self.flawed(Flaw::Open);
@@ -108,7 +109,7 @@ impl Parser<'_> {
         words
     }
 
-    /// `@(a|b)` and its like: a pattern, of which only the sign matters here.
+    /// Reads a pattern such as `@(a|b)`, of which only the sign matters here, as plain text.
     fn pattern_group(&mut self, bare: &mut String) {
         let rest = self.rest();
         if let Some(end) = rest.find(')')
@@ -140,7 +141,7 @@ impl Parser<'_> {
         rest[..end].to_owned()
     }
 
-    /// What stands in double quotes; `None` reads to the end of the text.
+    /// Reads the content of double quotes up to `close`; `None` reads to the end of the text.
     fn quoted(&mut self, close: Option<u8>) -> Vec<Part> {
         let mut parts = Vec::new();
         let mut bare = String::new();
@@ -187,7 +188,7 @@ impl Parser<'_> {
         parts
     }
 
-    /// What begins with `$` or a backtick.
+    /// Reads the substitution that begins here with `$` or a backtick.
     fn substitution(&mut self, in_quotes: bool) -> Part {
         if self.take("`") {
             return self.backticks();
@@ -234,7 +235,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The list behind `$(`, `<(` or `>(`.
+    /// Reads the list after `$(`, `<(` or `>(`, with its closing parenthesis.
     fn nested(&mut self) -> super::syntax::Script {
         let script = self.list(&Until::PAREN);
         if !self.take(")") {
@@ -267,13 +268,13 @@ impl Parser<'_> {
         self.copied(start, &inner)
     }
 
-    /// The list `inner`, which was made of what stands since `start`.
+    /// Reads `inner`, a copy of the text since `start` with its escapes removed, as the list of a command substitution.
     fn copied(&mut self, start: usize, inner: &str) -> Part {
         let origin = Origin::Copy(self.span(start, self.at));
         Part::Command(self.within(inner, origin, |inner| inner.list(&Until::END)))
     }
 
-    /// What stands behind `${`.
+    /// Reads the content of `${ .. }`.
     fn parameter(&mut self) -> Part {
         let rest = self.rest();
         let sign = rest.len() - rest.trim_start_matches(['#', '!']).len();
@@ -293,7 +294,7 @@ impl Parser<'_> {
         };
         self.depth -= 1;
         if sign > 0 {
-            // Length and indirection are operators too.
+            // The signs for length (`#`) and indirection (`!`) are operators too.
             operator.insert(0, Part::Bare(rest[..sign].to_owned()));
         }
         Part::Variable { name, operator: (!operator.is_empty()).then_some(operator) }
@@ -351,3 +352,21 @@ fn flush(bare: &mut String, parts: &mut Vec<Part>) {
 
 const SPECIAL: [char; 16] =
     [' ', '\t', '\r', '\n', ';', '&', '|', '(', ')', '<', '>', '\\', '\'', '"', '`', '$'];
+
+/// Returns the words that a shell makes of `a{b,c}`, `ab` and `ac`, in their order. Braces that would make more than `most`
+/// words stay as they are.
+pub(crate) fn expand_braces(text: &str, most: usize) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut open = vec![text.to_owned()];
+    while let Some(word) = open.pop() {
+        let inner = word.find('}').and_then(|end| Some((word[..end].rfind('{')?, end)));
+        match inner.filter(|(start, end)| word[*start..*end].contains(',')) {
+            Some((start, end)) if words.len() + open.len() < most => {
+                let parts = word[start + 1..end].rsplit(',');
+                open.extend(parts.map(|part| format!("{}{part}{}", &word[..start], &word[end + 1..])));
+            }
+            _ => words.push(word),
+        }
+    }
+    words
+}

@@ -1,3 +1,5 @@
+//! The security of a tool as guessed from its definition, where its server declares none (§8.2).
+
 use std::collections::BTreeMap;
 
 use mgp_types::Object;
@@ -10,15 +12,15 @@ use super::manner::NameManner;
 use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
 use super::words::words;
 
-/// What a tool is, as its definition tells where its server says nothing of security.
+/// The security profile of a tool, guessed from its definition where its server declares no security.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Profile {
-    /// What its calls need.
+    /// The permissions that calls of the tool need.
     pub permissions: Vec<Permission>,
-    /// How dangerous a call is.
+    /// The risk of a call.
     pub risk: RiskLevel,
-    /// What its arguments are, by their names, as far as anything is known of them.
+    /// The nature of each argument of which anything is known, by the name of the argument.
     pub arguments: BTreeMap<String, &'static str>,
 }
 
@@ -32,9 +34,11 @@ impl Profile {
     }
 }
 
-/// Returns what a definition that says nothing of security lets one guess (§8.2), from its annotations, name and schema.
+/// Returns the security that can be guessed (§8.2) for a definition without declared security, from its annotations,
+/// name and schema.
 ///
-/// A guess errs on the careful side: hints can raise the risk that the name tells, and lower it only to what reading is.
+/// A guess errs on the careful side: hints can raise the risk that the name suggests, and lower it only to that of a
+/// tool that reads.
 pub(super) fn derive(definition: &Object, natures: &ArgumentNatures) -> EffectiveSecurity {
     let hints = hints(definition);
     let manner = NameManner::of_tool(definition);
@@ -46,14 +50,14 @@ pub(super) fn derive(definition: &Object, natures: &ArgumentNatures) -> Effectiv
     derived
 }
 
-/// Returns what the server says of the tool in its annotations.
+/// Returns the annotations that the server gives the tool.
 pub(super) fn hints(definition: &Object) -> ToolAnnotations {
     definition.get("annotations").and_then(|raw| raw.to().ok()).unwrap_or_default()
 }
 
 fn risk_of(manner: NameManner, hints: &ToolAnnotations) -> RiskLevel {
     match (hints.read_only_hint, hints.destructive_hint, manner) {
-        // Many servers call all that they do destructive, as it is by default: the name is the better witness.
+        // Many servers call every tool destructive, which is also the default, so the name is the better evidence.
         (_, Some(true), NameManner::Destroys | NameManner::Unclear)
         | (Some(false) | None, None, NameManner::Destroys) => RiskLevel::Dangerous,
         (Some(true), _, NameManner::Reads | NameManner::Unclear)
@@ -62,7 +66,7 @@ fn risk_of(manner: NameManner, hints: &ToolAnnotations) -> RiskLevel {
     }
 }
 
-/// Returns how dangerous it is to change what the tool changes: power over others, or whatever a database holds.
+/// Returns the risk of changing what the tool changes: power over others, or the content of a database.
 fn risk_of_changes(definition: &Object, manner: NameManner, natures: &ArgumentNatures) -> RiskLevel {
     let name = words(&definition.text("name").unwrap_or_default());
     let gives_power = name.iter().any(|word| POWERS.has(word));
@@ -75,8 +79,8 @@ fn risk_of_changes(definition: &Object, manner: NameManner, natures: &ArgumentNa
     }
 }
 
-/// Returns how dangerous a tool is at least that needs this. To write files is dangerous to permit, once for a server;
-/// how dangerous one call is after that its tool tells.
+/// Returns the least risk of a tool that needs this permission. To permit writing files is dangerous, but that is
+/// decided once for a server; the risk of a single call depends on the tool.
 fn risk_of_permission(permission: &Permission) -> RiskLevel {
     match permission {
         Permission::FilesystemWrite => RiskLevel::Moderate,
@@ -84,7 +88,8 @@ fn risk_of_permission(permission: &Permission) -> RiskLevel {
     }
 }
 
-/// Adds what `files` and arguments of the natures that `has` tells of need, and what they are checked with.
+/// Adds the permissions, side effects and validators that follow from `files` and from arguments of the natures that
+/// `has` confirms.
 pub(super) fn add_meanings(
     derived: &mut EffectiveSecurity,
     files: FileUse,

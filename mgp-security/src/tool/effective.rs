@@ -1,3 +1,5 @@
+//! The effective security of a tool, computed from all sources that have a say in it.
+
 use mgp_types::mgp::{
     EXTENSION_ID, EffectiveSecurity, RiskLevel, ServerId, ToolName, ToolSecurity, TrustLevel, ValidatorName,
 };
@@ -7,11 +9,11 @@ use super::derive::derive;
 use super::nature::ArgumentNatures;
 use super::rules::ToolRules;
 
-/// What a tool's security comes to: the strictest of what the server declares, the operator configures, and the trust
-/// level, the validators and the permissions imply.
+/// Returns the effective security of a tool: the strictest of the server's declaration, the operator's configuration,
+/// and the demands of the trust level, the validators and the permissions.
 ///
-/// A server can add checks and never remove any. What the definition lets one guess (§8.2) counts unless a trusted
-/// server has said better; a declaration that cannot be read counts as the worst.
+/// A server can add checks and never remove any. The guess from the definition (§8.2) counts unless a trusted server
+/// declares its security; a declaration that cannot be read counts as the worst.
 ///
 /// ```
 /// use mgp_security::tool::{ToolRules, effective};
@@ -45,7 +47,7 @@ pub fn effective(definition: &Object, rules: &ToolRules) -> EffectiveSecurity {
     }
     add_rules(&mut security, rules);
     settle(&mut security, rules);
-    // A guess says how dangerous it is all in all; what is declared is as dangerous as the worst that it names.
+    // A guess covers the whole risk; a declaration is as dangerous as the worst item that it names.
     if let Some(guess) = guess.filter(|_| security.derived) {
         security.risk = security.risk.max(guess.risk);
         security.reversible = guess.reversible;
@@ -55,8 +57,8 @@ pub fn effective(definition: &Object, rules: &ToolRules) -> EffectiveSecurity {
     security
 }
 
-/// The definition as a client that speaks MGP is shown it: with the server's own words untouched, and beside them what
-/// they come to here.
+/// Returns the definition as a client that speaks MGP sees it: the server's own declaration unchanged, and beside it
+/// the effective values.
 pub fn describe(definition: &Object, security: &EffectiveSecurity) -> Object {
     let mut shown = definition.clone();
     let declared = definition.get(ToolSecurity::MEMBER).and_then(|raw| Object::from_raw(&raw).ok());
@@ -78,7 +80,7 @@ pub fn describe(definition: &Object, security: &EffectiveSecurity) -> Object {
     shown
 }
 
-/// The security of a tool of which nothing is known but its name.
+/// Returns the security of a tool of which only the name is known.
 pub(super) fn of_name(server: &ServerId, name: &ToolName, rules: &ToolRules) -> (Object, EffectiveSecurity) {
     tracing::debug!(%server, tool = %name, "a tool is called that was never listed");
     let mut definition = Object::new();
@@ -97,7 +99,7 @@ enum Declared {
 }
 
 impl Declared {
-    /// Reads both places: beside the name, and among the metadata.
+    /// Reads both places of a declaration: the member of the definition, and its metadata.
     fn read(definition: &Object) -> Self {
         let mut found: Vec<RawJson> = definition.get(ToolSecurity::MEMBER).into_iter().collect();
         let meta = definition.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()?.get(EXTENSION_ID));
@@ -140,8 +142,8 @@ pub(super) fn add_rules(security: &mut EffectiveSecurity, rules: &ToolRules) {
     add_new(&mut security.code_safety, rules.code_safety.iter().cloned());
 }
 
-/// What follows from the rest: the risk of the permissions, the validators and the trust, and that `none` beside another
-/// validator means nothing.
+/// Settles the values that follow from others: the risk of the permissions, the validators and the trust level. A
+/// `none` beside another validator is removed.
 pub(super) fn settle(security: &mut EffectiveSecurity, rules: &ToolRules) {
     if security.validators.iter().any(|validator| *validator != ValidatorName::None) {
         security.validators.retain(|validator| *validator != ValidatorName::None);
@@ -155,7 +157,7 @@ pub(super) fn settle(security: &mut EffectiveSecurity, rules: &ToolRules) {
     security.risk = of_permissions.chain(of_validators).fold(security.risk.max(of_trust), RiskLevel::max);
 }
 
-/// What it says of a tool that its arguments have to be checked so.
+/// Returns the least risk of a tool whose arguments need this validator.
 fn risk_of_validator(validator: &ValidatorName) -> RiskLevel {
     match validator {
         ValidatorName::Sandbox | ValidatorName::CodeSafety => RiskLevel::Dangerous,

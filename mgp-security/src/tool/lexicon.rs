@@ -1,65 +1,65 @@
-//! What words of definitions tell: of arguments, what they are; of tools, what they do.
+//! Tables of words in definitions: they tell the nature of arguments, and what tools do.
 //!
-//! All that is known of such words stands here, and nothing of what follows from it: [`ArgumentNatures`](super::ArgumentNatures) and
-//! `derive` read these tables. Words are in lower case; in names an `s` at the end is left out.
+//! The tables contain all knowledge of such words; [`ArgumentNatures`](super::ArgumentNatures) and `derive` draw the
+//! conclusions. Words are in lower case; in names an `s` at the end is left out.
 
 use super::manner::NameManner;
 use super::nature::ArgumentNature::{self, Code, Command, Host, HttpMethod, Path, Sql, Text, Url};
 
-/// Words or phrases, with a comma and a space between them.
+/// A list of words or phrases, separated by a comma and a space.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words(&'static str);
 
 impl Words {
-    /// Returns them in order.
+    /// Returns the words in order.
     pub(super) fn iter(self) -> impl Iterator<Item = &'static str> {
         self.0.split(", ")
     }
 
-    /// Returns whether `word` is one of them.
+    /// Returns whether `word` is in the list.
     pub(super) fn has(self, word: &str) -> bool {
         self.iter().any(|known| known == word)
     }
 }
 
-/// Something that a text says of an argument or of a tool.
+/// A fact that a text states about an argument or a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LexiconSign {
-    /// A file of the machine that the server runs on is meant.
+    /// The text is about a file of the machine that the server runs on.
     Local,
-    /// Something that a vendor or another machine keeps is meant.
+    /// The text is about an object that a vendor or another machine keeps.
     Remote,
-    /// A place within a document, an address or an interface is meant.
+    /// The text is about a place within a document, an address or an interface.
     Selector,
-    /// Results are narrowed down by it.
+    /// The argument narrows down results.
     Filter,
-    /// It selects several files by their names.
+    /// The argument selects several files by their names.
     Glob,
-    /// Something is written there.
+    /// The tool writes to the argument's place.
     Written,
-    /// Something is read from there.
+    /// The tool reads from the argument's place.
     Loaded,
-    /// The address is visited.
+    /// The tool visits the address.
     Reached,
-    /// A database that speaks SQL is meant.
+    /// The text is about a database that speaks SQL.
     Sql,
-    /// A query language of another kind is meant.
+    /// The text is about a query language of another kind.
     OtherQuery,
-    /// Something is run.
+    /// The tool runs something.
     Runs,
-    /// A programming language is meant.
+    /// The text is about a programming language.
     Language,
-    /// A code that is no program: of a country, of an error, for a login.
+    /// The text is about a code that is no program: of a country, of an error, for a login.
     PlainCode,
-    /// A line for a shell is meant.
+    /// The text is about a command line for a shell.
     CommandLine,
-    /// A program that waits for lines is meant.
+    /// The text is about a program that waits for input lines.
     Terminal,
-    /// Nothing is changed.
+    /// The tool changes nothing.
     ReadsOnly,
 }
 
-/// What the last word of an argument's name says that the argument is, and the sign without which it is nothing.
+/// The natures that the last word of an argument's name suggests, each with the sign that has to confirm it, if any.
 pub(super) const HEADS: &[(ArgumentNature, Option<LexiconSign>, Words)] = &[
     (
         Command,
@@ -103,7 +103,7 @@ pub(super) const HEADS: &[(ArgumentNature, Option<LexiconSign>, Words)] = &[
     ),
 ];
 
-/// Last words that say that the argument is something about what stands before them: `path_filter`, `command_id`.
+/// The last words of names that are about something, not the thing itself: `path_filter`, `command_id`.
 pub(super) const ABOUT: Words = Words(
     "id, type, kind, status, state, count, limit, size, format, mode, timeout, encoding, language, \
          version, hash, prefix, suffix, pattern, filter, regex, regexp, glob, extension, index, order, \
@@ -112,33 +112,33 @@ pub(super) const ABOUT: Words = Words(
          owner, ttl, interval, rate",
 );
 
-/// First words that say that something is left out or narrowed down: `exclude_paths`, `includeDomains`.
+/// The first words of names of arguments that exclude or select something: `exclude_paths`, `includeDomains`.
 pub(super) const SELECTING: Words =
     Words("exclude, excluded, include, included, ignore, ignored, filter, skip, match, blocked");
 
-/// Words that may stand before `code` and `script` where these are programs.
+/// The words before `code` and `script` in names of programs.
 pub(super) const CODE_QUALIFIERS: Words = Words(
     "source, python, py, js, javascript, ts, typescript, user, raw, test, the, full, r, lua, init, \
          setup, inline, custom, node, sql, vba, apple, shell, bash, new, playwright, post, pre, cell, \
          program, lambda, worker",
 );
 
-/// Words of names of addresses that are kept and shown, not visited.
+/// The words in names of addresses that are stored and shown, not visited.
 pub(super) const SHOWN: Words =
     Words("icon, avatar, logo, thumbnail, cover, banner, homepage, profile, badge, favicon");
 
-/// Words of names of arguments that say where a program runs.
+/// The words in names of arguments that say where a program runs.
 pub(super) const PLACES: Words = Words("cwd, workdir, working, directory, dir, pwd, workspace, folder");
 
-/// Words of names of path arguments of what is read, whatever the tool does beside that.
+/// The words in names of path arguments that are read, whatever else the tool does.
 pub(super) const READ_FROM: Words =
     Words("source, src, input, template, upload, attachment, image, content, script, config, from");
 
-/// Words of names of path arguments of what is written, whatever the tool does beside that.
+/// The words in names of path arguments that are written, whatever else the tool does.
 pub(super) const WRITTEN_TO: Words =
     Words("output, out, outfile, outdir, destination, dest, dst, save, download, target, export");
 
-/// Names of arguments that show that what stands beside them is kept by a vendor or on another machine.
+/// The names of arguments which show that the objects of the tool are kept by a vendor or on another machine.
 pub(super) const REMOTE_BESIDE: Words = Words(
     "owner, org, organization, bucket, pod, namespace, project id, drive id, site id, space id, \
          space key, workspace id, repo id, repository id, account id, team id, database id, \
@@ -146,7 +146,7 @@ pub(super) const REMOTE_BESIDE: Words = Words(
          bucket name, vm id",
 );
 
-/// Words with which a description may begin before it says what an argument is.
+/// The words with which a description may begin before it says what an argument is.
 pub(super) const FILLERS: Words = Words(
     "the, a, an, optional, required, absolute, relative, full, local, output, input, or, and, \
          target, source, destination, valid, exact, one, more, multiple, list, array, of, comma, \
@@ -155,7 +155,7 @@ pub(super) const FILLERS: Words = Words(
          excel, filesystem, system, string, shell, terminal, bash, select",
 );
 
-/// What the first telling word of a description says that the argument is.
+/// The natures that the first telling word of a description gives an argument.
 pub(super) const OPENINGS: &[(ArgumentNature, Words)] = &[
     (Path, Words("path, filepath, filename, directory, folder, file path, file name, file to")),
     (Url, Words("url, uri, website url, web page url, page url, http url")),
@@ -165,7 +165,7 @@ pub(super) const OPENINGS: &[(ArgumentNature, Words)] = &[
     (Code, Words("javascript, python, typescript, code to, script to")),
 ];
 
-/// Phrases by which a text says something; `*` stands for any ending.
+/// The phrases by which a text states something; `*` stands for any ending.
 pub(super) const SIGNS: &[(LexiconSign, Words)] = &[
     (
         LexiconSign::Local,
@@ -295,7 +295,7 @@ pub(super) const SIGNS: &[(LexiconSign, Words)] = &[
     ),
 ];
 
-/// What a word of a tool's name, or at the start of its description, says that the tool does.
+/// The manners of tools, by a word of the tool's name or at the start of its description.
 pub(super) const MANNERS: &[(NameManner, Words)] = &[
     (
         NameManner::Reads,
@@ -332,23 +332,23 @@ pub(super) const MANNERS: &[(NameManner, Words)] = &[
     ),
 ];
 
-/// What a tool changes that gives power to somebody: changing these is dangerous.
+/// The objects that give power to somebody: changing them is dangerous.
 pub(super) const POWERS: Words = Words(
     "permission, permissions, restriction, restrictions, role, roles, policy, policies, access, \
          admin, secret, secrets, credential, credentials, password, firewall, migration, pull_request, \
          collaborator, refund, payout, production, iam",
 );
 
-/// Verbs of names of tools that give away what is in a file: the path they are given is read.
+/// The verbs in names of tools that pass on the content of a file: the path in their arguments is read.
 pub(super) const GIVING: Words =
     Words("upload, send, attach, publish, submit, share, drop, import, ingest, embed, index");
 
-/// Verbs of names of tools that make a file of something else: the path they are given is written.
+/// The verbs in names of tools that make a file of something else: the path in their arguments is written.
 pub(super) const KEEPING: Words =
     Words("download, save, screenshot, snapshot, capture, record, backup, dump");
 
-/// Verbs of names of tools that make another file of a file: the one they are given plainly is read.
+/// The verbs in names of tools that make another file of a file: the path with the plain name is read.
 pub(super) const CONVERTING: Words = Words("export, convert, render, compress, resize, transcode, extract");
 
-/// Verbs of names of tools that take a file away from where it was: both paths are written.
+/// The verbs in names of tools that take a file away from its place: both paths are written.
 pub(super) const MOVING: Words = Words("move, rename, mv");

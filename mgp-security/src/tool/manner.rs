@@ -1,4 +1,4 @@
-//! What tools do with what they are for: read it, write it, destroy it.
+//! The manner of a tool: whether it reads, writes or destroys.
 
 use mgp_types::Object;
 
@@ -6,7 +6,7 @@ use super::lexicon::MANNERS;
 use super::normalized_text::NormalizedText;
 use super::words::words;
 
-/// What the name of a tool says that it does; its first telling word decides.
+/// The manner of a tool, as its name tells; the first telling word decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameManner {
     Reads,
@@ -16,12 +16,12 @@ pub(crate) enum NameManner {
 }
 
 impl NameManner {
-    /// Returns what the name of a tool tells.
+    /// Returns the manner that the name of a tool tells.
     pub(crate) fn of(name: &str) -> Self {
         words(name).iter().find_map(|word| Self::of_word(word)).unwrap_or(Self::Unclear)
     }
 
-    /// Returns what the name of a tool tells, or else the verb at the start of its description.
+    /// Returns the manner that the name of a tool tells, or else the verb at the start of its description.
     pub(super) fn of_tool(definition: &Object) -> Self {
         match Self::of(&definition.text("name").unwrap_or_default()) {
             Self::Unclear => {
@@ -36,7 +36,7 @@ impl NameManner {
         MANNERS.iter().find(|(_, known)| known.has(word)).map(|(manner, _)| *manner)
     }
 
-    /// Reads a verb in any of its forms: `delete`, `deletes`, `deleting`.
+    /// Returns the manner of a verb in any of its forms: `delete`, `deletes`, `deleting`.
     fn of_verb(word: &str) -> Option<Self> {
         let stems = ["", "s", "es", "ing"].into_iter().filter_map(|ending| word.strip_suffix(ending));
         let mut stems = stems.flat_map(|stem| [stem.to_owned(), format!("{stem}e")]);
@@ -44,5 +44,5 @@ impl NameManner {
     }
 }
 
-/// How many words a description may have up to its verb.
+/// The number of words at the start of a description that are searched for its verb.
 const MAX_BEFORE_VERB: usize = 6;

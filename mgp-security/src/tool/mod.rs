@@ -1,7 +1,7 @@
-//! Tool security (MGP §4): what a tool's security comes to, once everybody who has a say was heard.
+//! Tool security (MGP §4): the effective security of each tool, computed from all sources that have a say in it.
 //!
-//! [`effective`] hears the server's declaration, the operator's [`ToolRules`], the trust in the server, and, where a
-//! server says nothing (§8.2), what its definition lets one guess. [`ResolveToolLayer`] puts the outcome into each call's
+//! [`effective`] combines the server's declaration, the operator's [`ToolRules`], the trust in the server, and, where a
+//! server declares nothing (§8.2), a guess from the definition. [`ResolveToolLayer`] puts the result into each call's
 //! context, where validators, permissions and confirmation read it.
 
 mod derive;
@@ -28,7 +28,7 @@ pub use self::resolve::{ResolveTool, ResolveToolLayer};
 pub use self::rules::ToolRules;
 pub(crate) use self::words::words;
 
-/// How many pages of its list of tools a server is asked for.
+/// The largest number of pages of a list that are requested from a server.
 pub(crate) const MAX_PAGES: usize = 256;
-/// How many tools of one server are looked at.
+/// The largest number of tools of one server that are kept.
 pub(crate) const MAX_TOOLS: usize = 16_384;

@@ -1,4 +1,4 @@
-//! What the arguments of tools are: paths, addresses, commands, code, or nothing that has to be checked.
+//! The nature of tool arguments: paths, addresses, commands, code, or text that needs no check.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,14 +14,14 @@ use super::normalized_text::{NormalizedText, first_sentence};
 use super::schema::{SchemaArgument, arguments, is_destination};
 use super::words::words;
 
-/// What an argument is, as far as its schema, its name and its description tell; it decides what the argument is checked
+/// The nature of an argument, as its schema, its name and its description tell; it decides what the argument is checked
 /// for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ArgumentNature {
-    /// Text for people or models, which nothing runs.
+    /// Text for people or models, which nothing executes.
     Text,
-    /// Nothing is known of it.
+    /// An argument of which nothing is known.
     Unknown,
     /// The method of an HTTP request.
     HttpMethod,
@@ -29,18 +29,18 @@ pub enum ArgumentNature {
     Path,
     /// The name or address of a host.
     Host,
-    /// An address that is visited.
+    /// A URL that is visited.
     Url,
     /// A statement for a database.
     Sql,
-    /// Code of some language, which is run.
+    /// Code of any language, which is executed.
     Code,
     /// A command for a shell, or a part of one.
     Command,
 }
 
 impl ArgumentNature {
-    /// Returns its name, as the profiles of tools write it.
+    /// Returns the name of the nature, as the profiles of tools write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -56,7 +56,7 @@ impl ArgumentNature {
     }
 }
 
-/// What the arguments of one tool are, by the names of their members.
+/// The natures of the arguments of one tool, by the names of their members.
 #[derive(Debug, Clone, Default)]
 pub struct ArgumentNatures {
     by_name: HashMap<Box<str>, ArgumentNature, foldhash::fast::RandomState>,
@@ -64,7 +64,7 @@ pub struct ArgumentNatures {
     subject: ToolSubject,
 }
 
-/// What a tool does with files that its caller names.
+/// The use that a tool makes of the files that its caller names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct FileUse {
     pub(super) read: bool,
@@ -72,14 +72,14 @@ pub(super) struct FileUse {
 }
 
 impl ArgumentNatures {
-    /// Reads them from a tool's definition.
+    /// Returns the natures of the arguments of the tool that `definition` describes.
     pub fn of(definition: &Object) -> Self {
         let arguments = arguments(definition);
         let subject = ToolSubject::of(definition, &arguments);
         let mut natures = Self { subject, ..Self::default() };
         for argument in &arguments {
             let nature = natures.subject.nature(argument);
-            // Of two members with one name the one that needs more care counts.
+            // If two members have the same name, the nature that needs more care counts.
             let known = natures.by_name.entry(argument.name.clone()).or_insert(nature);
             *known = nature.max(*known);
         }
@@ -87,7 +87,8 @@ impl ArgumentNatures {
         natures
     }
 
-    /// Returns what the argument in the member called `name` is; what the schema does not declare is judged by its name.
+    /// Returns the nature of the argument in the member called `name`; one that the schema does not declare is judged
+    /// by its name.
     pub fn nature(&self, name: &str) -> ArgumentNature {
         self.by_name
             .get(name)
@@ -95,7 +96,7 @@ impl ArgumentNatures {
             .unwrap_or_else(|| self.subject.nature(&SchemaArgument::undeclared(name)))
     }
 
-    /// Returns whether any argument of the schema is of this nature.
+    /// Returns whether any argument of the schema has this nature.
     pub fn has(&self, nature: ArgumentNature) -> bool {
         self.by_name.values().any(|known| *known == nature)
     }
@@ -106,7 +107,7 @@ impl ArgumentNatures {
         known.map(|(name, nature)| (&**name, *nature)).collect()
     }
 
-    /// Returns what the tool does with the files that its arguments name.
+    /// Returns the use that the tool makes of the files that its arguments name.
     pub(super) fn files(&self) -> FileUse {
         self.files
     }
@@ -117,16 +118,16 @@ impl ArgumentNatures {
     }
 }
 
-/// What a tool is about, as its name, its description and the names of its arguments tell.
+/// The subject of a tool, as its name, its description and the names of its arguments tell.
 #[derive(Debug, Clone)]
 struct ToolSubject {
     name: NormalizedText,
     /// The name and the first sentence of the description.
     purpose: NormalizedText,
     manner: NameManner,
-    /// Whether it works on what a vendor or another machine keeps.
+    /// Whether the tool works on objects that a vendor or another machine keeps.
     is_remote: bool,
-    /// Whether an argument is called a command.
+    /// Whether the name of an argument is that of a command.
     takes_command: bool,
 }
 
@@ -167,7 +168,7 @@ impl ToolSubject {
         }
     }
 
-    /// Returns what `argument` is.
+    /// Returns the nature of `argument`.
     fn nature(&self, argument: &SchemaArgument) -> ArgumentNature {
         if !argument.takes_text {
             return ArgumentNature::Unknown;
@@ -175,7 +176,8 @@ impl ToolSubject {
         let words = parts(&argument.name);
         let text = argument.text(&words);
         let named = self.by_name(argument, &words, &text);
-        // The schema is the server's own word, so it can add to what the name tells and take nothing away.
+        // The server writes the schema, so the schema can add to the nature that the name suggests and take nothing
+        // away.
         let claimed = named.max(argument.declared.unwrap_or(ArgumentNature::Text));
         let is_so = match claimed {
             ArgumentNature::Path => self.is_local(&text),
@@ -190,7 +192,7 @@ impl ToolSubject {
     fn by_name(&self, argument: &SchemaArgument, words: &[String], text: &NormalizedText) -> ArgumentNature {
         let Some((last, before)) = words.split_last() else { return ArgumentNature::Unknown };
         if argument.is_copied && (is_destination(&argument.name) || *words == ["source"]) {
-            // What has a destination as well is a source of files, not of a program.
+            // An argument beside a destination is a source of files, not of a program.
             return ArgumentNature::Path;
         }
         if SELECTING.has(&words[0]) && !before.is_empty() {
@@ -217,7 +219,7 @@ impl ToolSubject {
         }
     }
 
-    /// Returns whether the sign that makes a doubtful name telling is there.
+    /// Returns whether the text or the subject of the tool has the sign that confirms an ambiguous name.
     fn has_sign(&self, sign: LexiconSign, text: &NormalizedText) -> bool {
         match sign {
             LexiconSign::Language => {
@@ -247,7 +249,7 @@ impl ToolSubject {
         }
     }
 
-    /// Returns whether an address is visited; others are kept as they are, in a link or in a report.
+    /// Returns whether an address is visited; others are only stored, in a link or in a report.
     fn is_visited(&self, argument: &SchemaArgument, words: &[String], text: &NormalizedText) -> bool {
         if text.says(LexiconSign::Filter) {
             return false;
@@ -260,14 +262,15 @@ impl ToolSubject {
             || (!is_shown && self.purpose.says(LexiconSign::Reached))
     }
 
-    /// Returns whether code is run, or might be.
+    /// Returns whether code is executed, or might be.
     fn is_run(&self, text: &NormalizedText) -> bool {
         let runs = text.says(LexiconSign::Runs) || self.purpose.says(LexiconSign::Runs);
         !text.says(LexiconSign::PlainCode)
             && (runs || !matches!(self.manner, NameManner::Reads | NameManner::Writes))
     }
 
-    /// Returns what the tool does with the files that `arguments` name; beside a command they say where it runs.
+    /// Returns the use that the tool makes of the files that `arguments` name. A folder beside a command only says
+    /// where the command runs.
     fn files(&self, arguments: &[SchemaArgument], has_command: bool) -> FileUse {
         let mut files = FileUse::default();
         let paths: Vec<&SchemaArgument> =
@@ -295,7 +298,7 @@ impl ToolSubject {
         files
     }
 
-    /// Returns whether the file at `path` is written, as far as can be told; what is doubtful is.
+    /// Returns whether the file at `path` is written, as far as that is known; in doubt it is.
     fn writes(&self, path: &SchemaArgument, words: &[String], has_others: bool) -> bool {
         let any = |table: Words| words.iter().any(|word| table.has(word));
         let verb = |table: Words| self.name.words().any(|word| table.has(word));
@@ -314,7 +317,7 @@ impl ToolSubject {
         } else if verb(KEEPING) {
             true
         } else if verb(GIVING) {
-            // The file that is given away, not the one it is put into.
+            // The file that is passed on is read; a plain name beside it is the place that it is put into.
             has_others && is_plain
         } else if verb(CONVERTING) && has_others {
             !is_plain
@@ -325,7 +328,7 @@ impl ToolSubject {
 }
 
 impl SchemaArgument {
-    /// Returns an argument of which nothing but the name is known.
+    /// Returns an argument of which only the name is known.
     fn undeclared(name: &str) -> Self {
         Self {
             name: name.into(),
@@ -337,7 +340,7 @@ impl SchemaArgument {
         }
     }
 
-    /// Returns what is said of it: its description and its name.
+    /// Returns the text about the argument: its description and its name.
     fn text(&self, name: &[String]) -> NormalizedText {
         let mut text = NormalizedText::of(&self.description);
         text.push(name);
@@ -345,7 +348,7 @@ impl SchemaArgument {
     }
 }
 
-/// Returns the words of an argument's name up to what it is for, without plurals and numbers: of `paths_to_read`, `path`.
+/// Returns the words of an argument's name up to its purpose, without plurals and numbers: for `paths_to_read`, `path`.
 fn parts(name: &str) -> Vec<String> {
     let words = words(name);
     let end = words.iter().skip(1).position(|word| word == "to").map_or(words.len(), |at| at + 1);
@@ -358,13 +361,13 @@ fn singular(word: &str) -> &str {
     word.strip_suffix('s').filter(|stem| stem.len() > 1 && !stem.ends_with('s')).unwrap_or(word)
 }
 
-/// Returns what the last word of a name says without any other sign.
+/// Returns the nature that the last word of a name gives without any other sign.
 fn head(words: &[String]) -> ArgumentNature {
     let sure = |last: &String| HEADS.iter().find(|(_, sign, heads)| sign.is_none() && heads.has(last));
     words.last().and_then(sure).map_or(ArgumentNature::Unknown, |(nature, ..)| *nature)
 }
 
-/// Returns what the first telling words of a description say that an argument is.
+/// Returns the nature that the first telling words of a description give an argument.
 fn opening(description: &str) -> ArgumentNature {
     let prose = NormalizedText::of(description);
     let telling: Vec<_> = prose.words().skip_while(|word| FILLERS.has(word)).take(3).map(singular).collect();

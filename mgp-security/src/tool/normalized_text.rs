@@ -1,8 +1,8 @@
-//! Texts of definitions as plain words, so that phrases can be looked up in them.
+//! Texts of definitions as plain words, so that phrases can be found in them.
 
 use super::lexicon::{LexiconSign, SIGNS};
 
-/// A text in lower case, its words between single spaces.
+/// A text in lower case, with single spaces around its words.
 #[derive(Debug, Clone)]
 pub(super) struct NormalizedText(String);
 
@@ -12,7 +12,7 @@ impl NormalizedText {
         Self(String::new())
     }
 
-    /// Reads the start of `text`; what stands further behind says little of what a thing is.
+    /// Reads the start of `text`; the rest says little about what a thing is.
     pub(super) fn of(text: &str) -> Self {
         let mut out = String::from(" ");
         for character in text.chars().take(MAX_CHARS) {
@@ -41,13 +41,13 @@ impl NormalizedText {
         self.0.split_ascii_whitespace()
     }
 
-    /// Returns whether the text has one of the phrases that `sign` is known by.
+    /// Returns whether the text contains one of the phrases of `sign`.
     pub(super) fn says(&self, sign: LexiconSign) -> bool {
         let of_sign = SIGNS.iter().filter(|(known, _)| *known == sign);
         of_sign.flat_map(|(_, phrases)| phrases.iter()).any(|phrase| self.has(phrase))
     }
 
-    /// Returns whether the text has the words of `phrase` in a row; a `*` at its end stands for any ending.
+    /// Returns whether the text contains the words of `phrase` in a row; a `*` at its end stands for any ending.
     fn has(&self, phrase: &str) -> bool {
         let (phrase, whole) = phrase.strip_suffix('*').map_or((phrase, true), |start| (start, false));
         self.0.match_indices(phrase).any(|(at, found)| {
@@ -64,7 +64,8 @@ pub(super) fn first_sentence(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// Returns what a description in the style of Python says of the argument called `name`, as in `path (str): The file`.
+/// Returns the description of the argument called `name` in documentation in the style of Python, as in `path (str):
+/// The file`.
 pub(super) fn documented<'a>(description: &'a str, name: &str) -> Option<&'a str> {
     description.lines().find_map(|line| {
         let line = line.trim().trim_start_matches(['-', '*', '•', ' ', '`']);
@@ -75,6 +76,7 @@ pub(super) fn documented<'a>(description: &'a str, name: &str) -> Option<&'a str
     })
 }
 
+/// The largest number of characters of a text that are read.
 const MAX_CHARS: usize = 600;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a request that calls no tool asks of a server, and the gate that finds it out.
+//! Security of requests that call no tool: the operation that each asks for, and the gate that determines it.
 
 use std::sync::Arc;
 
@@ -19,16 +19,18 @@ use super::uri::UriReadings;
 use crate::Finding;
 use crate::validator::text;
 
-/// Says of requests to one server that call no tool what they ask for, so that all gates judge them.
+/// A gate that determines the operation of each request to one server that calls no tool, so that all other gates can
+/// judge it.
 ///
-/// Sits behind access, and in front of every gate that reads `context.operation`, which it writes. What a method asks for
-/// stands in the table of methods ([`MethodRule`]); a method that the table does not have is refused with -32601 unless
-/// the operator has it [passed](Self::passing), and what no client sends is refused in any case. What cannot be read in one
-/// way is refused with 1010. Never waits; calls of tools pass untouched and cost nothing.
+/// The gate belongs behind access control, and in front of every gate that reads `context.operation`, which it writes.
+/// The table of methods ([`MethodRule`]) says what a method asks for; a method that the table does not have is refused
+/// with -32601 unless the operator has it [passed](Self::passing), and a method that no client sends is refused in any
+/// case. A request that can be read in more than one way is refused with 1010. The gate never waits; calls of tools
+/// pass unchanged and cost nothing.
 #[derive(Debug, Clone)]
 pub struct OperationsGate(Arc<OperationRules>);
 
-/// What is known of the server that decides about its operations.
+/// The rules that decide about the operations of one server.
 #[derive(Debug, Clone)]
 pub(super) struct OperationRules {
     server: ServerId,
@@ -38,13 +40,13 @@ pub(super) struct OperationRules {
 }
 
 impl OperationsGate {
-    /// Resolves what is asked of `server`, of which the operator says `rules`.
+    /// Returns a gate that resolves operations of `server` under the operator's `rules`.
     pub fn new(server: ServerId, rules: ToolRules) -> Self {
         Self(Arc::new(OperationRules::new(server, rules)))
     }
 
-    /// Passes the methods of vendors that `passed` names. Those that `safe` names, too, change nothing; the others count as
-    /// dangerous.
+    /// Passes the vendor methods that `passed` names. Methods that `safe` names, too, change nothing; the others count
+    /// as dangerous.
     #[must_use]
     pub fn passing(mut self, passed: PassedMethods, safe: PassedMethods) -> Self {
         let operations = Arc::make_mut(&mut self.0);
@@ -65,7 +67,7 @@ impl Gate for OperationsGate {
 struct Draft {
     security: EffectiveSecurity,
     arguments: Object,
-    /// What the request names, if the arguments do not say it as it stands.
+    /// The object that the request names, if the arguments do not contain it as it is written.
     named: Option<RawJson>,
     reads: bool,
 }
@@ -78,7 +80,8 @@ impl OperationRules {
     /// Writes `context.operation`, if a gate judges such requests.
     ///
     /// # Errors
-    /// The method is not passed to this server, or what the request names is read differently by different programs.
+    /// Fails if the method is not passed to this server, or if different programs read differently what the request
+    /// names.
     pub(super) fn resolve(&self, request: &mut Request) -> Result<(), Error> {
         if request.method == Method::TOOLS_CALL {
             return Ok(());
@@ -105,7 +108,7 @@ impl OperationRules {
 
     fn of_vendor(&self, request: &Request) -> Result<Draft, Finding> {
         let mut arguments = request.params.clone();
-        // What belongs to the protocol is no argument, and differs between the rounds of one request.
+        // Members of the protocol are not arguments, and differ between the rounds of one request.
         for member in ["_meta", "inputResponses", "requestState"] {
             arguments.remove(member);
         }
@@ -152,7 +155,7 @@ impl OperationRules {
 }
 
 impl Draft {
-    /// What needs nothing so far.
+    /// Returns an operation that needs nothing.
     fn new() -> Self {
         Self {
             security: EffectiveSecurity::new(RiskLevel::Safe),
@@ -162,7 +165,7 @@ impl Draft {
         }
     }
 
-    /// What is judged by the names of its arguments, as far as their natures `count`.
+    /// Returns an operation that is judged by the names of its arguments, for those natures that `count`.
     fn of_arguments(
         arguments: Object,
         risk: RiskLevel,
@@ -184,7 +187,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Adds what a URI leads to.
+    /// Adds the paths, URLs and hosts that a URI leads to.
     fn add_uri(&mut self, uri: &str) -> Result<(), Finding> {
         let UriReadings { paths, urls, hosts, texts } = UriReadings::of(uri)?;
         let files = FileUse { read: !paths.is_empty(), written: false };
@@ -202,10 +205,10 @@ impl Draft {
     }
 }
 
-/// Reads the URIs that a request is about; a gateway that has none of them asks for nothing.
+/// Returns the operation on the resources that a request names; without any, the operation needs nothing.
 fn of_resources(request: &Request) -> Result<Draft, Finding> {
     let mut draft = Draft::new();
-    // A server that is given a resource may use all that it was granted.
+    // A server that serves a resource may use everything that it was granted.
     draft.security.derived = request.method != Method::LISTEN;
     let uris: Vec<RawJson> = match request.params.get("uri") {
         Some(uri) => vec![uri],
@@ -259,7 +262,7 @@ fn of_completion(request: &Request) -> Result<Draft, Finding> {
     Ok(draft)
 }
 
-/// A URI of `template` where the variable `name` has this value, and the others none.
+/// Returns the URI of `template` where the variable `name` has this value, and the others are empty.
 fn expanded(template: &str, name: &str, value: &str) -> String {
     let mut parts = template.split('{');
     let mut uri = parts.next().unwrap_or_default().to_owned();
@@ -275,7 +278,8 @@ fn expanded(template: &str, name: &str, value: &str) -> String {
     uri
 }
 
-/// Code in a prompt is text for a model: nothing runs it.
+/// Returns whether arguments of this nature count in a prompt. Code does not: it is text for a model, and nothing runs
+/// it.
 fn is_used(nature: ArgumentNature) -> bool {
     nature != ArgumentNature::Code
 }
@@ -312,4 +316,5 @@ fn refused(request: &Request, finding: &Finding) -> Error {
     Error::new(code::VALIDATION_BLOCKED, text).with_recovery(recovery)
 }
 
+/// The largest number of characters of a method that an error shows.
 const MAX_NAME_CHARS: usize = 64;

@@ -1,3 +1,5 @@
+//! The layer that attaches the resolved tool to each call, in front of one server.
+
 use std::collections::HashMap;
 use std::future::{Future, poll_fn, ready as ready_now};
 use std::pin::Pin;
@@ -17,21 +19,23 @@ use super::rules::ToolRules;
 use super::{MAX_PAGES, MAX_TOOLS};
 use crate::target::RequestTarget;
 
-/// Tells the layers further in which tool a call is for, in front of one server.
+/// A tower layer in front of one server that tells the inner layers which tool a call is for.
 ///
-/// It learns the server's tools from the lists that pass by. Before a tool is called that it does not know, it has the
-/// list fetched in the caller's name; a tool that is not listed then is known by its name alone, and dangerous. What it
-/// knows of a tool it keeps until it learns better: a list may be one page of several, or what another caller may see.
+/// The layer learns the server's tools from the lists that pass by. Before a call of an unknown tool, it fetches the
+/// list on behalf of the caller; a tool that is still not listed is known by its name alone, and dangerous. What it
+/// knows of a tool it keeps until a list says otherwise: a list may be one page of several, or what another caller may
+/// see.
 ///
-/// Of requests that call no tool it says what they ask for, as [`OperationsGate`](super::OperationsGate) does, and passes
-/// no method that the table of methods does not have. Sits outside of every layer that reads `context.tool`; a gateway with a catalog of its own writes that slot itself
-/// and needs no such layer. Writes `context.tool`, `context.operation` and the trail; a known tool costs no allocation.
+/// For requests that call no tool it writes the operation, as [`OperationsGate`](super::OperationsGate) does, and it
+/// passes no method that the table of methods does not have. The layer belongs outside of every layer that reads
+/// `context.tool`; a gateway with a catalog of its own writes that slot itself and needs no such layer. It writes
+/// `context.tool`, `context.operation` and the trail; a known tool costs no allocation.
 #[derive(Debug, Clone)]
 pub struct ResolveToolLayer {
     shared: Arc<ResolveToolShared>,
 }
 
-/// The service of [`ResolveToolLayer`].
+/// The service that [`ResolveToolLayer`] makes.
 #[derive(Debug, Clone)]
 pub struct ResolveTool<S> {
     inner: S,
@@ -49,7 +53,7 @@ struct ResolveToolShared {
 type Tools = HashMap<ToolName, Arc<ResolvedTool>, foldhash::fast::RandomState>;
 
 impl ResolveToolLayer {
-    /// Resolves the tools of `server`, of which the operator says `rules`.
+    /// Returns a layer that resolves the tools of `server` under the operator's `rules`.
     pub fn new(server: ServerId, rules: ToolRules) -> Self {
         let operations = OperationRules::new(server.clone(), rules.clone());
         Self { shared: Arc::new(ResolveToolShared { server, rules, operations, tools: ArcSwap::default() }) }
@@ -70,7 +74,7 @@ impl ResolveToolShared {
         self.tools.load().get(&*named).cloned()
     }
 
-    /// A tool that was never listed.
+    /// Returns a tool that was never listed, known by its name alone.
     fn stranger(&self, request: &Request) -> Result<Arc<ResolvedTool>, Error> {
         let RequestTarget { tool, .. } = RequestTarget::of(request, Some(&self.server))?;
         let name = tool.ok_or_else(|| Error::invalid_params("`name` is missing"))?;
@@ -78,7 +82,8 @@ impl ResolveToolShared {
         Ok(ResolvedTool::new(self.server.clone(), name, definition, security))
     }
 
-    /// Learns from a page of the list. A tool whose definition is broken is left out, and so stays dangerous.
+    /// Learns the tools of a page of the list. A page with an entry that is no object is ignored, and a tool without a
+    /// name is left out; a tool that is not learned counts as dangerous.
     fn learn(&self, result: &RawJson) {
         let listed = Object::from_raw(result).ok().and_then(|result| result.get("tools"));
         let definitions: Vec<Object> = listed.and_then(|tools| tools.to().ok()).unwrap_or_default();
@@ -102,7 +107,7 @@ impl ResolveToolShared {
         });
     }
 
-    /// Fetches the list in the name of whoever makes `call`, as far as the server gives it.
+    /// Fetches the list on behalf of the caller of `call`, as far as the server gives it.
     async fn fetch<S: RpcService>(&self, inner: &mut S, call: &Request) -> Result<(), Error> {
         let mut list = Request::call(Method::TOOLS_LIST, Object::new());
         list.context = call.context.clone();

@@ -1,9 +1,11 @@
+//! The operator's rules for the tools of a server.
+
 use std::collections::BTreeMap;
 
 use mgp_types::RawJson;
 use mgp_types::mgp::{CodeSafety, Permission, RiskLevel, TrustLevel, ValidatorName};
 
-/// What the operator says about a server's tools, or about one of them.
+/// The operator's rules for the tools of a server, or for one of them.
 ///
 /// The default trusts nobody and adds nothing: a server of which nothing is known is sandboxed.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,54 +21,54 @@ pub struct ToolRules {
 }
 
 impl ToolRules {
-    /// Rules for a server that is trusted so far.
+    /// Returns rules for a server with this trust level.
     pub fn new(trust: TrustLevel) -> Self {
         Self { trust, ..Self::default() }
     }
 
-    /// Calls are at least this dangerous.
+    /// Sets the least risk of calls.
     pub const fn with_risk_at_least(mut self, risk: RiskLevel) -> Self {
         self.risk_at_least = Some(risk);
         self
     }
 
-    /// Arguments are checked with this too.
+    /// Adds a validator that arguments are checked with.
     pub fn with_validator(mut self, validator: ValidatorName) -> Self {
         self.validators.push(validator);
         self
     }
 
-    /// Calls need this too.
+    /// Adds a permission that calls need.
     pub fn with_permission(mut self, permission: Permission) -> Self {
         self.permissions.push(permission);
         self
     }
 
-    /// A human is asked before each call.
+    /// Demands that a human confirms each call.
     pub const fn with_confirmation(mut self) -> Self {
         self.confirmation = true;
         self
     }
 
-    /// Code arguments are held to this declaration (§7.3) too.
+    /// Adds a declaration (§7.3) that code arguments are checked against.
     pub fn with_code_safety(mut self, declaration: &CodeSafety) -> Self {
         self.code_safety = RawJson::from_value(declaration).ok();
         self
     }
 
-    /// Says how dangerous a custom permission is; without it, it is dangerous.
+    /// Sets the risk of a custom permission; without it, the permission is dangerous.
     pub fn with_permission_risk(mut self, permission: Permission, risk: RiskLevel) -> Self {
         self.permission_risks.insert(permission, risk);
         self
     }
 
-    /// Arguments are not checked with this where nobody declared it and it would only be derived from the definition.
+    /// Waives a validator where it would only be derived from the definition; a declared one is still used.
     pub fn without_derived(mut self, validator: ValidatorName) -> Self {
         self.waived.push(validator);
         self
     }
 
-    /// How dangerous a permission is under these rules; those of the specification keep their risk.
+    /// Returns the risk of a permission under these rules; the permissions of the specification keep their risk.
     pub(super) fn risk_of(&self, permission: &Permission) -> RiskLevel {
         match permission {
             Permission::Custom(_) => {

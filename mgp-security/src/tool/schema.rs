@@ -1,4 +1,4 @@
-//! The arguments that the schema of a tool declares.
+//! The reader of the arguments that the input schema of a tool declares.
 
 use std::cell::Cell;
 
@@ -9,23 +9,24 @@ use super::nature::ArgumentNature;
 use super::normalized_text::documented;
 use super::words::words;
 
-/// One argument, or a member of one.
+/// One argument of a tool, or a member of an argument at any depth.
 #[derive(Debug, Clone)]
 pub(super) struct SchemaArgument {
     pub(super) name: Box<str>,
-    /// What the schema or the tool's description says of it.
+    /// The description in the schema, or else the part of the tool's description about this argument.
     pub(super) description: String,
-    /// Whether callers can write any text there: not with a number, a boolean, a choice, or an object of members.
+    /// Whether callers can write any text in the argument: not in a number, a boolean, a choice, or an object of
+    /// members.
     pub(super) takes_text: bool,
-    /// What `format` or `contentMediaType` say that it is.
+    /// The nature that `format` or `contentMediaType` declare.
     pub(super) declared: Option<ArgumentNature>,
-    /// Whether it is a member of the items of a list.
+    /// Whether the argument is a member of the items of a list.
     pub(super) is_in_list: bool,
-    /// Whether a destination stands beside it.
+    /// Whether a destination stands beside the argument.
     pub(super) is_copied: bool,
 }
 
-/// Returns the arguments of the tool that `definition` describes, at any depth, members of references among them.
+/// Returns the arguments of the tool that `definition` describes, at any depth, including members behind references.
 pub(super) fn arguments(definition: &Object) -> Vec<SchemaArgument> {
     let Some(root) = definition.get("inputSchema").and_then(|raw| Object::from_raw(&raw).ok()) else {
         return Vec::new();
@@ -41,7 +42,7 @@ pub(super) fn arguments(definition: &Object) -> Vec<SchemaArgument> {
     reader.found
 }
 
-/// Returns whether `name` says where something is put.
+/// Returns whether `name` is that of a place where something is put.
 pub(super) fn is_destination(name: &str) -> bool {
     matches!(&*words(name).concat(), "destination" | "dest" | "dst")
 }
@@ -49,7 +50,7 @@ pub(super) fn is_destination(name: &str) -> bool {
 struct SchemaReader<'a> {
     root: &'a Object,
     description: &'a str,
-    /// How many schemas may still be read: references can make a small text a large tree.
+    /// The number of schemas that may still be read: references can make a small text a large tree.
     left: Cell<usize>,
     found: Vec<SchemaArgument>,
 }
@@ -89,7 +90,7 @@ impl SchemaReader<'_> {
         let Ok(members) = Object::from_raw(members) else { return };
         let is_copied = members.iter().any(|(name, _)| is_destination(&name));
         for (name, value) in members.iter() {
-            // A schema can be `true`: anything goes.
+            // A schema can also be `true`, which allows any value.
             let schema = Object::from_raw(&value).unwrap_or_default();
             let described = schema.text("description").map(std::borrow::Cow::into_owned);
             let documented = || documented(self.description, &name).unwrap_or_default().to_owned();
@@ -127,7 +128,7 @@ impl SchemaReader<'_> {
         for keyword in ["anyOf", "oneOf", "allOf"] {
             let branches = schema.get(keyword).and_then(|raw| raw.to::<Vec<RawJson>>().ok());
             if let Some(branches) = branches.filter(|branches| !branches.is_empty()) {
-                // All of `allOf` have to fit, one of the others.
+                // A value must fit all branches of `allOf`, but only one of the other keywords.
                 let takes =
                     if keyword == "allOf" { branches.iter().all(below) } else { branches.iter().any(below) };
                 return takes;
@@ -145,7 +146,7 @@ impl SchemaReader<'_> {
         }
     }
 
-    /// Returns the schema that a reference within the same schema, as in `#/$defs/Item`, leads to.
+    /// Returns the schema that a reference within the same schema leads to, as in `#/$defs/Item`.
     fn referenced(&self, reference: &RawJson) -> Option<Object> {
         let pointer = reference.to_text()?;
         let mut at = self.root.clone();
@@ -189,13 +190,13 @@ fn declared(schema: &Object) -> Option<ArgumentNature> {
     }
 }
 
-/// Formats of texts that are as good as numbers.
+/// The formats of texts that are as harmless as numbers.
 const FIXED_FORMATS: &[&str] = &["date", "time", "date-time", "duration", "uuid", "email"];
 const CODE_MEDIA: &[&str] = &["python", "javascript", "typescript", "ecmascript"];
 
-/// How deep schemas are read; what lies deeper is judged by its name alone.
+/// The largest depth to which schemas are read; deeper arguments are judged by their names alone.
 const MAX_DEPTH: usize = 16;
-/// How many schemas of one tool are read.
+/// The largest number of schemas of one tool that are read.
 const MAX_SCHEMAS: usize = 4096;
 
 #[cfg(test)]

@@ -1,25 +1,25 @@
-//! What a URI that a client sends leads to, by every reading that some server may have of it.
+//! The readings of a URI that a client sends: the paths, URLs and hosts that some server may understand by it.
 
 use crate::Finding;
 use crate::validator::network::is_network_scheme;
 use crate::validator::path::{self, ROOT_FOLDERS};
 use crate::validator::text;
 
-/// What a URI leads to. All of it has to pass the gates: which reading the server has, only the server knows.
+/// The readings of a URI. All of them have to pass the gates, because only the server knows which reading it uses.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct UriReadings {
     pub(super) paths: Vec<String>,
     pub(super) urls: Vec<String>,
     pub(super) hosts: Vec<String>,
-    /// What names neither a file nor an address.
+    /// The parts that name neither a file nor an address.
     pub(super) texts: Vec<String>,
 }
 
 impl UriReadings {
-    /// Reads `uri` as it stands and as it decodes, layer by layer.
+    /// Reads `uri` as it is written and as it decodes, layer by layer.
     ///
     /// # Errors
-    /// It hides something, or programs read it differently.
+    /// Fails if the URI hides something, or programs read it differently.
     pub(super) fn of(uri: &str) -> Result<Self, Finding> {
         if uri.len() > MAX_BYTES {
             return Err(ambiguous("it is longer than any server takes"));
@@ -29,7 +29,7 @@ impl UriReadings {
             return Err(ambiguous("it has blanks around it or control characters in it: leave them out"));
         }
         let mut readings = Self::default();
-        // Of an address each part has an encoding of its own, which the validator of addresses knows.
+        // Each part of a network address has its own encoding, which the validator of addresses handles.
         if matches!(scheme(uri), Some((name, _)) if is_network_scheme(name)) {
             readings.urls.push(uri.to_owned());
             return Ok(readings);
@@ -41,12 +41,20 @@ impl UriReadings {
             if *folded != *form {
                 readings.read(&folded, 0);
             }
+            if readings.is_full() {
+                return Err(ambiguous("it names too many paths or addresses: name fewer"));
+            }
             match path::decode(&form)? {
                 Some(decoded) => form = decoded,
                 None => return Ok(readings),
             }
         }
         Err(ambiguous("it is encoded many times over: encode it once"))
+    }
+
+    /// Whether a list has no room left, so that readings may be missing from it.
+    fn is_full(&self) -> bool {
+        [&self.paths, &self.urls, &self.hosts, &self.texts].iter().any(|list| list.len() >= MAX_READINGS)
     }
 
     fn read(&mut self, form: &str, depth: usize) {
@@ -61,7 +69,8 @@ impl UriReadings {
         }
     }
 
-    /// Reads what follows `file:`. Servers differ in whether they drop the host and the query, so each counts.
+    /// Reads the part behind `file:`. Servers differ in whether they drop the host and the query, so each reading
+    /// counts.
     fn read_file(&mut self, rest: &str) {
         let bare = rest.split(['?', '#']).next().unwrap_or_default();
         for rest in [rest, bare] {
@@ -74,20 +83,20 @@ impl UriReadings {
             let path = if path.is_empty() { "/" } else { path };
             let is_here = host.is_empty() || LOCAL_HOSTS.iter().any(|own| own.eq_ignore_ascii_case(host));
             if !is_here {
-                // A path on another host, one that lacks its slash, or a drive: `file://C:/x`.
+                // The text may be a path on another host, a path without its slash, or a drive: `file://C:/x`.
                 note(&mut self.paths, behind);
             }
             if !has_drive(host) {
                 note(&mut self.paths, path);
             }
-            // Windows has the drive behind the slash.
+            // On Windows, the drive stands behind the slash.
             if let Some(drive) = path.strip_prefix('/').filter(|path| has_drive(path)) {
                 note(&mut self.paths, drive);
             }
         }
     }
 
-    /// Reads what follows a scheme that nobody here knows: text, of which what looks like a path or an address is one.
+    /// Reads the part behind an unknown scheme: it is text, except for the pieces that look like a path or an address.
     fn read_opaque(&mut self, rest: &str, depth: usize) {
         if depth < MAX_DEPTH {
             for (at, _) in rest.match_indices(':') {
@@ -130,7 +139,7 @@ impl UriReadings {
     }
 }
 
-/// The scheme of a URI and what follows it. A single letter is a drive of Windows.
+/// Returns the scheme of a URI and the part behind it. A single letter is not a scheme but a drive of Windows.
 fn scheme(uri: &str) -> Option<(&str, &str)> {
     let (name, rest) = uri.split_once(':')?;
     let starts = name.starts_with(|first: char| first.is_ascii_alphabetic());
@@ -145,7 +154,8 @@ fn has_drive(path: &str) -> bool {
     matches!(path.as_bytes(), [letter, b':' | b'|', ..] if letter.is_ascii_alphabetic())
 }
 
-/// Whether a host is written as an address, or is this one. A number alone is what many servers call their things.
+/// Returns whether a host is an IP address, or `localhost`. A number alone is no address: many servers identify objects
+/// with numbers.
 fn is_address(host: &str) -> bool {
     let host = without_port(host);
     host.starts_with('[')
@@ -160,7 +170,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Whether a text that need not be a path would be a dangerous one, or leads into one of `folders` at the root.
+/// Returns whether a text that may not be a path would be a dangerous path, or leads into one of `folders` at the root.
 fn looks_like_path(text: &str, folders: &[&str]) -> bool {
     let inner = text.trim_start_matches('/');
     let first = inner.split('/').next().unwrap_or_default();
@@ -182,20 +192,23 @@ fn ambiguous(why: &str) -> Finding {
     Finding::new("ambiguous-uri", format!("the URI can be read in more than one way: {why}"))
 }
 
-/// Hosts of `file:` that are this one.
+/// The hosts of `file:` that mean the server's own machine.
 const LOCAL_HOSTS: &[&str] = &["localhost", "127.0.0.1", "[::1]", "."];
 
-/// Those of them that hold secrets: behind the host of another scheme, the others are usual names of other things.
+/// The root folders that hold secrets. Behind the host of an unknown scheme only these count: the names of other root
+/// folders are common there.
 const SECRET_FOLDERS: &[&str] = &["etc", "proc", "root"];
 
-/// The rules by which a text that is no path would be refused as one.
+/// The rules of the path validator that make a text count as a path.
 const PATH_RULES: &[&str] = &["traversal", "system-file"];
 
+/// The largest length of a URI, in bytes.
 const MAX_BYTES: usize = 16 * 1024;
-/// How often a URI can be encoded before nobody decodes it any more.
+/// The largest number of layers of encoding of a URI that are decoded.
 const MAX_LAYERS: usize = 6;
-/// How deep URIs stand within others.
+/// The largest depth of URIs within others.
 const MAX_DEPTH: usize = 4;
+/// The largest number of readings of each kind that are kept.
 const MAX_READINGS: usize = 64;
 
 #[cfg(test)]
@@ -298,6 +311,11 @@ mod tests {
     #[test]
     fn what_programs_read_differently_is_refused() {
         let deep = (0..8).fold("file:///%2e".to_owned(), |uri, _| uri.replace('%', "%25"));
+        let crowded = format!(
+            "notes:{},/etc/shadow",
+            (0..64).map(|n| format!("/etc/{n}")).collect::<Vec<_>>().join(",")
+        );
+        assert!(UriReadings::of(&crowded).is_err());
         for uri in [" file:///x", "file:///x\n", "file:///a\u{0}b", "file:///%c0%ae", "x:\u{202e}y", &deep] {
             assert!(UriReadings::of(uri).is_err(), "{uri}");
         }

@@ -1,4 +1,6 @@
-/// The words of a name like `filePath`, `file-path` or `FILE_PATH`, in lower case.
+//! Splitting of names into words.
+
+/// Returns the words of a name like `filePath`, `file-path` or `FILE_PATH`, in lower case.
 pub(crate) fn words(name: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -6,7 +8,8 @@ pub(crate) fn words(name: &str) -> Vec<String> {
     let mut characters = name.chars().take(MAX_NAME).peekable();
     while let Some(character) = characters.next() {
         let begins = match previous {
-            // `filePath`, and `URLPath`, whose last capital belongs to the next word.
+            // A word starts at a capital, as in `filePath`; in `URLPath`, the last capital of the run belongs to the
+            // next word.
             Some(before) if character.is_uppercase() => {
                 before.is_lowercase()
                     || before.is_numeric()
@@ -28,7 +31,7 @@ pub(crate) fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// How much of a name is looked at; longer ones are no names.
+/// The largest number of characters of a name that are read; longer texts are no names.
 const MAX_NAME: usize = 256;
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
+//! The view that validators have of a call: its tool, and every string among its arguments.
+
 use std::borrow::Cow;
 
 use mgp_types::mgp::{ResolvedTool, ValidatorName};
 use mgp_types::{Object, RawJson};
 
+use super::path::PathAccess;
 use super::standard::PathsValidator;
 use super::text::{self, StringPart};
 use crate::Finding;
@@ -12,43 +15,46 @@ use crate::tool::{ArgumentNature, ArgumentNatures};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ValidatedCall<'a> {
-    /// The tool.
+    /// The tool that is called.
     pub tool: &'a ResolvedTool,
-    /// The strings of the arguments at any depth, in order; names of members are not among them.
+    /// The strings among the arguments at any depth, in order. Names of members are not among them.
     pub arguments: Vec<CallArgument>,
-    /// What the arguments are.
+    /// The natures of the arguments, such as path, URL or command, by name.
     pub natures: &'a ArgumentNatures,
+    /// What the tool does with files.
+    pub(super) access: PathAccess,
 }
 
 /// One string among the arguments of a call.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CallArgument {
-    /// Where it stands, as a JSON pointer.
+    /// The JSON pointer to the string within the arguments.
     pub pointer: String,
-    /// The innermost member it is or stands in.
+    /// The name of the innermost member that the string is the value of, or stands in.
     pub name: Box<str>,
-    /// What it is.
+    /// The nature of the argument, such as path, URL or command.
     pub nature: ArgumentNature,
-    /// The text, as the server will read it.
+    /// The text as the server will read it.
     pub text: String,
-    /// The text after NFKC, if that is another one.
+    /// The text after NFKC normalization, if that differs from the text.
     folded: Option<String>,
 }
 
 impl<'a> ValidatedCall<'a> {
-    /// Reads the arguments of a call of `tool`.
+    /// Reads the arguments of a call to `tool`, which does `access` with files.
     ///
     /// # Errors
-    /// A text among them hides something: invisible, bidirectional or tag characters.
-    pub fn read(
+    /// Fails if a string hides something: invisible, bidirectional or tag characters.
+    pub(super) fn read(
         tool: &'a ResolvedTool,
         natures: &'a ArgumentNatures,
+        access: PathAccess,
         arguments: &RawJson,
     ) -> Result<Self, Located> {
         let mut read = Vec::new();
         let mut hidden = None;
-        // Where nothing but paths is judged, what people write to each other may look as it likes.
+        // If no validator but those of paths applies, plain text between people may contain any characters.
         let only_paths = tool.security.validators.iter().all(|validator| {
             matches!(validator, ValidatorName::None) || validator.to_string() == PathsValidator::NAME
         });
@@ -75,26 +81,26 @@ impl<'a> ValidatedCall<'a> {
             Ok(())
         });
         match walked {
-            Ok(()) => Ok(Self { tool, arguments: read, natures }),
+            Ok(()) => Ok(Self { tool, arguments: read, natures, access }),
             Err(finding) => Err(Located { finding, pointer: hidden }),
         }
     }
 
-    /// The arguments of one nature.
+    /// Returns the arguments with this nature.
     pub fn of(&self, nature: ArgumentNature) -> impl Iterator<Item = &CallArgument> {
         self.arguments.iter().filter(move |argument| argument.nature == nature)
     }
 
-    /// The definition of the tool.
+    /// Returns the definition of the tool.
     pub fn definition(&self) -> &Object {
         &self.tool.definition
     }
 }
 
 impl CallArgument {
-    /// Every reading of the text: as it stands, and folded.
+    /// Returns every reading of the text: the text as it stands, and the folded one.
     ///
-    /// What is forwarded are the bytes as they came, but whoever gets them may fold them, so both have to pass.
+    /// The text is forwarded byte for byte as it came, but the server may fold it, so both readings have to pass.
     pub fn readings(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&*self.text).chain(self.folded.as_deref())
     }
@@ -102,30 +108,30 @@ impl CallArgument {
     /// Checks every reading of the text.
     ///
     /// # Errors
-    /// What `check` found, with the place.
+    /// Fails with the first finding of `check`, located at this argument.
     pub fn check(&self, mut check: impl FnMut(&str) -> Result<(), Finding>) -> Result<(), Located> {
         self.readings().try_for_each(&mut check).map_err(|finding| self.locate(finding))
     }
 
-    /// A finding in this argument.
+    /// Returns `finding` with the place of this argument.
     pub fn locate(&self, finding: Finding) -> Located {
         Located { finding, pointer: Some(self.pointer.clone()) }
     }
 
-    /// The place of the object or array it stands in, if it is an element of an array.
+    /// Returns the pointer to the array that the argument is an element of; `None` if it is no element of an array.
     pub(super) fn array(&self) -> Option<&str> {
         let (parent, last) = self.pointer.rsplit_once('/')?;
         last.bytes().all(|byte| byte.is_ascii_digit()).then_some(parent)
     }
 }
 
-/// A finding, and where among the arguments it is.
+/// A finding and its place among the arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Located {
     /// The finding.
     pub finding: Finding,
-    /// The JSON pointer of the argument; `None` if it is the call as a whole.
+    /// The JSON pointer to the argument; `None` if the finding is about the call as a whole.
     pub pointer: Option<String>,
 }
 

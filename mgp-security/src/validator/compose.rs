@@ -1,3 +1,5 @@
+//! Validators that are composed of others: all of them, any of them, or the opposite of one.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::ValidatorName;
@@ -6,21 +8,21 @@ use super::call::ValidatedCall;
 use super::validate::{BlockedCall, Validator};
 use crate::Finding;
 
-/// Passes what every one of its validators passes.
+/// A validator that passes a call if every one of its validators passes it.
 #[derive(Debug, Clone)]
 pub struct AllOf {
     name: ValidatorName,
     of: Vec<Arc<dyn Validator>>,
 }
 
-/// Passes what at least one of its validators passes.
+/// A validator that passes a call if at least one of its validators passes it.
 #[derive(Debug, Clone)]
 pub struct AnyOf {
     name: ValidatorName,
     of: Vec<Arc<dyn Validator>>,
 }
 
-/// Passes what its validator refuses.
+/// A validator that passes a call if its inner validator refuses it.
 #[derive(Debug, Clone)]
 pub struct Not {
     name: ValidatorName,
@@ -28,21 +30,21 @@ pub struct Not {
 }
 
 impl AllOf {
-    /// Composes validators under a name of its own.
+    /// Creates a validator with this name from `of`.
     pub fn new(name: &str, of: impl IntoIterator<Item = Arc<dyn Validator>>) -> Self {
         Self { name: ValidatorName::read(name), of: of.into_iter().collect() }
     }
 }
 
 impl AnyOf {
-    /// Composes validators under a name of its own.
+    /// Creates a validator with this name from `of`.
     pub fn new(name: &str, of: impl IntoIterator<Item = Arc<dyn Validator>>) -> Self {
         Self { name: ValidatorName::read(name), of: of.into_iter().collect() }
     }
 }
 
 impl Not {
-    /// Turns a validator around, under a name of its own.
+    /// Creates a validator with this name that negates `of`.
     pub fn new(name: &str, of: Arc<dyn Validator>) -> Self {
         Self { name: ValidatorName::read(name), of }
     }
@@ -63,7 +65,7 @@ impl Validator for AnyOf {
         &self.name
     }
 
-    /// Of an empty choice nothing can be passed.
+    /// Checks the call with each validator in turn until one passes it. Without any validators, every call is refused.
     fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         let mut refused =
             Finding::new("no-choice", "the operator configured no alternative for this tool").into();

@@ -1,3 +1,5 @@
+//! The gate that checks the arguments of requests with the validators of their tool.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::{CodeRejection, EventType, Recovery, Refusal};
@@ -9,28 +11,29 @@ use super::registry::Validators;
 use super::validate::BlockedCall;
 use crate::Finding;
 
-/// Checks the arguments of calls, and of what is judged like one, before they are forwarded: against the tool's schema, then with the validators that the
-/// tool's security asks for (MGP §4.5).
+/// A gate that checks the arguments of tool calls, and of other operations that are judged like calls, before they are
+/// forwarded: first against the schema of the tool, then with the validators that the security of the tool requires
+/// (MGP §4.5).
 ///
-/// Sits inside of whatever resolves the tool, and outside of permission and confirmation, so that a human is only asked
-/// about arguments that passed. Reads `context.tool` of calls and `context.operation` of what is judged like one, and
-/// refuses what comes without them; notes what was applied, and why it
-/// refused, in the trail, and writes `context.converted`. The bytes that were checked are the bytes that are forwarded. Never
-/// waits.
+/// The gate stands inside the layer that resolves the tool, and outside the gates of permission and confirmation, so
+/// that people are only asked about arguments that passed. It reads `context.tool` of calls and `context.operation` of
+/// other judged operations, and refuses requests without them. It writes `context.converted`, and records in the trail
+/// which validators were applied and the reason of a refusal. The bytes that were checked are the bytes that are
+/// forwarded. The gate never waits.
 #[derive(Debug, Clone)]
 pub struct ValidateGate {
     shared: Arc<ValidateGateShared>,
 }
 
-/// How arguments are held to the types in the schema of their tool.
+/// The strictness with which arguments are held to the types in the schema of their tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::exhaustive_enums, reason = "a type fits or is converted")]
 pub enum ArgumentTypes {
-    /// Each has the type of the schema.
+    /// Each argument must have the type that the schema demands.
     #[default]
     Exact,
-    /// What a server would convert passes as it came, such as `"5"` for a number, one item for a list, JSON in a text, or
-    /// `null` for what may be left out. Validators see such arguments in both forms.
+    /// Arguments that a server would convert also pass, unchanged: `"5"` for a number, a single item for a list, JSON
+    /// in a string, or `null` for an optional argument. Validators see such arguments in both forms.
     Loose,
 }
 
@@ -42,13 +45,14 @@ struct ValidateGateShared {
 }
 
 impl ValidateGate {
-    /// Checks with these.
+    /// Creates a gate that checks with these validators, and demands [`Exact`](ArgumentTypes::Exact) types.
     pub fn new(validators: Validators) -> Self {
         let (prepared, types) = (PreparedToolCache::default(), ArgumentTypes::default());
         Self { shared: Arc::new(ValidateGateShared { validators, prepared, types }) }
     }
 
-    /// Sets how arguments are held to the types in the schema of their tool. [`Exact`](ArgumentTypes::Exact) if it is not said.
+    /// Sets how strictly arguments are held to the types in the schema of their tool. The default is
+    /// [`Exact`](ArgumentTypes::Exact).
     #[must_use]
     pub fn argument_types(self, types: ArgumentTypes) -> Self {
         let validators = self.shared.validators.clone();
@@ -104,7 +108,7 @@ fn refusal(wrong: &CallFault) -> Refusal {
     }
 }
 
-/// What the caller is told: the argument, and what to do instead.
+/// Returns the error for the caller: it names the argument and says what to do instead.
 fn told(wrong: CallFault) -> Error {
     match wrong {
         CallFault::Schema(violation) => {
@@ -148,5 +152,5 @@ fn with_recovery(error: Error, details: Option<RawJson>) -> Error {
     }
 }
 
-/// How many violations the message names; the details have all.
+/// The largest number of code violations that the message of an error names; its details hold all of them.
 const MAX_NAMED: usize = 4;

@@ -1,8 +1,8 @@
-//! Validators (MGP §4.5): what the arguments of a call may say.
+//! Validators (MGP §4.5): checks of the arguments of a call, made before it is forwarded.
 //!
-//! [`ValidateGate`] checks each call with the [`Validators`] that the tool's security asks for, of the specification or
-//! of third parties ([`Validator`]). Three of the engines underneath can be used alone: [`sandbox`] for shell commands,
-//! [`network`] for addresses, [`path`] for files.
+//! [`ValidateGate`] checks each call with the [`Validators`] that the security of its tool requires. These come from
+//! the specification or from third parties ([`Validator`]). Three of the engines underneath can be used alone:
+//! [`sandbox`] for shell commands, [`network`] for addresses, and [`path`] for files.
 
 mod call;
 mod compose;

@@ -1,3 +1,5 @@
+//! The check that no argument name is a second spelling of a name in the tool's schema.
+
 use std::collections::HashMap;
 
 use mgp_types::{Object, RawJson, folded};
@@ -6,22 +8,22 @@ use serde_json::Value;
 use super::call::Located;
 use crate::Finding;
 
-/// The names of the arguments that a tool's schema knows, level by level.
+/// The argument names in the schema of a tool, level by level.
 ///
-/// Validators judge `path` by its name, and a server that reads names without regard to case takes `Path` for it. So an
-/// argument that is none of the schema's and reads like one of them is refused; arguments that read like none are the
-/// tool's own.
+/// Validators judge an argument such as `path` by its name, but a server that ignores the case of names accepts `Path`
+/// for it as well. An argument that is not in the schema but reads like a name in it is therefore refused. Arguments
+/// that read like no name in the schema are left to the tool.
 #[derive(Debug, Default)]
 pub(super) struct ArgumentNames {
     members: HashMap<Box<str>, Self, foldhash::fast::RandomState>,
-    /// The same names, as a lenient reader takes them.
+    /// The argument names in folded form, in which a lenient server compares them, each with its proper spelling.
     read: HashMap<Box<str>, Box<str>, foldhash::fast::RandomState>,
-    /// Of the elements of a list.
+    /// The names in the elements of a list.
     items: Option<Box<Self>>,
 }
 
 impl ArgumentNames {
-    /// Returns the names in a schema.
+    /// Returns the argument names in `schema`.
     pub(super) fn of(schema: &RawJson) -> Self {
         schema.to::<Value>().map(|schema| Self::in_schema(&schema)).unwrap_or_default()
     }
@@ -41,7 +43,7 @@ impl ArgumentNames {
         self.members.is_empty() && self.items.is_none()
     }
 
-    /// Refuses arguments with a name that reads like one of the schema's and is another.
+    /// Checks that no argument at any level has a name that reads like one in the schema but is spelled differently.
     pub(super) fn check(&self, arguments: &RawJson) -> Result<(), Located> {
         self.check_at(arguments, "")
     }

@@ -1,3 +1,5 @@
+//! Tools prepared for validation, and the cache of them.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -8,29 +10,32 @@ use mgp_types::mgp::{ResolvedTool, ServerId, ToolName, ValidatorName};
 use super::call::{Located, ValidatedCall};
 use super::gate::ArgumentTypes;
 use super::names::ArgumentNames;
+use super::path::{PathAccess, access_of_tool};
 use super::registry::Validators;
 use super::validate::{BlockedCall, Validator};
 use crate::tool::ArgumentNatures;
 use crate::{Finding, Schema, SchemaViolation};
 
-/// A tool with everything made ready that its calls are checked with.
+/// A tool with its compiled schema and its validators, ready to check calls.
 #[derive(Debug)]
 pub(super) struct PreparedTool {
     tool: Arc<ResolvedTool>,
     natures: ArgumentNatures,
+    /// What the tool does with files.
+    access: PathAccess,
     schema: Option<Schema>,
     names: ArgumentNames,
     validators: Vec<Arc<dyn Validator>>,
-    /// Why no call of the tool can be checked, and so none is let through.
+    /// The reason why no call of the tool can be checked, so that every call is refused.
     fault: Option<Finding>,
 }
 
-/// What is wrong with a call.
+/// The reason why a call fails validation.
 #[derive(Debug)]
 pub(super) enum CallFault {
     /// The arguments do not fit the tool's schema.
     Schema(SchemaViolation),
-    /// A validator refuses.
+    /// A validator refuses the call.
     Blocked(BlockedCall),
 }
 
@@ -62,13 +67,15 @@ impl PreparedTool {
                 None
             }
         };
-        Self { natures: ArgumentNatures::of(&tool.definition), tool, schema, names, validators, fault }
+        let (natures, access) = (ArgumentNatures::of(&tool.definition), access_of_tool(&tool));
+        Self { tool, natures, access, schema, names, validators, fault }
     }
 
     /// Checks the arguments of a call: against the schema, then with each validator.
     ///
-    /// Returns the arguments as a server reads them that converts loose types, if they fit the schema only so; validators have
-    /// seen both. With [`Exact`](ArgumentTypes::Exact) types there are none.
+    /// Returns the converted arguments if they fit the schema only after loose types are converted, in the form in
+    /// which a converting server reads them. The validators have then checked both forms. With
+    /// [`Exact`](ArgumentTypes::Exact) types the result is always `None`.
     pub(super) fn check(
         &self,
         arguments: Option<&RawJson>,
@@ -96,14 +103,14 @@ impl PreparedTool {
         Ok(converted)
     }
 
-    /// Checks the values among the arguments with each validator.
+    /// Checks the names and values of the arguments with each validator.
     fn check_values(&self, arguments: &RawJson) -> Result<(), CallFault> {
         let blocked = |located: Located| CallFault::Blocked(located.into());
         self.names.check(arguments).map_err(blocked)?;
         if self.validators.iter().all(|validator| *validator.name() == ValidatorName::None) {
             return Ok(());
         }
-        let call = ValidatedCall::read(&self.tool, &self.natures, arguments).map_err(blocked)?;
+        let call = ValidatedCall::read(&self.tool, &self.natures, self.access, arguments).map_err(blocked)?;
         self.validators.iter().try_for_each(|validator| validator.check(&call)).map_err(CallFault::Blocked)
     }
 }
@@ -117,7 +124,7 @@ fn unknown(name: &ValidatorName) -> Finding {
     )
 }
 
-/// The tools that were called so far, each prepared once for as long as its definition stays the same.
+/// A cache of the tools that were called so far. Each is prepared once for as long as its definition stays the same.
 #[derive(Debug, Default)]
 pub(super) struct PreparedToolCache(
     ArcSwap<HashMap<(ServerId, ToolName), Arc<PreparedTool>, foldhash::fast::RandomState>>,
@@ -130,7 +137,7 @@ impl PreparedToolCache {
             return found.clone();
         }
         let prepared = Arc::new(PreparedTool::new(tool.clone(), known));
-        // A tool that was never listed is another one with each call; keeping it would let callers fill the memory.
+        // A tool that was never listed is resolved anew with each call; caching it would let callers fill the memory.
         if tool.definition.contains("inputSchema") {
             self.0.rcu(|cached| {
                 let mut cached = HashMap::clone(cached);

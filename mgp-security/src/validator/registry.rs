@@ -1,3 +1,5 @@
+//! The registry of validators by name.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -7,14 +9,15 @@ use super::path::ProtectedPaths;
 use super::standard::{NetworkValidator, NoneValidator, PathsValidator, ReadonlyValidator, SandboxValidator};
 use super::validate::Validator;
 
-/// The validators there are, by name.
+/// The available validators, by name.
 ///
-/// A name that nobody here knows is never skipped: a tool that asks for it cannot be called.
+/// An unknown name is never skipped: a tool that requires an unknown validator cannot be called.
 #[derive(Debug, Clone)]
 pub struct Validators(HashMap<ValidatorName, Arc<dyn Validator>, foldhash::fast::RandomState>);
 
 impl Validators {
-    /// The standard validators (§4.5) as they are by default; `code_safety` is there with the feature of that name.
+    /// Returns the standard validators (§4.5) with their default settings. `code_safety` is among them if the feature
+    /// `code-safety` is enabled.
     pub fn standard() -> Self {
         let none = Self(HashMap::default());
         let paths = PathsValidator::new(ProtectedPaths::default());
@@ -26,13 +29,13 @@ impl Validators {
         standard
     }
 
-    /// With one more, or another one in the place of the one with its name.
+    /// Adds a validator; it replaces the one with the same name, if there is one.
     pub fn with(mut self, validator: impl Validator) -> Self {
         self.0.insert(validator.name().clone(), Arc::new(validator));
         self
     }
 
-    /// The validator with this name.
+    /// Returns the validator with this name.
     pub fn get(&self, name: &ValidatorName) -> Option<&Arc<dyn Validator>> {
         self.0.get(name)
     }

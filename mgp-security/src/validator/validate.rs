@@ -1,3 +1,5 @@
+//! The trait of validators, and the reasons for which they block a call.
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,7 +9,7 @@ use super::call::{Located, ValidatedCall};
 
 /// A check of the arguments of a call, applied before the call is forwarded (MGP §4.5).
 ///
-/// Third parties add their own under a name in reverse-domain notation, and make new ones of those there are with
+/// Third parties add their own validators under a name in reverse-domain notation, and compose existing ones with
 /// [`AllOf`](super::AllOf), [`AnyOf`](super::AnyOf) and [`Not`](super::Not).
 ///
 /// ```
@@ -35,23 +37,23 @@ use super::call::{Located, ValidatedCall};
 /// }
 /// ```
 pub trait Validator: fmt::Debug + Send + Sync + 'static {
-    /// The name that tools ask for it by.
+    /// Returns the name by which tools require the validator.
     fn name(&self) -> &ValidatorName;
 
-    /// Looks at a call, without waiting for anything.
+    /// Checks a call. The check must not wait for anything.
     ///
     /// # Errors
-    /// Why the call is not to be forwarded.
+    /// Returns the reason why the call must not be forwarded.
     fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall>;
 }
 
-/// Why a call is not forwarded.
+/// The reason why a call is not forwarded.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum BlockedCall {
-    /// An argument says what it must not say.
+    /// An argument has a value that the validator forbids.
     Argument(Located),
-    /// Code among the arguments does what it must not do (§7.4).
+    /// The code among the arguments does something that its declared level forbids (§7.4).
     Code(Box<CodeRejection>),
 }
 

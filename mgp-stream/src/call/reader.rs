@@ -134,7 +134,7 @@ impl<S: RpcService> StreamReader<S> {
         let mut cancel = StreamCancel::new();
         cancel.reason = reason.map(Into::into);
         let mut request = Request::with_body(Method::STREAM_CANCEL, &cancel)?;
-        request.context = self.about.context.clone();
+        request.context = Box::new(self.about.context.clone());
         let mut answer: BoxFuture<'_, _> = Box::pin(send(self.service.clone(), request));
         let answer = poll_fn(|cx| {
             self.drive(cx);
@@ -190,7 +190,7 @@ impl<S: RpcService> StreamReader<S> {
             return;
         }
         let mut request = Request::notify(Method::from_static(method), params);
-        request.context = self.about.context.clone();
+        request.context = Box::new(self.about.context.clone());
         let sent = send(self.service.clone(), request);
         self.sends.push_back(Box::pin(async move {
             if let Err(error) = sent.await {

@@ -95,7 +95,7 @@ fn says_deprecated(text: &str) -> bool {
 
 fn manner(annotations: &ToolAnnotations, name: &str, description: &str) -> Option<ToolEffect> {
     let told = words(name).find_map(|word| verb(&word));
-    // Whatever a server declares, a tool named `delete` does not only read.
+    // A tool named `delete` does not only read, no matter what its server declares.
     match (annotations.read_only_hint, annotations.destructive_hint, told) {
         (_, _, Some(ToolEffect::Destroys)) => Some(ToolEffect::Destroys),
         (Some(true), ..) => Some(ToolEffect::Reads),

@@ -1,12 +1,14 @@
 //! JSON as bytes: one scan over a frame finds what a gateway needs, the rest stays untouched.
 
 mod object;
+mod object_writer;
 mod raw;
 mod scan;
 mod text;
 
 pub use self::object::Object;
 pub(crate) use self::object::scan_members;
+pub use self::object_writer::ObjectWriter;
 pub use self::raw::{JsonError, JsonFault, RawJson};
 pub use self::scan::Limits;
 pub(crate) use self::scan::Scanner;

@@ -39,7 +39,7 @@ pub struct Object {
     changes: Option<Arc<Changes>>,
 }
 
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct ObjectMember {
     pub(crate) key: MemberKey,
     pub(crate) value: Span,
@@ -232,6 +232,24 @@ impl Object {
         out.push(b'}');
     }
 
+    /// Writes the object with `first`, members as JSON text without braces, in front of its own members. Its own members
+    /// that are called as one of `replaced` are left out.
+    pub fn with_first(&self, first: &[u8], replaced: &[&str]) -> RawJson {
+        let mut out = Vec::with_capacity(first.len() + self.written_bytes() + 1);
+        out.push(b'{');
+        out.extend_from_slice(first);
+        for (name, value) in self.iter().filter(|(name, _)| !replaced.contains(&&**name)) {
+            if out.len() > 1 {
+                out.push(b',');
+            }
+            super::write_string(&mut out, &name);
+            out.push(b':');
+            out.extend_from_slice(value.as_bytes());
+        }
+        out.push(b'}');
+        RawJson::from_written(out)
+    }
+
     fn unchanged(&self) -> Option<&[u8]> {
         (self.changes.is_none() && !self.whole.is_empty()).then(|| &self.frame[range(&self.whole)])
     }
@@ -377,6 +395,15 @@ mod tests {
             object.iter().map(|(name, _)| name.into_owned()).collect::<Vec<_>>(),
             ["name", "b", "c\n"]
         );
+    }
+
+    #[test]
+    fn members_in_front_take_the_place_of_those_of_the_same_name() {
+        let object = Object::parse(r#"{"a":1, "b":"x","c":[]}"#).unwrap();
+        let written = object.with_first(br#""b":2,"d":3"#, &["b", "d"]);
+        assert_eq!(written.as_bytes(), br#"{"b":2,"d":3,"a":1,"c":[]}"#);
+        assert_eq!(Object::new().with_first(br#""a":1"#, &[]).as_bytes(), br#"{"a":1}"#);
+        assert_eq!(object.with_first(b"", &["a", "b", "c"]).as_bytes(), b"{}");
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl CallRecord {
         self.grant.get().map(|approver| &**approver)
     }
 
-    /// Whether the caller stopped the call.
+    /// Returns whether the caller stopped the call.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.get().is_some()
     }

@@ -100,7 +100,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What a line is about.
+/// The kind of a line.
 #[derive(Debug, PartialEq, Eq)]
 enum Shape {
     Item,

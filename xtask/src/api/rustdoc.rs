@@ -14,7 +14,7 @@ use crate::{
     workspace::{Package, Workspace},
 };
 
-/// What makes rustdoc write JSON in place of HTML.
+/// The options that make rustdoc write JSON in place of HTML.
 pub(super) const JSON: [&str; 4] = ["-Z", "unstable-options", "--output-format", "json"];
 
 /// The variable by which a stable rustdoc takes unstable options. Build scripts that see it have to run anew, and all

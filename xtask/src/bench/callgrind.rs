@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use super::Programs;
 use crate::process;
 
-/// What one call costs a server.
+/// The cost of one call for a server.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Cost {
     pub(super) instructions: f64,
@@ -81,7 +81,7 @@ pub(super) fn client(programs: &Programs, command: &[String], more: &[&str]) -> 
     Ok(cost?.instructions)
 }
 
-/// What a whole run of a program costs, or a part of it.
+/// The cost of a whole run of a program, or of a part of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Total {
     /// All instructions but those of SHA-256.
@@ -92,8 +92,8 @@ pub(super) struct Total {
     pub(super) allocations: f64,
 }
 
-/// What a program costs each time that it does something, as the difference of a run in which it does so few times and
-/// one in which it does so many times.
+/// Returns the cost of each repetition of what a program does, as the difference between a run with many repetitions
+/// and one with few.
 pub(super) fn each([few, many]: [u32; 2], run: impl Fn(&str) -> Result<Total>) -> Result<Total> {
     let (fewer, more) = (run(&few.to_string())?, run(&many.to_string())?);
     let times = f64::from(many - few);
@@ -119,7 +119,7 @@ pub(super) fn profiled<'a>(command: impl IntoIterator<Item = &'a str>, out: &Pat
     valgrind
 }
 
-/// What stands in a profile, which is not kept.
+/// Reads the costs from a profile, and removes the profile.
 pub(super) fn read(out: &Path) -> Result<Total> {
     let profile = fs::read_to_string(out)?;
     fs::remove_file(out)?;
@@ -166,10 +166,20 @@ fn total(profile: &str) -> Option<Total> {
     })
 }
 
-/// What the names of functions contain that compute SHA-256.
+/// The parts of names by which functions that compute SHA-256 are known.
 const HASHES: [&str; 2] = ["sha2::", "sha256"];
 
-const ALLOCATORS: [&str; 5] = ["malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc"];
+/// The functions by which the system's allocator and mimalloc are asked for memory.
+const ALLOCATORS: [&str; 8] = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "posix_memalign",
+    "aligned_alloc",
+    "mi_malloc_aligned",
+    "mi_zalloc_aligned",
+    "mi_realloc_aligned",
+];
 
 const FEW: u32 = 500;
 const MANY: u32 = 2500;

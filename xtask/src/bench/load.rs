@@ -17,7 +17,7 @@ pub(super) enum Field {
     Of(&'static str, &'static str),
 }
 
-/// What `bench.py` writes to `bench.json`.
+/// The results that `bench.py` writes to `bench.json`.
 #[derive(Deserialize)]
 pub(super) struct Results {
     targets: HashMap<String, Measured>,
@@ -30,7 +30,7 @@ struct Measured {
     scenarios: HashMap<String, HashMap<String, f64>>,
 }
 
-/// Where the driver and the server run.
+/// The cores on which the driver and the server run.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cores {
     /// Wherever the system puts them.
@@ -71,7 +71,7 @@ pub(super) fn run(programs: &Programs, quick: bool, cores: Cores) -> Result<Resu
 const ONLY: &str = r"^(floor stdio \(tokio, 1 thread\) 2025|rmcp stdio_pipes\(\) 1 thread 2025|floor http \(hyper, 1 thread\) |rmcp http stateless json |ours )";
 
 impl Results {
-    /// The same figure of the floor, of rmcp and of ours; a floor that lacks the era gives its older one.
+    /// Returns the same figure of the floor, of rmcp and of ours; a floor that lacks the era gives its older one.
     pub(super) fn three(&self, names: [&str; 3], era: &str, field: Field) -> Result<[f64; 3]> {
         let [floor, rmcp, ours] = names;
         let floor = self.one(floor, era, field).or_else(|_| self.one(floor, "2025", field))?;

@@ -1,9 +1,9 @@
 //! `cargo xtask bench`: our `echo` example beside rmcp and beside a hand-written floor, all in one run.
 //!
-//! What varies with the machine is compared as a ratio inside this run; what does not (instructions, allocations) has
-//! absolute targets. The peers and the load driver are programs of their own, in the folder `--bench-dir`; streaming,
-//! which rmcp has not, is measured without them. Searches are scored by a program of their own, too, in the folder
-//! `--search-dir`.
+//! Values that vary with the machine are compared as ratios inside this run; values that do not (instructions,
+//! allocations) have absolute targets. The peers and the load driver are programs of their own, in the folder
+//! `--bench-dir`; streaming, which rmcp has not, is measured without them. Searches are scored by a program of their
+//! own, too, in the folder `--search-dir`.
 
 mod callgrind;
 mod gates;

@@ -43,14 +43,14 @@ struct Bench {
     scorer: PathBuf,
     rank: PathBuf,
     scale: PathBuf,
-    /// Where vectors are kept from one search to the next.
+    /// The folder in which vectors are kept from one search to the next.
     vectors: PathBuf,
     /// The folder of a sentence encoder, if there is one on this machine.
     encoder: Option<String>,
     quick: bool,
 }
 
-/// What the scorer says of a set, or of all in the mean.
+/// The scores of a set, or the means of all sets.
 #[derive(Debug, Clone, Default, Deserialize)]
 struct Score {
     #[serde(rename = "R@1")]
@@ -80,7 +80,7 @@ struct Fusion {
 }
 
 impl Bench {
-    /// What is found, set by set.
+    /// Measures the quality of searches, set by set.
     fn quality(&self) -> Result<Vec<String>> {
         println!("scoring searches");
         let rivals = [
@@ -223,7 +223,7 @@ impl Fusion {
     }
 }
 
-/// What the example `scale` says of an index of some size.
+/// The output of the example `scale` for an index of some size.
 #[derive(Debug, Default, Deserialize)]
 struct Size {
     #[serde(skip)]
@@ -342,7 +342,7 @@ const ENCODER: &str = "FASTEMBED_TEST_MODEL";
 
 const MEAN: &str = "MACRO";
 
-/// So much less than the better of its sides hybrid search may find in a set.
+/// The largest amount by which hybrid search may be worse in a set than the better of its sides.
 const POINT: f64 = 0.01;
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ impl Bench {
         Ok(best)
     }
 
-    /// What the program prints.
+    /// Returns the numbers that the program prints.
     fn numbers<const N: usize>(&self, arguments: &[&str]) -> Result<[f64; N]> {
         let mut pinned = Command::new("taskset");
         let output = process::output(pinned.args(["--cpu-list", "0"]).arg(&self.program).args(arguments))?;
@@ -78,7 +78,7 @@ impl Bench {
         numbers.with_context(|| format!("bench_stream printed something unexpected: {output}"))
     }
 
-    /// What each chunk or call costs, which the last argument is the number of.
+    /// Returns the cost of each chunk or call, whose number is the last argument.
     fn counted(&self, times: [u32; 2], arguments: &[&str]) -> Result<Total> {
         let program = self.program.to_str().context("the target folder has no UTF-8 name")?;
         callgrind::each(times, |times| {
@@ -127,7 +127,7 @@ impl Figure {
     }
 }
 
-/// So many that a run takes a good part of a second.
+/// The number of chunks of a timed run, which takes a good part of a second.
 const CHUNKS_TIMED: &str = "300000";
 /// Other programs take their share of some runs.
 const RUNS: usize = 5;

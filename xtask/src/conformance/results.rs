@@ -1,4 +1,4 @@
-//! What the suite writes, and what we make of it.
+//! The results that the conformance suite writes, and their evaluation.
 //!
 //! Each scenario has a folder, `server-tools-list-2026-11-20T08-38-59-609Z` or, for a client,
 //! `auth/dpop-2026-11-20T08-40-07-078Z`, with a `checks.json`: a list of checks, each with an id, a status (`SUCCESS`,
@@ -31,7 +31,7 @@ pub(super) struct Scenario {
     pub(super) faults: Vec<String>,
 }
 
-/// What a scenario came to.
+/// The result of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Verdict {
     Passed,

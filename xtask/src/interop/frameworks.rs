@@ -163,5 +163,5 @@ id = \"everything\"
 command = \"sh\"
 ";
 
-/// So long that no client lists tools later than that.
+/// The seconds that the slow server waits before it starts; no client lists tools later than that.
 const SLOW_SECONDS: u32 = 5;

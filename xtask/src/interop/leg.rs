@@ -20,14 +20,14 @@ pub(crate) struct Target {
     sample: Sample,
 }
 
-/// What a client that can do little tries of the tools.
+/// A call of a tool that even a client with few features can make.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
-    /// What stands in the list.
+    /// The text that the list of tools contains.
     pub(crate) lists: &'static str,
     /// The tool that is called, with its arguments as the inspector takes them.
     pub(crate) call: &'static [&'static str],
-    /// What stands in the answer.
+    /// The text that the answer contains.
     pub(crate) answer: &'static str,
 }
 

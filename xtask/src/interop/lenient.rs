@@ -58,9 +58,9 @@ pub(super) fn checks(workspace: &Workspace, folder: &Path) -> Result<Checks> {
 struct Attack {
     what: &'static str,
     method: &'static str,
-    /// With `NAME` for the name of the tool that is asked for.
+    /// The parameters, in which `NAME` stands for the name of the tool that is asked for.
     params: &'static str,
-    /// What the server says when it has done it.
+    /// The text by which the server says that it has done what was asked.
     does: &'static str,
 }
 

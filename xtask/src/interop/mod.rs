@@ -97,7 +97,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     report.finish()
 }
 
-/// What the legs need: the programs of both sides and a place for their output.
+/// The requirements of the legs: the programs of both sides and a place for their output.
 struct Legs {
     tools: Tools,
     logs: PathBuf,

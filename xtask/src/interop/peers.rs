@@ -92,8 +92,9 @@ const fn route(transport: Transport, eras: &'static [&'static str]) -> Route {
     Route { transport, eras }
 }
 
-/// What a client of the older era asks for, and what we ask of a server that knows no other.
+/// The modes of a client that knows only the older era.
 const LEGACY: &[&str] = &["legacy"];
+/// The modes in which we ask a server that knows only the older era.
 const FALLBACK: &[&str] = &["legacy", "auto"];
 const BOTH: &[&str] = &["legacy", "auto", "modern"];
 
@@ -238,7 +239,7 @@ fn inspect(tools: &Tools, transport: Transport, era: &str, target: &Target, log:
     Ok(checks)
 }
 
-/// What was installed for the peers.
+/// The installed programs of the peers.
 pub(crate) struct Tools {
     folder: PathBuf,
     node: Option<Node>,

@@ -21,8 +21,8 @@ impl Answer {
         serde_json::from_str(line).with_context(|| format!("no answer of JSON-RPC: {line}"))
     }
 
-    /// What differs from the answer that the server itself gave. A peer may add members, and must leave those that
-    /// were there.
+    /// Returns the difference from the answer that the server itself gave. A peer may add members, and must leave those
+    /// that were there.
     pub(super) fn difference(&self, direct: &Self, digits: Digits) -> Option<String> {
         match (&direct.result, &direct.error, &self.result, &self.error) {
             (Some(wanted), _, Some(got), _) => difference(wanted, got, &OF_THE_ERA, digits),

@@ -97,7 +97,7 @@ impl Through {
     }
 }
 
-/// What was seen of one server.
+/// The results of one server.
 #[derive(Default)]
 struct Row {
     tools: usize,

@@ -23,7 +23,8 @@ pub(super) fn faults(workspace: &Workspace) -> Result<Vec<String>> {
     Ok(faults)
 }
 
-/// What a package manager leaves behind is made anew where it is needed.
+/// Returns the reason why a file does not belong into the tree: package managers make such files anew where they are
+/// needed.
 fn misplaced(name: &str) -> Option<String> {
     let left_behind = name.contains("node_modules/")
         || name.contains("__pycache__/")
@@ -41,7 +42,7 @@ fn content(name: &str, text: &str) -> Vec<String> {
     // Cargo.lock is cargo's own and names where packages come from.
     let everywhere = if name == "Cargo.lock" { &[][..] } else { &FORBIDDEN_EVERYWHERE[..] };
     let in_rust = if rust { &FORBIDDEN_IN_RUST[..] } else { &[][..] };
-    // What judges paths has to name those that attacks are after.
+    // Code that judges paths has to name the paths that attacks are after.
     let judges = name.starts_with("mgp-security/src/") || name.starts_with("testdata/guard/");
     let homes = if judges { &[][..] } else { &HOMES[..] };
     for (number, line) in text.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! What a person decides: secrets, questions, held tools and addresses, at a terminal and without one.
+//! The decisions of a person: secrets, questions, held tools and addresses, at a terminal and without one.
 
 use std::{fs, path::Path, process::Command};
 
@@ -11,7 +11,7 @@ use super::{
 };
 
 impl Walk {
-    /// What somebody decides before any client is connected.
+    /// Runs the steps with decisions that are made before any client is connected.
     pub(super) fn decide(&mut self, scripts: &Path) {
         self.step("a secret of a client's file is moved", |walk| {
             let config = fs::read_to_string(walk.home.configuration())?;
@@ -115,7 +115,7 @@ impl Ended {
     }
 }
 
-/// What the shared kernel says of itself once clients were connected.
+/// Returns the status of the shared kernel, once clients were connected, as a text.
 pub(super) fn status(home: &Home) -> Result<String> {
     #[derive(Deserialize)]
     struct Status {

@@ -73,7 +73,7 @@ impl Walk {
         self.report.row(what, began, outcome);
     }
 
-    /// What is done before anything is served.
+    /// Runs the steps before anything is served.
     fn look_around(&mut self) {
         self.step("mgp import", |walk| {
             let everything = walk.tools.module("server-everything");
@@ -119,7 +119,7 @@ impl Walk {
         });
     }
 
-    /// What is done while a kernel serves over HTTP.
+    /// Runs the steps while a kernel serves over HTTP.
     fn serve(&mut self, clients: &[&Peer]) -> Result<()> {
         let port = process::free_port()?;
         let address = format!("127.0.0.1:{port}");
@@ -150,7 +150,7 @@ impl Walk {
         Ok(())
     }
 
-    /// What is done when the client starts `mgp serve` itself.
+    /// Runs the steps in which the client starts `mgp serve` itself.
     fn serve_stdio(&mut self, clients: &[&Peer]) {
         let words: Vec<_> = words(&self.home.mgp(&[])).collect();
         let home = format!("HOME={}", self.home.folder().display());

@@ -79,7 +79,7 @@ impl Visit {
     }
 }
 
-/// One call, with all messages about it.
+/// A call, with all messages about it.
 struct Judge<'a> {
     plan: &'a Plan,
     visit: &'a Visit,

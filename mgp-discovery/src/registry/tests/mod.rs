@@ -7,6 +7,7 @@ mod stored;
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use mgp_types::mgp::{
     AuditEvent, AuditPort, CodeRejection, MgpVersion, Permission, RegisterMgp, RegisterServer, ServerId,
     ServerStatus, TrustLevel,
@@ -44,6 +45,7 @@ impl Ships {
     }
 }
 
+#[async_trait]
 impl RunningServers for Ships {
     fn servers(&self, context: &Context) -> Vec<ServerView> {
         let mut first =
@@ -59,16 +61,14 @@ impl RunningServers for Ships {
         vec![first, plain]
     }
 
-    fn start(&self, server: Arc<ServerRegistration>) -> BoxFuture<'_, Result<(), Error>> {
-        Box::pin(async move {
-            // Starting takes a while, in which other requests may come.
-            tokio::task::yield_now().await;
-            self.note(format!("+{}", server.id)).await
-        })
+    async fn start(&self, server: Arc<ServerRegistration>) -> Result<(), Error> {
+        // Starting takes a while, in which other requests may come.
+        tokio::task::yield_now().await;
+        self.note(format!("+{}", server.id)).await
     }
 
-    fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
-        self.note(format!("-{server}"))
+    async fn stop(&self, server: &ServerId) -> Result<(), Error> {
+        self.note(format!("-{server}")).await
     }
 
     fn confines(&self) -> Result<(), String> {
@@ -81,10 +81,11 @@ impl RunningServers for Ships {
 #[derive(Debug, Default)]
 struct Eye(Mutex<u32>);
 
+#[async_trait]
 impl CodeInspector for Eye {
-    fn inspect<'a>(&'a self, script: ProgramScript<'a>) -> BoxFuture<'a, Inspection> {
+    async fn inspect(&self, script: ProgramScript<'_>) -> Inspection {
         let path = script.path.display().to_string();
-        let found = if path.contains("evil") {
+        if path.contains("evil") {
             let violation = "Blocked import: 'socket'".into();
             Inspection::Rejected(Box::new(CodeRejection::new(vec![violation])))
         } else if path.contains("odd") {
@@ -93,8 +94,7 @@ impl CodeInspector for Eye {
             let digest = format!("{} {}", script.language, self.0.lock());
             let file = (CodeFile::new("a.py", digest.clone()), Arc::from(&b"1"[..]));
             Inspection::Harmless(Box::new(InspectedCode::new(digest, "a.py", vec![file])))
-        };
-        Box::pin(async { found })
+        }
     }
 
     fn judge_line(&self, command: &str, _: &[String]) -> Result<(), String> {

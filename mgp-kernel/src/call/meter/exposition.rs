@@ -1,3 +1,5 @@
+//! The counts of the kernel in the text format of Prometheus, for `/metrics`.
+
 use std::fmt::Write as _;
 
 use mgp_security::audit::AuditLog;
@@ -7,7 +9,7 @@ use mgp_toolindex::Index;
 use super::{BOUNDS, MeterReading};
 use crate::servers::fleet::Fleet;
 
-/// All counts in the text format of Prometheus.
+/// Returns all counts in the text format of Prometheus.
 pub(crate) fn exposition(fleet: &Fleet, index: &Index, pending: &PendingApprovals, log: &AuditLog) -> String {
     let servers = fleet.all();
     let readings: Vec<_> =
@@ -61,7 +63,7 @@ fn line(out: &mut String, name: &str, server: &str, value: u64) {
 }
 
 fn writeln(out: &mut String, line: std::fmt::Arguments<'_>) {
-    // A string takes whatever is written to it.
+    // Writing to a string cannot fail.
     let _infallible = out.write_fmt(format_args!("{line}\n"));
 }
 

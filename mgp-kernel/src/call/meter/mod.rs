@@ -1,4 +1,4 @@
-//! What is counted: calls of each server, how they ended, and how long they took.
+//! The counts of each server's calls: how many there were, how they ended, and how long they took.
 
 mod exposition;
 
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 pub(crate) use self::exposition::exposition;
 
-/// The calls of one server. Clones share the counts.
+/// The counts of one server's calls. Clones share the counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Meter(Arc<CallCounters>);
 
@@ -20,11 +20,11 @@ struct CallCounters {
     in_work: AtomicU64,
     failed: AtomicU64,
     micros: AtomicU64,
-    /// How many took up to so long; the last is for all that took longer.
+    /// The number of calls that took up to each bound; the last one counts those that took longer.
     took: [AtomicU64; BOUNDS.len() + 1],
 }
 
-/// What a [`Meter`] has counted.
+/// The counts of a [`Meter`] at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MeterReading {
     pub(crate) calls: u64,
@@ -65,8 +65,8 @@ impl Meter {
 }
 
 impl MeterReading {
-    /// How long this part of the calls took at most, as far as buckets tell; `None` without calls, and for calls beyond
-    /// the last bound.
+    /// Returns the time that this part of the calls took at most, as far as buckets tell; `None` without calls, and for
+    /// calls beyond the last bound.
     pub(crate) fn quantile(&self, part: f64) -> Option<Duration> {
         #[expect(
             clippy::cast_precision_loss,
@@ -84,13 +84,14 @@ impl MeterReading {
     }
 }
 
-/// Microseconds: 1, 2.5 and 5 times the powers of ten, from a tenth of a millisecond to a minute.
+/// The upper bounds of the buckets, in microseconds: 1, 2.5 and 5 times the powers of ten, from a tenth of a
+/// millisecond to a minute.
 const BOUNDS: [u64; 18] = [
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 5_000_000, 10_000_000, 25_000_000, 60_000_000,
 ];
 
-/// Counts the calls of one server. Takes no lock and allocates nothing.
+/// A gate that counts the calls of one server. Takes no lock and allocates nothing.
 #[derive(Debug, Clone)]
 pub(crate) struct MeterGate(pub(crate) Meter);
 
@@ -108,7 +109,7 @@ impl Gate for MeterGate {
     }
 }
 
-/// A call that is counted as in work for as long as this is there.
+/// A guard that counts a call as in work for as long as it lives.
 pub(crate) struct CountedCall {
     meter: Meter,
     since: Instant,

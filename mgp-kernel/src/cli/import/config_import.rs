@@ -1,3 +1,5 @@
+//! The configuration to which `mgp import` adds servers.
+
 use std::path::Path;
 
 use mgp_discovery::Config;
@@ -9,16 +11,16 @@ use serde::Serialize;
 
 use crate::lifecycle::KERNEL;
 
-/// What became of a server.
+/// The outcome of the import of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub(super) enum ImportOutcome {
-    /// It is new; under another id than its own if another server has that.
+    /// The server was added, under another id if another server has its own.
     Added {
         #[serde(skip_serializing_if = "Option::is_none")]
         instead_of: Option<String>,
     },
-    /// The same server was there already.
+    /// The configuration had the same server already.
     Present,
 }
 
@@ -28,22 +30,22 @@ impl ImportOutcome {
     }
 }
 
-/// A server that was taken in, or is there.
+/// A server that was added to the configuration, or was already there.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AddedServer {
     pub(super) id: String,
     pub(super) outcome: ImportOutcome,
-    /// What stands for its secrets.
+    /// The secrets that references replace in the configuration.
     pub(super) secrets: Vec<MovedSecret>,
 }
 
-/// A configuration that servers are taken into.
+/// A configuration to which imported servers are added.
 pub(super) struct ConfigImport<'e> {
     file: ConfigFile,
     servers: Vec<ServerConfig>,
     concealer: Concealer<'e>,
     secrets: LiteralSecrets,
-    /// Secrets that the configuration refers to by name.
+    /// The secrets that the configuration refers to by name, with their values.
     stored: Secrets,
 }
 
@@ -62,14 +64,14 @@ impl<'e> ConfigImport<'e> {
         Ok(Self { file, servers: config.servers, concealer, secrets, stored: Secrets::new() })
     }
 
-    /// Tells of a server that is to be taken, before any is: no secret gets a name that one of them refers to.
+    /// Announces a server before the first one is added, so that no secret gets a name that the server refers to.
     pub(super) fn announce(&mut self, server: &ImportedServer) {
         self.concealer.reserve(&server.config);
     }
 
-    /// Takes a server in, its secrets as they are, unless it is there. What has its id and is another server keeps it:
-    /// this one gets a number. It is the same if it is started or reached in the same way, with the same secrets as far
-    /// as they are known.
+    /// Adds a server, given with the values of its secrets, unless the configuration has it already. If another server
+    /// has its id, the added one gets a number. Two servers are the same if they are started or reached in the same
+    /// way, with the same secrets as far as these are known.
     pub(super) fn take(&mut self, server: ServerConfig) -> Result<AddedServer, EditError> {
         let wanted = server.id.clone();
         let mut candidate = server;
@@ -97,17 +99,18 @@ impl<'e> ConfigImport<'e> {
         Ok(AddedServer { id, outcome: ImportOutcome::Added { instead_of }, secrets })
     }
 
-    /// Notes what is kept outside of the configuration.
+    /// Collects the secrets that are kept outside of the configuration.
     fn store(&mut self, secrets: &[MovedSecret]) {
         for secret in secrets.iter().filter(|secret| secret.held_in == ReferenceKind::Store) {
-            // Names are made of words of the client's file, and one that is none stays out of the configuration as well.
+            // Names are made of words of the client's file. A secret with an invalid name stays out of the
+            // configuration as well.
             if let Ok(name) = secret.name.parse() {
                 self.stored.insert(name, secret.value.clone());
             }
         }
     }
 
-    /// Returns the secrets that the configuration refers to by name now.
+    /// Returns the secrets that the configuration refers to by name, with their values.
     pub(super) fn stored(&self) -> Secrets {
         self.stored.clone()
     }
@@ -116,7 +119,7 @@ impl<'e> ConfigImport<'e> {
         &self.file
     }
 
-    /// Writes the file; one that has secrets is from before on only for its owner.
+    /// Writes the file. A file that contains secrets is readable only by its owner from the beginning.
     pub(super) fn save(&self) -> Result<(), EditError> {
         match self.secrets {
             LiteralSecrets::Keep => self.file.save_for_owner(),
@@ -125,7 +128,7 @@ impl<'e> ConfigImport<'e> {
     }
 }
 
-/// An id with a number behind it, still of no more characters than ids have.
+/// Returns an id with a number at its end, which is no longer than ids may be.
 fn numbered(id: &str, number: usize) -> String {
     let ending = format!("-{number}");
     let room = MAX_ID.saturating_sub(ending.len());
@@ -133,6 +136,7 @@ fn numbered(id: &str, number: usize) -> String {
     kept.chain(ending.chars()).collect()
 }
 
+/// The largest length of an id in bytes.
 const MAX_ID: usize = 64;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Taking over the servers of other clients.
+//! `mgp import`: adds the servers of other MCP clients to the configuration.
 
 mod config_import;
 mod sources;
@@ -42,14 +42,14 @@ pub(super) struct ImportArgs {
     scope: ConfigScope,
 }
 
-/// What was taken over, and what was not.
+/// The result of an import: the servers that were added, and those that were not.
 #[derive(Debug, Serialize)]
 struct ImportReport {
     file: PathBuf,
     dry_run: bool,
     clients: Vec<ClientReport>,
     servers: Vec<ServerReport>,
-    /// What stands for secrets now, and where they came from.
+    /// The references that replace secrets, and the places where the secrets were.
     secrets: Vec<SecretReport>,
     skipped: Vec<SkippedReport>,
 }
@@ -58,20 +58,20 @@ struct ImportReport {
 struct ClientReport {
     client: &'static str,
     path: PathBuf,
-    /// `user` or `project`; nothing for a file that was named.
+    /// `user` or `project`; left out for a file that was named on the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     scope: Option<&'static str>,
     servers: usize,
-    /// Why nothing was read.
+    /// The reason why the file was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
 struct ServerReport {
-    /// What it is called in `mgp.toml`.
+    /// The id of the server in `mgp.toml`.
     server_id: String,
-    /// What the client calls it.
+    /// The name of the server in the client's file.
     name: String,
     client: &'static str,
     outcome: ImportOutcome,
@@ -84,15 +84,15 @@ struct SecretReport {
     name: String,
     kept: SecretLocation,
     places: Vec<String>,
-    /// Servers whose command line has it, where every user of the machine can read it.
+    /// The servers whose command line contains the secret, where every user of the machine can read it.
     in_command_line_of: Vec<String>,
 }
 
-/// Where a secret is that stood in a client's file.
+/// The place in which a secret of a client's file is kept now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum SecretLocation {
-    /// It is among the user's secrets, or would be.
+    /// The secret is among the user's secrets, or would be without `--dry-run`.
     Store,
     /// The configuration refers to a variable, which is set.
     Variable,
@@ -110,7 +110,7 @@ struct SkippedReport {
 
 pub(super) fn run(place: &KernelLocation, output: &Output, import: &ImportArgs) -> Result<Exit, Failure> {
     let machine = ClientLocations::this()?;
-    // Whether two are the same server depends on their secrets.
+    // The values of secrets are read, because they decide whether two servers are the same.
     let sources = sources(&machine, import, &machine.options().secrets(LiteralSecrets::Keep))?;
     let path = place.to_change_in(import.scope)?;
     let file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
@@ -125,7 +125,8 @@ pub(super) fn run(place: &KernelLocation, output: &Output, import: &ImportArgs) 
     let report = report(&path, import, sources, &mut taking).map_err(|error| refused(&error))?;
     let added = report.servers.iter().any(|server| server.outcome.is_added());
     if !import.dry_run {
-        // Before the configuration refers to them. They also complete a server that is there already.
+        // The secrets are stored before the configuration refers to them. They also complete servers that are already
+        // configured.
         let secrets = taking.stored();
         if !secrets.is_empty() {
             let store = user_store(&ProcessEnvironment).map_err(|error| unusable(&error))?;
@@ -209,7 +210,7 @@ fn report(
     Ok(ImportReport { file: path.to_owned(), dry_run: import.dry_run, clients, servers, secrets, skipped })
 }
 
-/// Names and notes come from files that anybody may have written.
+/// Writes the report as a text. Names and notes are escaped, because anybody may have written the files they come from.
 fn write(report: &ImportReport, out: &mut Vec<u8>) -> io::Result<()> {
     if report.clients.is_empty() {
         return writeln!(out, "no client was found on this machine; `mgp import FILE` reads a file");

@@ -1,3 +1,5 @@
+//! The client files that `mgp import` reads.
+
 use std::path::{MAIN_SEPARATOR, PathBuf};
 
 use mgp_discovery::clients::{ClientKind, DetectedClient, FileScope, FileState, Imported, ReadOptions, read};
@@ -6,19 +8,19 @@ use super::ImportArgs;
 use crate::cli::clients::{ClientLocations, text_of};
 use crate::cli::exit::Failure;
 
-/// A client's file, and what was read from it.
+/// A client's file, and the result of reading it.
 pub(super) struct ImportSource {
     pub(super) kind: ClientKind,
     pub(super) path: PathBuf,
-    /// For whom the file is, if it was not named but found.
+    /// The scope of a file that was found; `None` for a file that was named.
     pub(super) scope: Option<FileScope>,
-    /// What it has, or why that is not known.
+    /// The servers of the file, or the reason why they are not known.
     pub(super) read: Result<Imported, String>,
 }
 
-/// What is taken from: all that is found, or what was named.
+/// Returns the files to import from: all that are found, or those that were named.
 ///
-/// A file that is broken is told of, and does not keep the others from being read; unless somebody named it.
+/// A broken file is reported and does not keep the others from being read, unless it was named.
 pub(super) fn sources(
     machine: &ClientLocations,
     import: &ImportArgs,
@@ -32,9 +34,9 @@ pub(super) fn sources(
     for name in &import.from {
         match name.parse::<ClientKind>() {
             Ok(kind) => sources.extend(of_client(machine, kind, options)?),
-            // A name without a dot or a slash was meant as a client's.
+            // A name without a dot or a slash is meant as the name of a client.
             Err(unknown) if !name.contains(['.', MAIN_SEPARATOR]) && !PathBuf::from(name).exists() => {
-                return Err(Failure::usage(unknown.to_string()).hint("or name a file"));
+                return Err(Failure::usage(unknown.to_string()).hint("to import a file, name its path"));
             }
             Err(_) => sources.push(of_file(machine, name, import.kind, options)?),
         }

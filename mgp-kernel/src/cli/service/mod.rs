@@ -1,10 +1,10 @@
-//! The kernel as a service of the system, which stays while clients come and go.
+//! `mgp service`: installs the kernel as a service of the system, which stays while clients come and go.
 
 mod unit;
 
 use std::env;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use mgp_discovery::{AtomicFile, FileReaders};
@@ -45,15 +45,15 @@ pub(super) struct ServiceInstallArgs {
     print: bool,
 }
 
-/// What was written, removed or looked at.
+/// The result of a command: the files of the service, and its state.
 #[derive(Debug, Serialize)]
 struct ServiceReport {
     files: Vec<PathBuf>,
     installed: bool,
-    /// Whether a kernel runs, as a service or otherwise; left out where that was not looked at.
+    /// Whether a kernel runs, as a service or otherwise; left out if the command did not look.
     #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<bool>,
-    /// What is run by hand.
+    /// The commands that the user has to run.
     commands: Vec<&'static str>,
 }
 
@@ -80,20 +80,20 @@ fn install(place: &KernelLocation, output: &Output, wanted: &ServiceInstallArgs)
     }
     for file in &files {
         AtomicFile::put(&file.path, &file.text, FileReaders::Kept)
-            .map_err(|error| unwritten(file, &error))?;
+            .map_err(|error| unwritten(&file.path, &error))?;
     }
     told(output, &files, true, None, unit.after_install().to_vec())
 }
 
 fn uninstall(place: &KernelLocation, output: &Output, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
     let (unit, files) = files(place, whose, "")?;
-    for file in &files {
-        match std::fs::remove_file(&file.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritten(file, &error)),
+    for path in files.iter().map(|file| file.path.clone()).chain(unit.enabling_link()) {
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritten(&path, &error)),
             _ => {}
         }
     }
-    told(output, &files, false, None, vec![unit.before_uninstall()])
+    told(output, &files, false, None, unit.after_uninstall().to_vec())
 }
 
 async fn status(place: &KernelLocation, output: &Output, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
@@ -121,9 +121,15 @@ fn files(
         }
         ServiceAccount::System => Vec::new(),
     };
-    let unit = Unit { manager: Manager::of_system(), account, program, options, http: http.to_owned() };
-    let home = home.ok_or_else(|| Failure::usage("there is no home directory for a service of this user"))?;
-    let files = unit.files(&home);
+    // Only a service of this user has files in a home.
+    let home = match account {
+        ServiceAccount::Own => {
+            home.ok_or_else(|| Failure::usage("there is no home directory for a service of this user"))?
+        }
+        ServiceAccount::System => home.unwrap_or_default(),
+    };
+    let unit = Unit { manager: Manager::of_system(), account, program, options, http: http.to_owned(), home };
+    let files = unit.files();
     Ok((unit, files))
 }
 
@@ -158,8 +164,8 @@ fn told(
     Ok(Exit::Done)
 }
 
-fn unwritten(file: &UnitFile, error: &io::Error) -> Failure {
-    let failure = Failure::usage(format!("{}: {error}", file.path.display()));
+fn unwritten(path: &Path, error: &io::Error) -> Failure {
+    let failure = Failure::usage(format!("{}: {error}", path.display()));
     match error.kind() {
         io::ErrorKind::PermissionDenied => failure.hint("this needs root: run `sudo mgp service …`"),
         _ => failure,

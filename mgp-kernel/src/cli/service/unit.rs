@@ -1,18 +1,18 @@
-//! What a system's service manager is told of the kernel.
+//! The files that tell systemd or launchd how to run the kernel.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// For whom the kernel runs as a service.
+/// The account under which the kernel runs as a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServiceAccount {
-    /// The user who installs it.
+    /// The user who installs the service.
     Own,
-    /// A user that is there for nothing else, so that no program of a person reaches what it keeps.
+    /// A user that exists only for the service, so that no program of a person reaches the files of the kernel.
     System,
 }
 
-/// Who starts services.
+/// The service manager of a system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manager {
     Systemd,
@@ -20,25 +20,27 @@ pub(super) enum Manager {
 }
 
 impl Manager {
-    /// Returns the one of this system.
+    /// Returns the service manager of this system.
     pub(super) const fn of_system() -> Self {
         if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
     }
 }
 
-/// A service to be written down.
+/// The description of a service, from which its files are made.
 #[derive(Debug)]
 pub(super) struct Unit {
     pub(super) manager: Manager,
     pub(super) account: ServiceAccount,
-    /// The program, by its whole path.
+    /// The absolute path of the program.
     pub(super) program: PathBuf,
-    /// Options in front of `serve`, as whole paths.
+    /// The options before `serve`, with absolute paths.
     pub(super) options: Vec<(&'static str, PathBuf)>,
     pub(super) http: String,
+    /// The home directory of the user; only a service of that user has files there.
+    pub(super) home: PathBuf,
 }
 
-/// A file, and what it holds.
+/// A file of the service, with its content.
 #[derive(Debug)]
 pub(super) struct UnitFile {
     pub(super) path: PathBuf,
@@ -46,19 +48,19 @@ pub(super) struct UnitFile {
 }
 
 impl Unit {
-    /// Returns the files that make it a service; `home` is that of the user.
-    pub(super) fn files(&self, home: &Path) -> Vec<UnitFile> {
+    /// Returns the files of the service.
+    pub(super) fn files(&self) -> Vec<UnitFile> {
         let file = |path: PathBuf, text: String| UnitFile { path, text };
         match (self.manager, self.account) {
             (Manager::Systemd, ServiceAccount::Own) => {
-                vec![file(home.join(".config/systemd/user/mgp.service"), self.systemd())]
+                vec![file(self.home.join(".config/systemd/user/mgp.service"), self.systemd())]
             }
             (Manager::Systemd, ServiceAccount::System) => vec![
                 file("/etc/sysusers.d/mgp.conf".into(), SYSUSERS.to_owned()),
                 file("/etc/systemd/system/mgp.service".into(), self.systemd()),
             ],
             (Manager::Launchd, ServiceAccount::Own) => {
-                vec![file(home.join("Library/LaunchAgents/dev.cloto.mgp.plist"), self.launchd())]
+                vec![file(self.home.join("Library/LaunchAgents/dev.cloto.mgp.plist"), self.launchd())]
             }
             (Manager::Launchd, ServiceAccount::System) => {
                 vec![file("/Library/LaunchDaemons/dev.cloto.mgp.plist".into(), self.launchd())]
@@ -66,7 +68,7 @@ impl Unit {
         }
     }
 
-    /// Returns what has to be run once the files are there.
+    /// Returns the commands to run once the files are there.
     pub(super) fn after_install(&self) -> &'static [&'static str] {
         match (self.manager, self.account) {
             (Manager::Systemd, ServiceAccount::Own) => {
@@ -89,21 +91,41 @@ impl Unit {
         }
     }
 
-    /// Returns what has to be run before the files are removed.
-    pub(super) fn before_uninstall(&self) -> &'static str {
+    /// Returns the link by which the service manager starts the service with the system, where that is a file of its own.
+    pub(super) fn enabling_link(&self) -> Option<PathBuf> {
+        let units = match (self.manager, self.account) {
+            (Manager::Systemd, ServiceAccount::Own) => self.home.join(".config/systemd/user"),
+            (Manager::Systemd, ServiceAccount::System) => "/etc/systemd/system".into(),
+            (Manager::Launchd, _) => return None,
+        };
+        Some(units.join(format!("{}.wants/mgp.service", self.wanted_by())))
+    }
+
+    /// Returns the commands that end the service once its files are gone.
+    pub(super) fn after_uninstall(&self) -> &'static [&'static str] {
         match (self.manager, self.account) {
-            (Manager::Systemd, ServiceAccount::Own) => "systemctl --user disable --now mgp",
-            (Manager::Systemd, ServiceAccount::System) => "systemctl disable --now mgp",
-            (Manager::Launchd, ServiceAccount::Own) => "launchctl bootout gui/$(id -u)/dev.cloto.mgp",
-            (Manager::Launchd, ServiceAccount::System) => "launchctl bootout system/dev.cloto.mgp",
+            (Manager::Systemd, ServiceAccount::Own) => {
+                &["systemctl --user stop mgp", "systemctl --user daemon-reload"]
+            }
+            (Manager::Systemd, ServiceAccount::System) => &["systemctl stop mgp", "systemctl daemon-reload"],
+            (Manager::Launchd, ServiceAccount::Own) => &["launchctl bootout gui/$(id -u)/dev.cloto.mgp"],
+            (Manager::Launchd, ServiceAccount::System) => &["launchctl bootout system/dev.cloto.mgp"],
         }
     }
 
-    /// Returns where operators reach the kernel of the system.
+    /// Returns the socket at which operators reach the kernel of the system.
     pub(super) const fn system_socket(&self) -> &'static str {
         match self.manager {
             Manager::Systemd => "/run/mgp/mgp.sock",
             Manager::Launchd => "/var/run/mgp/mgp.sock",
+        }
+    }
+
+    /// Returns the target of systemd that the service starts with.
+    const fn wanted_by(&self) -> &'static str {
+        match self.account {
+            ServiceAccount::Own => "default.target",
+            ServiceAccount::System => "multi-user.target",
         }
     }
 
@@ -140,14 +162,10 @@ impl Unit {
              TimeoutStopSec=60\nNoNewPrivileges=yes\nUMask=0077\n",
             command.join(" ")
         );
-        let wanted_by = match self.account {
-            ServiceAccount::Own => "default.target",
-            ServiceAccount::System => {
-                text.push_str(CONFINED);
-                "multi-user.target"
-            }
-        };
-        let _ = write!(text, "\n[Install]\nWantedBy={wanted_by}\n");
+        if self.account == ServiceAccount::System {
+            text.push_str(CONFINED);
+        }
+        let _ = write!(text, "\n[Install]\nWantedBy={}\n", self.wanted_by());
         text
     }
 
@@ -173,7 +191,7 @@ impl Unit {
     }
 }
 
-/// An argument as systemd reads it back: `%` and `$` stand for something else there.
+/// Returns an argument quoted for systemd, which gives `%` and `$` a meaning of their own.
 fn quoted(argument: &str) -> String {
     let mut text = String::from('"');
     for character in argument.chars() {
@@ -191,13 +209,15 @@ fn escaped(argument: &str) -> String {
     argument.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Where the configuration of the system's kernel is.
+/// The path of the configuration of the system's kernel.
 pub(super) const CONFIG: &str = "/etc/mgp/mgp.toml";
 
+/// The file from which systemd creates the user of the service and the group of the operators.
 const SYSUSERS: &str = "g mgp-operators -\nu mgp - \"MGP kernel\" /var/lib/mgp\n";
 
-/// Its group is that of the operators, who may enter the folder of the socket and nothing else. Processes of others stay
-/// visible (no `ProtectProc`): the kernel looks from whom those descend that connect.
+/// The settings that confine the system's service. Its group is that of the operators, who may enter the folder of the
+/// socket and nothing else. `ProtectProc` is not set, because the kernel looks up the ancestors of processes that
+/// connect, so the processes of others have to stay visible.
 const CONFINED: &str = "User=mgp
 Group=mgp-operators
 StateDirectory=mgp
@@ -230,24 +250,25 @@ mod tests {
             program: "/opt/m g%p/mgp".into(),
             options: vec![("--config", "/srv/\"a\".toml".into())],
             http: "127.0.0.1:7332".into(),
+            home: "/srv/ada".into(),
         }
     }
 
     #[test]
     fn what_a_path_holds_is_no_syntax_of_the_unit() {
-        let text = &unit(Manager::Systemd, ServiceAccount::Own).files(Path::new("/srv/ada"))[0].text;
+        let text = &unit(Manager::Systemd, ServiceAccount::Own).files()[0].text;
         assert!(
             text.contains(r#"ExecStart="/opt/m g%%p/mgp" "--config" "/srv/\"a\".toml" "serve""#),
             "{text}"
         );
         let mut plist = unit(Manager::Launchd, ServiceAccount::Own);
         plist.program = "/a<b>&c".into();
-        assert!(plist.files(Path::new("/"))[0].text.contains("<string>/a&lt;b&gt;&amp;c</string>"));
+        assert!(plist.files()[0].text.contains("<string>/a&lt;b&gt;&amp;c</string>"));
     }
 
     #[test]
     fn the_systems_kernel_runs_as_a_user_of_its_own_and_lets_its_group_operate_it() {
-        let files = unit(Manager::Systemd, ServiceAccount::System).files(Path::new("/root"));
+        let files = unit(Manager::Systemd, ServiceAccount::System).files();
         let text = &files[1].text;
         for line in
             ["User=mgp\n", "Group=mgp-operators\n", "StateDirectoryMode=0700\n", "CapabilityBoundingSet=\n"]
@@ -255,8 +276,8 @@ mod tests {
             assert!(text.contains(line), "{line}{text}");
         }
         assert!(text.contains("\"--group-operates\"") && files[0].text.contains("u mgp "), "{text}");
-        let own = &unit(Manager::Systemd, ServiceAccount::Own).files(Path::new("/srv/ada"))[0];
+        let own = &unit(Manager::Systemd, ServiceAccount::Own).files()[0];
         assert!(!own.text.contains("User=") && !own.text.contains("group-operates"), "{}", own.text);
-        assert_eq!(own.path, Path::new("/srv/ada/.config/systemd/user/mgp.service"));
+        assert_eq!(own.path.to_str(), Some("/srv/ada/.config/systemd/user/mgp.service"));
     }
 }

@@ -1,3 +1,5 @@
+//! The demo's calendar server.
+
 use std::sync::Arc;
 
 use mgp_server_sdk::{Server, Tool, ToolError};

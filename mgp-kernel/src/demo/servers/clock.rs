@@ -1,3 +1,5 @@
+//! The demo's clock server.
+
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mgp_server_sdk::{Server, Tool, ToolError};

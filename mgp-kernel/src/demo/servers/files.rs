@@ -1,3 +1,5 @@
+//! The demo's file server.
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -27,7 +29,7 @@ struct FileQuery {
     query: String,
 }
 
-/// A folder whose files are served. The kernel judges paths before they come here; this judges them again.
+/// A folder whose files are served. The kernel checks paths before they come here; this checks them again.
 #[derive(Debug, Clone)]
 struct Folder(Arc<Path>);
 

@@ -1,3 +1,5 @@
+//! The demo's server that crashes.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +12,7 @@ pub(super) fn server() -> Server {
             std::future::ready(counted.fetch_add(1, Ordering::Relaxed) + 1)
         })
         .tool(Tool::new("crash", "Ends the server's process at once, in error."), async || -> () {
-            // Whatever runs in this process would be in its way: that is what a crash is.
+            // All that runs in this process ends with it: that is what a crash is.
             std::process::abort()
         })
 }

@@ -11,7 +11,7 @@ mod shell;
 
 use anyhow::bail;
 
-/// The servers, with what they are for.
+/// The ids of the servers, with their descriptions.
 pub(super) const ALL: [(&str, &str); 8] = [
     ("calendar", "Appointments, invitations and free time"),
     ("clock", "Times and durations"),
@@ -26,7 +26,7 @@ pub(super) const ALL: [(&str, &str); 8] = [
 /// Serves the server of this name on standard input and output, until the client is gone.
 ///
 /// # Errors
-/// There is no such server, or the connection broke.
+/// Fails if there is no such server, or if the connection broke.
 pub(super) async fn serve(name: &str) -> anyhow::Result<()> {
     match name {
         "calendar" => calendar::server().serve_stdio().await?,
@@ -65,7 +65,7 @@ mod tests {
             shell::server().unwrap().tools(),
         ];
         let tools: usize = servers.iter().map(Vec::len).sum();
-        // From thirty on the kernel lets tools be searched in place of listing them.
+        // From thirty tools on the kernel lets them be searched in place of listing them.
         assert!(tools >= 40, "only {tools} tools");
     }
 }

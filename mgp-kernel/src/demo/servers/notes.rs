@@ -1,3 +1,5 @@
+//! The demo's notes server.
+
 use std::sync::Arc;
 
 use mgp_server_sdk::{Server, Tool, ToolError};
@@ -46,7 +48,7 @@ impl Notes {
         note.and_then(Option::take).map(|_| "removed").ok_or_else(|| missing(number))
     }
 
-    /// Those in which the word stands, in any case.
+    /// Returns the notes in which the word stands, in any case.
     fn with(&self, word: &str) -> String {
         let word = word.to_lowercase();
         let notes = self.0.lock();

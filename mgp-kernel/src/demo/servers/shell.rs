@@ -1,3 +1,5 @@
+//! The demo's shell server.
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,8 +24,9 @@ struct Script {
     code: String,
 }
 
-/// Serves commands in the working directory, as dangerous as any shell by what it says of itself. In truth it runs only
-/// what changes nothing, so that the demo is safe on any machine, whatever the kernel lets through.
+/// Returns a server that runs commands in the working directory, and declares itself as dangerous as any shell. In
+/// truth it runs only commands that change nothing, so that the demo is safe on any machine, whatever the kernel lets
+/// through.
 pub(super) fn server() -> anyhow::Result<Server> {
     let folder: Arc<Path> = std::env::current_dir().context("there is no working directory")?.into();
     let (running, saving) = (Arc::clone(&folder), folder);

@@ -1,3 +1,5 @@
+//! The refusal of other users of this machine at a loopback address that requires no key.
+
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::task::{Context, Poll};
@@ -9,12 +11,13 @@ use mgp_transport::http::{ConnectionAddrs, HttpBody};
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// Marks requests of a connection that another user of this machine made, or of which the system does not say whose it is.
+/// A mark on the requests of a connection that another user of this machine made, or whose user the system does not
+/// tell.
 #[derive(Debug, Clone, Copy)]
 struct ForeignUser;
 
-/// Looks whether a connection on the loopback address was made by another user than this process runs as, and not by
-/// root. Where the system tells of no connection whose it is, none counts as another's.
+/// Returns a [`ForeignUser`] mark if a connection on the loopback address was made by another user than this process
+/// runs as, and not by root. Where the system does not tell the user of any connection, none counts as another user's.
 pub(super) fn look(ends: ConnectionAddrs) -> Option<Extensions> {
     if !cfg!(target_os = "linux") {
         return None;
@@ -43,9 +46,9 @@ const fn own_user() -> u32 {
     ROOT
 }
 
-/// The user of the peer's end, by a table of the system's TCP connections.
+/// Returns the user of the peer's end, by a table of the system's TCP connections.
 ///
-/// Only a connection that stands, and whose socket somebody holds, has a user: of others the table says 0, which is
+/// Only an established connection, whose socket somebody holds, has a user: for others the table says 0, which is
 /// root's number.
 fn user(table: &str, ends: ConnectionAddrs) -> Option<u32> {
     table.lines().skip(1).find_map(|line| {
@@ -56,7 +59,7 @@ fn user(table: &str, ends: ConnectionAddrs) -> Option<u32> {
     })
 }
 
-/// An address that carries one of IPv4 in one of IPv6 is that of IPv4.
+/// Returns the address and the port; an IPv6 address that maps one of IPv4 becomes that of IPv4.
 fn plain(address: SocketAddr) -> (IpAddr, u16) {
     (address.ip().to_canonical(), address.port())
 }
@@ -84,9 +87,9 @@ fn address(text: &str) -> Option<(IpAddr, u16)> {
     Some((ip, u16::from_str_radix(port, 16).ok()?))
 }
 
-/// Refuses requests without a key that come from another user. Makes [`SameUser`] services.
+/// A layer that refuses requests without a key that come from another user. Makes [`SameUser`] services.
 ///
-/// For an address at which no key is required: whoever has one may come, whoever they are.
+/// For an address at which no key is required: any user who has a key may connect.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SameUserLayer;
 

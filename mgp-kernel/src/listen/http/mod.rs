@@ -1,4 +1,4 @@
-//! The kernel over HTTP: keys at the door, and the paths of those who watch over it.
+//! The kernel over HTTP: checks keys, and serves the paths for health and metrics beside the protocol's.
 
 mod foreign;
 mod paths;
@@ -24,12 +24,12 @@ impl Kernel {
     /// Serves clients over HTTP on `socket` until `stop` is done: `/mcp` in both eras, HTTP+SSE beside it, `/healthz`,
     /// `/readyz` and, if the configuration says so, `/metrics`.
     ///
-    /// On the loopback address whoever has no key has to be the user that this process runs as, or root, where the system
-    /// tells (Linux). Off it, or where the configuration demands it, nobody is let in without a key. A key that is
-    /// wrong is refused everywhere, and what was opened with one ends when it is revoked or expires.
+    /// On the loopback address a client without a key has to run as the user of this process, or as root, where the
+    /// system tells (Linux). At other addresses, or where the configuration demands it, nobody is let in without a key.
+    /// A wrong key is refused everywhere, and what was opened with a key ends when it is revoked or expires.
     ///
     /// # Errors
-    /// The socket cannot be used.
+    /// Fails if the socket cannot be used.
     pub async fn serve_http(
         &self,
         socket: TcpListener,
@@ -58,7 +58,7 @@ impl Kernel {
         if !required {
             http = http.mark_connections(foreign::look);
         }
-        // Health is asked for by those who have no key, the figures are not.
+        // The health paths are open to clients without a key, the metrics are not.
         let beside = Arc::new(http.clone());
         let (fleet, index) = (self.fleet().clone(), self.tools().index.clone());
         let (policies, audit) = (self.policies().clone(), self.audit().clone());

@@ -1,3 +1,5 @@
+//! The paths beside the protocol's: `/healthz`, `/readyz` and `/metrics`.
+
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
@@ -16,17 +18,18 @@ use crate::lifecycle::Lifecycle;
 use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet;
 
-/// Answers `GET` at paths beside the protocol's, but not to web pages from elsewhere. Makes [`HttpPaths`] services.
+/// A layer that answers `GET` at paths beside the protocol's, but not to web pages from other origins. Makes
+/// [`HttpPaths`] services.
 #[derive(Clone)]
 pub(super) struct HttpPathsLayer {
     http: Arc<HttpConfig>,
     find: Arc<Find>,
 }
 
-/// What is at a path, if anything is.
+/// A lookup of the page at a path.
 type Find = dyn Fn(&str) -> Option<HttpPage> + Send + Sync;
 
-/// What is told at a path.
+/// The page at a path.
 struct HttpPage {
     status: StatusCode,
     content_type: &'static str,
@@ -34,12 +37,13 @@ struct HttpPage {
 }
 
 impl HttpPathsLayer {
-    /// `/healthz`: whether this process answers; `/readyz`: whether it takes calls, and how many servers are connected.
+    /// Serves `/healthz`, which says whether this process answers, and `/readyz`, which says whether it takes calls,
+    /// and how many servers are connected.
     pub(super) fn health(http: Arc<HttpConfig>, fleet: Arc<Fleet>, lifecycle: Arc<Lifecycle>) -> Self {
         Self { http, find: Arc::new(move |path| health(&fleet, &lifecycle, path)) }
     }
 
-    /// `/metrics`, as `text` writes them in the text format of Prometheus.
+    /// Serves `/metrics`, as `text` writes them in the text format of Prometheus.
     pub(super) fn metrics(
         http: Arc<HttpConfig>,
         config: Arc<RunningConfig>,

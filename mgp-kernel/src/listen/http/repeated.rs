@@ -1,11 +1,11 @@
-//! The headers in which calls over HTTP repeat arguments.
+//! The check of the headers in which calls over HTTP repeat arguments.
 
 use mgp_server_sdk::check_repeated_arguments;
 use mgp_types::{Error, Flow, Gate, Method, Request};
 
-/// Holds calls over HTTP to the headers that their tools want arguments repeated in.
+/// A gate that holds calls over HTTP to the headers in which their tools want arguments repeated.
 ///
-/// Whoever stands between a client and the kernel decides by those headers, so they have to say what the body says; the
+/// Intermediaries between a client and the kernel decide by those headers, so they have to say what the body says; the
 /// server behind does not see them. Sits behind access. Reads `context.tool` and `context.session`. Costs a look at the
 /// tool's schema for calls over HTTP without a session, and nothing for others.
 #[derive(Debug, Clone, Copy)]

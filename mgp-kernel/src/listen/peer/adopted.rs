@@ -1,8 +1,8 @@
-//! What servers leave behind when they start a process and end: it becomes this kernel's child.
+//! The processes that servers leave behind when they start a process and end: they become children of this kernel.
 //!
-//! Otherwise it would be the child of the system's first process, like whatever a person starts.
+//! Otherwise they would be children of the system's first process, like all that a person starts.
 
-/// Makes whatever descends from this process its descendant for good. Returns whether the system does so.
+/// Makes all that descends from this process its descendant for good. Returns whether the system does so.
 pub(crate) fn adopt_orphans() -> bool {
     #[cfg(target_os = "linux")]
     let adopts = rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
@@ -13,7 +13,7 @@ pub(crate) fn adopt_orphans() -> bool {
     adopts
 }
 
-/// Takes notice of the end of adopted processes, for as long as it is polled: nobody else waits for them.
+/// Waits for adopted processes that have ended, for as long as it is polled: nobody else waits for them.
 pub(crate) async fn reap_adopted() {
     #[cfg(target_os = "linux")]
     linux::reap().await;
@@ -38,7 +38,8 @@ mod linux {
         loop {
             looks.tick().await;
             let now: BTreeSet<_> = children().into_iter().filter(|child| has_ended(*child)).collect();
-            // Who has just started a process may not have said yet that it waits for it.
+            // The starter of a new process may not have said yet that it waits for it, so a process has to be seen
+            // twice.
             for pid in now.intersection(&ended).filter(|pid| !is_awaited(**pid)) {
                 let number = i32::try_from(*pid).ok().and_then(Pid::from_raw);
                 if let Err(error) = waitpid(number, WaitOptions::NOHANG) {
@@ -49,7 +50,7 @@ mod linux {
         }
     }
 
-    /// The children of all threads of this process.
+    /// Returns the children of all threads of this process.
     fn children() -> Vec<u32> {
         let Ok(threads) = fs::read_dir("/proc/self/task") else { return Vec::new() };
         let of_thread = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).ok();

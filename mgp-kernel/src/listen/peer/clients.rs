@@ -1,11 +1,11 @@
-//! Clients that are connected: processes in whose name an agent may act, with a shell of its own.
+//! The clients that are connected: processes in whose name an agent may act, with a shell of its own.
 
 use parking_lot::Mutex;
 
 use super::process::{Lineage, Process, ProcessId};
 
-/// The processes of the clients that have spoken to the kernel, for as long as they run. A client that has disconnected is
-/// still one: an agent could end the connection itself.
+/// The processes of the clients that have spoken to the kernel, for as long as they run. A client that has disconnected
+/// still counts: an agent could end the connection itself.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectedClients(Mutex<Vec<ClientProcess>>);
 
@@ -32,7 +32,7 @@ impl ConnectedClients {
         above.find(|client| client.is_above(lineage)).map(|client| client.lineage.process().clone())
     }
 
-    /// Whether a client is among these processes.
+    /// Returns whether a client is among these processes.
     pub(crate) fn are_among(&self, processes: &[Process]) -> bool {
         let clients = self.0.lock();
         clients.iter().any(|client| processes.iter().any(|process| process.id == client.id()))
@@ -44,14 +44,15 @@ impl ClientProcess {
         self.lineage.process().id
     }
 
-    /// Whether the client, or a process that it may have left behind, is the process or an ancestor of it.
+    /// Returns whether the client, or a process that it may have left behind, is the process or an ancestor of it.
     fn is_above(&self, lineage: &Lineage) -> bool {
         lineage.comes_from(self.id()) || self.may_have_left(lineage)
     }
 
-    /// Whether it may be a process that the client started and whose parent has ended since. Such a process is the child of
-    /// an ancestor of the client that adopts orphans, runs as this user, is younger than the client, and in its control
-    /// group. What a person starts from the desktop or logs in to is in a group of its own.
+    /// Returns whether the process of `lineage` may be one that the client started and whose parent has ended since.
+    /// Such a process is the child of an ancestor of the client that adopts orphans, runs as this user, is younger than
+    /// the client, and in its control group. What a person starts from the desktop or logs in to is in a group of its
+    /// own.
     fn may_have_left(&self, lineage: &Lineage) -> bool {
         let line = lineage.processes();
         let Some(common) = line.iter().position(|process| self.lineage.comes_from(process.id)) else {
@@ -67,11 +68,11 @@ impl ClientProcess {
     }
 }
 
-/// Returns who speaks on the standard input of a process: the nearest ancestor that does not share it. Shells and runners
-/// that stand between a client and what it starts do.
+/// Returns the process that speaks on the standard input of a process: the nearest ancestor that does not share it.
+/// Shells and runners between a client and the process that it starts share it.
 ///
-/// Returns none where a person may type there, or nobody: a terminal, or nothing. An ancestor that adopts orphans says
-/// nothing of who started the process, and is none either.
+/// Returns `None` where a person or nobody may write there: a terminal, or nothing. An ancestor that adopts orphans
+/// says nothing of who started the process, and gives `None` as well.
 pub(crate) fn speaker(lineage: &Lineage) -> Option<Lineage> {
     let input = standard_input(lineage.process().id.pid);
     if input.as_deref().is_some_and(|input| input.starts_with("/dev/")) {
@@ -89,7 +90,7 @@ fn standard_input(pid: u32) -> Option<String> {
     Some(target.to_string_lossy().into_owned())
 }
 
-/// The control groups of a process, as the system writes them.
+/// Returns the control groups of a process, as the system writes them.
 fn control_group(pid: u32) -> Option<Box<str>> {
     std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok().map(Into::into)
 }
@@ -106,13 +107,14 @@ fn user(_pid: u32) -> Option<u32> {
     None
 }
 
-/// Whether a process may be the parent of such as it has not started. The system does not show which do, so these are known
-/// by name, beside the first process.
+/// Returns whether a process may be the parent of processes that it has not started. The system does not show which
+/// ones may, so these are known by name, beside the first process.
 fn adopts(process: &Process) -> bool {
     process.id.pid == 1 || ADOPTING.iter().any(|name| process.name.starts_with(name))
 }
 
-/// The user's service manager, init programs of containers, and those of Windows' subsystem for Linux.
+/// The names of programs that adopt orphans: the user's service manager, init programs of containers, and those of
+/// Windows' subsystem for Linux.
 const ADOPTING: [&str; 6] = ["systemd", "init", "tini", "dumb-init", "Relay", "SessionLeader"];
 
 #[cfg(all(test, target_os = "linux"))]

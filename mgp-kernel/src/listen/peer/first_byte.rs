@@ -1,10 +1,12 @@
+//! A reader that tells when its first bytes come, by which a connection becomes a client.
+
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// A reader that calls a function when its first bytes come: whoever only holds a connection open is no client yet.
+/// A reader that calls a function when its first bytes come: a peer that only holds a connection open is no client yet.
 pub(crate) struct FirstByte<R> {
     inner: R,
     then: Option<Box<dyn FnOnce() + Send>>,
@@ -24,7 +26,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for FirstByte<R> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.inner).poll_read(cx, buffer);
-        // Before anything is made of the bytes.
+        // The call comes before the bytes are processed.
         if buffer.filled().len() > before
             && let Some(then) = self.then.take()
         {

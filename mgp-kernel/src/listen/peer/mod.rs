@@ -1,4 +1,4 @@
-//! The processes at the other end of the kernel's sockets: which they are, and from whom they descend.
+//! The processes at the other end of the kernel's sockets: their identity and their ancestors.
 
 mod adopted;
 mod clients;
@@ -14,18 +14,18 @@ pub(crate) use self::process::{Lineage, Process, ProcessId};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PeerProcess {
     Known(Lineage),
-    /// It has ended, or the system does not tell from whom it descends.
+    /// The process has ended, or the system does not tell from whom it descends.
     Unknown,
 }
 
 impl PeerProcess {
-    /// Returns the process that has just connected, by the number that the system says it had then.
+    /// Returns the process that has just connected, by the number that it had then according to the system.
     pub(crate) fn of(pid: Option<i32>) -> Self {
         let pid = pid.and_then(|pid| u32::try_from(pid).ok());
         pid.and_then(lineage).map_or(Self::Unknown, Self::Known)
     }
 
-    /// Whether it was started by this kernel, or by whatever this kernel started.
+    /// Returns whether the process was started by `ancestor`, directly or through processes that `ancestor` started.
     pub(crate) fn comes_from(&self, ancestor: Option<ProcessId>) -> bool {
         match (self, ancestor) {
             (Self::Known(lineage), Some(ancestor)) => lineage.comes_from(ancestor),
@@ -34,11 +34,11 @@ impl PeerProcess {
     }
 }
 
-/// The lineage of the process `pid`, if that is still the one that connected.
+/// Returns the lineage of the process `pid`, if it is still the one that connected.
 ///
-/// A number alone deceives: a process may end while it is looked at, and its number may be given to somebody else. A
-/// descriptor holds the process, and names no number once that has ended. One that ended before it could be held, and
-/// whose number had been given away by then, would be taken for another; so who connects is looked at before anything
+/// A number alone deceives: a process may end while it is looked at, and its number may be given to another one. A
+/// descriptor holds the process, and names no number once that has ended. A process that ended before it could be held,
+/// and whose number had been given away by then, would be taken for another; so the peer is looked at before anything
 /// else, and a system gives a number anew only after it has used up all others.
 #[cfg(target_os = "linux")]
 fn lineage(pid: u32) -> Option<Lineage> {
@@ -47,7 +47,7 @@ fn lineage(pid: u32) -> Option<Lineage> {
     let held = Pid::from_raw(i32::try_from(pid).ok()?)?;
     let held = pidfd_open(held, PidfdFlags::empty()).ok()?;
     let lineage = Lineage::of(pid)?;
-    // It was the one with this number all the time if it still is.
+    // The process had this number all the time if it still has it.
     (number(&held)? == pid).then_some(lineage)
 }
 
@@ -56,7 +56,7 @@ fn lineage(_pid: u32) -> Option<Lineage> {
     None
 }
 
-/// The number of the process that a descriptor is of, while the process has one.
+/// Returns the number of the process that a descriptor is of, while the process has one.
 #[cfg(target_os = "linux")]
 fn number(process: &std::os::fd::OwnedFd) -> Option<u32> {
     use std::os::fd::AsRawFd as _;

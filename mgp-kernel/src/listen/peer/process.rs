@@ -1,21 +1,21 @@
-//! Processes as the system shows them: who started whom, and at which terminal.
+//! Processes as the system shows them: their parents, and their terminals.
 //!
-//! Only Linux shows it (`/proc`). Elsewhere nothing is known of any process, and whoever decides by it has to say what
-//! follows from that.
+//! Only Linux shows this (`/proc`). Elsewhere nothing is known of any process, and the code that decides by it has to
+//! say what follows from that.
 
-/// One process. The time at which it started tells it from a later one of the same number.
+/// The identity of a process. The time at which it started tells it from a later one of the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ProcessId {
     pub(crate) pid: u32,
-    /// In ticks since the system started.
+    /// The time at which the process started, in ticks since the system started.
     pub(crate) started: u64,
 }
 
-/// What the system says of a process.
+/// The data that the system gives of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) id: ProcessId,
-    /// The name of its program, cut by the system.
+    /// The name of the program, cut by the system.
     pub(crate) name: Box<str>,
     pub(crate) parent: u32,
     /// The session, by the number of the process that leads it.
@@ -24,12 +24,12 @@ pub(crate) struct Process {
     pub(crate) terminal: i64,
 }
 
-/// A process and those that it descends from: itself first, the first process of the system last.
+/// A process and its ancestors: the process itself first, the first process of the system last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lineage(Vec<Process>);
 
 impl Process {
-    /// Returns what the system says of the process `pid` now; `None` if there is no such process, or it may not be seen.
+    /// Returns the data of the process `pid` as of now; `None` if there is no such process, or it may not be seen.
     pub(crate) fn read(pid: u32) -> Option<Self> {
         if !cfg!(target_os = "linux") {
             return None;
@@ -46,13 +46,13 @@ impl Process {
 }
 
 impl ProcessId {
-    /// Whether this very process still runs.
+    /// Returns whether this very process still runs.
     pub(crate) fn is_there(self) -> bool {
         Process::read(self.pid).is_some_and(|process| process.id == self)
     }
 }
 
-/// Reads a line of `/proc/PID/stat`. The name stands in parentheses and may itself hold some.
+/// Parses a line of `/proc/PID/stat`. The name stands in parentheses and may itself contain some.
 fn parse(pid: u32, stat: &str) -> Option<Process> {
     let (front, rest) = stat.rsplit_once(')')?;
     let name = front.split_once('(')?.1.into();
@@ -71,8 +71,8 @@ fn parse(pid: u32, stat: &str) -> Option<Process> {
 impl Lineage {
     /// Returns the process `pid` and its ancestors; `None` if the system does not show all of them.
     ///
-    /// While the list is read, processes end, and their numbers may be given to others. So it is read until it comes out
-    /// the same twice: a number that was given to another process while it was read has another parent the second time.
+    /// While the list is read, processes end, and their numbers may be given to others. So it is read until two reads
+    /// in a row are the same: a number that was given to another process in between has another parent the second time.
     pub(crate) fn of(pid: u32) -> Option<Self> {
         let mut last = Self::read(pid)?;
         for _ in 0..MOST_READS {
@@ -89,7 +89,7 @@ impl Lineage {
         let mut line = vec![Process::read(pid)?];
         while let Some(youngest) = line.last().filter(|process| process.parent != 0) {
             let parent = Process::read(youngest.parent)?;
-            // Nobody is older than who started it, and no process is its own ancestor.
+            // No process is older than its parent, and none is its own ancestor.
             if parent.id.started > youngest.id.started || line.len() >= MOST_ANCESTORS {
                 return None;
             }
@@ -98,29 +98,29 @@ impl Lineage {
         Some(Self(line))
     }
 
-    /// The process and its ancestors, itself first.
+    /// Returns the process and its ancestors, itself first.
     pub(crate) fn processes(&self) -> &[Process] {
         &self.0
     }
 
-    /// The lineage of the ancestor so many steps up; 0 is the process itself.
+    /// Returns the lineage of the ancestor so many steps up; 0 is the process itself.
     pub(crate) fn ancestor(&self, steps: usize) -> Option<Self> {
         self.0.get(steps..).filter(|line| !line.is_empty()).map(|line| Self(line.to_vec()))
     }
 
-    /// The process whose lineage it is.
+    /// Returns the process whose lineage this is.
     pub(crate) fn process(&self) -> &Process {
-        // It is made of one process at least.
+        // A lineage has at least one process.
         &self.0[0]
     }
 
-    /// Whether `ancestor` is the process itself, or one that it descends from.
+    /// Returns whether `ancestor` is the process itself, or one of its ancestors.
     pub(crate) fn comes_from(&self, ancestor: ProcessId) -> bool {
         self.0.iter().any(|process| process.id == ancestor)
     }
 }
 
-/// More often than a list of ancestors changes for honest reasons while it is read.
+/// The largest number of reads of a list of ancestors; it changes less often than this for honest reasons.
 const MOST_READS: usize = 8;
 const MOST_ANCESTORS: usize = 1024;
 

@@ -1,3 +1,5 @@
+//! Notifications to agents that their access has changed, by a request or because an entry has ended.
+
 use std::sync::Arc;
 
 use mgp_security::access::AccessPolicy;
@@ -8,10 +10,10 @@ use super::ChangeListeners;
 use super::listener::ChangeListener;
 use super::pending_changes::ChangeMessage;
 
-/// Has agents told that they may use something else than before.
+/// A gate that notifies agents of what they may use since a change of their access.
 ///
-/// Sits directly around what serves `mgp/access/grant` and `mgp/access/revoke`, and tells the agent that they are about
-/// once they have been carried out. All else passes untouched.
+/// Sits directly around the gate that serves `mgp/access/grant` and `mgp/access/revoke`, and notifies the agent that
+/// they are about once they have been carried out. All else passes untouched.
 #[derive(Clone)]
 pub(crate) struct AccessChangeGate(pub(crate) Arc<ChangeListeners>);
 
@@ -31,7 +33,7 @@ impl Gate for AccessChangeGate {
     }
 }
 
-/// Tells agents that entries about them have ended by themselves, for as long as it is polled.
+/// Notifies agents of entries about them that have ended by themselves, for as long as it is polled.
 pub(crate) async fn tell_endings(changes: Arc<ChangeListeners>, access: AccessPolicy) {
     let mut endings = access.endings();
     loop {
@@ -45,7 +47,7 @@ pub(crate) async fn tell_endings(changes: Arc<ChangeListeners>, access: AccessPo
 }
 
 impl ChangeListeners {
-    /// What `agent` may do with a server as a whole is something else now.
+    /// Notifies the clients of `agent` of a change in what it may do with a server as a whole.
     pub(crate) fn may_use_other_servers(&self, agent: &AgentId) {
         self.tell_tools();
         for listener in self.listeners_of(agent) {
@@ -53,7 +55,7 @@ impl ChangeListeners {
         }
     }
 
-    /// What all agents may do with servers as a whole is something else now.
+    /// Notifies all clients of a change in what all agents may do with servers as a whole.
     pub(crate) fn all_may_use_other_servers(&self) {
         self.tell_tools();
         for listener in self.listeners() {
@@ -61,7 +63,7 @@ impl ChangeListeners {
         }
     }
 
-    /// The tools that `agent` may use are others now.
+    /// Notifies the clients of `agent` of a change in the tools that it may use.
     pub(crate) fn may_use_other_tools(&self, agent: &AgentId) {
         self.tell_tools();
         for listener in self.listeners_of(agent) {
@@ -91,7 +93,7 @@ impl ChangeListeners {
     }
 }
 
-/// Whom and what the request changes, if it changes anything.
+/// Returns the agent, server and tool whose access the request changes, if it changes any.
 fn changed(request: &Request) -> Option<AccessRevoke> {
     let changes = |name: &str| matches!(name, method::ACCESS_GRANT | method::ACCESS_REVOKE);
     if request.method != Method::TOOLS_CALL {

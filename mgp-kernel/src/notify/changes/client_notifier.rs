@@ -1,3 +1,5 @@
+//! The notifications of servers, passed to the clients of the kernel that they concern.
+
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -13,7 +15,8 @@ use super::watch::{ResourceKey, ask_again};
 use super::{ChangeListeners, push};
 use crate::servers::upstream::{ConnectionKey, ListKind, ServerNotifications};
 
-/// Has the clients of the kernel told what its servers say. The servers know it, so it does not keep what it tells.
+/// Notifies the clients of the kernel of what its servers send. The servers hold this notifier, so it does not keep the
+/// listeners alive.
 pub(crate) struct ClientNotifier(Weak<ChangeListeners>);
 
 impl ClientNotifier {
@@ -31,7 +34,7 @@ impl ClientNotifier {
 impl ServerNotifications for ClientNotifier {
     fn connected(&self, line: &ConnectionKey, is_new: bool) {
         let Some(changes) = self.0.upgrade() else { return };
-        // Who may use it may be others than before, with the same tools.
+        // The agents that may use the server may have changed, with the same tools.
         changes.revision.fetch_add(1, Ordering::AcqRel);
         changes.levels.forget(line);
         let (errand, line) = (Arc::clone(&changes), line.clone());
@@ -83,7 +86,7 @@ impl ServerNotifications for ClientNotifier {
 impl ChangeListeners {
     fn log(&self, from: &ConnectionKey, message: &Request) {
         let level = message.params.text("level").and_then(|level| Severity::named(&level));
-        // One without a level that we know is for those who want everything.
+        // A message without a known level is for those who want everything.
         let level = level.or_else(|| Severity::named("debug"));
         let Some(level) = level else { return };
         for listener in self.reaching(from) {
@@ -94,15 +97,15 @@ impl ChangeListeners {
         }
     }
 
-    /// One of a server's lists changed.
+    /// Notifies the listeners that reach the connection of a change of one of its lists.
     fn changed(&self, line: &ConnectionKey, what: ListKind) {
         self.revision.fetch_add(1, Ordering::AcqRel);
         if what == ListKind::Tools {
             self.tell_tools();
         }
-        // While servers start, each brings a list of its own.
+        // While servers start, each of them brings a list of its own.
         let pause = if self.fleet.is_starting() { STARTING_PAUSE } else { PAUSE };
-        // Of a server that is gone it is not known any more whom it let in.
+        // For a server that is gone it is no longer known whom it let in.
         let upstream = self.fleet.get(line.server.as_str());
         let admits = |agent: &Principal| upstream.as_ref().is_none_or(|upstream| upstream.admits(agent));
         let reaching = self.reaching(line);
@@ -121,7 +124,7 @@ impl ChangeListeners {
         }
     }
 
-    /// Tells the listener of a changed list after a pause, once for all that changes meanwhile.
+    /// Notifies the listener of a changed list after a pause, once for all that changes meanwhile.
     fn offer_together(&self, listener: &Arc<ChangeListener>, what: ListKind, pause: Duration) {
         if !listener.note_changed(what) {
             return;
@@ -146,7 +149,8 @@ impl ChangeListeners {
         );
     }
 
-    /// A resource changed. Resources belong to a server as a whole, as they do where they are read.
+    /// Notifies the listeners of a changed resource. Resources belong to a server as a whole, as they do where they are
+    /// read.
     pub(super) fn updated(&self, from: &ConnectionKey, uri: &str) {
         for listener in self.listeners() {
             if let Some(news) = listener.updated(from, uri, |principal| self.may_read(from, principal)) {
@@ -155,7 +159,7 @@ impl ChangeListeners {
         }
     }
 
-    /// Somebody who wants to know of the resource, and may.
+    /// Returns a principal who wants to know of the resource, and may.
     pub(super) fn holder(&self, resource: &ResourceKey) -> Option<Principal> {
         let listeners = self.listeners();
         let mut holders = listeners.iter().filter_map(|listener| listener.holder(resource));
@@ -186,7 +190,8 @@ impl ChangeListeners {
         }
     }
 
-    /// One that has not begun yet can be meant as well, and cannot be asked.
+    /// Returns the session of the only client that a message can be meant for. A client that has not begun yet counts
+    /// as well, although it cannot be asked.
     fn only_client(&self, from: &ConnectionKey) -> Option<Arc<Session>> {
         let sessions = self.sessions.lock();
         let mut there =
@@ -195,7 +200,7 @@ impl ChangeListeners {
         only.session.as_ref().and_then(Weak::upgrade).filter(|_| !only.mailbox.is_held())
     }
 
-    /// Those who may use something of the server, and do so on the connection that it speaks on.
+    /// Returns the listeners that may use something of the server, on the connection that the message comes from.
     fn reaching(&self, from: &ConnectionKey) -> Vec<Arc<ChangeListener>> {
         let mut all = self.listeners();
         all.retain(|listener| self.hears(listener, from));
@@ -208,7 +213,7 @@ impl ChangeListeners {
     }
 }
 
-/// So long a changed list waits for other changes.
+/// The time for which a changed list waits for other changes.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The same while servers are being connected to for the first time.
+/// The time for which a changed list waits for other changes while servers are being connected to for the first time.
 const STARTING_PAUSE: Duration = Duration::from_millis(500);

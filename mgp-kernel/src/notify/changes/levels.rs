@@ -1,3 +1,5 @@
+//! The log levels that sessions want, and the levels that servers are asked for.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
@@ -9,24 +11,24 @@ use super::ChangeListeners;
 use crate::router::fan_out::{ask, has};
 use crate::servers::upstream::ConnectionKey;
 
-/// How much was asked to be logged on each connection.
+/// The log level that was last requested on each connection.
 #[derive(Default)]
 pub(super) struct LogLevels(Mutex<HashMap<ConnectionKey, Severity, RandomState>>);
 
 impl LogLevels {
-    /// The server did not take the level.
+    /// Forgets the level of a connection, whose server did not take it.
     pub(super) fn forget(&self, line: &ConnectionKey) {
         self.0.lock().remove(line);
     }
 
-    /// Whether the server is to be asked for this level; then it counts as asked.
+    /// Notes the level as requested. Returns whether the server has to be asked for it.
     fn is_news(&self, line: &ConnectionKey, level: Severity) -> bool {
         self.0.lock().insert(line.clone(), level) != Some(level)
     }
 }
 
-/// Answers `logging/setLevel`: the session hears from now on what is at least as severe, and each server that it reaches
-/// is asked for what any session wants to hear.
+/// Answers `logging/setLevel`: from now on the session gets messages that are at least as severe, and each server that
+/// it reaches is asked for the level that the most verbose session wants.
 pub(crate) async fn set_level(changes: Arc<ChangeListeners>, request: Request) -> Result<Response, Error> {
     let level = request.params.text("level").and_then(|level| Severity::named(&level));
     let level = level.ok_or_else(|| {
@@ -40,12 +42,12 @@ pub(crate) async fn set_level(changes: Arc<ChangeListeners>, request: Request) -
     Ok(Response::empty())
 }
 
-/// Asks servers for the level that is wanted of them now, as far as they were not.
+/// Asks servers for the level that is wanted of them now, where they were not asked for it yet.
 pub(super) async fn tell_levels(changes: &ChangeListeners) {
     let mut wanted = Vec::new();
     for upstream in changes.fleet.all() {
         for (line, session, capabilities) in upstream.lines() {
-            // A server without sessions is told the level with each request.
+            // A server without sessions gets the level with each request.
             if session.describes_each_request() || !has(&capabilities, &["logging"]) {
                 continue;
             }
@@ -68,7 +70,7 @@ pub(super) async fn tell_levels(changes: &ChangeListeners) {
 }
 
 impl ChangeListeners {
-    /// The least severe level that a session wants to hear on the connection, and whose session that is.
+    /// Returns the least severe level that a session wants on the connection, and the principal of that session.
     fn most_verbose(&self, line: &ConnectionKey) -> Option<(Severity, Principal)> {
         let sessions = self.sessions.lock();
         let levels = sessions.values().filter_map(|listener| {

@@ -1,3 +1,5 @@
+//! The serving of `subscriptions/listen`, by which clients without sessions hear of changes.
+
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -24,7 +26,7 @@ use super::{ChangeListeners, MOST_REQUESTS, MOST_SUBSCRIPTIONS, line};
 use crate::router::{CallerView, Visibility};
 use crate::servers::upstream::ConnectionKey;
 
-/// Serves `subscriptions/listen`: says what is honoured, then tells of changes until the request is dropped
+/// Serves `subscriptions/listen`: acknowledges what is honoured, then notifies of changes until the request is dropped
 /// or the kernel ends it.
 pub(crate) async fn listen(
     changes: Arc<ChangeListeners>,
@@ -53,7 +55,7 @@ pub(crate) async fn listen(
     // Listening starts before the acknowledgement, so that no change after it is missed.
     let listener = Arc::new(ChangeListener::request(sight.principal().clone(), wanted));
     changes.add(&listener)?;
-    // They end with the request.
+    // The relays end with the request.
     let mut relayed = JoinSet::new();
     if let Some(tasks) = asked.task_ids {
         honoured.task_ids = Some(relay_tasks(&changes, &listener, &request.context, tasks, &mut relayed)?);
@@ -76,7 +78,7 @@ impl ChangeListeners {
         }
     }
 
-    /// Tells the listener for as long as it is held.
+    /// Registers the listener, which is notified for as long as it is held.
     fn add(&self, listener: &Arc<ChangeListener>) -> Result<(), Error> {
         let mut requests = self.requests.lock();
         requests.retain(|request| request.strong_count() > 0);
@@ -88,7 +90,7 @@ impl ChangeListeners {
     }
 }
 
-/// Has servers tell of the resources that the caller may see; of those that take too long it is not told.
+/// Subscribes to the resources that the caller may see. Resources whose servers take too long are left out.
 async fn watch_all(
     changes: &Arc<ChangeListeners>,
     sight: &CallerView<'_>,
@@ -131,7 +133,8 @@ async fn watch_all(
     }
 }
 
-/// Has servers tell of the caller's tasks. Only one without sessions can; which it is of the others is to be asked.
+/// Relays notifications of the caller's tasks. Only servers without sessions can be asked for them; a client of another
+/// server has to poll.
 fn relay_tasks(
     changes: &Arc<ChangeListeners>,
     listener: &Arc<ChangeListener>,
@@ -160,7 +163,7 @@ fn relay_tasks(
         let going = own.iter().map(|own| own.as_str().into()).collect();
         let filter = SubscriptionFilter::new().with_task_ids(own);
         let mut request = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))?;
-        request.context = context.clone();
+        *request.context = context.clone();
         let relay = TaskRelay {
             changes: Arc::clone(changes),
             listener: Arc::downgrade(listener),
@@ -173,8 +176,8 @@ fn relay_tasks(
     Ok(honoured)
 }
 
-/// Has the server tell of tasks until they have ended, and again after it, or the connection, has broken that off. `line`
-/// is in use meanwhile.
+/// Listens for tasks at a server until they have ended, and again whenever the server, or the connection, has broken
+/// that off. `line` is in use meanwhile.
 async fn relay_on(request: Request, relay: Arc<TaskRelay>, line: Arc<ConnectionKey>) {
     let server = &line.server;
     while let Some(upstream) = relay.changes.fleet.get(server.as_str()) {
@@ -196,14 +199,14 @@ async fn relay_on(request: Request, relay: Arc<TaskRelay>, line: Arc<ConnectionK
     }
 }
 
-/// Passes on what a server tells of tasks.
+/// A relay that passes a server's notifications of tasks on to a listener.
 struct TaskRelay {
     changes: Arc<ChangeListeners>,
     listener: Weak<ChangeListener>,
     line: ConnectionKey,
-    /// The server's ids of those that were not heard to have ended.
+    /// The server's ids of the tasks that were not reported as ended.
     going: Mutex<HashSet<Box<str>>>,
-    /// Told when all have.
+    /// Notified when all tasks have ended.
     over: Notify,
 }
 
@@ -248,6 +251,8 @@ impl OutboxPort for TaskRelay {
     }
 }
 
+/// Checks that the client declared that it knows of tasks.
+///
 /// # Errors
 /// -32021 if the client did not declare that it knows of tasks.
 pub(crate) fn declares_tasks(session: &Session) -> Result<(), Error> {

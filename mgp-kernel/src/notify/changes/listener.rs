@@ -1,3 +1,5 @@
+//! The listeners of changes, and what each of them wants to know.
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -11,29 +13,30 @@ use super::pending_changes::{ChangeMessage, PendingChanges};
 use super::watch::{ResourceKey, ResourceWatch};
 use crate::servers::upstream::{ConnectionKey, ListKind};
 
-/// Somebody who is told of changes: a session, or a request that listens.
+/// A listener that is notified of changes: a session, or a request that listens.
 pub(super) struct ChangeListener {
     pub(super) principal: Principal,
     pub(super) mailbox: PendingChanges,
-    /// The session, if it is one; a request that listens takes what waits for it itself.
+    /// The session, if the listener is one; a request that listens takes its messages itself.
     pub(super) session: Option<Weak<Session>>,
-    /// The runtime of the session's connection: changes may be told on any thread.
+    /// The runtime of the session's connection: changes may be reported on any thread.
     pub(super) runtime: Option<Handle>,
-    /// Whether its list of tools is one that the router made. Of the others their makers tell.
+    /// Whether the listener's list of tools is one that the router made. The makers of other lists notify of them
+    /// themselves.
     pub(super) lists_tools: AtomicBool,
     wanted: Mutex<ListenFilter>,
     changed_lists: Mutex<ChangedLists>,
 }
 
-/// Lists of which a listener is told in a moment, together.
+/// The changed lists of which a listener is notified in a moment, together.
 #[derive(Default)]
 struct ChangedLists {
     all: Vec<ListKind>,
-    /// Whether somebody waits to tell of them.
+    /// Whether a task waits to notify of them.
     is_waiting: bool,
 }
 
-/// What a listener wants to know.
+/// The changes that a listener wants to know of.
 #[derive(Default)]
 pub(super) struct ListenFilter {
     pub(super) tools: bool,
@@ -46,9 +49,9 @@ pub(super) struct ListenFilter {
 pub(super) struct WantedResource {
     /// The URI by which the listener knows it.
     pub(super) shown: Arc<str>,
-    /// Who asked for it last: a session may be that of several, for whom its client speaks.
+    /// The principal who asked for it last: a session may be that of several, for whom its client speaks.
     pub(super) principal: Principal,
-    /// Has the server tell of it for as long as anybody holds one.
+    /// The watch that keeps the server's subscription for as long as anybody holds it.
     pub(super) _watch: Arc<ResourceWatch>,
 }
 
@@ -82,7 +85,7 @@ impl ChangeListener {
         edit(&mut self.wanted.lock())
     }
 
-    /// Notes that a list changed. Returns whether somebody has to tell of it in a moment.
+    /// Notes that a list changed. Returns whether the caller has to start the notification after a pause.
     pub(super) fn note_changed(&self, what: ListKind) -> bool {
         let mut lists = self.changed_lists.lock();
         if !lists.all.contains(&what) {
@@ -91,15 +94,15 @@ impl ChangeListener {
         !std::mem::replace(&mut lists.is_waiting, true)
     }
 
-    /// Returns the lists that changed since the listener was told last.
+    /// Takes the lists that changed since the listener was last notified.
     pub(super) fn take_changed(&self) -> Vec<ListKind> {
         let mut lists = self.changed_lists.lock();
         lists.is_waiting = false;
         std::mem::take(&mut lists.all)
     }
 
-    /// What the listener is told of the resource `uri` that is told of on this connection, which may be a part of one that
-    /// it wants to know of. Of those who wanted to, `may_read` says who may still.
+    /// Returns the message about a change of the resource `uri` on this connection, which may be a part of a resource
+    /// that the listener wants to know of. `may_read` says which of those who asked may still read it.
     pub(super) fn updated(
         &self,
         line: &ConnectionKey,
@@ -115,12 +118,12 @@ impl ChangeListener {
             of == line && is_part_of(uri, own) && may_read(&wish.principal)
         };
         let (own, wish) = wanted.uris.iter().find(is_meant)?;
-        // A part of what is shown under another URI is shown under that one, with the same end.
+        // A part of a resource that is shown under another URI is shown under that URI, with the same end.
         let end = &uri[own.1.len()..];
         Some(ChangeMessage::Updated(format!("{}{end}", wish.shown).into()))
     }
 
-    /// Who wants to know of the resource, if the listener does.
+    /// Returns the principal who wants to know of the resource, if the listener does.
     pub(super) fn holder(&self, resource: &ResourceKey) -> Option<Principal> {
         self.wanted.lock().uris.get(resource).map(|wish| wish.principal.clone())
     }
@@ -130,7 +133,7 @@ impl ChangeListener {
     }
 }
 
-/// Whether `uri` is below `whole`, and not merely spelled like it at the start.
+/// Returns whether `uri` is below `whole`, and not merely spelled like it at the start.
 fn is_part_of(uri: &str, whole: &str) -> bool {
     let Some(end) = uri.strip_prefix(whole) else { return false };
     whole.ends_with('/') || end.starts_with(['/', '#', '?'])

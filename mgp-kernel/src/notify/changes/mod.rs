@@ -1,7 +1,7 @@
-//! What servers say unasked, and who of the kernel's clients is told.
+//! The notifications of servers, and the clients of the kernel that get them.
 //!
-//! Nobody is told of what it may not see, nobody waits for a client that reads slowly, and a server is asked to tell of a
-//! resource once, however many clients want to know.
+//! Clients get notifications only of what they may see, nobody waits for a client that reads slowly, and a server is
+//! subscribed to a resource once, however many clients want to know.
 
 mod access;
 mod client_notifier;
@@ -40,30 +40,30 @@ pub(crate) use self::client_notifier::ClientNotifier;
 pub(crate) use self::levels::set_level;
 pub(crate) use self::listen::{declares_tasks, listen};
 
-/// Everybody who is told of changes, and what servers were asked to tell.
+/// The listeners of changes, and the subscriptions at servers.
 pub(crate) struct ChangeListeners {
     access: AccessPolicy,
     fleet: Arc<Fleet>,
-    /// Sessions by address, which stays theirs for as long as the weak reference is kept.
+    /// The sessions by address, which stays theirs for as long as the weak reference is kept.
     sessions: Mutex<HashMap<usize, Arc<ChangeListener>, RandomState>>,
-    /// Requests that listen.
+    /// The requests that listen.
     requests: Mutex<Vec<Weak<ChangeListener>>>,
-    /// Those without a session whose list of tools is one that the router made.
+    /// The principals without a session whose list of tools is one that the router made.
     listing: Mutex<HashSet<Principal, RandomState>>,
     watches: ResourceWatches,
-    /// The connections on which somebody is told of tasks.
+    /// The connections on which a listener is notified of tasks.
     relayed: Mutex<Vec<Weak<ConnectionKey>>>,
     levels: LogLevels,
     pub(crate) tasks: TaskLocations,
-    /// Tells of the lists of tools that it makes itself.
+    /// The gate that makes lists of tools itself, and notifies of them.
     tools: ArcSwapOption<ToolDiscoveryGate>,
     revision: AtomicU64,
-    /// What is on its way to somebody.
+    /// The tasks that deliver notifications.
     errands: Mutex<JoinSet<()>>,
 }
 
 impl ChangeListeners {
-    /// Nobody is told so far of what servers of the `fleet` say. What somebody may see is decided by `access`.
+    /// Makes a set without listeners for the servers of the `fleet`. `access` decides what each listener may see.
     pub(crate) fn new(access: AccessPolicy, fleet: Arc<Fleet>) -> Self {
         Self {
             access,
@@ -85,29 +85,30 @@ impl ChangeListeners {
         &self.fleet
     }
 
-    /// Has `tools` told as well that tools changed.
+    /// Passes changes of tools to `tools` as well.
     pub(crate) fn also_tell(&self, tools: ToolDiscoveryGate) {
         self.tools.store(Some(Arc::new(tools)));
     }
 
-    /// Lets go of what [tells](Self::also_tell) as well, which knows the servers.
+    /// Drops the gate that [is notified](Self::also_tell) as well, which keeps the servers alive.
     pub(crate) fn abandon(&self) {
         self.tools.store(None);
     }
 
-    /// Has those told whose list of tools is not the router's.
+    /// Notifies the clients whose list of tools is not the router's.
     fn tell_tools(&self) {
         if let Some(tools) = self.tools.load_full() {
             tools.tools_changed();
         }
     }
 
-    /// A number that is another one after each change.
+    /// Returns a number that differs after each change.
     pub(crate) fn revision(&self) -> u64 {
         self.revision.load(Ordering::Acquire)
     }
 
-    /// A session begins. It is told of what changes from now on, once it is [ready](Self::ready).
+    /// Registers a session that begins. The session is notified of changes from now on, once it is
+    /// [ready](Self::ready).
     pub(crate) fn open(&self, context: &Context) {
         let (Some(session), Some(principal)) = (&context.session, &context.principal) else { return };
         if !session.is_reachable() {
@@ -120,21 +121,21 @@ impl ChangeListeners {
             .or_insert_with(|| Arc::new(ChangeListener::session(session, principal.clone())));
     }
 
-    /// Lets go of what sessions wanted that are gone.
+    /// Drops the subscriptions of sessions that are gone.
     pub(crate) fn forget_gone(&self) {
         let gone: Vec<_> = self.sessions.lock().extract_if(|_, listener| !listener.is_there()).collect();
-        // What they held is let go without the lock.
+        // The subscriptions are dropped without the lock.
         drop(gone);
     }
 
-    /// Whether somebody wants to be told of a resource or a task on this connection.
+    /// Returns whether a listener wants to know of a resource or a task on this connection.
     pub(crate) fn watches_on(&self, line: &ConnectionKey) -> bool {
         let is_relayed =
             |relayed: &Weak<ConnectionKey>| relayed.upgrade().is_some_and(|relayed| *relayed == *line);
         !self.watches.on(line).is_empty() || self.relayed.lock().iter().any(is_relayed)
     }
 
-    /// The connection is one on which somebody is told of tasks, for as long as what is returned is held.
+    /// Notes that a listener is notified of tasks on the connection, for as long as the returned reference is held.
     fn relayed(&self, line: ConnectionKey) -> Arc<ConnectionKey> {
         let line = Arc::new(line);
         let mut relayed = self.relayed.lock();
@@ -143,7 +144,7 @@ impl ChangeListeners {
         line
     }
 
-    /// The session takes messages from now on.
+    /// Notes that the session takes messages from now on.
     pub(crate) fn ready(&self, context: &Context) {
         let Some(listener) = context.session.as_ref().and_then(|session| self.session(session)) else {
             return;
@@ -153,7 +154,8 @@ impl ChangeListeners {
         }
     }
 
-    /// The caller was given a list of tools that the router made, so it is told here when there is another one.
+    /// Notes that the caller has a list of tools that the router made, so the caller is notified here when the list
+    /// changes.
     pub(crate) fn lists_tools(&self, context: &Context) {
         if let Some(listener) = context.session.as_ref().and_then(|session| self.session(session)) {
             listener.noted_as_listing();
@@ -165,10 +167,10 @@ impl ChangeListeners {
         }
     }
 
-    /// Tells the caller's session of changes of the resource that `wish` is about.
+    /// Adds the resource that `wish` is about to those of the caller's session.
     ///
     /// # Errors
-    /// The session has as many subscriptions as it may, or is none.
+    /// Fails if the session has as many subscriptions as it may, or if there is no session.
     fn wish(&self, session: &Arc<Session>, key: ResourceKey, wish: WantedResource) -> Result<(), Error> {
         let listener = self.session(session).ok_or_else(|| Error::invalid_request("there is no session"))?;
         listener.edit(|wanted| {
@@ -176,7 +178,7 @@ impl ChangeListeners {
                 let most = format!("a session subscribes to {MOST_SUBSCRIPTIONS} resources at most");
                 return Err(Error::new(code::RESOURCE_EXHAUSTED, most));
             }
-            // What was held before is held again, so nothing ends under the lock.
+            // The old watch is held on, so nothing ends under the lock.
             wanted.uris.insert(key, wish);
             Ok(())
         })
@@ -186,12 +188,12 @@ impl ChangeListeners {
         self.sessions.lock().get(&address(session)).cloned()
     }
 
-    /// Whether anybody is there.
+    /// Returns whether there is any listener.
     pub(crate) fn has_listeners(&self) -> bool {
         !self.listeners().is_empty()
     }
 
-    /// Everybody who is there.
+    /// Returns all listeners.
     fn listeners(&self) -> Vec<Arc<ChangeListener>> {
         let mut all: Vec<_> =
             self.sessions.lock().values().filter(|listener| listener.is_there()).cloned().collect();
@@ -199,7 +201,7 @@ impl ChangeListeners {
         all
     }
 
-    /// Whether the list of tools that the listener knows is the router's.
+    /// Returns whether the list of tools that the listener knows is the router's.
     fn has_router_tools(&self, listener: &ChangeListener) -> bool {
         if listener.session.is_some() {
             return listener.lists_tools.load(Ordering::Relaxed);
@@ -214,7 +216,7 @@ impl ChangeListeners {
         }
     }
 
-    /// Sends a session what waits for it.
+    /// Starts to send a session the messages that wait for it.
     fn push(&self, listener: &Arc<ChangeListener>) {
         let runtime = listener.runtime.clone().or_else(|| Handle::try_current().ok());
         let Some(runtime) = runtime else { return };
@@ -223,7 +225,7 @@ impl ChangeListeners {
         errands.spawn_on(push(Arc::clone(listener)), &runtime);
     }
 
-    /// Does something for which nobody waits; it ends with the kernel.
+    /// Runs a task for which nobody waits; it ends with the kernel.
     fn run(&self, errand: impl Future<Output = ()> + Send + 'static) {
         let Ok(runtime) = Handle::try_current() else { return };
         let mut errands = self.errands.lock();
@@ -234,10 +236,10 @@ impl ChangeListeners {
     }
 }
 
-/// Has the session of the request told of changes of a resource.
+/// Subscribes the session of the request to changes of a resource.
 ///
 /// # Errors
-/// The server does not tell of it, or the session has as many subscriptions as it may.
+/// Fails if the server does not notify of the resource, or the session has as many subscriptions as it may.
 pub(crate) async fn subscribe(
     changes: &Arc<ChangeListeners>,
     context: &Context,
@@ -257,7 +259,7 @@ pub(crate) async fn subscribe(
     )
 }
 
-/// The connection on which whoever sent a request is told of what `server` has.
+/// Returns the connection on which the sender of a request is notified of what `server` has.
 fn line(fleet: &Fleet, server: &ServerId, context: &Context) -> Result<ConnectionKey, Error> {
     let principal = context.principal.as_ref().ok_or_else(|| Error::internal("nobody asks"))?;
     let upstream = fleet.get(server.as_str());
@@ -274,15 +276,15 @@ pub(crate) fn unsubscribe(changes: &ChangeListeners, context: &Context, shown: &
         let key = wanted.uris.iter().find(|(_, wish)| &*wish.shown == shown)?.0.clone();
         wanted.uris.remove(&key)
     });
-    // The server is asked to stop without the lock.
+    // The server is unsubscribed from without the lock.
     drop(ended);
 }
 
-/// Sends a session what waits for it, and ends when nothing does.
+/// Sends a session the messages that wait for it, and ends when none do.
 async fn push(listener: Arc<ChangeListener>) {
     while let Some(message) = listener.mailbox.take() {
         let session = listener.session.as_ref().and_then(Weak::upgrade);
-        // Held for no longer than it takes to send: a session ends when its connection does.
+        // The session is held for no longer than it takes to send: it ends when its connection does.
         let Some(outbox) = session.map(|session| session.outbox.clone()) else { return };
         if let Err(error) = outbox.notify(message).await {
             tracing::debug!(%error, "a change was not told");
@@ -294,9 +296,9 @@ fn address(session: &Arc<Session>) -> usize {
     Arc::as_ptr(session).addr()
 }
 
-/// How many resources one client may subscribe to.
+/// The largest number of resources that one client may subscribe to.
 const MOST_SUBSCRIPTIONS: usize = 1024;
-/// Of more than so many without a session it is not known whose list they have: they are all told.
+/// The largest number of principals without a session whose lists are noted. Beyond it, all of them are notified.
 const MOST_LISTING: usize = 4096;
 const MOST_REQUESTS: usize = 4096;
 const MOST_ERRANDS: usize = 4096;

@@ -1,3 +1,5 @@
+//! The mailbox of a listener, which holds the changes that are still to be sent.
+
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -7,30 +9,30 @@ use tokio::sync::Notify;
 
 use crate::servers::upstream::ListKind;
 
-/// What one listener has still to be told.
+/// The messages that one listener has still to get.
 ///
-/// A change that waits already is not added again, and of what cannot be put together the oldest makes room, so a listener
-/// that reads slowly costs so much and no more, and nobody but itself.
+/// A change that waits already is not added again, and of messages that cannot be merged the oldest makes room. So a
+/// listener that reads slowly costs a bounded amount of memory, and slows down only itself.
 #[derive(Debug)]
 pub(super) struct PendingChanges {
     state: Mutex<PendingChangesState>,
     wake: Notify,
 }
 
-/// What a listener is told.
+/// A message to a listener.
 #[derive(Debug)]
 pub(super) enum ChangeMessage {
     Tools,
     Prompts,
     Resources,
-    /// The resource with this URI.
+    /// The resource with this URI changed.
     Updated(Arc<str>),
-    /// Something that is passed on as it is.
+    /// A message that is passed on as it is.
     Message(Box<Request>),
 }
 
 impl ChangeMessage {
-    /// The news that this list changed.
+    /// Returns the message that this list changed.
     pub(super) const fn of_list(what: ListKind) -> Self {
         match what {
             ListKind::Tools => Self::Tools,
@@ -53,24 +55,24 @@ struct PendingChangesState {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Delivery {
-    /// Nothing is to be taken out yet.
+    /// Nothing may be taken out yet.
     #[default]
     Held,
-    /// Whoever adds something has to have it delivered.
+    /// Nobody delivers: the next one who adds a message has to start it.
     Idle,
-    /// Somebody takes out what waits.
+    /// A task takes out the messages that wait.
     Running,
-    /// Nothing is added any more.
+    /// The mailbox is closed: nothing is added any more.
     Closed,
 }
 
 impl PendingChanges {
-    /// A mailbox out of which nothing is taken before [`release`](Self::release).
+    /// Returns a mailbox out of which nothing is taken before [`release`](Self::release).
     pub(super) fn held() -> Self {
         Self { state: Mutex::default(), wake: Notify::new() }
     }
 
-    /// Adds what is to be told. Whether somebody has to start delivering.
+    /// Adds a message. Returns whether the caller has to start delivering.
     pub(super) fn offer(&self, news: ChangeMessage) -> bool {
         let mut state = self.state.lock();
         if state.delivery == Delivery::Closed {
@@ -92,12 +94,12 @@ impl PendingChanges {
         idle
     }
 
-    /// Whether nothing is taken out yet.
+    /// Returns whether nothing may be taken out yet.
     pub(super) fn is_held(&self) -> bool {
         self.state.lock().delivery == Delivery::Held
     }
 
-    /// Lets what waits go. Whether somebody has to start delivering.
+    /// Lets the messages that wait be taken out. Returns whether the caller has to start delivering.
     pub(super) fn release(&self) -> bool {
         let mut state = self.state.lock();
         if state.delivery != Delivery::Held {
@@ -108,7 +110,7 @@ impl PendingChanges {
         is_waiting
     }
 
-    /// What is told next, or `None` when nothing waits: then delivering is over.
+    /// Takes the next message, or returns `None` when nothing waits: then delivery is over.
     pub(super) fn take(&self) -> Option<Request> {
         let mut state = self.state.lock();
         let next = state.next();
@@ -118,7 +120,7 @@ impl PendingChanges {
         next
     }
 
-    /// Waits for what is told next; `None` once nothing waits and nothing will.
+    /// Waits for the next message; `None` once nothing waits and nothing will.
     ///
     /// # Cancel safety
     /// Dropping the future takes nothing out.
@@ -135,7 +137,7 @@ impl PendingChanges {
         }
     }
 
-    /// Nothing more is told than what waits.
+    /// Closes the mailbox: only the messages that wait are still sent.
     pub(super) fn close(&self) {
         self.state.lock().delivery = Delivery::Closed;
         self.wake.notify_one();
@@ -147,7 +149,7 @@ impl PendingChangesState {
         if self.updated.len() < MOST_UPDATED || self.updated.contains(&uri) {
             self.updated.insert(uri);
         } else {
-            // Somebody who has to look at so much may as well look at everything.
+            // A client that has to look at so many resources may as well look at all of them.
             self.resources = true;
         }
     }

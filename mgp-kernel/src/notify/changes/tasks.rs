@@ -1,3 +1,5 @@
+//! The servers of tasks, and the ids under which callers know them.
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -7,14 +9,14 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Object, Principal, RawJson, Response};
 use parking_lot::Mutex;
 
-/// Which server has a task, as far as answers told; the oldest are forgotten when there are too many.
+/// The server of each task, as learned from answers; the oldest tasks are forgotten when there are too many.
 ///
 /// Ids are the servers' own and stay as they are, unless a principal has two tasks of one id with two servers: then the
-/// later one is told with its server in front. Whether a task is the caller's is decided in front of its server.
+/// later one is shown with its server in front. Whether a task is the caller's is decided in front of its server.
 #[derive(Default)]
 pub(crate) struct TaskLocations(Mutex<KnownTasks>);
 
-/// Where a task is, and by which id.
+/// The server of a task, and the task's id there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TaskLocation {
     pub(crate) server: ServerId,
@@ -28,11 +30,11 @@ struct KnownTasks {
     begun: VecDeque<TaskKey>,
 }
 
-/// The id that a principal is told, and the principal.
+/// The id that is shown to a principal, and the principal.
 type TaskKey = (Arc<str>, Principal);
 
 impl TaskLocations {
-    /// Notes the task that began instead of a result, if one did, and has the result name it as its caller is told.
+    /// Notes the task that began instead of a result, if there is one, and puts the id for its caller into the result.
     pub(crate) fn learn(&self, principal: &Principal, server: &ServerId, response: &mut Response) {
         let Some(own) = begun(&response.result) else { return };
         let place = TaskLocation { server: server.clone(), own: Arc::clone(&own) };
@@ -62,12 +64,12 @@ impl TaskLocations {
         shown
     }
 
-    /// The task that is told to the principal by this id.
+    /// Returns the task that the principal knows by this id.
     pub(crate) fn find(&self, principal: &Principal, shown: &str) -> Option<TaskLocation> {
         self.0.lock().places.get(&(shown.into(), principal.clone())).cloned()
     }
 
-    /// By which id a server's task is told to the principal, if it is the principal's.
+    /// Returns the id by which the principal knows a server's task, if it is the principal's.
     pub(crate) fn shown(&self, principal: &Principal, server: &ServerId, own: &str) -> Option<Arc<str>> {
         let known = self.0.lock();
         let mut key = (Arc::from(own), principal.clone());
@@ -85,7 +87,7 @@ fn qualified(server: &ServerId, id: &str) -> Arc<str> {
     format!("{server}/{id}").into()
 }
 
-/// Has what is said of a task name it by this id.
+/// Puts this id into an answer about a task.
 pub(crate) fn rename(response: &mut Response, shown: &str) {
     let Ok(mut result) = Object::from_raw(&response.result) else { return };
     match result.get("task").and_then(|task| Object::from_raw(&task).ok()) {
@@ -98,7 +100,7 @@ pub(crate) fn rename(response: &mut Response, shown: &str) {
     response.result = result.to_raw();
 }
 
-/// Has an object that says of a task which it is say this id.
+/// Puts this id into an object that has the id of a task.
 pub(crate) fn name(object: &mut Object, shown: &str) {
     if object.contains("taskId")
         && let Ok(shown) = RawJson::from_value(shown)
@@ -107,7 +109,7 @@ pub(crate) fn name(object: &mut Object, shown: &str) {
     }
 }
 
-/// The task that began instead of a result, if its id is one that can be kept.
+/// Returns the id of the task that began instead of a result, if the id is short enough to be kept.
 pub(crate) fn begun(result: &RawJson) -> Option<Arc<str>> {
     task::begun(result).filter(|id| id.len() <= LONGEST_ID).map(Into::into)
 }

@@ -1,3 +1,5 @@
+//! The subscriptions to resources at servers, shared by all clients that want to know.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -20,37 +22,38 @@ use tower_service::Service;
 use super::ChangeListeners;
 use crate::servers::upstream::{ConnectionKey, Upstream};
 
-/// What servers tell of because somebody wants to know.
+/// The resources that servers notify of because a listener wants to know.
 #[derive(Default)]
 pub(super) struct ResourceWatches(Mutex<HashMap<ResourceKey, Weak<ResourceWatch>, RandomState>>);
 
-/// A resource of what a connection leads to, by the URI that it has there.
+/// A resource at the server of a connection, by the URI that it has there.
 pub(super) type ResourceKey = (ConnectionKey, Arc<str>);
 
-/// A resource that its server tells of: asked for once, however many want to know, and taken back when nobody does.
+/// A resource that its server notifies of: subscribed to once, however many listeners want to know, and unsubscribed
+/// from when none do.
 pub(crate) struct ResourceWatch {
     changes: Weak<ChangeListeners>,
     line: ConnectionKey,
     uri: Arc<str>,
-    /// In whose name the server was asked, and how.
+    /// The principal in whose name the server was asked, and the way in which it was.
     asked: OnceCell<(Principal, WatchSubscription)>,
 }
 
 enum WatchSubscription {
-    /// By a request of a session.
+    /// The subscription of a session, made by a request.
     Session,
-    /// By a request that goes on until it is dropped.
+    /// A request that listens until it is dropped.
     Stateless { _listening: ListenTask },
 }
 
 impl ResourceWatches {
-    /// Has the server tell, on this connection, of its resource `uri`.
+    /// Subscribes, on this connection, to the server's resource `uri`.
     ///
     /// # Errors
-    /// The server does not.
+    /// Fails if the server does not accept the subscription.
     ///
     /// # Cancel safety
-    /// Dropping the future lets somebody else who waits for the same ask.
+    /// Dropping the future lets another caller that waits for the same resource ask.
     pub(super) async fn watch(
         &self,
         changes: &Arc<ChangeListeners>,
@@ -83,12 +86,12 @@ impl ResourceWatches {
         watch
     }
 
-    /// The watch that somebody holds now.
+    /// Returns the watch of the resource that a listener holds now.
     fn held(&self, line: &ConnectionKey, uri: &Arc<str>) -> Option<Arc<ResourceWatch>> {
         self.0.lock().get(&(line.clone(), Arc::clone(uri))).and_then(Weak::upgrade)
     }
 
-    /// The watches on this connection that somebody holds now.
+    /// Returns the watches on this connection that a listener holds now.
     pub(super) fn on(&self, line: &ConnectionKey) -> Vec<Arc<ResourceWatch>> {
         let watches = self.0.lock();
         let held = watches.iter().filter(|((of, _), _)| of == line);
@@ -121,12 +124,12 @@ impl ResourceWatch {
 
     async fn subscribe(&self, upstream: &Upstream, by: Context) -> Result<(), Error> {
         let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&*self.uri))?;
-        request.context = by;
+        *request.context = by;
         Service::call(&mut upstream.service(), request).await.map(drop)
     }
 }
 
-/// Has a connection that is new told of what is watched on it, in the names of those who want to know and may.
+/// Renews the subscriptions on a new connection, in the names of those who want to know and may.
 pub(super) async fn ask_again(changes: &ChangeListeners, line: &ConnectionKey) {
     for watch in changes.watches.on(line) {
         let Some((_, WatchSubscription::Session)) = watch.asked.get() else { continue };
@@ -161,25 +164,25 @@ async fn take_back(
 ) -> Result<(), Error> {
     let server = &line.server;
     let Some(upstream) = changes.fleet.get(server.as_str()) else { return Ok(()) };
-    // An agent's own connection need not begin to be asked for nothing.
+    // An agent's own connection need not begin only to unsubscribe.
     if line.agent.is_some() && upstream.session_on(line).is_none() {
         return Ok(());
     }
     let mut service = upstream.service();
     let mut request = Request::with_body(Method::RESOURCES_UNSUBSCRIBE, &UnsubscribeParams::new(&**uri))?;
-    request.context = in_the_name_of(principal);
+    *request.context = in_the_name_of(principal);
     timeout(LONGEST, Service::call(&mut service, request)).await.map_err(|_| late(server))??;
-    // Somebody may have come to want it meanwhile, and the server may have heard of the two in either order.
+    // Another listener may want the resource by now, and the server may have got the two requests in either order.
     let held = changes.watches.held(line, uri);
     if let Some((principal, _)) = held.as_ref().and_then(|watch| watch.asked.get()) {
         let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&**uri))?;
-        request.context = in_the_name_of(principal.clone());
+        *request.context = in_the_name_of(principal.clone());
         timeout(LONGEST, Service::call(&mut service, request)).await.map_err(|_| late(server))??;
     }
     Ok(())
 }
 
-/// A request that listens at a server without sessions, and is made again when it has ended.
+/// The task of a request that listens at a server without sessions, and is made again when it has ended.
 struct ListenTask(JoinHandle<()>);
 
 impl ListenTask {
@@ -209,8 +212,8 @@ impl Drop for ListenTask {
     }
 }
 
-/// Has the server tell of the resource, first in the name of `principal`, and from then on in those of others who want to
-/// know and may.
+/// Listens for the resource at the server, first in the name of `principal`, and from then on in the names of others
+/// who want to know and may.
 async fn listen(hearing: Arc<ListenReceiver>, principal: Principal) {
     let (ConnectionKey { server, .. }, uri) = &hearing.resource;
     let mut asks = Some(principal);
@@ -228,7 +231,7 @@ async fn listen(hearing: Arc<ListenReceiver>, principal: Principal) {
         else {
             return;
         };
-        request.context = in_the_name_of(principal);
+        *request.context = in_the_name_of(principal);
         request.context.outbox = Outbox::new(Arc::clone(&hearing) as _, StreamId::fresh());
         let mut service = upstream.service();
         drop(upstream);
@@ -243,24 +246,24 @@ async fn listen(hearing: Arc<ListenReceiver>, principal: Principal) {
     }
 }
 
-/// Hears what a server tells a request that listens.
+/// A receiver of the messages to a request that listens at a server.
 struct ListenReceiver {
     changes: Weak<ChangeListeners>,
     resource: ResourceKey,
-    /// Told once whether the server tells of it.
+    /// The receiver of whether the server notifies of the resource; used once.
     first: Mutex<Option<oneshot::Sender<Result<(), Error>>>>,
 }
 
 impl ListenReceiver {
-    /// The first request has come to this, if it is not known yet.
+    /// Reports the outcome of the first request, if it was not reported yet.
     fn begins(&self, outcome: Result<(), Error>) {
         if let Some(first) = self.first.lock().take() {
-            // Whoever asked may have given up by now.
+            // The caller may have given up by now.
             let _ = first.send(outcome);
         }
     }
 
-    /// Whether the server says that it tells of the one resource that it was asked to.
+    /// Returns whether the server's acknowledgement names the one resource that it was asked for.
     fn is_honoured(acknowledged: &Request) -> bool {
         let acknowledged = acknowledged.body::<SubscriptionsAcknowledgedParams>();
         let honoured = acknowledged.ok().and_then(|params| params.notifications.resource_subscriptions);
@@ -305,8 +308,8 @@ fn late(server: &ServerId) -> Error {
     Error::timeout(format!("the server {server} did not answer in time"))
 }
 
-/// With so many it is time to look for those that nobody holds any more.
+/// The number of watches from which on those that nobody holds any more are removed.
 const LOOK_AT: usize = 1024;
 const LONGEST: Duration = Duration::from_secs(10);
-/// Before a server is asked again that has ended a request that was to go on.
+/// The pause before a server is asked again that has ended a request that was to go on.
 pub(super) const PAUSE: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! Who sees which events: those of a server are for whoever may use it, by the policy that calls are held to.
+//! The audience of events: those of a server are for agents that may use it, by the policy that calls are held to.
 
 use std::sync::{Arc, Weak};
 
@@ -10,9 +10,10 @@ use super::{LIFECYCLE, is_operator};
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::Upstream;
 
-/// Says who may know of which channels.
+/// The rule for who may subscribe to which channels.
 ///
-/// Publishers know their audience, and servers of the fleet know the publisher, so it does not keep the fleet.
+/// Publishers hold their audience, and servers of the fleet hold the publisher, so the audience does not keep the fleet
+/// alive.
 #[derive(Clone)]
 pub(crate) struct ChannelAudience {
     access: AccessPolicy,
@@ -29,9 +30,9 @@ impl EventAudience for ChannelAudience {
     fn sees(&self, principal: Option<&Principal>, channel: &str) -> bool {
         let (Some(fleet), Some(principal)) = (self.fleet.upgrade(), principal) else { return false };
         match channel {
-            // What is published there is for those whom it concerns.
+            // Events on these channels are addressed to those whom they concern.
             LIFECYCLE | "tools" => true,
-            // What all others did and were refused.
+            // These channels tell what all others did and were refused.
             "audit" | "permissions" | "security" => is_operator(principal),
             _ => owner(&fleet, channel).is_some_and(|server| {
                 server.admits(principal) && self.access.reaches(&principal.access_id(), server.id().as_str())
@@ -40,7 +41,7 @@ impl EventAudience for ChannelAudience {
     }
 }
 
-/// The server that a channel is of. Their ids may have dots in them; the longest is meant.
+/// Returns the server of a channel. Ids of servers may contain dots; the longest id that fits is meant.
 fn owner(fleet: &Fleet, channel: &str) -> Option<Arc<Upstream>> {
     channel.rmatch_indices('.').find_map(|(at, _)| fleet.get(&channel[..at]))
 }

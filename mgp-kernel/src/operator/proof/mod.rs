@@ -1,4 +1,5 @@
-//! Which connections of operators decide: those that no agent can have made, and those that proved that a person is there.
+//! The check of which operator connections may decide: those that no agent can have made, and those that proved that a
+//! person is there.
 
 mod secrets;
 
@@ -16,29 +17,29 @@ use self::secrets::OperatorSecrets;
 use crate::StartError;
 use crate::listen::peer::{ConnectedClients, Lineage, PeerProcess, Process, ProcessId};
 
-/// A connection of an operator, and whether a person has proved to be there.
+/// A connection of an operator, and whether it has proved that a person is there.
 #[derive(Debug)]
 pub(crate) struct OperatorConnection {
     way: OperatorOrigin,
     is_proved: AtomicBool,
 }
 
-/// How a connection of an operator came about.
+/// The origin of an operator's connection.
 #[derive(Debug)]
 enum OperatorOrigin {
-    /// At the operators' socket, by this process.
+    /// A connection at the operators' socket, made by this process.
     Socket(PeerProcess),
-    /// In the process of a command that runs a kernel of its own.
+    /// A connection in the process of a command that runs a kernel of its own.
     OwnKernel,
 }
 
 impl OperatorConnection {
-    /// A connection that `process` made at the operators' socket.
+    /// Returns a connection that `process` made at the operators' socket.
     pub(crate) fn at_socket(process: PeerProcess) -> Self {
         Self { way: OperatorOrigin::Socket(process), is_proved: AtomicBool::new(false) }
     }
 
-    /// The connection of a command to the kernel of its own process. No client is connected to that kernel.
+    /// Returns the connection of a command to the kernel of its own process. No client is connected to that kernel.
     pub(crate) fn in_process() -> Self {
         Self { way: OperatorOrigin::OwnKernel, is_proved: AtomicBool::new(false) }
     }
@@ -51,28 +52,28 @@ impl OperatorConnection {
     }
 }
 
-/// What is given as a proof.
+/// A proof that a person is there.
 pub(crate) enum Proof {
     Passphrase(String),
     Token(String),
 }
 
-/// Decides which connections of operators may decide, and takes their proofs.
+/// A checker that decides which connections of operators may decide, and takes their proofs.
 ///
-/// Without a passphrase a process may decide that does not descend from a connected client. With one everybody has to give
-/// it, or a token made with it; once given at a terminal it holds there for a while.
+/// Without a passphrase a process may decide that does not descend from a connected client. With a passphrase every
+/// connection has to give it, or a token made with it; once given at a terminal it holds there for a while.
 #[derive(Debug)]
 pub(crate) struct ProofChecker {
     /// The clients whose descendants are not taken for a person.
     pub(crate) clients: ConnectedClients,
     secrets: Arc<OperatorSecrets>,
     terminals: Mutex<Vec<(Terminal, Timestamp)>>,
-    /// One guess at a time, and a pause after each that is wrong.
+    /// A lock that allows one guess at a time, with a pause after each wrong one.
     guess: tokio::sync::Mutex<()>,
     clock: Clock,
 }
 
-/// A session at a terminal, told from later ones of the same numbers by when its leader started.
+/// A session at a terminal. The start of its leader tells it from later ones of the same numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Terminal {
     leader: ProcessId,
@@ -80,7 +81,7 @@ struct Terminal {
 }
 
 impl ProofChecker {
-    /// Opens what is kept in `state`.
+    /// Opens the secrets that are kept in `state`.
     pub(crate) fn open(state: &Path, clock: Clock) -> Result<Self, StartError> {
         let secrets =
             OperatorSecrets::open(state).map_err(|(path, error)| StartError::State { path, error })?;
@@ -93,7 +94,7 @@ impl ProofChecker {
         })
     }
 
-    /// Whether there is a passphrase.
+    /// Returns whether a passphrase is set.
     pub(crate) fn is_passphrase_set(&self) -> bool {
         self.secrets.is_set()
     }
@@ -101,8 +102,8 @@ impl ProofChecker {
     /// Lets a connection decide.
     ///
     /// # Errors
-    /// 1000 if it has to prove first that a person is there; `data.proof` says whether a passphrase will do, or has to be
-    /// set first.
+    /// 1000 if the connection has to prove first that a person is there; `data.proof` says whether a passphrase will
+    /// do, or has to be set first.
     pub(crate) fn admit(&self, connection: &OperatorConnection) -> Result<(), Error> {
         if connection.is_proved.load(Ordering::Acquire) {
             return Ok(());
@@ -125,10 +126,10 @@ impl ProofChecker {
         }
     }
 
-    /// Takes a proof that a person is there. Given at a terminal, a passphrase holds there for a while.
+    /// Checks a proof that a person is there. Given at a terminal, a passphrase holds there for a while.
     ///
     /// # Errors
-    /// 1000 if it is wrong.
+    /// 1000 if the proof is wrong.
     pub(crate) async fn prove(&self, connection: &OperatorConnection, proof: Proof) -> Result<(), Error> {
         match proof {
             Proof::Token(token) => {
@@ -151,10 +152,10 @@ impl ProofChecker {
         Ok(())
     }
 
-    /// Sets the passphrase; where there is one, `old` has to be it.
+    /// Sets the passphrase; where one is set, `old` has to match it.
     ///
     /// # Errors
-    /// 1000 if `old` is wrong, or if there is none and the connection may be an agent's.
+    /// 1000 if `old` is wrong, or if no passphrase is set and the connection may be an agent's.
     pub(crate) async fn set_passphrase(
         &self,
         connection: Option<&OperatorConnection>,
@@ -169,7 +170,7 @@ impl ProofChecker {
             self.check(old.unwrap_or_default()).await?;
         } else if let Some(connection) = connection {
             match self.admit(connection) {
-                // Where the system tells of nobody who they are, the first who comes sets it.
+                // Where the system identifies no process, the first connection sets it.
                 Err(_) if !cfg!(target_os = "linux") => {}
                 admitted => admitted?,
             }
@@ -179,10 +180,10 @@ impl ProofChecker {
         kept(tokio::task::spawn_blocking(move || secrets.set_passphrase(&new)).await)
     }
 
-    /// Makes a token that holds until then.
+    /// Makes a token that holds until `expires_at`.
     ///
     /// # Errors
-    /// 1000 if the passphrase is wrong; -32602 if there is none.
+    /// 1000 if the passphrase is wrong; -32602 if none is set.
     pub(crate) async fn new_token(&self, passphrase: String, expires_at: Timestamp) -> Result<String, Error> {
         if !self.secrets.is_set() {
             let message =
@@ -209,8 +210,8 @@ impl ProofChecker {
         self.terminals.lock().iter().any(|(held, end)| *held == terminal && *end > now)
     }
 
-    /// The terminal at which a process runs. One at which a client stands between the process and who leads the session is
-    /// none: an agent types there as well as a person.
+    /// Returns the terminal at which a process runs. A terminal at which a client stands between the process and the
+    /// leader of the session does not count: an agent types there as well as a person.
     fn terminal(&self, lineage: &Lineage) -> Option<Terminal> {
         let (process, line) = (lineage.process(), lineage.processes());
         let leads = |other: &Process| other.id.pid == process.session && other.terminal == process.terminal;
@@ -222,7 +223,7 @@ impl ProofChecker {
     }
 }
 
-/// What became of writing secrets.
+/// Returns the outcome of writing secrets.
 fn kept<T>(written: Result<std::io::Result<T>, tokio::task::JoinError>) -> Result<T, Error> {
     let failed =
         |error: std::io::Error| Error::internal("the passphrase or token cannot be kept").with_source(error);
@@ -247,11 +248,11 @@ fn descends(client: &Process) -> String {
 const UNTOLD: &str = "the system does not tell who started this process, so an agent may have: set a passphrase by `mgp \
                       operators passphrase`, which then is asked for";
 
-/// What `data.proof` of a refusal says: a passphrase will do.
+/// The value of `data.proof` in a refusal where a passphrase will do.
 pub(crate) const PASSPHRASE: &str = "passphrase";
-/// What `data.proof` of a refusal says: there is no passphrase yet.
+/// The value of `data.proof` in a refusal where no passphrase is set yet.
 const UNSET: &str = "unset";
-/// How long a passphrase holds at a terminal.
+/// The time for which a passphrase holds at a terminal.
 const HOLDS: Duration = Duration::from_mins(10);
 const AFTER_A_WRONG_ONE: Duration = Duration::from_secs(1);
 const SHORTEST: usize = 8;

@@ -1,3 +1,5 @@
+//! The operators' passphrase and tokens, as they are stored.
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,14 +20,14 @@ pub(super) struct OperatorSecrets {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct StoredOperatorSecrets {
-    /// A slow, salted hash, with its parameters, as PHC writes it.
+    /// The slow, salted hash of the passphrase, with its parameters, in PHC format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     passphrase: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tokens: Vec<TokenDigest>,
 }
 
-/// A token has 256 random bits, so a fast digest of it tells nothing.
+/// The digest of a token. A token has 256 random bits, so a fast digest reveals nothing about it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct TokenDigest {
     digest: String,
@@ -33,10 +35,10 @@ struct TokenDigest {
 }
 
 impl OperatorSecrets {
-    /// Opens what is kept in `state`.
+    /// Opens the secrets that are kept in `state`.
     ///
     /// # Errors
-    /// The file cannot be read, or says something else; then nobody may be taken to have set none.
+    /// Fails if the file cannot be read, or has other content; then it must not be assumed that no passphrase was set.
     pub(super) fn open(state: &Path) -> Result<Self, (PathBuf, io::Error)> {
         let path = state.join(FILE);
         let known = match std::fs::read_to_string(&path) {
@@ -50,19 +52,19 @@ impl OperatorSecrets {
         }
     }
 
-    /// Whether there is a passphrase.
+    /// Returns whether a passphrase is set.
     pub(super) fn is_set(&self) -> bool {
         self.known.lock().passphrase.is_some()
     }
 
-    /// Whether it is this one. Takes long.
+    /// Returns whether `passphrase` is the one that is set. Slow, because the hash is.
     pub(super) fn is_passphrase(&self, passphrase: &str) -> bool {
         let kept = self.known.lock().passphrase.clone();
         let Some(hash) = kept.as_deref().and_then(|kept| PasswordHash::new(kept).ok()) else { return false };
         Argon2::default().verify_password(passphrase.as_bytes(), &hash).is_ok()
     }
 
-    /// Sets the passphrase, and makes all tokens worthless. Takes long.
+    /// Sets the passphrase, and makes all tokens worthless. Slow, because the hash is.
     pub(super) fn set_passphrase(&self, passphrase: &str) -> io::Result<()> {
         let mut salt = [0; 16];
         getrandom::fill(&mut salt).map_err(io::Error::other)?;
@@ -72,7 +74,7 @@ impl OperatorSecrets {
         self.keep(StoredOperatorSecrets { passphrase: Some(hash), tokens: Vec::new() })
     }
 
-    /// Makes a token that holds until then.
+    /// Makes a token that holds until `expires_at`.
     pub(super) fn new_token(&self, now: Timestamp, expires_at: Timestamp) -> io::Result<String> {
         let mut bits = [0; 32];
         getrandom::fill(&mut bits).map_err(io::Error::other)?;
@@ -84,7 +86,7 @@ impl OperatorSecrets {
         Ok(secret)
     }
 
-    /// Whether this is a token that still holds.
+    /// Returns whether `secret` is a token that still holds.
     pub(super) fn is_token(&self, secret: &str, now: Timestamp) -> bool {
         let digest = digest(secret);
         self.known.lock().tokens.iter().any(|token| token.digest == digest && token.expires_at > now)
@@ -108,7 +110,7 @@ fn written(bytes: &[u8]) -> String {
 }
 
 const FILE: &str = "operators.json";
-/// Tells what it is when it stands somewhere.
+/// The prefix of tokens, by which a token is recognised wherever it stands.
 const PREFIX: &str = "mgp_operators_";
 
 #[cfg(test)]

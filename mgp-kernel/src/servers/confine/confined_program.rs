@@ -1,3 +1,5 @@
+//! The confinement of a server's program, worked out from its configuration and its permissions.
+
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::config::model::ServerConfig;
@@ -8,31 +10,31 @@ use super::folders::{DEVICES, NAME_SERVICE, NAMES_OF_HOSTS, OF_INTERPRETERS, SET
 use super::program::ProgramSearch;
 use super::spec::{Confinement, PathAccess, Ports};
 
-/// A program that is to be confined, and what is known of it.
+/// A program that is to be confined, and the facts that its confinement follows from.
 #[derive(Debug)]
 pub(crate) struct Confined<'a> {
     pub(crate) config: &'a ServerConfig,
     pub(crate) command: &'a str,
     pub(crate) args: &'a [&'a str],
-    /// Where it begins.
+    /// The working directory of the program.
     pub(crate) folder: &'a Path,
     /// The folders in which programs are looked for, as in `PATH`.
     pub(crate) path: &'a str,
-    /// What the server is permitted now.
+    /// The permissions that the server has now.
     pub(crate) granted: &'a [(Permission, GrantTerms)],
-    /// The folder that is its own to write to.
+    /// The folder that the program may write to as its own.
     pub(crate) scratch: &'a Path,
-    /// The folder that holds its code, if the kernel keeps a copy of that.
+    /// The folder that holds the code of the program, if the kernel keeps a copy of it.
     pub(crate) code: Option<&'a Path>,
-    /// Where the kernel keeps what is nobody else's.
+    /// The folder of the kernel's state, which nobody else may touch.
     pub(crate) state: &'a Path,
     pub(crate) home: Option<&'a Path>,
 }
 
-/// Returns the file of a program and what it may reach.
+/// Returns the file of a program and its confinement.
 ///
 /// # Errors
-/// There is no such program, or it would be given what is the kernel's own.
+/// Fails if there is no such program, or if it would get what is the kernel's own.
 pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), String> {
     let home = confined.home.map(real);
     let search = ProgramSearch { path: confined.path, folder: confined.folder, home: home.as_deref() };
@@ -55,7 +57,7 @@ pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), 
             }
         }
     }
-    // What the operator says is a folder of the server's begins there and is its own to read.
+    // A folder that the operator configures as the server's working directory is the server's own to read.
     if let Some(folder) = confined.config.cwd.as_ref().map(|_| real(confined.folder))
         && !search.is_shared(&folder)
     {
@@ -77,7 +79,7 @@ pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), 
     Ok((program, to.to))
 }
 
-/// The settings of interpreters, to which links of their libraries lead.
+/// Returns the settings of interpreters, to which links of their libraries lead.
 fn of_interpreters() -> impl Iterator<Item = PathBuf> {
     let entries = Path::new(SETTINGS).read_dir().into_iter().flatten().flatten();
     let is_known = |name: &str| OF_INTERPRETERS.iter().any(|begin| name.starts_with(begin));
@@ -90,7 +92,7 @@ struct ConfinementBuilder {
 }
 
 impl ConfinementBuilder {
-    /// Opens what a permission is for, as far as its scope can be held: whole trees, and ports.
+    /// Opens the files and ports of a permission, as far as its scope can be held: whole trees, and ports.
     fn grant(
         &mut self,
         permission: &Permission,
@@ -152,10 +154,10 @@ impl ConfinementBuilder {
         Ok(())
     }
 
-    /// Opens a path, apart from what is `closed` below it and what is the kernel's own.
+    /// Opens a path, apart from the `closed` paths below it and the kernel's own.
     ///
-    /// The system can open a folder with all that is below it and cannot close a part of it again; so of a folder that
-    /// holds something closed its other entries are opened, one by one, as they are now.
+    /// The system can open a folder with all that is below it and cannot close a part of it again; so if a folder holds
+    /// something closed, its other entries are opened, one by one, as they are now.
     fn open(&mut self, path: &Path, access: PathAccess, closed: &[PathBuf]) -> Result<(), String> {
         let path = real(path);
         if path.starts_with(&self.state) {
@@ -173,7 +175,7 @@ impl ConfinementBuilder {
         let Ok(entries) = path.read_dir() else { return Ok(()) };
         for entry in entries.flatten() {
             let inner = entry.path();
-            // A link leads to what is opened under its own name, or not at all.
+            // The target of a link is opened under its own name, or not at all.
             let is_closed =
                 inner.starts_with(&self.state) || closed.iter().any(|closed| inner.starts_with(closed));
             if !is_closed && !inner.is_symlink() {
@@ -184,7 +186,7 @@ impl ConfinementBuilder {
     }
 }
 
-/// The folder or file that a pattern of a scope is about, if it is one with all that is below it.
+/// Returns the folder or file that a pattern of a scope is about, if it is one with all that is below it.
 fn tree(pattern: &str, home: Option<&Path>) -> Option<PathBuf> {
     let pattern = pattern.strip_suffix("/**").or_else(|| pattern.strip_suffix("/*")).unwrap_or(pattern);
     let path = expanded(if pattern.is_empty() { "/" } else { pattern }, home);
@@ -199,7 +201,7 @@ fn expanded(path: &str, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// The path without links, as far as it is there.
+/// Returns the path without links, as far as it exists.
 fn real(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;

@@ -1,6 +1,6 @@
-//! What is known of where systems keep things. The rules stand in [`opened`](super::opened).
+//! The known places of programs, libraries and settings on each system. The rules stand in [`opened`](super::opened).
 
-/// What every program needs to begin: programs, libraries, and what libraries look up.
+/// The paths that every program needs to start: programs, libraries, and what libraries look up.
 #[cfg(not(target_os = "macos"))]
 pub(super) const SYSTEM: &[&str] = &[
     "/usr",
@@ -50,16 +50,16 @@ pub(super) const SYSTEM: &[&str] = &[
     "/private/var/db/timezone",
 ];
 
-/// How the names of what interpreters keep in [`SETTINGS`] begin; each version has its own.
+/// The prefixes of the names that interpreters use in [`SETTINGS`]; each version has its own.
 pub(super) const OF_INTERPRETERS: &[&str] = &["java-", "perl", "python", "ruby"];
 
-/// Where systems keep settings.
+/// The folder in which systems keep settings.
 pub(super) const SETTINGS: &str = "/etc";
 
-/// Devices that hold nothing.
+/// The devices that hold nothing.
 pub(super) const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// What a program needs to find hosts by name.
+/// The files that a program needs to resolve names of hosts.
 pub(super) const NAMES_OF_HOSTS: &[&str] = &[
     "/etc/gai.conf",
     "/etc/host.conf",
@@ -75,19 +75,19 @@ pub(super) const NAMES_OF_HOSTS: &[&str] = &[
     "/private/var/run/resolv.conf",
 ];
 
-/// The port at which names of hosts are asked for.
+/// The port of the name service.
 pub(super) const NAME_SERVICE: u16 = 53;
 
-/// What the folder of a program is called where the folder above it is an installation, with libraries beside it.
+/// The names of a program's folder where the folder above it is an installation, with libraries beside it.
 pub(super) const PROGRAM_FOLDERS: &[&str] = &["bin", "libexec", "shims", "Scripts"];
 
-/// What stands beside the programs of an installation.
+/// The names of the library folders beside the programs of an installation.
 pub(super) const LIBRARY_FOLDERS: &[&str] = &["lib", "lib64", "libexec"];
 
-/// Folders of a home that hold programs, and so much else that they are no installation.
+/// The folders of a home that hold programs, and so much else that they are no installation.
 pub(super) const SHARED_IN_HOME: &[&str] = &[".local", ".cargo", ".config", "go", "Library"];
 
-/// Endings of what an interpreter is given to run, and whether the folder of its package is looked for above it.
+/// The extensions of files that an interpreter runs, and whether the folder of their package is looked for above them.
 pub(super) const SCRIPTS: &[(&str, LibraryFolder)] = &[
     ("py", LibraryFolder::Nothing),
     ("pyz", LibraryFolder::Nothing),
@@ -108,14 +108,14 @@ pub(super) const SCRIPTS: &[(&str, LibraryFolder)] = &[
     ("dll", LibraryFolder::Nothing),
 ];
 
-/// Where a script finds its libraries.
+/// The place where a script finds its libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LibraryFolder {
-    /// Beside itself.
+    /// The folder of the script.
     Nothing,
-    /// In the next folder above that has a `package.json`, too.
+    /// The folder of the script, and the next folder above that has a `package.json`.
     Package,
 }
 
-/// What marks the folder of a package of JavaScript.
+/// The file that marks the folder of a JavaScript package.
 pub(super) const PACKAGE: &str = "package.json";

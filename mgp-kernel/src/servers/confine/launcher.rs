@@ -1,3 +1,5 @@
+//! The launcher: the program that confines itself and becomes a server's program.
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,17 +12,17 @@ pub(crate) const COMMAND: &str = "confine";
 
 static LAUNCHER: OnceLock<PathBuf> = OnceLock::new();
 
-/// Sets the program `mgp`, which confines servers: the kernel starts them by it. The commands of `mgp` set themselves.
+/// Sets the program `mgp` as the launcher of confined servers. The commands of `mgp` set themselves.
 ///
-/// A kernel that was told no program starts no server that has to be confined. The first program that is set stays.
+/// A kernel without a launcher starts no server that has to be confined. The first program that is set stays.
 pub fn set_confinement_launcher(mgp: impl Into<PathBuf>) {
     let _first = LAUNCHER.get_or_init(|| mgp.into());
 }
 
-/// Whether servers can be confined here: by this system, and by a launcher that was set.
+/// Checks that servers can be confined here: by this system, and by a launcher that was set.
 ///
 /// # Errors
-/// They cannot, in words.
+/// Fails if they cannot, with the reason in words.
 pub fn check_confinement() -> Result<(), String> {
     support().confines()?;
     launcher().map(drop)
@@ -32,21 +34,21 @@ fn launcher() -> Result<&'static PathBuf, String> {
         .ok_or_else(|| "no program was set that confines: `set_confinement_launcher` does it".to_owned())
 }
 
-/// How a confined program is started.
+/// The data for the start of a confined program.
 #[derive(Debug)]
 pub(crate) struct ConfinedLaunch {
     /// The program to start in its place.
     pub(crate) launcher: PathBuf,
-    /// What the launcher is given in front of the program's own arguments.
+    /// The arguments of the launcher in front of the program's own arguments.
     pub(crate) args: Vec<OsString>,
-    /// Variables that hold in a confinement.
+    /// The environment variables that are set in a confinement.
     pub(crate) variables: Vec<(&'static str, OsString)>,
 }
 
-/// Returns how `program` is started within a confinement.
+/// Returns the data for starting `program` within a confinement.
 ///
 /// # Errors
-/// This system cannot hold the confinement, or nobody said which program is the launcher.
+/// Fails if this system cannot hold the confinement, or if no launcher was set.
 pub(crate) fn launch(program: &Path, to: &Confinement, scratch: &Path) -> Result<ConfinedLaunch, String> {
     support().holds(to)?;
     let launcher =
@@ -56,17 +58,17 @@ pub(crate) fn launch(program: &Path, to: &Confinement, scratch: &Path) -> Result
     let args = [COMMAND.into(), "--to".into(), rules.into(), "--".into(), program.into()];
     let own = || scratch.as_os_str().to_owned();
     let mut variables = vec![("HOME", own()), ("TMPDIR", own()), ("TMP", own()), ("TEMP", own())];
-    // What is compiled beside a script was not inspected, and another process may have put it there.
+    // Compiled files beside a script were not inspected, and another process may have put them there.
     variables.push(("PYTHONDONTWRITEBYTECODE", "1".into()));
     variables.push(("PYTHONPYCACHEPREFIX", scratch.join("pycache").into()));
     if matches!(to.connect, Ports::Only(_)) {
-        // Names are asked for by TCP then, the only protocol whose ports the system bounds.
+        // Names of hosts are then resolved over TCP, the only protocol whose ports the system bounds.
         variables.push(("RES_OPTIONS", "use-vc".into()));
     }
     Ok(ConfinedLaunch { launcher: launcher.clone(), args: args.to_vec(), variables })
 }
 
-/// Confines this process and becomes `program`. Returns only if that fails, and says why.
+/// Confines this process and becomes `program`. Returns only if that fails, with the reason.
 #[cfg(unix)]
 pub(crate) fn become_program(rules: &str, program: &Path, args: &[OsString]) -> String {
     use std::os::unix::process::CommandExt as _;
@@ -87,14 +89,14 @@ pub(crate) fn become_program(rules: &str, program: &Path, args: &[OsString]) -> 
     }
 }
 
-/// The program, to be started by this process, which is confined from now on.
+/// Confines this process, and returns the program for it to start.
 #[cfg(target_os = "linux")]
 fn confined(to: &Confinement, program: &Path) -> std::io::Result<std::process::Command> {
     super::linux::confine(to)?;
     Ok(std::process::Command::new(program))
 }
 
-/// The program that confines itself to a profile and then becomes `program`.
+/// Returns the program that confines itself to a profile and then becomes `program`.
 #[cfg(target_os = "macos")]
 fn confined(to: &Confinement, program: &Path) -> std::io::Result<std::process::Command> {
     use super::seatbelt;

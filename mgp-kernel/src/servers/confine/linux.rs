@@ -1,4 +1,4 @@
-//! Confinement by Landlock, of the thread that asks for it and of all that it starts.
+//! Confinement by Landlock, of the calling thread and of all that it starts.
 
 use std::io;
 
@@ -12,17 +12,18 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::seccomp;
 use super::spec::{Confinement, PathAccess, Ports};
 
-/// Whether Landlock has what no confinement can do without: all of files, with the length of them (Linux 6.2).
+/// Returns whether Landlock has the minimum that a confinement needs: all rights on files, including their truncation
+/// (Linux 6.2).
 pub(super) fn bounds_files() -> bool {
     has(|ruleset| ruleset.handle_access(AccessFs::from_all(FILES)))
 }
 
-/// Whether it bounds TCP by port (Linux 6.7).
+/// Returns whether Landlock bounds TCP by port (Linux 6.7).
 pub(super) fn bounds_ports() -> bool {
     has(|ruleset| ruleset.handle_access(AccessNet::from_all(PORTS)))
 }
 
-/// Whether it bounds signals and abstract sockets (Linux 6.12).
+/// Returns whether Landlock bounds signals and abstract sockets (Linux 6.12).
 pub(super) fn bounds_signals() -> bool {
     has(|ruleset| ruleset.scope(Scope::from_all(SIGNALS)))
 }
@@ -35,7 +36,7 @@ fn has(ask: impl FnOnce(Ruleset) -> Result<Ruleset, RulesetError>) -> bool {
 /// Confines this thread for good.
 ///
 /// # Errors
-/// The system cannot hold the confinement; then the program must not be started.
+/// Fails if the system cannot hold the confinement; then the program must not be started.
 pub(super) fn confine(to: &Confinement) -> io::Result<()> {
     limit_resources()?;
     let status = landlock(to).map_err(io::Error::other)?;
@@ -51,7 +52,7 @@ fn landlock(to: &Confinement) -> Result<RestrictionStatus, RulesetError> {
         .handle_access(AccessFs::from_all(FILES))?;
     for (ports, access) in [(&to.connect, AccessNet::ConnectTcp), (&to.listen, AccessNet::BindTcp)] {
         ruleset = match ports {
-            // Without a socket of the internet there is no port, whatever the system's Landlock knows of them.
+            // Without a socket of the internet there is no port, whatever the system's Landlock supports.
             Ports::Closed if !to.has_network() => {
                 ruleset.set_compatibility(CompatLevel::BestEffort).handle_access(access)?
             }
@@ -61,14 +62,14 @@ fn landlock(to: &Confinement) -> Result<RestrictionStatus, RulesetError> {
             Ports::All => ruleset,
         };
     }
-    // What newer systems know as well is bounded where it can be.
+    // Further rights of newer systems are bounded where they can be.
     let mut ruleset = ruleset
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::IoctlDev)?
         .scope(Scope::from_all(SIGNALS))?
         .create()?;
     for opened in &to.paths {
-        // What is not there cannot be reached.
+        // A path that does not exist cannot be reached.
         let Ok(file) = PathFd::new(&opened.path) else { continue };
         let mut access = rights(opened.access);
         if !opened.path.is_dir() {
@@ -90,7 +91,7 @@ fn rights(access: PathAccess) -> BitFlags<AccessFs> {
     match access {
         PathAccess::List => AccessFs::ReadDir.into(),
         PathAccess::Read => AccessFs::from_read(FILES),
-        // Devices and sockets are nothing that a program has to make.
+        // A program does not have to make devices and sockets.
         PathAccess::Write => {
             AccessFs::from_all(FILES) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::MakeSock)
         }
@@ -98,7 +99,8 @@ fn rights(access: PathAccess) -> BitFlags<AccessFs> {
     }
 }
 
-/// A memory image could be read by others, and one program must not fill the disk or use up the table of files.
+/// Limits the resources of this process: a memory image could be read by others, and one program must not fill the disk
+/// or use up the table of files.
 fn limit_resources() -> io::Result<()> {
     for (resource, most) in
         [(Resource::Core, 0), (Resource::Fsize, MAX_FILE_BYTES), (Resource::Nofile, MAX_OPEN_FILES)]

@@ -1,4 +1,4 @@
-//! Which files a program consists of: itself, what it is installed with, and the interpreter that its first line names.
+//! The files that a program consists of: itself, its installation, and the interpreter that its first line names.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use super::folders::{LIBRARY_FOLDERS, LibraryFolder, PACKAGE, PROGRAM_FOLDERS, SCRIPTS, SHARED_IN_HOME};
 
-/// Where programs and scripts are looked for.
+/// The places in which programs and scripts are looked for.
 #[derive(Debug, Clone)]
 pub(super) struct ProgramSearch<'a> {
     /// The folders of `PATH`.
     pub(super) path: &'a str,
-    /// Where the program begins.
+    /// The working directory of the program.
     pub(super) folder: &'a Path,
-    /// The home of the user; nothing above it and not the whole of it belongs to a program.
+    /// The home of the user; neither the folders above it nor the whole of it belong to a program.
     pub(super) home: Option<&'a Path>,
 }
 
@@ -55,7 +55,7 @@ impl ProgramSearch<'_> {
         }
     }
 
-    /// The folder that a program was installed to, if it has one to itself.
+    /// Returns the folder that a program was installed to, if it has one to itself.
     fn installation(&self, program: &Path) -> Option<PathBuf> {
         let folder = program.parent()?;
         let is_programs = PROGRAM_FOLDERS.iter().any(|name| folder.ends_with(name));
@@ -64,7 +64,7 @@ impl ProgramSearch<'_> {
         (has_libraries && !self.is_shared(installation)).then(|| installation.to_owned())
     }
 
-    /// Whether a folder holds the things of many programs, or of the user.
+    /// Returns whether a folder holds the things of many programs, or of the user.
     pub(super) fn is_shared(&self, folder: &Path) -> bool {
         if folder.parent().is_none() {
             return true;
@@ -74,7 +74,7 @@ impl ProgramSearch<'_> {
         })
     }
 
-    /// The program that the first line of a script names.
+    /// Returns the program that the first line of a script names.
     fn interpreter(&self, script: &Path) -> Option<PathBuf> {
         let mut begin = Vec::new();
         File::open(script).ok()?.take(LONGEST_FIRST_LINE).read_to_end(&mut begin).ok()?;
@@ -88,7 +88,7 @@ impl ProgramSearch<'_> {
         self.program(named)
     }
 
-    /// The folder of the script among `args`, or the script alone if it lies among the things of the user.
+    /// Returns the folder of the script among `args`, or the script alone if it lies among the things of the user.
     pub(super) fn script(&self, args: &[&str]) -> Option<PathBuf> {
         let (file, above) = args.iter().filter(|arg| !arg.starts_with('-')).find_map(|arg| {
             let ending = Path::new(arg).extension()?.to_str()?;
@@ -108,7 +108,7 @@ impl ProgramSearch<'_> {
     }
 }
 
-/// The folder of the programs that an environment of Python was made from.
+/// Returns the folder of the programs that a Python environment was made from.
 fn environment_base(installation: &Path) -> Option<PathBuf> {
     let settings = std::fs::read_to_string(installation.join("pyvenv.cfg")).ok()?;
     let home = settings.lines().find_map(|line| {
@@ -129,10 +129,10 @@ fn is_executable(file: &Path) -> bool {
     found.is_file()
 }
 
-/// How many programs may lead to one another.
+/// The largest number of programs that may lead to one another.
 const LONGEST_CHAIN: u8 = 6;
 
-/// As much of a first line as systems read.
+/// The number of bytes of a first line that systems read.
 const LONGEST_FIRST_LINE: u64 = 256;
 
 #[cfg(test)]

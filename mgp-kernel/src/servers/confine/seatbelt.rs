@@ -13,7 +13,7 @@ pub(super) const PROGRAM: &str = "/usr/bin/sandbox-exec";
 pub(super) fn profile(to: &Confinement) -> String {
     let mut text = BASE.to_owned();
     let mut say = |line: std::fmt::Arguments<'_>| {
-        // A string takes whatever is written to it.
+        // Writing to a string cannot fail.
         let _infallible = text.write_fmt(line);
         text.push('\n');
     };
@@ -68,7 +68,8 @@ fn quoted(path: &Path) -> String {
     text
 }
 
-/// What every program needs to begin. Names of files may be looked up anywhere, as on Linux; what they hold may not.
+/// The rules that every program needs to start. Names of files may be looked up anywhere, as on Linux; their content
+/// may not be read.
 const BASE: &str = "\
 (version 1)
 (deny default)

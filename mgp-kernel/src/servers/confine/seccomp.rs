@@ -1,6 +1,6 @@
-//! The system calls that a confined program has no use for, and those that would lead around Landlock.
+//! The filter of system calls: those that a confined program has no use for, and those that would lead around Landlock.
 //!
-//! All others stay: a list of what is allowed would break a program with each new version of its libraries, and
+//! All other calls stay: a list of what is allowed would break a program with each new version of its libraries, and
 //! what the remaining calls can reach is bounded by Landlock.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use super::spec::Confinement;
 /// Filters the system calls of this thread for good.
 ///
 /// # Errors
-/// The system or this processor has no filters.
+/// Fails if the system or this processor has no filters.
 pub(super) fn filter(to: &Confinement) -> io::Result<()> {
     for (calls, errno) in [(refused(to)?, libc::EPERM), (unknown(), libc::ENOSYS)] {
         apply_filter(&compiled(calls, errno)?).map_err(io::Error::other)?;
@@ -42,7 +42,7 @@ fn without_x32(program: BpfProgram) -> BpfProgram {
     const NUMBER: u32 = 0;
     const X32: u32 = 0x4000_0000;
     let instruction = |code: u32, jt, jf, k| sock_filter {
-        // The words of BPF have 16 bits; all of them fit.
+        // The values are words of 16 bits in BPF; all of them fit.
         code: u16::try_from(code).unwrap_or_default(),
         jt,
         jf,
@@ -62,8 +62,8 @@ fn without_x32(program: BpfProgram) -> BpfProgram {
     program
 }
 
-/// The calls that look as if the system did not know them: their arguments lie in memory, where a filter cannot look, and
-/// libraries have another way for each.
+/// Returns the calls that look as if the system did not know them: their arguments lie in memory, where a filter cannot
+/// look, and libraries have another way for each.
 fn unknown() -> SyscallRules {
     BTreeMap::from([(libc::SYS_clone3, Vec::new())])
 }
@@ -72,7 +72,7 @@ fn refused(to: &Confinement) -> io::Result<SyscallRules> {
     let mut calls: SyscallRules = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
     if !to.change_modes {
         calls.extend(CHANGES_BY_PATH.iter().map(|call| (*call, Vec::new())));
-        // Without a path it changes the times of a file that was opened.
+        // Without a path the call changes the times of a file that was opened.
         calls.insert(libc::SYS_utimensat, vec![rule([argument(1, SeccompCmpOp::Ne, 0)?])?]);
     }
     calls.insert(libc::SYS_socket, sockets(to)?);
@@ -94,7 +94,7 @@ fn refused(to: &Confinement) -> io::Result<SyscallRules> {
     Ok(calls)
 }
 
-/// The sockets that are refused: all but TCP, and of the rest what was permitted.
+/// Returns the sockets that are refused: all but TCP, and of the rest those that are not permitted.
 ///
 /// Landlock bounds TCP and nothing beside it, so MPTCP, SCTP and the like would pass; and a Unix socket could reach the
 /// kernel's own, or that of a program that starts others.
@@ -129,7 +129,8 @@ fn sockets(to: &Confinement) -> io::Result<Vec<SeccompRule>> {
     Ok(rules)
 }
 
-/// The pairs of sockets that are refused: one of datagrams can be turned to any socket that has a path.
+/// Returns the pairs of sockets that are refused: a pair of datagram sockets can be turned to any socket that has a
+/// path.
 fn pairs() -> io::Result<Vec<SeccompRule>> {
     let mut rules = vec![rule([word(0, SeccompCmpOp::Ne, libc::AF_UNIX)?])?];
     for kind in (0..=SOCKET_KIND).filter(|kind| !matches!(*kind, libc::SOCK_STREAM | libc::SOCK_SEQPACKET)) {
@@ -146,13 +147,13 @@ fn has_bits(mask: i32) -> SeccompCmpOp {
     SeccompCmpOp::MaskedEq(u64::from(mask.cast_unsigned()))
 }
 
-/// A condition on an argument of 32 bits.
+/// Returns a condition on an argument of 32 bits.
 fn word(index: u8, is: SeccompCmpOp, value: i32) -> io::Result<SeccompCondition> {
     let value = u64::from(value.cast_unsigned());
     SeccompCondition::new(index, SeccompCmpArgLen::Dword, is, value).map_err(io::Error::other)
 }
 
-/// A condition on an argument of 64 bits.
+/// Returns a condition on an argument of 64 bits.
 fn argument(index: u8, is: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
     SeccompCondition::new(index, SeccompCmpArgLen::Qword, is, value).map_err(io::Error::other)
 }
@@ -161,12 +162,12 @@ fn rule(conditions: impl Into<Vec<SeccompCondition>>) -> io::Result<SeccompRule>
     SeccompRule::new(conditions.into()).map_err(io::Error::other)
 }
 
-/// The bits of a socket's type that say of which kind it is.
+/// The bits of a socket's type that hold its kind.
 const SOCKET_KIND: i32 = 0xf;
 
-/// Puts keystrokes into a terminal.
+/// The request that puts keystrokes into a terminal.
 const TIOCSTI: i32 = 0x5412;
-/// Pastes into a console.
+/// The request that pastes into a console.
 const TIOCLINUX: i32 = 0x541c;
 
 const NAMESPACES: &[i32] = &[
@@ -248,8 +249,8 @@ const ALWAYS: &[i64] = &[
     libc::SYS_modify_ldt,
 ];
 
-/// Modes, owners, attributes and times, which Landlock does not bound. By the number of an open file they may be changed:
-/// that one could be opened.
+/// The calls that change modes, owners, attributes and times by path, which Landlock does not bound. The calls that
+/// take the number of an open file stay, since that file could be opened.
 const CHANGES_BY_PATH: &[i64] = &[
     libc::SYS_fchmodat,
     FCHMODAT2,
@@ -274,7 +275,8 @@ const CHANGES_BY_PATH: &[i64] = &[
     libc::SYS_futimesat,
 ];
 
-/// Younger than the list of the crate; the numbers are the same on all processors that filters are made for.
+/// The numbers of calls that the crate's list does not have yet; they are the same on all processors that filters are
+/// made for.
 const FCHMODAT2: i64 = 452;
 const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;

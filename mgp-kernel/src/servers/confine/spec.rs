@@ -1,17 +1,19 @@
+//! The description of a confinement, which the kernel passes to the launcher.
+
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// What a confined program may reach. Everything else is closed.
+/// The description of what a confined program may reach. Everything else is closed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Confinement {
-    /// Files and folders, each with all that is below it.
+    /// The files and folders that are open, each with all that is below it.
     pub(crate) paths: Vec<OpenPath>,
-    /// TCP ports that may be connected to.
+    /// The TCP ports that the program may connect to.
     pub(crate) connect: Ports,
-    /// TCP ports that may be listened at.
+    /// The TCP ports that the program may listen at.
     pub(crate) listen: Ports,
-    /// Whether Unix sockets may be opened. A pair of connected ones always may.
+    /// Whether Unix sockets may be opened. Pairs of connected ones always may.
     pub(crate) unix_sockets: bool,
     /// Whether the modes and owners of files may be changed by path. No system bounds by folder which files those are.
     pub(crate) change_modes: bool,
@@ -24,30 +26,30 @@ pub(crate) struct OpenPath {
     pub(crate) access: PathAccess,
 }
 
-/// What may be done with a file or folder.
+/// The access to a file or folder; each kind but the last includes the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PathAccess {
     /// The names in folders may be listed.
     List,
-    /// Files may be read as well, and executed.
+    /// Names may be listed, and files may be read and executed.
     Read,
-    /// Files may be made, changed and removed as well.
+    /// Names may be listed, and files may be read, executed, made, changed and removed.
     Write,
-    /// A device may be read and written, and nothing be made of it.
+    /// A device may be read and written; nothing can be made there.
     Device,
 }
 
-/// Some of the TCP ports.
+/// A set of TCP ports.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Ports {
     /// None of them.
     #[default]
     Closed,
-    /// These.
+    /// Only these ports.
     Only(Vec<u16>),
-    /// All of them.
+    /// All TCP ports.
     All,
 }
 
@@ -59,19 +61,20 @@ impl Confinement {
         }
     }
 
-    /// Whether the program may use any of the network.
+    /// Returns whether the program may use any of the network.
     pub(super) fn has_network(&self) -> bool {
         self.connect != Ports::Closed || self.listen != Ports::Closed
     }
 
-    /// Whether it may send what belongs to no TCP connection: no system bounds that by port.
+    /// Returns whether the program may send datagrams, which belong to no TCP connection: no system bounds them by
+    /// port.
     pub(super) fn has_datagrams(&self) -> bool {
         self.connect == Ports::All || self.listen == Ports::All
     }
 }
 
 impl Ports {
-    /// Opens these, beside those that are open.
+    /// Opens these ports, beside those that are open.
     pub(super) fn add(&mut self, ports: &[u16]) {
         match self {
             Self::All => {}

@@ -1,11 +1,13 @@
+//! The support of this system for confinement.
+
 use std::fmt;
 
 use super::spec::{Confinement, Ports};
 
-/// What this system can hold of a confinement.
+/// The parts of a confinement that this system can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Support {
-    /// Landlock and seccomp.
+    /// Confinement by Landlock and seccomp.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has it"))]
     Landlock {
         /// Whether TCP can be bounded by port.
@@ -13,14 +15,14 @@ pub(crate) enum Support {
         /// Whether signals and abstract sockets can be bounded.
         signals: bool,
     },
-    /// Profiles of `sandbox-exec`.
+    /// Confinement by profiles of `sandbox-exec`.
     #[cfg_attr(not(target_os = "macos"), expect(dead_code, reason = "only macOS has it"))]
     Seatbelt,
-    /// Nothing, and why.
+    /// No confinement, with the reason.
     Nothing(&'static str),
 }
 
-/// Returns what this system can hold.
+/// Returns the support of this system.
 pub(crate) fn support() -> Support {
     #[cfg(target_os = "linux")]
     {
@@ -45,10 +47,10 @@ pub(crate) fn support() -> Support {
 }
 
 impl Support {
-    /// Whether this system can confine a program to `to`.
+    /// Checks that this system can confine a program to `to`.
     ///
     /// # Errors
-    /// It cannot, in words.
+    /// Fails if it cannot, with the reason in words.
     pub(crate) fn holds(self, to: &Confinement) -> Result<(), String> {
         self.confines()?;
         let by_port = [&to.connect, &to.listen].iter().any(|ports| matches!(ports, Ports::Only(_)))
@@ -61,10 +63,10 @@ impl Support {
         }
     }
 
-    /// Whether this system can confine programs at all.
+    /// Checks that this system can confine programs at all.
     ///
     /// # Errors
-    /// It cannot, in words.
+    /// Fails if it cannot, with the reason in words.
     pub(crate) fn confines(self) -> Result<(), String> {
         match self {
             Self::Nothing(why) => Err(format!("this system cannot confine programs: {why}")),

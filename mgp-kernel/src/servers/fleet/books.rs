@@ -1,4 +1,4 @@
-//! The notes that a fleet and the connections of its servers share; neither has to know the other for them.
+//! The state that a fleet and the connections of its servers share, so that neither has to know the other for it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,42 +13,42 @@ use super::callbacks::CallbackRoutes;
 use super::task_owners::{TaskOwners, place};
 use crate::servers::upstream::{ConnectionKey, ServerShared};
 
-/// The notes that a fleet and the connections of its servers share.
+/// The state that a fleet and the connections of its servers share.
 #[derive(Default)]
 pub(crate) struct FleetBooks {
-    /// The servers there are now.
+    /// The current servers.
     current: ArcSwap<BTreeMap<ServerId, ServerShared>>,
-    /// Held while servers come to offer something else, so that nothing is offered by one that is gone.
+    /// A lock that is held while lists are published, so that nothing is offered by a server that is gone.
     publishing: Mutex<()>,
-    /// Grows with each change of the servers, and of what of their lists is whose.
+    /// A number that grows with each change of the servers, and of which agents have which of their lists.
     revision: AtomicU64,
     callbacks: Mutex<CallbackRoutes>,
     task_owners: TaskOwners,
 }
 
 impl FleetBooks {
-    /// Returns a number that is another one after each change of the servers, and of what of their lists is whose.
+    /// Returns a number that differs after each change of the servers, and of which agents have which of their lists.
     pub(crate) fn revision(&self) -> u64 {
         self.revision.load(Ordering::Acquire)
     }
 
-    /// Notes that another part of a server's lists is somebody's now.
+    /// Notes that agents have other parts of a server's lists than before.
     pub(crate) fn shares_changed(&self) {
         self.revision.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Makes `change` while no server offers anything else than before, and none comes or goes.
+    /// Makes `change` while no server offers anything new, and none comes or goes.
     pub(super) fn unpublished<T>(&self, change: impl FnOnce() -> T) -> T {
         let _turn = self.publishing.lock();
         change()
     }
 
-    /// Notes the servers there are from now on.
+    /// Replaces the current servers.
     pub(super) fn replace(&self, servers: BTreeMap<ServerId, ServerShared>) {
         self.current.store(servers.into());
     }
 
-    /// Changes what `server` offers, if it is still the one `of_server` belongs to.
+    /// Changes what `server` offers, if it is still the server that `of_server` belongs to.
     pub(crate) fn publish<T>(
         &self,
         server: &ServerId,
@@ -59,30 +59,30 @@ impl FleetBooks {
         self.is_current(server, of_server).then(change)
     }
 
-    /// Says whether `server` is still the one `of_server` belongs to.
+    /// Returns whether `server` is still the server that `of_server` belongs to.
     pub(crate) fn is_current(&self, server: &ServerId, of_server: &ServerShared) -> bool {
         self.current.load().get(server).is_some_and(|current| current.is(of_server))
     }
 
-    /// Returns the server that a channel is of. Their ids may have dots in them; the longest is meant.
+    /// Returns the server of a channel. Ids of servers may contain dots; the longest id that fits is meant.
     pub(crate) fn owner_of_channel(&self, channel: &str) -> Option<ServerId> {
         let current = self.current.load();
         channel.rmatch_indices('.').find_map(|(at, _)| Some(current.get_key_value(&channel[..at])?.0.clone()))
     }
 
-    /// Returns the callbacks of all servers, on their way to clients.
+    /// Returns the routes of the callbacks of all servers.
     pub(crate) fn callbacks(&self) -> &Mutex<CallbackRoutes> {
         &self.callbacks
     }
 
-    /// Returns the owners of the tasks that were begun on `line`, however often that was connected anew; none for a program that
-    /// the kernel starts, whose tasks end with it.
+    /// Returns the owners of the tasks that were begun on `line`, however often it was reconnected. There are none for
+    /// a program that the kernel starts, whose tasks end with it.
     pub(crate) fn task_owners(&self, line: &ConnectionKey, server: &ServerConfig) -> TaskOwnersGate {
         place(server).map(|place| self.task_owners.of(line, place)).unwrap_or_default()
     }
 
-    /// Keeps the owners of the tasks of `line` from its first connection on. Returns false for a program that the kernel
-    /// starts, whose tasks end with it.
+    /// Keeps the owners of the tasks of `line` from its first connection on. Returns false for a program that the
+    /// kernel starts, whose tasks end with it.
     pub(crate) fn keep_task_owners(
         &self,
         line: &ConnectionKey,
@@ -94,7 +94,7 @@ impl FleetBooks {
         true
     }
 
-    /// Forgets whose the tasks of a server are that is gone.
+    /// Forgets the owners of the tasks of a server that is gone.
     pub(super) fn forget_tasks(&self, server: &ServerId) {
         self.task_owners.end_of_server(server);
     }

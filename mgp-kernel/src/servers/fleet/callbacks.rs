@@ -1,3 +1,5 @@
+//! The routes of callbacks from servers to clients, and of their answers back.
+
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
@@ -8,20 +10,20 @@ use tokio::time::Instant;
 
 use crate::call::erased::ErasedService;
 
-/// The callbacks of all servers, on their way to clients, and the way back of their answers: to the connection that asked,
+/// The routes of the callbacks of all servers to clients, and of their answers back: to the connection that asked,
 /// which may be that of a server that is being replaced or removed.
 #[derive(Default)]
 pub(crate) struct CallbackRoutes {
     relay: CallbackRelay,
-    /// By the call that was called back about, and the server that did.
+    /// The ways back, by the call that the callback is about and the server that sent it.
     ways: HashMap<(StreamId, ServerId), ErasedService, RandomState>,
 }
 
 impl CallbackRoutes {
-    /// The parameters under which a callback goes on to the client whose call `front` is. The answer goes `way`.
+    /// Returns the params under which a callback goes on to the client whose call `front` is. The answer goes `way`.
     ///
     /// # Errors
-    /// It cannot go on.
+    /// Fails if it cannot go on.
     pub(crate) fn pass_on(
         &mut self,
         (server, way): (&ServerId, ErasedService),
@@ -34,21 +36,21 @@ impl CallbackRoutes {
         Ok(passed)
     }
 
-    /// The way to whoever asked what an `mgp/callback/respond` answers, and the parameters as it knows them; `None` if it
-    /// answers nothing that the sender was asked.
+    /// Returns the way back to the server whose callback an `mgp/callback/respond` answers, and the params as that
+    /// server knows them; `None` if it answers nothing that the sender was asked.
     pub(crate) fn answered(&mut self, context: &Context, params: &Params) -> Option<(ErasedService, Params)> {
         let routed = self.relay.route(context, params, Instant::now())?;
         Some((self.ways.get(&(routed.stream, routed.server))?.clone(), routed.params))
     }
 
-    /// The ways back that no answer will go any more; to be dropped without a lock.
+    /// Removes the ways back that no answer will go any more; the caller drops them without a lock.
     #[must_use]
     pub(crate) fn over(&mut self) -> Vec<ErasedService> {
         let Self { relay, ways } = self;
         ways.extract_if(|(stream, server), _| !relay.waits(*stream, server)).map(|(_, way)| way).collect()
     }
 
-    /// Forgets what a call was called back about that is over; the ways back are to be dropped without a lock.
+    /// Forgets the callbacks about a call that is over. Returns the ways back, which the caller drops without a lock.
     #[must_use]
     pub(crate) fn end_of_call(&mut self, stream: StreamId) -> Vec<ErasedService> {
         self.relay.end_of_call(stream);

@@ -1,4 +1,4 @@
-//! All servers that the kernel has to do with.
+//! The fleet: all servers of the kernel, and their changes.
 
 mod books;
 mod callbacks;
@@ -26,46 +26,47 @@ use crate::servers::upstream::{AgentLists, ConnectionKey, ListKind, ServerSuppor
 
 type ServerMap = BTreeMap<ServerId, Arc<Upstream>>;
 
-/// The servers, as a snapshot: readers never wait.
+/// The fleet of servers, kept as a snapshot: readers never wait.
 pub(crate) struct Fleet {
     support: Arc<ServerSupport>,
     servers: ArcSwap<ServerMap>,
-    /// Held by whoever makes the next snapshot.
+    /// A lock that is held while the next snapshot is made.
     change: Mutex<()>,
-    /// Held from the wish for other servers to the change, so that of two who want it at once the later one has the later wish.
+    /// A lock that is held from the request for other servers to the change, so that of two concurrent requests the
+    /// later one takes effect last.
     turn: tokio::sync::Mutex<()>,
-    /// Servers that were registered while the kernel runs, beside those of the configuration.
+    /// The servers that were registered while the kernel runs, beside those of the configuration.
     registered: Mutex<BTreeMap<ServerId, ServerConfig>>,
-    /// What brings servers up and down.
+    /// The tasks that bring servers up and down.
     moves: Mutex<JoinSet<()>>,
-    /// The end of the last move of each id, which is told by dropping the other half.
+    /// The end of the last move of each id, which is signalled by dropping the other half.
     turns: Mutex<HashMap<ServerId, oneshot::Receiver<()>, RandomState>>,
 }
 
-/// What came of a change of the configuration.
+/// The result of a change of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AppliedConfig {
-    /// Servers that are new.
+    /// The servers that are new.
     pub added: Vec<ServerId>,
-    /// Servers that are connected to anew, as what is said about them is something else.
+    /// The servers that are connected to anew, because their configuration has changed.
     pub changed: Vec<ServerId>,
-    /// Servers that are gone.
+    /// The servers that are gone.
     pub removed: Vec<ServerId>,
-    /// Sections of which something else is wanted that stays as it was until the kernel is started anew.
+    /// The sections of which something else is wanted that stays as it was until the kernel is started anew.
     pub needs_restart: Vec<&'static str>,
 }
 
-/// What a fleet is to become. None of it has begun.
+/// The next state of a fleet. None of it has begun.
 pub(crate) struct PreparedFleet {
     next: ServerMap,
-    /// Those that are new, each with the one whose place it takes.
+    /// The new servers, each with the one that it replaces.
     beginning: Vec<(Option<Arc<Upstream>>, Arc<Upstream>)>,
     gone: ServerMap,
 }
 
 impl Fleet {
-    /// A fleet without servers; those that come are made with `support`.
+    /// Returns a fleet without servers; those that are added are made with `support`.
     pub(crate) fn new(support: Arc<ServerSupport>) -> Self {
         Self {
             support,
@@ -83,7 +84,7 @@ impl Fleet {
         &self.support
     }
 
-    /// Waits for the turn to make the fleet another one.
+    /// Waits for the turn to change the fleet.
     pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.turn.lock().await
     }
@@ -96,53 +97,53 @@ impl Fleet {
         self.servers.load().values().cloned().collect()
     }
 
-    /// How all of them do.
+    /// Returns the views of all servers.
     pub(crate) fn views(&self) -> Vec<ServerView> {
         self.servers.load().values().flat_map(|server| server.views()).collect()
     }
 
-    /// Whether a server that all agents share is being connected to for the first time.
+    /// Returns whether a server that all agents share is being connected to for the first time.
     pub(crate) fn is_starting(&self) -> bool {
         self.servers.load().values().any(|server| server.is_starting())
     }
 
-    /// A few ids that are written nearly like `server`.
+    /// Returns a few ids that are written nearly like `server`.
     pub(crate) fn near(&self, server: &str) -> Vec<ServerId> {
         near::near(server, self.servers.load().keys())
     }
 
-    /// The callbacks of all servers, on their way to clients.
+    /// Returns the routes of the callbacks of all servers.
     pub(crate) fn callbacks(&self) -> &Mutex<CallbackRoutes> {
         self.support.books.callbacks()
     }
 
-    /// Whether this agent reaches the server at all.
+    /// Returns whether this agent may have a connection to the server.
     pub(crate) fn admits(&self, server: &str, agent: &Principal) -> bool {
         self.servers.load().get(server).is_some_and(|server| server.admits(agent))
     }
 
-    /// The id under which the definitions are pinned that this agent's own connection lists, if it is to have one.
+    /// Returns the id under which the definitions of this agent's own connection are pinned, if it is to have one.
     pub(crate) fn holder(&self, server: &str, agent: &Principal) -> Option<ServerId> {
         let servers = self.servers.load();
         let upstream = servers.get(server).filter(|server| server.is_by_agent())?;
         Some(upstream.line(agent).holder())
     }
 
-    /// What of a server's lists is this agent's.
+    /// Returns the part of a server's lists that this agent has.
     pub(crate) fn share(&self, server: &str, agent: &Principal) -> AgentLists {
         self.servers.load().get(server).map_or(AgentLists::Nothing, |server| server.share(agent))
     }
 
-    /// A number that is another one after each change of the servers, and of what of their lists is whose.
+    /// Returns a number that differs after each change of the servers, and of which agents have which of their lists.
     pub(crate) fn revision(&self) -> u64 {
         self.support.books.revision()
     }
 
-    /// What the fleet is to become by `wanted`, if nobody else makes it something else meanwhile. Servers about which
-    /// nothing has changed are left alone, unless `all` are to be connected to anew. Changes nothing yet.
+    /// Returns the fleet that follows from `wanted`, if nobody else changes it meanwhile. Servers about which nothing
+    /// has changed are left alone, unless `all` are to be connected to anew. Changes nothing yet.
     ///
     /// # Errors
-    /// The configuration asks for something that there is not.
+    /// Fails if the configuration asks for something that there is not.
     pub(crate) fn prepare(&self, wanted: &[ServerConfig], all: bool) -> Result<PreparedFleet, StartError> {
         let mut gone = ServerMap::clone(&self.servers.load());
         let (mut next, mut beginning) = (ServerMap::new(), Vec::new());
@@ -165,7 +166,7 @@ impl Fleet {
         Ok(PreparedFleet { next, beginning, gone })
     }
 
-    /// Makes the fleet what was prepared. Waits for none of its servers.
+    /// Puts a prepared fleet into effect. Waits for none of its servers.
     pub(crate) fn install(&self, prepared: PreparedFleet) -> AppliedConfig {
         let PreparedFleet { next, beginning, gone } = prepared;
         let _change = self.change.lock();
@@ -175,8 +176,8 @@ impl Fleet {
         self.support.books.unpublished(|| {
             self.set_servers(next);
             for (before, upstream) in &beginning {
-                // What it was is judged by what it was, and may have been one agent's alone: whoever calls a tool waits until
-                // it is known what it is now.
+                // The old tools are judged by the old configuration, and may have been one agent's alone: callers wait
+                // until the new tools are known.
                 if before.is_some() && self.support.tools.catalog.remove_server(upstream.id()) {
                     emptied.push(upstream.id().clone());
                 }
@@ -195,25 +196,25 @@ impl Fleet {
         applied
     }
 
-    /// Takes in a server that was registered, beside those of the configuration.
+    /// Adds a server that was registered, beside those of the configuration.
     ///
     /// # Errors
-    /// The server cannot be as it is described.
+    /// Fails if the server cannot be as it is described.
     pub(crate) fn admit(&self, server: ServerConfig) -> Result<AppliedConfig, StartError> {
         self.registered.lock().insert(ServerId::from(server.id.as_str()), server);
         Ok(self.install(self.prepare(&self.support.config.load().servers, false)?))
     }
 
-    /// Lets go of a server that was registered.
+    /// Removes a server that was registered.
     ///
     /// # Errors
-    /// The configuration asks for something that there is not.
+    /// Fails if the configuration asks for something that there is not.
     pub(crate) fn dismiss(&self, server: &ServerId) -> Result<AppliedConfig, StartError> {
         self.registered.lock().remove(server);
         Ok(self.install(self.prepare(&self.support.config.load().servers, false)?))
     }
 
-    /// Stops all servers, each with so long to finish its calls, and forgets them.
+    /// Stops all servers and forgets them. Each has `timeout` to finish its calls.
     pub(crate) async fn shut_down(&self, reason: ShutdownReason, timeout: Duration) {
         let servers = self.take();
         let mut stopping = JoinSet::new();
@@ -244,7 +245,7 @@ impl Fleet {
         self.servers.store(Arc::new(servers));
     }
 
-    /// Starts a server, after those of its id have let go of what both may need.
+    /// Starts a server, after the servers that had its id have released what both may need.
     fn begin(&self, before: Option<Arc<Upstream>>, server: Arc<Upstream>) {
         if before.is_none() && !self.is_moving(server.id()) {
             return server.start();
@@ -261,12 +262,12 @@ impl Fleet {
         });
     }
 
-    /// Whether a server of this id is still brought up or down.
+    /// Returns whether a server of this id is still being brought up or down.
     fn is_moving(&self, id: &ServerId) -> bool {
         self.turns.lock().get_mut(id).is_some_and(|last| last.try_recv() == Err(TryRecvError::Empty))
     }
 
-    /// Ends a server; what it offered goes at once.
+    /// Ends a server; its offers are withdrawn at once.
     fn end(&self, server: Arc<Upstream>) {
         let id = server.id().clone();
         let ServerSupport { books, tools, .. } = &*self.support;
@@ -283,7 +284,7 @@ impl Fleet {
         });
     }
 
-    /// Has clients told that what these servers offered is not offered any more.
+    /// Notifies clients that these servers' offers are gone.
     fn tell_gone(&self, servers: Vec<ServerId>) {
         let told = Arc::clone(&self.support.told);
         self.go(async move {
@@ -295,7 +296,7 @@ impl Fleet {
         });
     }
 
-    /// Does a step with a server after all earlier ones with servers of its id.
+    /// Runs a step with a server after all earlier steps with servers of its id.
     fn go_in_turn(&self, id: ServerId, step: impl Future<Output = ()> + Send + 'static) {
         let (done, is_done) = oneshot::channel();
         let mut turns = self.turns.lock();
@@ -304,7 +305,7 @@ impl Fleet {
         drop(turns);
         self.go(async move {
             if let Some(before) = before {
-                // It is never sent, but dropped.
+                // Nothing is ever sent; the sender is dropped.
                 let _ = before.await;
             }
             step.await;
@@ -314,12 +315,12 @@ impl Fleet {
 
     fn go(&self, step: impl Future<Output = ()> + Send + 'static) {
         let mut moves = self.moves.lock();
-        // Those that are done are forgotten here.
+        // Moves that are done are forgotten here.
         while moves.try_join_next().is_some() {}
         moves.spawn(step);
     }
 
-    /// Adds a server that is none.
+    /// Adds a fake server.
     #[cfg(test)]
     pub(crate) fn put(&self, id: &str, fake: crate::servers::upstream::fake_server::FakeServer) {
         let upstream = Upstream::fake(&self.support, id, fake);
@@ -329,5 +330,5 @@ impl Fleet {
     }
 }
 
-/// How long calls have to end when their server is replaced.
+/// The time that calls have to end when their server is replaced.
 const REPLACE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,6 +1,8 @@
+//! Ids that are written nearly like another one, for messages about unknown servers.
+
 use mgp_types::mgp::ServerId;
 
-/// A few of `known` that are written nearly like `wanted`, the nearest first.
+/// Returns a few of `known` that are written nearly like `wanted`, the nearest first.
 pub(super) fn near<'a>(wanted: &str, known: impl Iterator<Item = &'a ServerId>) -> Vec<ServerId> {
     let wanted: Vec<char> = wanted.chars().take(MAX_CHARS).flat_map(char::to_lowercase).collect();
     let mut near: Vec<_> = known
@@ -18,7 +20,7 @@ pub(super) fn near<'a>(wanted: &str, known: impl Iterator<Item = &'a ServerId>) 
     near.into_iter().take(MOST).map(|(_, id)| id).collect()
 }
 
-/// How many letters have to be put in, taken out or replaced.
+/// Returns the number of letters that have to be inserted, deleted or replaced.
 fn distance(one: &[char], other: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (line, left) in one.iter().enumerate() {

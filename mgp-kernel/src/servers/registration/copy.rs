@@ -1,4 +1,4 @@
-//! The copy of inspected code that a server runs from, so that what was inspected is what runs.
+//! The copy of inspected code from which a server runs, so that exactly the inspected code runs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use mgp_discovery::registry::InspectedCode;
 use tempfile::TempDir;
 
-/// The code of a server as it runs. It goes when this is dropped.
+/// The copy of a server's code. The copy is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct CodeCopy {
     folder: TempDir,
@@ -14,7 +14,7 @@ pub(crate) struct CodeCopy {
 }
 
 impl CodeCopy {
-    /// Writes what was read when the code was inspected into a new folder of the kernel's own. May block.
+    /// Writes the code as it was read for inspection into a new folder of the kernel's own. May block.
     pub(crate) fn new(state: &Path, code: &InspectedCode) -> io::Result<Self> {
         let copies = copies(state);
         std::fs::create_dir_all(&copies)?;
@@ -30,12 +30,12 @@ impl CodeCopy {
         Ok(Self { folder, script })
     }
 
-    /// The folder of all of it.
+    /// Returns the folder of the copy.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The script within it.
+    /// Returns the script within the copy.
     pub(crate) fn script(&self) -> &Path {
         &self.script
     }

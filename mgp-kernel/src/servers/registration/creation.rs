@@ -1,3 +1,5 @@
+//! The creation of tools by the client's model, where no tool fits.
+
 use std::sync::Arc;
 
 use mgp_discovery::Config;
@@ -15,11 +17,11 @@ use super::scripts;
 use crate::record::{AuditTrail, random};
 use crate::running::RunningConfig;
 
-/// Has tools made for what no tool can do (§16.6): the client's model is asked for the code, the code is held to the
-/// strictest level, and what passes is registered as a sandboxed server of the session.
+/// A creator of tools for what no tool can do (§16.6): the client's model is asked for the code, the code is held to
+/// the strictest level, and code that passes is registered as a sandboxed server of the session.
 ///
-/// It is off unless the configuration turns it on, and only for agents that are permitted `code_execution` while the
-/// policy is `auto_approve`; what they may register is decided by the rules of registration like anything else.
+/// The creator is off unless the configuration turns it on, and serves only agents that are permitted `code_execution`
+/// while the policy is `auto_approve`; the rules of registration decide what they may register.
 pub(crate) struct ModelToolCreator {
     config: Arc<RunningConfig>,
     audit: Arc<AuditTrail>,
@@ -31,8 +33,10 @@ impl ModelToolCreator {
         Self { config, audit, registry }
     }
 
+    /// Has the client's model write a tool, and registers its server.
+    ///
     /// # Errors
-    /// Why no tool is made.
+    /// Fails with the reason why no tool is made.
     async fn create(
         &self,
         context: &Context,
@@ -71,7 +75,8 @@ impl ModelToolCreator {
         tell(&self.audit, &agent, made, Outcome::Success, id.as_str()).await
     }
 
-    /// The server goes with the session that it was made for. Where there are no sessions it goes with the kernel.
+    /// Removes the server with the session that it was made for. Where there are no sessions the server stays as long
+    /// as the kernel.
     fn end_with(&self, context: &Context, name: String) {
         let Some(session) = context.session.as_ref().filter(|session| session.outbox.is_open()) else {
             return;
@@ -107,7 +112,7 @@ impl ToolCreator for ModelToolCreator {
     }
 }
 
-/// The agent, if it may have tools made.
+/// Returns the agent, if it may have tools made.
 fn permitted(config: &Config, context: &Context) -> Result<Principal, Error> {
     let agent = context.principal.clone().ok_or_else(|| Error::invalid_request("nobody asks"))?;
     let of_agent = config.agents.iter().find(|known| Some(known.id.as_str()) == agent.agent_name());
@@ -120,7 +125,7 @@ fn permitted(config: &Config, context: &Context) -> Result<Principal, Error> {
     Ok(agent)
 }
 
-/// What the client's model is asked to write.
+/// Returns the params that ask the client's model for the code.
 fn instruction(request: &RequestTools, wanted: &[String]) -> Object {
     let text = format!(
         "{INSTRUCTION}\n\nIt has to be able to: {}\nIt is for: {}",
@@ -135,7 +140,7 @@ fn instruction(request: &RequestTools, wanted: &[String]) -> Object {
     params
 }
 
-/// The code in an answer: what stands between fences, or all of it.
+/// Returns the code in an answer: the text between fences, or all of it.
 fn code_of(answer: &RawJson) -> Result<String, Error> {
     let answer: CreateMessageResult =
         answer.to().map_err(|error| Error::misbehaved("the client's answer is none").with_source(error))?;
@@ -155,7 +160,7 @@ fn code_of(answer: &RawJson) -> Result<String, Error> {
     }
 }
 
-/// The name of the session that a tool is made for.
+/// Returns the name of the session that a tool is made for.
 fn session(context: &Context) -> String {
     let pointer = context.session.as_ref().map(Arc::as_ptr);
     let agent = context.principal.as_ref().map_or("", Principal::as_str);

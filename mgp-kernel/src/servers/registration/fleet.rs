@@ -1,11 +1,14 @@
+//! The fleet of the kernel, as the registry of servers uses it.
+
 use std::fmt;
 use std::sync::{Arc, Weak};
 
+use async_trait::async_trait;
 use mgp_discovery::config::literal;
 use mgp_discovery::config::model::{ServerConfig, ServerMgp, TransportKind};
 use mgp_discovery::registry::{LaunchMethod, RunningServers, ServerRegistration, ServerView, WebTransport};
 use mgp_types::mgp::{Permission, ServerId, ServerStatus};
-use mgp_types::{BoxFuture, Context, Error, Principal, PrincipalRole};
+use mgp_types::{Context, Error, Principal, PrincipalRole};
 
 use super::scripts;
 use crate::router::{CallerView, Visibility};
@@ -15,7 +18,7 @@ use crate::servers::upstream::Upstream;
 
 /// The servers of the kernel, as the registry sees them.
 ///
-/// The servers know the registry, so it does not keep them.
+/// The servers hold the registry, so it does not keep them alive.
 pub(super) struct FleetServers {
     config: Arc<RunningConfig>,
     visibility: Weak<Visibility>,
@@ -34,6 +37,7 @@ impl FleetServers {
     }
 }
 
+#[async_trait]
 impl RunningServers for FleetServers {
     fn servers(&self, context: &Context) -> Vec<ServerView> {
         let (Some(visibility), Some(caller)) = (self.visibility.upgrade(), &context.principal) else {
@@ -52,24 +56,20 @@ impl RunningServers for FleetServers {
             .collect()
     }
 
-    fn start(&self, server: Arc<ServerRegistration>) -> BoxFuture<'_, Result<(), Error>> {
-        Box::pin(async move {
-            let fleet = self.fleet()?;
-            let _turn = fleet.turn().await;
-            fleet.admit(config(&server)).map(drop).map_err(|error| Error::internal(error.to_string()))
-        })
+    async fn start(&self, server: Arc<ServerRegistration>) -> Result<(), Error> {
+        let fleet = self.fleet()?;
+        let _turn = fleet.turn().await;
+        fleet.admit(config(&server)).map(drop).map_err(|error| Error::internal(error.to_string()))
     }
 
-    fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            let fleet = self.fleet()?;
-            let turn = fleet.turn().await;
-            let dismissed = fleet.dismiss(server);
-            dismissed.map_err(|error| Error::internal(error.to_string()))?;
-            drop(turn);
-            scripts::remove(self.config.state(), server).await;
-            Ok(())
-        })
+    async fn stop(&self, server: &ServerId) -> Result<(), Error> {
+        let fleet = self.fleet()?;
+        let turn = fleet.turn().await;
+        let dismissed = fleet.dismiss(server);
+        dismissed.map_err(|error| Error::internal(error.to_string()))?;
+        drop(turn);
+        scripts::remove(self.config.state(), server).await;
+        Ok(())
     }
 
     fn confines(&self) -> Result<(), String> {
@@ -77,7 +77,7 @@ impl RunningServers for FleetServers {
     }
 }
 
-/// The server as `caller` may see it: an agent's is what its own connection leads to.
+/// Returns the server as `caller` may see it: an agent sees what its own connection leads to.
 fn view(visibility: &Visibility, server: &Upstream, caller: &Principal) -> ServerView {
     let is_operator = caller.role() == PrincipalRole::Operator;
     let session = if is_operator { server.session() } else { server.session_on(&server.line(caller)) };
@@ -105,7 +105,8 @@ fn view(visibility: &Visibility, server: &Upstream, caller: &Principal) -> Serve
     view
 }
 
-/// What `mgp.toml` would say of a registered server. What its registrant wrote means itself: it refers to no variable.
+/// Returns what `mgp.toml` would say of a registered server. The texts of its registrant are literal: they refer to no
+/// variable.
 fn config(server: &ServerRegistration) -> ServerConfig {
     let mut config = ServerConfig::default();
     config.id = server.id.to_string();
@@ -113,7 +114,8 @@ fn config(server: &ServerRegistration) -> ServerConfig {
         LaunchMethod::Program { command, args, env } => {
             config.command = Some(literal(command));
             config.args = args.iter().map(|arg| literal(arg)).collect();
-            // Of the environment it gets the variables that the policy let through, with the values that they have.
+            // The server gets the variables that the policy let through, with the values that they have in the kernel's
+            // environment.
             config.env = env.iter().map(|name| (name.clone(), format!("${{{name}:-}}"))).collect();
         }
         LaunchMethod::Web { url, transport } => {

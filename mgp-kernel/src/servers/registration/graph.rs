@@ -1,6 +1,6 @@
 //! The code of a server: its script, and every file of its own that it loads, from one to the next.
 //!
-//! What is not found here is not there when the server runs, for it runs from a copy of what was found.
+//! Files that are not found here are not there when the server runs, for it runs from a copy of those that were found.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Component, Path, PathBuf};
@@ -13,14 +13,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::modules::{self, ImportTarget};
 
-/// Why code cannot be inspected, or must not run.
+/// The reason why code cannot be inspected, or must not run.
 #[derive(Debug)]
 pub(super) enum CodeRefusal {
     Rejected(Box<CodeRejection>),
     Unreadable(String),
 }
 
-/// Reads the script and all that it loads, each at the strictest level.
+/// Reads the script and all files that it loads, each at the strictest level.
 pub(super) fn read(script: &Path, language: &str) -> Result<InspectedCode, CodeRefusal> {
     let unreadable =
         |error: std::io::Error| CodeRefusal::Unreadable(format!("{}: {error}", script.display()));
@@ -50,12 +50,12 @@ struct CodeReader {
     files: BTreeMap<PathBuf, Arc<[u8]>>,
     next: VecDeque<PathBuf>,
     bytes: usize,
-    /// The names of the modules of Python that lie beside the script.
+    /// The names of the Python modules that lie beside the script.
     beside: BTreeSet<String>,
 }
 
 impl CodeReader {
-    /// Reads one file, and notes what it loads.
+    /// Reads one file, and notes the files that it loads.
     fn file(&mut self, file: &Path, language: &Language) -> Result<(), CodeRefusal> {
         if self.files.len() >= MOST_FILES {
             return Err(CodeRefusal::Unreadable(format!("it consists of more than {MOST_FILES} files")));
@@ -107,7 +107,7 @@ impl CodeReader {
         }
     }
 
-    /// Says in which file it is, if that is not the script.
+    /// Adds the name of the file to a refusal, if it is not the script.
     fn in_file(&self, file: &Path, refused: CodeRefusal) -> CodeRefusal {
         match refused {
             CodeRefusal::Rejected(mut rejection) if !self.files.is_empty() => {
@@ -115,7 +115,7 @@ impl CodeReader {
                 for violation in &mut rejection.violations {
                     *violation = format!("{name}: {violation}").into();
                 }
-                // The places are those of one file, and nothing says which.
+                // The locations are those of one file, and nothing says which.
                 rejection.locations.clear();
                 CodeRefusal::Rejected(rejection)
             }
@@ -140,7 +140,7 @@ impl CodeReader {
     }
 }
 
-/// The folder that holds all of them.
+/// Returns the folder that holds all of the files.
 fn common_folder<'a>(files: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
     let folder = |file: &PathBuf| file.parent().unwrap_or_else(|| Path::new("/")).to_owned();
     let both = |one: PathBuf, other: PathBuf| {
@@ -153,7 +153,7 @@ fn common_folder<'a>(files: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
 fn read_file(file: &Path) -> Result<Arc<[u8]>, String> {
     use std::io::Read as _;
 
-    // What a link leads to could be another file at the next look.
+    // The target of a link could be another file at the next look.
     if file.canonicalize().map_err(|error| error.to_string())? != file {
         return Err("it is a link, or lies behind one".to_owned());
     }
@@ -173,7 +173,7 @@ fn read_file(file: &Path) -> Result<Arc<[u8]>, String> {
 fn written(digest: &[u8]) -> String {
     use std::fmt::Write as _;
     digest.iter().fold(String::from("sha256:"), |mut text, byte| {
-        // A string takes whatever is written to it.
+        // Writing to a string cannot fail.
         let _infallible = write!(text, "{byte:02x}");
         text
     })

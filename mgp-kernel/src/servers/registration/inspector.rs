@@ -1,24 +1,25 @@
+//! The inspection of servers that register themselves.
+
 use std::path::Path;
 
+use async_trait::async_trait;
 use mgp_discovery::registry::{CodeInspector, Inspection, LaunchMethod, ProgramScript};
 use mgp_security::validator::sandbox::{CommandPolicy, check_command};
-use mgp_types::BoxFuture;
 
 use super::graph::{self, CodeRefusal};
 
-/// Reads scripts, and what they load, by the code safety framework at its strictest level (§7), and command lines by the
-/// rules of the validator `sandbox` (§4.5).
+/// An inspector that checks scripts and the files that they load with the code safety framework at its strictest level
+/// (§7), and command lines by the rules of the validator `sandbox` (§4.5).
 #[derive(Debug)]
 pub(super) struct StrictInspector;
 
+#[async_trait]
 impl CodeInspector for StrictInspector {
-    fn inspect<'a>(&'a self, script: ProgramScript<'a>) -> BoxFuture<'a, Inspection> {
+    async fn inspect(&self, script: ProgramScript<'_>) -> Inspection {
         let (path, language) = (script.path.to_owned(), script.language.to_owned());
-        Box::pin(async move {
-            let shown = path.display().to_string();
-            let read = tokio::task::spawn_blocking(move || read(&path, &language)).await;
-            read.unwrap_or_else(|panic| Inspection::Unreadable(format!("{shown}: {panic}")))
-        })
+        let shown = path.display().to_string();
+        let read = tokio::task::spawn_blocking(move || read(&path, &language)).await;
+        read.unwrap_or_else(|panic| Inspection::Unreadable(format!("{shown}: {panic}")))
     }
 
     fn judge_line(&self, command: &str, args: &[String]) -> Result<(), String> {

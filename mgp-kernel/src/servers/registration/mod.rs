@@ -1,4 +1,4 @@
-//! Servers that register themselves, and tools that are made on demand.
+//! The servers that register themselves, and the tools that are made on demand.
 
 mod copy;
 mod creation;
@@ -23,7 +23,7 @@ use crate::StartError;
 use crate::router::Visibility;
 use crate::running::RunningConfig;
 
-/// Opens what was registered. Nothing of it is started yet.
+/// Opens the registry. None of its servers is started yet.
 pub(crate) fn open(
     config: &Arc<RunningConfig>,
     visibility: &Arc<Visibility>,

@@ -1,23 +1,23 @@
-//! Where modules lie: the files that an import of Python or JavaScript would load.
+//! The resolution of modules: the files that an import of Python or JavaScript would load.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-/// What an import leads to.
+/// The target of an import.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ImportTarget {
-    /// To what is installed with the interpreter.
+    /// A module that is installed with the interpreter.
     Elsewhere,
-    /// To these files. Where rules differ between versions of an interpreter, these are the files of all of them.
+    /// These files. Where rules differ between versions of an interpreter, these are the files of all versions.
     Files(Vec<PathBuf>),
-    /// To what is not inspected.
+    /// A target that is not inspected, with the reason.
     Refused(String),
 }
 
-/// The names of modules and packages that lie in a folder. A folder without `__init__.py` is none: a package that is
-/// installed would go before it.
+/// Returns the names of modules and packages that lie in a folder. A folder without `__init__.py` does not count: an
+/// installed package would come before it.
 pub(super) fn beside(folder: &Path) -> BTreeSet<String> {
     let entries = folder.read_dir().into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| {
@@ -29,8 +29,8 @@ pub(super) fn beside(folder: &Path) -> BTreeSet<String> {
     names.collect()
 }
 
-/// The files of a module of Python, of the packages around it, and nothing if none of them lies below `folder`, the first
-/// place where Python looks.
+/// Returns the files of a Python module and of the packages around it, and nothing if none of them lies below `folder`,
+/// the first place where Python looks.
 pub(super) fn python(folder: &Path, importer: &Path, dots: usize, path: &str) -> ImportTarget {
     let mut at = folder.to_owned();
     if dots > 0 {
@@ -69,7 +69,7 @@ fn add_file(files: &mut Vec<PathBuf>, file: PathBuf, wanted: bool) {
     }
 }
 
-/// The file of a module that Python would load without its source.
+/// Returns the file of a module that Python would load without its source.
 fn compiled(folder: &Path, name: &str) -> Option<String> {
     let entries = folder.read_dir().ok()?.flatten();
     let mut files = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -81,7 +81,7 @@ fn compiled(folder: &Path, name: &str) -> Option<String> {
     })
 }
 
-/// The files of a module of JavaScript or TypeScript.
+/// Returns the files of a module of JavaScript or TypeScript.
 pub(super) fn javascript(importer: &Path, module: &str) -> ImportTarget {
     let name = module.strip_prefix("node:").unwrap_or(module);
     if name.len() < module.len() || is_builtin(name) {
@@ -126,7 +126,8 @@ pub(super) fn javascript(importer: &Path, module: &str) -> ImportTarget {
     ImportTarget::Files(files)
 }
 
-/// The files that a path may mean: itself, with an ending added, and with the ending that it has before it is compiled.
+/// Adds the files that a path may mean: the path itself, with an extension added, and with the extension that the file
+/// has before it is compiled.
 fn candidates(at: &Path, files: &mut Vec<PathBuf>) {
     add_file(files, at.to_owned(), true);
     let Some(name) = at.file_name().and_then(|name| name.to_str()) else { return };
@@ -142,13 +143,13 @@ fn candidates(at: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// What the settings of a package say is loaded for the whole of it.
+/// Returns the file that the settings of a package name as its main module.
 fn main(settings: &Path) -> Option<String> {
     let settings: Value = serde_json::from_slice(&std::fs::read(settings).ok()?).ok()?;
     settings["main"].as_str().map(str::to_owned)
 }
 
-/// The settings that say how a file is read: those of the package that it lies in.
+/// Returns the settings that say how a file is read: those of its package.
 pub(super) fn settings(file: &Path) -> Option<PathBuf> {
     let ending = file.extension()?.to_str()?;
     if !ENDINGS.contains(&ending) {
@@ -161,12 +162,12 @@ pub(super) fn settings(file: &Path) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Whether a file holds values that are read, and no code.
+/// Returns whether a file holds values that are read, and no code.
 pub(super) fn is_data(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending == "json")
 }
 
-/// The path without `.` and `..`.
+/// Returns the path without `.` and `..`.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

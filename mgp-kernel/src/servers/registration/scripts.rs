@@ -1,4 +1,4 @@
-//! The scripts of tools that are made on demand: they are there for as long as their servers are registered.
+//! The scripts of tools that are made on demand, which exist for as long as their servers are registered.
 
 use std::collections::HashSet;
 use std::io::{self, ErrorKind};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use mgp_discovery::registry::Registry;
 use mgp_types::mgp::ServerId;
 
-/// The id of a server that is made.
+/// Returns a new id for a server that is made.
 pub(super) fn fresh_id() -> ServerId {
     let number = mgp_types::mgp::TraceId::from_random(crate::record::random());
     ServerId::from(format!("{MADE}{number}").as_str())
@@ -22,7 +22,7 @@ pub(super) async fn write(state: &Path, server: &ServerId, script: String) -> io
     Ok(path)
 }
 
-/// Removes the script of a server that is registered no longer; others have none here.
+/// Removes the script of a server that is no longer registered; other servers have none here.
 pub(super) async fn remove(state: &Path, server: &ServerId) {
     let is_name = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     if server.as_str().strip_prefix(MADE).is_some_and(is_name) {
@@ -30,7 +30,7 @@ pub(super) async fn remove(state: &Path, server: &ServerId) {
     }
 }
 
-/// Removes the scripts that no server has: of sessions that ended with the last kernel.
+/// Removes the scripts that belong to no server: those of sessions that ended with the last kernel.
 pub(crate) async fn remove_left_over(state: &Path, registry: &Registry) {
     let Ok(mut scripts) = tokio::fs::read_dir(folder(state)).await else { return };
     let registered = registry.registered();

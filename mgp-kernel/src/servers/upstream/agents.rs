@@ -1,3 +1,5 @@
+//! The connections of a server to which each agent has its own.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
@@ -25,16 +27,16 @@ use crate::call::meter::MeterGate;
 
 /// A server to which agents have connections of their own, each with the credentials of that agent and no other's.
 ///
-/// A connection begins when its agent first comes, and ends when the agent has not called for a while. Where agents are
-/// configured nobody else has one.
+/// A connection begins when its agent first calls, and ends when the agent has not called for some time. Where agents
+/// are configured nobody else has one.
 pub(super) struct AgentConnections {
     support: Arc<ServerSupport>,
-    /// For connections, which are told how all of them do.
+    /// A reference for the connections, which report the state of all of them.
     own: Weak<Self>,
     config: Arc<ServerConfig>,
     of_server: ServerShared,
     connections: Mutex<AgentConnectionTable>,
-    /// Where calls end for which no connection begins, as they would at one.
+    /// The service for calls for which no connection begins; it refuses them as a connection would.
     refusing: ErasedService,
     _sweeper: JoinSet<()>,
 }
@@ -45,14 +47,14 @@ struct AgentConnectionTable {
     begin: ConnectPolicy,
 }
 
-/// Whether connections begin.
+/// The policy of whether connections begin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum ConnectPolicy {
     #[default]
     Yes,
-    /// Not until somebody starts the server again.
+    /// No connection begins until the server is started again.
     NotNow,
-    /// The server is being removed.
+    /// No connection begins any more: the server is being removed.
     Never,
 }
 
@@ -87,18 +89,18 @@ impl AgentConnections {
         })
     }
 
-    /// Whether this agent may have a connection.
+    /// Returns whether this agent may have a connection.
     pub(super) fn admits(&self, agent: &Principal) -> bool {
         !self.config.only_for_its_agents()
             || agent.agent_name().is_some_and(|name| self.config.agents.contains_key(name))
     }
 
-    /// Whether this agent may have a connection, and anything that it may use it for.
+    /// Returns whether this agent may have a connection, and may use anything on it.
     pub(super) fn reaches(&self, agent: &Principal) -> bool {
         self.admits(agent) && self.support.policies.access.reaches(&agent.access_id(), &self.config.id)
     }
 
-    /// What of the server's lists is this agent's.
+    /// Returns the part of the server's lists that this agent has.
     pub(super) fn share(&self, agent: &Principal) -> AgentLists {
         if !self.reaches(agent) {
             return AgentLists::Nothing;
@@ -106,10 +108,10 @@ impl AgentConnections {
         self.of_server.offered.of(agent).map_or(AgentLists::Coming, AgentLists::Own)
     }
 
-    /// The connection of this agent, which begins if there is none.
+    /// Returns the connection of this agent, which begins if there is none.
     ///
     /// # Errors
-    /// 1001: the agent may have none; or there are too many.
+    /// 1001 if the agent may have no connection. Fails as well if there are too many.
     pub(super) fn connection(&self, agent: &Principal) -> Result<Arc<ServerConnection>, Error> {
         if !self.admits(agent) {
             return Err(Error::new(
@@ -147,7 +149,7 @@ impl AgentConnections {
         Ok(instance)
     }
 
-    /// The connection of this agent, if there is one.
+    /// Returns the connection of this agent, if there is one.
     pub(super) fn of(&self, agent: &Principal) -> Option<Arc<ServerConnection>> {
         self.connections.lock().by_agent.get(agent).map(|connection| Arc::clone(&connection.instance))
     }
@@ -164,7 +166,7 @@ impl AgentConnections {
         }
     }
 
-    /// Lets none begin any more.
+    /// Lets no connection begin any more.
     pub(super) fn close(&self) {
         self.connections.lock().begin = ConnectPolicy::Never;
     }
@@ -184,7 +186,7 @@ impl AgentConnections {
         while stopping.join_next().await.is_some() {}
     }
 
-    /// How the server does now: the connection that does best counts.
+    /// Returns the state of the server: that of the best connection counts.
     fn state(&self) -> ServerState {
         let states = self.all().into_iter().map(|instance| instance.supervised.state());
         states.max_by_key(|state| *state == ServerState::Connected).unwrap_or(ServerState::Registered)
@@ -197,7 +199,7 @@ impl AgentConnections {
         ServerConnection::new(&self.support, &self.config, line, &self.of_server, Some(by_all))
     }
 
-    /// Takes out the connections that nobody used for a while.
+    /// Takes out the connections that nobody has used for some time.
     fn idle(&self) -> Vec<Arc<ServerConnection>> {
         self.support.told.forget_gone();
         let mut connections = self.connections.lock();
@@ -222,7 +224,7 @@ async fn sweep(agents: Weak<AgentConnections>) {
     }
 }
 
-/// Leads each call to the connection of the agent that makes it.
+/// A service that sends each call to the connection of the agent that makes it.
 #[derive(Clone)]
 pub(super) struct PerAgentService(pub(super) Arc<AgentConnections>);
 
@@ -249,7 +251,8 @@ impl Service<Request> for PerAgentService {
     }
 }
 
-/// Where nobody gets who may use nothing of the server.
+/// The service behind the access gate for agents that may use nothing of the server; the gate refuses them before they
+/// reach it.
 #[derive(Clone)]
 struct NoConnection;
 
@@ -280,7 +283,7 @@ mod tests {
 
     /// The context of a call of `agent`.
     fn calling(agent: &str) -> CallContext {
-        TestClient::stateless(agent).request("tools/call", "{}").context
+        *TestClient::stateless(agent).request("tools/call", "{}").context
     }
 
     #[tokio::test]

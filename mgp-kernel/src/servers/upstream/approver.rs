@@ -1,23 +1,26 @@
+//! The approvers that are asked about a server: the human in front of the client, and operators.
+
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use mgp_discovery::config::model::AgentSettings;
 use mgp_security::permission::{ApprovalId, ApprovalQuestion, ApprovalReply, Approver, ApproverChain};
 use mgp_types::mgp::ServerId;
-use mgp_types::{BoxFuture, Context, Error, Principal, PrincipalKind};
+use mgp_types::{Context, Error, Principal, PrincipalKind};
 use tokio::sync::watch;
 
 use super::support::ServerSupport;
 
-/// Who asks humans, in the order that [`ApproverChain`] keeps to: the one in front of the client that calls, if the
-/// configuration says that there is one; then operators. Counts in `asked` how often.
+/// Returns the approvers in the order of [`ApproverChain`]: the human in front of the calling client, if the
+/// configuration says that there is one; then operators. `asked` counts the questions.
 pub(super) fn of(support: &ServerSupport, asked: &watch::Sender<u64>) -> Arc<dyn Approver> {
     let config = Arc::clone(&support.config);
     let person = move |context: &Context| {
-        // What came by a way that a program may have opened is never answered there in place of a human.
+        // A question on a connection that a program may have opened is never answered there in place of a human.
         if context.unattended {
             return None;
         }
-        // The question goes to the client whose connection it is, for whomever that speaks.
+        // The question goes to the client whose connection it is, whichever agent it speaks for.
         let client = context.speaker.as_ref().or(context.principal.as_ref())?;
         let is_there = has_person(&config.load().agents, client);
         is_there.then(|| Principal::of(PrincipalKind::Person, client.as_str()))
@@ -27,12 +30,12 @@ pub(super) fn of(support: &ServerSupport, asked: &watch::Sender<u64>) -> Arc<dyn
     Arc::new(CountedApprover { inner, asked: asked.clone() })
 }
 
-/// Whether somebody sits in front of this client who can be asked. The way by which the client came decides: what is
-/// configured of the agent on standard input and output holds for no other client that bears its name.
+/// Returns whether a human sits in front of this client who can be asked. The way by which the client came decides:
+/// what is configured of the agent on standard input and output holds for no other client of that name.
 fn has_person(agents: &[AgentSettings], client: &Principal) -> bool {
     let known = agents.iter().find(|known| known.id == client.as_str());
     match client.kind() {
-        // Whoever starts the kernel as a child sits in front of it, unless the configuration says otherwise.
+        // The human who starts the kernel as a child sits in front of it, unless the configuration says otherwise.
         PrincipalKind::LocalClient => known.is_none_or(|known| known.human),
         PrincipalKind::Agent => known.is_some_and(|known| known.human),
         PrincipalKind::KeyHolder | PrincipalKind::KeylessClient => {
@@ -48,14 +51,15 @@ struct CountedApprover {
     asked: watch::Sender<u64>,
 }
 
+#[async_trait]
 impl Approver for CountedApprover {
-    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalReply, Error>> {
+    async fn ask(&self, question: ApprovalQuestion) -> Result<ApprovalReply, Error> {
         self.asked.send_modify(|asked| *asked += 1);
-        self.inner.ask(question)
+        self.inner.ask(question).await
     }
 
-    fn take_back<'a>(&'a self, question: &'a ApprovalQuestion) -> BoxFuture<'a, ()> {
-        self.inner.take_back(question)
+    async fn take_back(&self, question: &ApprovalQuestion) {
+        self.inner.take_back(question).await;
     }
 
     fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {

@@ -1,3 +1,5 @@
+//! The forwarding of the audit record to a server that negotiated it.
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,13 +10,13 @@ use tokio::sync::Mutex;
 
 use super::connection_shared::ConnectionShared;
 
-/// How far one server was told what is recorded (§6.3). It is a place in the log and no queue, so a server that is slow
-/// holds up nobody, and one that comes back goes on where it was.
+/// The place in the record up to which one server got it (§6.3). It is no queue, so a slow server holds up nobody, and
+/// a server that comes back goes on where it was.
 #[derive(Default)]
 pub(super) struct AuditForwarding(Mutex<Option<LogSubscription>>);
 
 impl AuditForwarding {
-    /// Tells the server of `session` what is recorded from its first connection on, for as long as this one lasts.
+    /// Sends the record to the server of `session`, from its first connection on, for as long as this one lasts.
     async fn tell(&self, log: &AuditLog, session: &Session) {
         let mut place = self.0.lock().await;
         let subscription = place.get_or_insert_with(|| log.subscribe(log.head().seq));
@@ -29,8 +31,8 @@ impl AuditForwarding {
     }
 }
 
-/// Tells the server what is recorded if it negotiated that, and is trusted more than one of which nothing is known: the
-/// record says what every agent does with every server.
+/// Sends the record to the server if it negotiated that, and is trusted more than an unknown one: the record says what
+/// every agent does with every server.
 pub(super) async fn forward(shared: Arc<ConnectionShared>, session: Arc<Session>) {
     if !session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Audit)) {
         return;

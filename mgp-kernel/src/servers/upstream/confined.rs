@@ -1,4 +1,4 @@
-//! How the program of a server is started: from the code that was inspected, and within its confinement.
+//! The start of a server's program: from the code that was inspected, and within its confinement.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
 use crate::servers::registration::CodeCopy;
 use crate::settings;
 
-/// What a server is started with, with every reference resolved.
+/// The command line and environment of a server, with every reference resolved.
 #[derive(Debug)]
 pub(super) struct ServerProgram {
     pub(super) command: Secret,
@@ -28,19 +28,19 @@ pub(super) struct ServerProgram {
     pub(super) env: BTreeMap<String, Secret>,
 }
 
-/// How a server is started, and the folders that it has to itself until the next start.
+/// A start of a server, with the folders that it has to itself until the next start.
 pub(super) struct ProgramStart {
     program: ServerProgram,
-    /// What it is given of the kernel's environment.
+    /// The variables of the kernel's environment that the server gets.
     inherited: Vec<(OsString, OsString)>,
-    /// The copy of its code that it runs, if that was inspected.
+    /// The copy of its code that the server runs, if the code was inspected.
     code: Option<CodeCopy>,
-    /// How it is confined, if it is, and where it writes.
+    /// The confinement of the server, if there is one, and the folder that it writes to.
     confinement: Option<(ConfinedLaunch, TempDir)>,
 }
 
 impl ProgramStart {
-    /// The command that starts the server: itself, or the launcher in its place.
+    /// Returns the command that starts the server: its own, or the launcher in its place.
     pub(super) fn command(&self) -> ChildCommand {
         let ServerProgram { command, args, cwd, env } = &self.program;
         let args = args.iter().map(Secret::expose);
@@ -59,17 +59,18 @@ impl ProgramStart {
         if let Some(folder) = cwd {
             program = program.current_dir(folder.expose());
         } else if let Some(code) = &self.code {
-            // Runtimes read settings from where they begin, which nobody inspected elsewhere.
+            // Runtimes read settings from their working directory; only those in the copy were inspected.
             program = program.current_dir(code.folder());
         }
         program
     }
 }
 
-/// Prepares a start: copies the `code` that was inspected, and works out the confinement if the server is to be confined.
+/// Prepares a start: copies the `code` that was inspected, and works out the confinement if the server is to be
+/// confined.
 ///
 /// # Errors
-/// The code cannot be copied, or the server is to be confined and cannot be.
+/// Fails if the code cannot be copied, or if the server is to be confined and cannot be.
 pub(super) async fn start(
     shared: &Arc<ConnectionShared>,
     program: ServerProgram,
@@ -77,7 +78,7 @@ pub(super) async fn start(
 ) -> Result<ProgramStart, Error> {
     let shared = Arc::clone(shared);
     let server = shared.server.clone();
-    // Files are written and folders looked at, which may take a while.
+    // Files are written and folders are read, which may take some time.
     let prepared = tokio::task::spawn_blocking(move || prepare(&shared, program, code)).await;
     let prepared = prepared.unwrap_or_else(|panic| Err(panic.to_string()));
     prepared.map_err(|why| Error::invalid_params(format!("the server `{server}` is not started: {why}")))
@@ -133,8 +134,8 @@ fn confinement(
     Ok((launch(&file, &confinement, scratch.path())?, scratch))
 }
 
-/// What the server is permitted now of what a confinement can hold. A policy that approves everything approves what the
-/// server asked for, not all there is.
+/// Returns the permissions that the server has now and that a confinement can hold. A policy that approves everything
+/// approves what the server asked for, not all there is.
 fn granted(shared: &ConnectionShared) -> Result<Vec<(Permission, GrantTerms)>, String> {
     let (server, grants) = (&shared.server, &shared.support.policies.grants);
     let config = shared.support.config.load();
@@ -156,7 +157,7 @@ fn granted(shared: &ConnectionShared) -> Result<Vec<(Permission, GrantTerms)>, S
         .collect())
 }
 
-/// Removes what servers of the last kernel left behind.
+/// Removes the folders that servers of the last kernel left behind.
 pub(crate) async fn clear_scratch(state: &Path) {
     let folder = scratch(state);
     match tokio::fs::remove_dir_all(&folder).await {

@@ -1,3 +1,5 @@
+//! One attempt to connect to a server, by the transport that is configured.
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +27,7 @@ use crate::settings;
 /// Connects to the server once, in the way that is configured.
 ///
 /// # Errors
-/// The server is configured in a way that leads nowhere, cannot be reached, or does not agree.
+/// Fails if the configuration leads nowhere, if the server cannot be reached, or if it does not agree.
 pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<ErasedService>, Error> {
     let config = &shared.config;
     let Some(back) = shared.back.get() else { return Err(Error::internal("the server has no way yet")) };
@@ -44,13 +46,13 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         .inbound_layer(PermissionAnswerGate::new(back.permissions.clone()).into_layer())
         .inbound_layer(ServerInboundLayer::new(&shared))
         .inbound_layer(RelayQuestionsLayer::new(shared.calls.clone(), shared.elicitations.clone()));
-    // Whoever registered a script may have written another one since the last start.
+    // The registrant of a script may have changed it since the last start.
     let code = match shared.support.registry.get() {
         Some(registry) => registry.check_code(&shared.server).await?,
         None => None,
     };
     if !shared.support.books.keep_task_owners(&shared.line, config, &back.tasks) {
-        // A program that ended took its tasks with it, and the next one may begin to count anew.
+        // The tasks of a program ended with it, and the next one may use the same ids again.
         back.tasks.forget_all();
     }
     // The store of secrets may be a keyring that answers late.
@@ -62,11 +64,11 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         Endpoint::Child { command, args, cwd, env } => {
             let start = confined::start(&shared, ServerProgram { command, args, cwd, env }, code).await?;
             let client = builder.connect_child(|| heard(&shared, start.command(), hidden.clone())).await;
-            // The folders of the start before this one go now, and this one's with the next.
+            // The folders of the previous start go now, and those of this start with the next one.
             *shared.started.lock() = Some(start);
             client
         }
-        // One that knows no Streamable HTTP is spoken to over HTTP+SSE.
+        // A server without Streamable HTTP is connected to over HTTP+SSE.
         Endpoint::Http { url, headers } => {
             check(&shared, &headers)?;
             builder.connect_http_with(url.expose(), |transport| http(&shared, transport, &headers)).await
@@ -82,12 +84,13 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
     }
 }
 
-/// How long the server may take until it answers.
+/// Returns the time that the server may take until it answers.
 pub(super) fn startup_timeout(config: &ServerConfig) -> Duration {
     config.limits.startup_timeout_ms.map_or(STARTUP_TIMEOUT, Duration::from_millis)
 }
 
-/// A message has to be read before it can be said that its result is too long.
+/// Returns the limits of the connection. They exceed the largest result: a message has to be read before its result can
+/// be reported as too long.
 fn limits(shared: &ConnectionShared) -> ConnectionLimits {
     let mut limits = shared.support.config.connection_limits();
     let most = settings::max_result_bytes(&shared.support.config.load(), &shared.config);
@@ -96,7 +99,7 @@ fn limits(shared: &ConnectionShared) -> ConnectionLimits {
     limits
 }
 
-/// How the server is reached by whom the connection is for.
+/// Returns the endpoint of the server for the agent of this connection.
 fn endpoint(shared: &ConnectionShared) -> Result<Endpoint<Secret>, Error> {
     let expanded = shared.config.expanded(&ProcessEnvironment).map_err(|fault| {
         Error::invalid_params(format!("the server `{}` cannot be reached: {fault}", shared.server))
@@ -107,7 +110,7 @@ fn endpoint(shared: &ConnectionShared) -> Result<Endpoint<Secret>, Error> {
     Ok(own.unwrap_or(expanded.endpoint))
 }
 
-/// The secrets of the server that are not shown where it complains.
+/// Returns the secrets of the server, which are hidden in the lines that it writes to its standard error.
 fn hidden(shared: &ConnectionShared) -> Result<Vec<Secret>, Error> {
     let references = shared.config.secret_references();
     let read = references.iter().map(|found| ProcessEnvironment.secret(&found.secret));
@@ -119,7 +122,7 @@ fn hidden(shared: &ConnectionShared) -> Result<Vec<Secret>, Error> {
     Ok(secrets)
 }
 
-/// The command of the server, which is heard where it complains, without its secrets.
+/// Returns the command of the server with its standard error captured, in which its secrets are hidden.
 fn heard(shared: &ConnectionShared, program: ChildCommand, secrets: Vec<Secret>) -> ChildCommand {
     let (log, server) = (shared.of_server.log.clone(), shared.server.clone());
     let stderr = StderrTarget::lines(move |line| {
@@ -137,10 +140,10 @@ fn without<'l>(line: &'l str, secrets: &[Secret]) -> Cow<'l, str> {
     })
 }
 
-/// A shorter text stands in lines that have nothing to do with a secret.
+/// The shortest secret that is hidden, in bytes. A shorter text also occurs in lines that have nothing to do with it.
 const SHORTEST_HIDDEN: usize = 6;
 
-/// Sets how the server is reached over HTTP: as many connections as it works on calls at once, and its headers, which were
+/// Configures the HTTP transport: as many connections as the server works on calls at once, and its headers, which were
 /// [checked](check) before.
 fn http(
     shared: &ConnectionShared,
@@ -170,7 +173,7 @@ fn check(shared: &ConnectionShared, headers: &BTreeMap<String, Secret>) -> Resul
     }
 }
 
-/// Makes the client of every way one type.
+/// A layer that gives the clients of all transports the same type.
 #[derive(Clone)]
 struct EraseLayer;
 
@@ -182,6 +185,7 @@ impl<S: RpcService<Future: 'static> + Sync> Layer<S> for EraseLayer {
     }
 }
 
-/// More than any envelope of a result, so that one a little too long is told from one that is endless.
+/// The number of bytes that a message may have beyond its result: more than any envelope, so that a result that is a
+/// little too long is told from an endless one.
 const AROUND_A_RESULT: usize = 4 << 20;
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);

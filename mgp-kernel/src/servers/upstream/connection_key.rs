@@ -1,29 +1,32 @@
+//! The identity of a connection to a server.
+
 use std::fmt;
 
 use mgp_security::definition::pinned_for;
 use mgp_types::Principal;
 use mgp_types::mgp::ServerId;
 
-/// A connection to a server, whichever incarnation it is in: the one that is everybody's, or an agent's own.
+/// The key of a connection to a server, whichever incarnation it is in: that of the shared connection, or of an agent's
+/// own.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ConnectionKey {
     pub(crate) server: ServerId,
-    /// Whose it is, if agents have their own.
+    /// The agent whose connection it is, if agents have their own.
     pub(crate) agent: Option<Principal>,
 }
 
 impl ConnectionKey {
-    /// The one that is everybody's.
+    /// Returns the key of the connection that all agents share.
     pub(crate) fn shared(server: ServerId) -> Self {
         Self { server, agent: None }
     }
 
-    /// That of `agent`.
+    /// Returns the key of the connection of `agent`.
     pub(crate) fn of_agent(server: ServerId, agent: &Principal) -> Self {
         Self { server, agent: Some(agent.clone()) }
     }
 
-    /// The id under which the definitions of what is listed on it are pinned.
+    /// Returns the id under which the definitions on this connection are pinned.
     pub(crate) fn holder(&self) -> ServerId {
         match &self.agent {
             None => self.server.clone(),
@@ -31,7 +34,7 @@ impl ConnectionKey {
         }
     }
 
-    /// Whether what is said on it concerns this agent.
+    /// Returns whether messages on the connection concern this agent.
     pub(crate) fn is_for(&self, agent: &Principal) -> bool {
         self.agent.as_ref().is_none_or(|own| own == agent)
     }

@@ -1,3 +1,5 @@
+//! The state that all parts of one connection to a server share.
+
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
@@ -11,7 +13,6 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::audit;
-use super::back::{CurrentClient, ServerStack};
 use super::confined::ProgramStart;
 use super::connection_key::ConnectionKey;
 use super::first_start::FirstStart;
@@ -19,9 +20,10 @@ use super::reports::CallReports;
 use super::server_shared::ServerShared;
 use super::stale_lists::{ListsToRefresh, StaleLists};
 use super::support::ServerSupport;
+use super::support::{CurrentClient, ServerStack};
 use crate::parked_calls::{CallsInWork, ElicitationSessions};
 
-/// The state of one connection to a server, which all that serves it shares.
+/// The state of one connection to a server, which all parts that serve it share.
 pub(super) struct ConnectionShared {
     pub(super) server: ServerId,
     pub(super) line: ConnectionKey,
@@ -31,60 +33,61 @@ pub(super) struct ConnectionShared {
     pub(super) elicitations: ElicitationSessions,
     pub(super) reports: CallReports,
     pub(super) changed: StaleLists,
-    /// What it lists, if it is an agent's own.
+    /// The lists of the connection, if it is an agent's own.
     pub(super) lists: Arc<Catalog>,
-    /// Whether it has ended for good, so that nothing of what it lists counts.
+    /// Whether the connection has ended for good, so that its lists do not count.
     pub(super) is_over: AtomicBool,
     pub(super) of_server: ServerShared,
-    /// How the server does by all its connections, if it has one for each agent.
+    /// The state of the server over all its connections, if it has one for each agent.
     pub(super) by_all: Option<StateByAll>,
     pub(super) start: FirstStart,
     pub(super) current: CurrentClient,
-    /// What lies in front of the server. It leads to the supervisor, so it comes after it, and before the first connect.
+    /// The layers in front of the server. They lead to the supervisor, so they are set after it, and before the first
+    /// connect.
     pub(super) back: OnceLock<ServerStack>,
     pub(super) publishing: tokio::sync::Mutex<()>,
-    /// What is done beside the connection, for one incarnation.
+    /// The tasks that run beside the connection, for one incarnation.
     pub(super) beside: Mutex<JoinSet<()>>,
-    /// How far it was told what is recorded.
+    /// The place in the record up to which the server got it.
     pub(super) audited: audit::AuditForwarding,
-    /// Told when the server may not have what it needs.
+    /// Notified when the server may not have what it needs.
     pub(super) rejected: Notify,
-    /// How often humans were asked.
+    /// The number of times that humans were asked.
     pub(super) asked: watch::Sender<u64>,
     pub(super) last_error: Mutex<Option<String>>,
     pub(super) connected_at: Mutex<Option<Instant>>,
     pub(super) connects: AtomicU64,
-    /// What the server says of itself.
+    /// The description that the server gives of itself.
     pub(super) about: Mutex<ServerDescription>,
-    /// Lists that could not be had.
+    /// The lists that could not be fetched.
     pub(super) missed: Arc<Mutex<MissedLists>>,
-    /// How its program was started last, for the folders that it has to itself.
+    /// The last start of its program, with the folders that it has to itself.
     pub(super) started: Mutex<Option<ProgramStart>>,
     /// The number of the process; 0 if there is none.
     pub(super) pid: Arc<AtomicU32>,
 }
 
-/// Tells how a server does by all its connections; `None` once it is gone.
+/// A function that returns the state of a server over all its connections; `None` once the server is gone.
 pub(super) type StateByAll = Box<dyn Fn() -> Option<ServerState> + Send + Sync>;
 
-/// What a server says of itself that may reach a model.
+/// The description of a server by itself, as far as it may reach a model.
 #[derive(Default)]
 pub(super) struct ServerDescription {
     pub(super) instructions: Option<Arc<str>>,
     pub(super) description: Option<Arc<str>>,
 }
 
-/// Lists that are asked for again in a while.
+/// The lists that are asked for again after a pause.
 #[derive(Default)]
 pub(super) struct MissedLists {
-    /// Those that wait for it.
+    /// The lists that wait for the next attempt.
     pub(super) lists: ListsToRefresh,
-    /// How often in a row one could not be had.
+    /// The number of times in a row that a list could not be fetched.
     pub(super) times: u32,
 }
 
 impl ConnectionShared {
-    /// Lets go of an incarnation that is over, and of what was done beside it.
+    /// Drops an incarnation that is over, and the tasks that ran beside it.
     pub(super) fn let_go(&self) {
         self.current.store(None);
         self.beside.lock().abort_all();

@@ -7,8 +7,8 @@ use mgp_discovery::Config;
 use mgp_discovery::config::Secret;
 use mgp_transport::child::ChildCommand;
 
-/// Gives a program the `inherited` variables and those that are configured for it, and none of the others: they may hold the
-/// secrets of somebody else.
+/// Gives a program the `inherited` variables and those that are configured for it, and none of the others: they may
+/// hold the secrets of somebody else.
 pub(super) fn limited(
     command: ChildCommand,
     inherited: &[(OsString, OsString)],
@@ -19,8 +19,9 @@ pub(super) fn limited(
     configured.iter().fold(command, |command, (name, value)| command.env(name, value.expose()))
 }
 
-/// Returns the variables of the kernel's environment that a server is given: what every program needs and, for a server of the
-/// configuration, what that passes. An agent that registers a server asks for variables by name.
+/// Returns the variables of the kernel's environment that a server gets: those that every program needs and, for a
+/// server of the configuration, those that the configuration passes on. An agent that registers a server asks for
+/// variables by name.
 pub(super) fn inherited(config: &Config, server: &str) -> Vec<(OsString, OsString)> {
     let is_configured = config.server(server).is_some();
     let is_given = |name: &OsStr| {
@@ -29,7 +30,7 @@ pub(super) fn inherited(config: &Config, server: &str) -> Vec<(OsString, OsStrin
     std::env::vars_os().filter(|(name, _)| is_given(name)).collect()
 }
 
-/// Returns whether every program is given this variable.
+/// Returns whether every program gets this variable.
 pub(crate) fn is_needed(name: &str) -> bool {
     let name = if cfg!(windows) { name.to_ascii_uppercase() } else { name.to_owned() };
     NEEDED.contains(&&*name) || name.starts_with("LC_")

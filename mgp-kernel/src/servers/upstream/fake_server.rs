@@ -1,3 +1,5 @@
+//! Servers that live within a test.
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -8,7 +10,7 @@ use super::server_shared::ServerShared;
 use super::{FirstStart, ServerSupport, Upstream, UpstreamConnections};
 use crate::call::erased::ErasedService;
 
-/// A server that is connected and lies within the test.
+/// A server that is connected and lives within the test.
 pub(crate) struct FakeServer {
     pub(crate) service: ErasedService,
     pub(crate) session: Arc<Session>,
@@ -19,12 +21,12 @@ pub(crate) struct FakeServer {
 }
 
 impl Upstream {
-    /// The server `id`, with nothing in front of it.
+    /// Returns the server `id`, with nothing in front of it.
     pub(crate) fn fake(support: &ServerSupport, id: &str, fake: FakeServer) -> Self {
         let loaded = support.config.load();
         let mut config = ServerConfig::default();
         config.id = id.into();
-        // A test says in its configuration what is different.
+        // The configuration of a test says what is different.
         let config = loaded.servers.iter().find(|server| server.id == id).cloned().unwrap_or(config);
         let config = Arc::new(config);
         Self {

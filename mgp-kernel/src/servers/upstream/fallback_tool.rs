@@ -1,4 +1,4 @@
-//! The tool that the configuration names for a call that failed.
+//! The gate that names the fallback tool of the configuration for a call that failed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use mgp_lifecycle::call::NotExecuted;
 use mgp_types::mgp::{Category, Recovery, ToolName};
 use mgp_types::{Error, Flow, Gate, Origin, Request, Response, code};
 
-/// Has failed calls name the tool that the configuration has for them.
+/// A gate that adds the configured fallback tool to the errors of failed calls.
 ///
-/// Sits around all that lies in front of one server. A call that was refused for a reason names no other tool, and neither
-/// does one of which nobody knows whether it was carried out: that the server answered with an error, or was never asked,
-/// are the failures in whose place something else may be done. Costs a look into a map, which is empty for most servers;
-/// allocates for tools that are in it.
+/// Sits around all layers in front of one server. A call that was refused for a reason names no other tool, and neither
+/// does a call of which nobody knows whether it was carried out: another tool may be called only if the server answered
+/// with an error, or was never asked. Costs a look into a map, which is empty for most servers; allocates for tools
+/// that are in it.
 #[derive(Clone)]
 pub(crate) struct FallbackToolGate(Arc<BTreeMap<ToolName, Box<str>>>);
 
 impl FallbackToolGate {
-    /// Names what stands under `fallback` of the tools of `server`.
+    /// Makes a gate for the tools of `server` that have a `fallback`.
     pub(crate) fn new(server: &ServerConfig) -> Self {
         let named = server.tools.iter().filter_map(|(tool, rule)| {
             Some((ToolName::from(tool.as_str()), rule.fallback.as_deref()?.into()))

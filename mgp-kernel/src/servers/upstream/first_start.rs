@@ -1,3 +1,5 @@
+//! The first start of a server, for which calls wait.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
@@ -11,22 +13,22 @@ use tower_service::Service;
 
 use crate::call::erased::ErasedService;
 
-/// Whether a server is still being connected to for the first time. Clones are the same.
+/// The first start of a server, which may still go on. Clones share it.
 #[derive(Clone)]
 pub(crate) struct FirstStart(Arc<FirstStartInner>);
 
 struct FirstStartInner {
     server: ServerId,
-    /// What calls look at, for most come after it.
+    /// Whether the start is over. Calls look at this flag, for most of them come after the start.
     is_over: AtomicBool,
     over: watch::Sender<bool>,
     began: Instant,
-    /// How long calls wait for it, from its beginning on.
+    /// The time for which calls wait for it, from its beginning on.
     patience: Duration,
 }
 
 impl FirstStart {
-    /// A start of `server` that begins now, and that calls wait for no longer than `patience`.
+    /// Returns a start of `server` that begins now, and that calls wait for no longer than `patience`.
     pub(crate) fn new(server: ServerId, patience: Duration) -> Self {
         Self(Arc::new(FirstStartInner {
             server,
@@ -41,26 +43,26 @@ impl FirstStart {
         self.0.is_over.load(Ordering::Acquire)
     }
 
-    /// For how long it has been there.
+    /// Returns the time since the start began.
     pub(crate) fn age(&self) -> Duration {
         self.0.began.elapsed()
     }
 
-    /// It is connected, or it could not be.
+    /// Ends the start: the server is connected, or could not be.
     pub(crate) fn end(&self) {
         if !self.0.is_over.swap(true, Ordering::AcqRel) {
             self.0.over.send_replace(true);
         }
     }
 
-    /// Waits for that.
+    /// Waits until the start is over.
     pub(crate) async fn over(&self) {
-        // It fails only if the sender is gone, which is in our hands.
+        // Waiting fails only if the sender is gone, and `self` holds it.
         let _ = self.0.over.subscribe().wait_for(|is_over| *is_over).await;
     }
 
-    /// Waits until the start is over or has taken as long as it may. Whoever asked for progress of the call is told
-    /// meanwhile what it waits for.
+    /// Waits until the start is over or has taken as long as it may. A caller that asked for progress of the call is
+    /// notified meanwhile what it waits for.
     pub(crate) async fn awaited_by(&self, call: &WaitingCall) {
         let waited = timeout_at(self.0.began + self.0.patience, self.over());
         let telling = async {
@@ -78,7 +80,7 @@ impl FirstStart {
     }
 }
 
-/// A call that waits for the start of a server: where its caller is told of progress, if it asked for that.
+/// A call that waits for the start of a server: the outbox and token of its progress, if its caller asked for that.
 pub(crate) struct WaitingCall {
     outbox: Outbox,
     token: Option<RawJson>,
@@ -105,10 +107,10 @@ impl WaitingCall {
     }
 }
 
-/// The way to a server, in front of which calls wait while it is still starting.
+/// A service in front of a server, in which calls wait while the server is still starting.
 ///
-/// Sits in front of all layers of the server: some of them refuse until they know it. A server that starts again after
-/// a crash is not waited for; its gate says when to come again.
+/// Sits in front of all layers of the server: some of them refuse until they know it. Calls do not wait for a server
+/// that starts again after a crash; its gate says when to come again.
 #[derive(Clone)]
 pub(super) struct WaitForStart {
     inner: ErasedService,
@@ -137,12 +139,12 @@ impl Service<Request> for WaitForStart {
         }
         let Self { mut inner, start } = self.clone();
         Box::pin(async move {
-            // Whoever has waited long enough is told by the server's gate how it stands.
+            // A caller that has waited long enough gets the state from the server's gate.
             start.awaited_by(&WaitingCall::of(&request)).await;
             inner.call(request).await
         })
     }
 }
 
-/// How often a caller is told that the server is still starting.
+/// The interval at which a caller is notified that the server is still starting.
 const TELL_EVERY: Duration = Duration::from_secs(2);

@@ -1,3 +1,5 @@
+//! The innermost service in front of a server's connection, which numbers the progress of calls.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,11 +17,11 @@ use super::reports::CallReports;
 use crate::notify::changes::tasks::begun;
 use crate::servers::fleet::FleetBooks;
 
-/// The innermost service of the way to a server: has the server report progress under a number of ours, as callers may
-/// choose the same.
+/// The innermost service of the way to a server: it has the server report progress under a number of the kernel's, as
+/// callers may choose the same tokens.
 ///
-/// Sits directly in front of what carries calls. Reads `context.outbox`, and replaces `_meta.progressToken`. A call
-/// without one takes no lock and allocates nothing.
+/// Sits directly in front of the service that carries calls. Reads `context.outbox`, and replaces
+/// `_meta.progressToken`. A call without a token takes no lock and allocates nothing.
 #[derive(Clone)]
 pub(crate) struct ForwardToServer<S> {
     inner: S,
@@ -32,10 +34,10 @@ impl<S> ForwardToServer<S> {
         Self { inner, reports, books }
     }
 
-    /// Names the call to the server, if its caller wants to hear of progress.
+    /// Replaces the progress token of the call by a number, if its caller wants progress.
     fn number(&self, request: &mut Request) -> Option<u64> {
         let mut meta = Object::from_raw(&request.params.get("_meta")?).ok()?;
-        // It outlives the frame that it came in.
+        // The token outlives the frame that it came in.
         let token = meta.get("progressToken")?.detached();
         let number = self.reports.enter(request.context.outbox.clone(), token);
         meta.set("progressToken", RawJson::from_written(number.to_string().into_bytes()));
@@ -68,7 +70,7 @@ impl<S: RpcService> Service<Request> for ForwardToServer<S> {
     }
 }
 
-/// A call; forgets what the server says about it when it is over.
+/// A guard of a call, which forgets the call's progress when it is over.
 struct ForwardedCall {
     number: Option<u64>,
     tells: TaskUpdate,
@@ -77,14 +79,14 @@ struct ForwardedCall {
     books: Arc<FleetBooks>,
 }
 
-/// What the answer to a call tells of a task whose progress somebody hears of.
+/// The effect of a call's answer on a task whose progress is followed.
 enum TaskUpdate {
     Nothing,
-    /// Whether one has begun, which reports under this number to that session.
+    /// The answer may begin a task, which reports under this number to that session.
     Beginning(u64, Arc<Session>),
-    /// How it does.
+    /// The answer has the status of a task.
     Status,
-    /// That it has ended.
+    /// The answer says that this task has ended.
     End(Box<str>),
 }
 
@@ -111,7 +113,8 @@ impl TaskUpdate {
 }
 
 impl ForwardedCall {
-    /// The token of a call that became a task stays good until that has ended.
+    /// Applies the answer to the followed tasks: the token of a call that became a task is kept until the task has
+    /// ended.
     fn answered(&self, response: &Response) {
         let tasks = self.reports.tasks();
         match &self.tells {
@@ -139,18 +142,18 @@ impl Drop for ForwardedCall {
         }
         if self.reports.end(self.stream) {
             let ways = self.books.callbacks().lock().end_of_call(self.stream);
-            // Not under the lock: a connection may end with its way.
+            // Dropped without the lock: a connection may end with its way.
             drop(ways);
         }
     }
 }
 
 pin_project! {
-    /// The answer of [`ForwardToServer`].
+    /// The future of [`ForwardToServer`].
     pub(crate) struct ForwardToServerFuture<F> {
         #[pin]
         inner: F,
-        // Over with the future, however it ends.
+        // The call ends with the future, however that ends.
         in_work: Option<ForwardedCall>,
     }
 }
@@ -168,9 +171,10 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ForwardToServerFutu
     }
 }
 
-/// The result without what its server says of itself in `_meta`, icons included: clients are told what the kernel is.
+/// Returns the result without the server's description of itself in `_meta`, icons included: clients get that of the
+/// kernel.
 fn without_server_info(mut response: Response) -> Response {
-    // The name of the key may be written with escapes, its last word hardly is.
+    // The name of the key may be written with escapes, but its last word hardly is.
     if memmem::find(response.result.as_bytes(), b"serverInfo").is_none() {
         return response;
     }

@@ -1,3 +1,5 @@
+//! The messages that a server sends, passed to the clients that they concern.
+
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
@@ -19,7 +21,7 @@ use super::support::ServerSupport;
 use crate::parked_calls::{ActiveCallers, CallReference, CallsInWork, ElicitationSessions, declared};
 use crate::settings;
 
-/// Brings what one server says unasked to whom it concerns. Makes [`ServerInbound`] services.
+/// A layer that passes the messages of one server to the clients that they concern. Makes [`ServerInbound`] services.
 #[derive(Clone)]
 pub(super) struct ServerInboundLayer(Arc<ServerInboundShared>);
 
@@ -32,7 +34,7 @@ struct ServerInboundShared {
     elicitations: ElicitationSessions,
     reports: CallReports,
     tasks: TaskOwnersGate,
-    /// What the connection is part of, with the way back to it.
+    /// The connection that this belongs to, with the way back to it.
     back: Weak<super::connection_shared::ConnectionShared>,
     changed: StaleLists,
 }
@@ -43,7 +45,7 @@ impl ServerInboundLayer {
             server: shared.server.clone(),
             line: shared.line.clone(),
             support: Arc::clone(&shared.support),
-            // What cannot be read was refused when the connection was made.
+            // Patterns that cannot be read were refused when the connection was made.
             passed: settings::passed_methods(&shared.config.pass_methods).unwrap_or_default(),
             calls: shared.calls.clone(),
             elicitations: shared.elicitations.clone(),
@@ -63,11 +65,11 @@ impl<S> Layer<S> for ServerInboundLayer {
     }
 }
 
-/// Sits among what answers the server, in front of the handlers of the client.
+/// A service that stands among those that answer the server, in front of the handlers of the client.
 ///
 /// Questions go on, to be passed to the client whose call they are about; where no call is in work they go to the only
-/// client that may use the server, and to nobody else. What is about progress and logs goes to callers, too. Lists that changed are
-/// listed again elsewhere; nothing here waits for it.
+/// client that may use the server, and to nobody else. Progress and log messages go to callers, too. Lists that changed
+/// are listed again elsewhere; nothing here waits for it.
 #[derive(Clone)]
 pub(super) struct ServerInbound<S> {
     inner: S,
@@ -140,7 +142,8 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
 }
 
 impl<S: RpcService<Future: 'static>> ServerInbound<S> {
-    /// The client behind hears of it first: what it keeps must not be what was there before.
+    /// Marks a list as changed. The client handler behind gets the notification first: its cached list must not be the
+    /// old one.
     fn listed_anew(&mut self, what: ListKind, request: Request) -> AnswerFuture {
         let heard = self.inner.call(request);
         self.shared.changed.mark(what);
@@ -149,8 +152,8 @@ impl<S: RpcService<Future: 'static>> ServerInbound<S> {
 }
 
 impl ServerInboundShared {
-    /// A message that by the table of methods no server sends. A request is refused. A notification that the operator has
-    /// passed goes to the client whose call is in work, and where several have one, to none of them.
+    /// Handles a message that by the table of methods no server sends. A request is refused. A notification that the
+    /// operator has passed goes to the client whose call is in work, and where several have one, to none of them.
     fn vendor(&self, message: Request) -> AnswerFuture {
         if message.kind == RequestKind::Call {
             return Box::pin(std::future::ready(Err(Error::method_not_found(&message.method))));
@@ -175,7 +178,8 @@ impl ServerInboundShared {
         }
     }
 
-    /// A question that no call can be the reason for goes to the only client that it can be for, if that can be asked it.
+    /// Asks a question that no call can be the reason for. It goes to the only client that it can be for, if that
+    /// client can be asked it.
     async fn ask_anybody(self: Arc<Self>, question: Request) -> Result<Response, Error> {
         let refusal = match self.support.told.only_client(&self.line) {
             Some(client) => match declared::this(&client, &question).await {
@@ -188,13 +192,13 @@ impl ServerInboundShared {
             None => Error::invalid_request(NOBODY),
         };
         if question.method == Method::ROOTS_LIST {
-            // Roots that are nobody's in particular are none.
+            // Without a particular client there are no roots.
             return Ok(Response::new(RawJson::from_written(br#"{"roots":[]}"#.to_vec())));
         }
         Err(refusal)
     }
 
-    /// Only who was sent to a page is told that all is done there.
+    /// Notifies the client that was sent to a page, and no other, that all is done there.
     fn complete(&self, notification: &Request) {
         let id = notification.params.text("elicitationId");
         if let Some(session) = id.and_then(|id| self.elicitations.session(&id)) {
@@ -203,7 +207,8 @@ impl ServerInboundShared {
         }
     }
 
-    /// Reports progress to the caller, in the caller's words. What belongs to no call and no task is for nobody.
+    /// Reports progress to the caller, under the caller's token. Progress that belongs to no call and no task is
+    /// dropped.
     fn progress(&self, mut report: Request) -> AnswerFuture {
         let Some(number) = report.params.get("progressToken").and_then(|token| token.to::<u64>().ok()) else {
             return done();
@@ -219,8 +224,8 @@ impl ServerInboundShared {
         done()
     }
 
-    /// A log message is for the client whose calls there are, or for all that want to hear it where there are none. Of
-    /// several clients nobody knows whose it is, and what one says may stand in it.
+    /// Passes a log message to the client whose calls are in work, or to all that want it where there are none. With
+    /// several clients it is not known whose message it is, and it may contain one client's data.
     fn log(&self, message: Request) -> AnswerFuture {
         let call = match (self.calls.about(&message), self.calls.callers()) {
             (CallReference::This(call), _) => *call,
@@ -242,7 +247,7 @@ impl ServerInboundShared {
         done()
     }
 
-    /// A callback goes to whoever made the call that it is about, under an id of ours.
+    /// Passes a callback to the client that made the call that it is about, under an id of the kernel's.
     fn call_back(&self, request: Request) -> AnswerFuture {
         let stream = request.context.outbox.stream();
         let Some(call) = self.calls.on(stream) else {
@@ -258,7 +263,7 @@ impl ServerInboundShared {
         let passed = callbacks.pass_on((&self.server, way), &call, &request.params, Instant::now());
         let over = callbacks.over();
         drop(callbacks);
-        // Not under the lock: a connection may end with its way.
+        // Dropped without the lock: a connection may end with its way.
         drop(over);
         match passed {
             Ok(params) => tell(call.outbox, Request::notify(request.method, params)),
@@ -266,7 +271,7 @@ impl ServerInboundShared {
         }
     }
 
-    /// An event of a server's channel is one of the kernel's, under the server's name.
+    /// Publishes an event on a server's channel as one of the kernel, under the server's name.
     fn event(&self, request: &Request) {
         let Some(channel) = request.params.text("channel") else { return };
         let data =
@@ -279,7 +284,7 @@ impl ServerInboundShared {
         if channel == "lifecycle"
             && let Ok(server) = RawJson::from_value(self.server.as_str())
         {
-            // It tells of itself, whatever it says.
+            // The event is about this server, whatever it says.
             data.set("server_id", server);
         }
         let Some(channel) = self.support.events.channel_of(&self.line, channel) else {

@@ -1,4 +1,4 @@
-//! The tools that each server listed last, kept on disk: clients are given them while the server starts again.
+//! The tools that each server listed last, kept on disk: clients get them while the server starts again.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ struct LastTools {
     server: ServerId,
     /// The version of the program that judged the definitions.
     version: String,
-    /// A digest of how the server is reached. Another program under the same id has other tools.
+    /// A digest of the way in which the server is reached. Another program under the same id has other tools.
     reached: String,
     /// The definitions that were admitted, as the server wrote them and in its order.
     tools: Vec<RawJson>,
@@ -30,8 +30,8 @@ struct LastTools {
 
 /// Lists the tools that the configured servers listed last, before any of them is started.
 ///
-/// A definition counts only if it is the one that is approved now, and this version of the program judged it. Servers to
-/// which agents have connections of their own are left out: what one agent was listed says nothing of another's.
+/// A definition counts only if it is the one that is approved now, and this version of the program judged it. Servers
+/// to which agents have connections of their own are left out: the list of one agent says nothing of another's.
 pub(crate) async fn list_last_tools(running: &RunningConfig, pins: &PinnedDefinitions, listed: &ToolCatalog) {
     let config = running.load_full();
     for server in config.servers.iter().filter(|server| server.enabled && shares_connection(server)) {
@@ -49,7 +49,7 @@ pub(crate) async fn list_last_tools(running: &RunningConfig, pins: &PinnedDefini
 /// Keeps the definitions of tools that `server` lists and that were admitted. Writes nothing if they are kept already.
 ///
 /// # Errors
-/// The file cannot be written.
+/// Fails if the file cannot be written.
 pub(super) fn keep(state: &Path, server: &ServerConfig, definitions: &[Object]) -> io::Result<()> {
     let last = LastTools {
         server: server.id.as_str().into(),
@@ -80,7 +80,7 @@ fn read(state: &Path, server: &ServerConfig, pins: &PinnedDefinitions) -> Option
     Some(definitions.filter(|tool| is_approved(pins, &last.server, tool)).collect())
 }
 
-/// Whether the definition is the one that is approved now, byte for byte of what a model reads.
+/// Returns whether the definition is the one that is approved now, byte for byte of what a model reads.
 fn is_approved(pins: &PinnedDefinitions, server: &ServerId, tool: &Object) -> bool {
     let Ok(definition) = Definition::read(DefinitionKind::Tool, tool) else { return false };
     let name = DefinitionName::new(DefinitionKind::Tool, definition.name().as_str());
@@ -90,7 +90,7 @@ fn is_approved(pins: &PinnedDefinitions, server: &ServerId, tool: &Object) -> bo
     )
 }
 
-/// The file of one server. Ids may hold what names of files may not.
+/// Returns the file of one server. Ids may contain characters that names of files may not.
 fn file(state: &Path, server: &str) -> PathBuf {
     state.join(FOLDER).join(format!("{}.json", digest(server.as_bytes())))
 }
@@ -104,7 +104,7 @@ fn digest(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&hex::<64>(&Sha256::digest(bytes))).into_owned()
 }
 
-/// Where in the state directory the lists are.
+/// The folder of the lists in the state directory.
 const FOLDER: &str = "tools";
 
 #[cfg(test)]

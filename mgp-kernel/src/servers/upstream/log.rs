@@ -1,9 +1,11 @@
+//! The last lines that a server wrote to its standard error.
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// The last lines that a server wrote to its standard error. Clones are the same.
+/// The last lines that a server wrote to its standard error. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct StderrTail(Arc<Mutex<StderrLines>>);
 
@@ -25,7 +27,7 @@ impl StderrTail {
         }
     }
 
-    /// The last `count` lines, the oldest first.
+    /// Returns the last `count` lines, the oldest first.
     pub(crate) fn last(&self, count: usize) -> Vec<String> {
         let kept = self.0.lock();
         let skipped = kept.lines.len().saturating_sub(count);

@@ -1,9 +1,8 @@
-//! One server: how it is reached, what lies in front of it, what it says unasked.
+//! A server behind the kernel: its connections, the layers in front of it, and the messages that it sends.
 
 mod agents;
 mod approver;
 mod audit;
-mod back;
 mod confined;
 mod connect;
 mod connection_key;
@@ -42,8 +41,6 @@ use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response, Session,
 use tower_service::Service;
 
 use self::agents::{AgentConnections, PerAgentService};
-use self::back::ServerClient;
-pub(crate) use self::back::{BareWay, CurrentClient, ServerStack};
 pub(crate) use self::confined::clear_scratch;
 pub(crate) use self::connection_key::ConnectionKey;
 pub(crate) use self::environment::is_needed;
@@ -56,18 +53,19 @@ use self::server_connection::ServerConnection;
 pub(crate) use self::server_notifications::{ListKind, ServerNotifications};
 pub(crate) use self::server_shared::ServerShared;
 pub(crate) use self::size::ResultSizeGate;
-pub(crate) use self::support::ServerSupport;
+use self::support::ServerClient;
+pub(crate) use self::support::{BareWay, CurrentClient, ServerStack, ServerSupport};
 pub use self::view::{MgpView, ServerView};
 use crate::StartError;
 use crate::call::meter::Meter;
 
-/// A server of the kernel's, connected or not. Dropping it ends all its connections at once.
+/// A server of the kernel, connected or not. Dropping it ends all its connections at once.
 pub(crate) struct Upstream {
     id: ServerId,
     config: Arc<ServerConfig>,
     catalog: Catalog,
     of_server: ServerShared,
-    /// Whether it has ended for good.
+    /// Whether the server has ended for good.
     is_over: AtomicBool,
     connections: UpstreamConnections,
 }
@@ -75,16 +73,16 @@ pub(crate) struct Upstream {
 enum UpstreamConnections {
     Shared(ServerConnection),
     ByAgent(Arc<AgentConnections>),
-    /// One that lies within a test.
+    /// A server that lives within a test.
     #[cfg(test)]
     Fake(fake_server::FakeServer),
 }
 
 impl Upstream {
-    /// A server that waits to be [started](Self::start).
+    /// Returns a server that waits to be [started](Self::start).
     ///
     /// # Errors
-    /// The configuration asks for something that there is not.
+    /// Fails if the configuration asks for something that there is not.
     pub(crate) fn new(support: &Arc<ServerSupport>, config: ServerConfig) -> Result<Self, StartError> {
         let config = Arc::new(config);
         let id = ServerId::from(config.id.as_str());
@@ -104,8 +102,8 @@ impl Upstream {
         Ok(Self { id, config, catalog, of_server, is_over: AtomicBool::new(false), connections })
     }
 
-    /// Connects to it, and goes on doing so. One that agents have connections of their own to waits for them, and one that
-    /// was [closed](Self::close) does not start.
+    /// Connects to the server, and keeps it connected. A server to which agents have connections of their own waits for
+    /// them, and a server that was [closed](Self::close) does not start.
     pub(crate) fn start(&self) {
         if self.is_over.load(Ordering::Acquire) {
             return;
@@ -118,7 +116,7 @@ impl Upstream {
         }
     }
 
-    /// Stops it, until it is started again: calls in work have so long to end, then its processes do.
+    /// Stops the server until it is started again: calls in work have `timeout` to end, then its processes are ended.
     pub(crate) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
         match &self.connections {
             UpstreamConnections::Shared(instance) => instance.stop(reason, timeout).await,
@@ -128,7 +126,7 @@ impl Upstream {
         }
     }
 
-    /// Starts it no more; what is connected stays until its [end](Self::end).
+    /// Closes the server, so that it does not start any more; connections stay until its [end](Self::end).
     pub(crate) fn close(&self) {
         self.is_over.store(true, Ordering::Release);
         if let UpstreamConnections::ByAgent(agents) = &self.connections {
@@ -136,16 +134,16 @@ impl Upstream {
         }
     }
 
-    /// Stops it for good.
+    /// Stops the server for good.
     pub(crate) async fn end(&self, reason: ShutdownReason, timeout: Duration) {
         self.close();
         self.stop(reason, timeout).await;
     }
 
-    /// Stops it, and starts it again, however often that was done before.
+    /// Stops the server and starts it again, however often that was done before.
     ///
     /// # Errors
-    /// It cannot be connected to; of several connections some may be up all the same.
+    /// Fails if the server cannot be connected to; of several connections some may be up all the same.
     pub(crate) async fn restart(&self, reason: ShutdownReason) -> Result<(), Error> {
         if let UpstreamConnections::ByAgent(agents) = &self.connections {
             agents.open();
@@ -157,7 +155,7 @@ impl Upstream {
         outcome
     }
 
-    /// Lists definitions of `kind` again in a moment: what was held back may be shown now.
+    /// Lists definitions of `kind` again in a moment: definitions that were held back may be shown now.
     pub(crate) fn list_anew(&self, kind: DefinitionKind) {
         let what = match kind {
             DefinitionKind::Tool => ListKind::Tools,
@@ -169,7 +167,8 @@ impl Upstream {
         }
     }
 
-    /// The start of the connection that this agent uses, if that is not over; one of its own begins.
+    /// Returns the start of the connection that this agent uses, if it is not over; a connection of the agent's own
+    /// begins.
     pub(crate) fn begun(&self, agent: &Principal) -> Option<FirstStart> {
         let start = match &self.connections {
             UpstreamConnections::Shared(instance) => instance.shared.start.clone(),
@@ -187,7 +186,7 @@ impl Upstream {
         (!start.is_over()).then_some(start)
     }
 
-    /// Whether it is being connected to for the first time, for all agents together.
+    /// Returns whether the server is being connected to for the first time, for all agents together.
     pub(crate) fn is_starting(&self) -> bool {
         match &self.connections {
             UpstreamConnections::Shared(instance) => !instance.shared.start.is_over(),
@@ -197,7 +196,7 @@ impl Upstream {
         }
     }
 
-    /// Whether this agent reaches the server at all.
+    /// Returns whether this agent may have a connection to the server.
     pub(crate) fn admits(&self, agent: &Principal) -> bool {
         match &self.connections {
             UpstreamConnections::Shared(_) => true,
@@ -207,7 +206,7 @@ impl Upstream {
         }
     }
 
-    /// What of its lists is this agent's.
+    /// Returns the part of the server's lists that this agent has.
     pub(crate) fn share(&self, agent: &Principal) -> AgentLists {
         match &self.connections {
             UpstreamConnections::Shared(_) => AgentLists::Everything,
@@ -217,7 +216,7 @@ impl Upstream {
         }
     }
 
-    /// Whether agents have connections of their own to it.
+    /// Returns whether agents have connections of their own to the server.
     pub(crate) fn is_by_agent(&self) -> bool {
         matches!(self.connections, UpstreamConnections::ByAgent(_))
     }
@@ -234,7 +233,7 @@ impl Upstream {
         &self.config
     }
 
-    /// The way to the server with everything that lies in front of it.
+    /// Returns the service of the server with all layers in front of it.
     pub(crate) fn service(&self) -> UpstreamService {
         match &self.connections {
             UpstreamConnections::Shared(instance) => {
@@ -248,13 +247,13 @@ impl Upstream {
         }
     }
 
-    /// How it does now. Of several connections the one that does best counts.
+    /// Returns the state of the server. Of several connections the best one counts.
     pub(crate) fn state(&self) -> ServerState {
         let states = self.instances().into_iter().map(|instance| instance.supervised().state());
         states.max_by_key(|state| *state == ServerState::Connected).unwrap_or(ServerState::Registered)
     }
 
-    /// What was agreed with it, if it is connected.
+    /// Returns the session that was negotiated with the server, if it is connected.
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
         #[cfg(test)]
         if let UpstreamConnections::Fake(fake) = &self.connections {
@@ -263,7 +262,7 @@ impl Upstream {
         self.up().find_map(|instance| instance.get().session())
     }
 
-    /// The connection that this agent uses, or would.
+    /// Returns the key of the connection that this agent uses, or would use.
     pub(crate) fn line(&self, agent: &Principal) -> ConnectionKey {
         match &self.connections {
             UpstreamConnections::ByAgent(_) => ConnectionKey::of_agent(self.id.clone(), agent),
@@ -273,7 +272,7 @@ impl Upstream {
         }
     }
 
-    /// Hears what the server says of a task on this connection.
+    /// Passes the status of a task on this connection to the layers in front of the server.
     pub(crate) fn hear_of_task(&self, line: &ConnectionKey, status: &Object) {
         let connection = self.on(line);
         if let Some(back) = connection.as_ref().and_then(|instance| instance.get().shared.back.get()) {
@@ -281,7 +280,7 @@ impl Upstream {
         }
     }
 
-    /// All connections that are up: what was agreed, and what the server said there that it can do.
+    /// Returns all connections that are up, each with its session and the server's capabilities on it.
     pub(crate) fn lines(&self) -> Vec<(ConnectionKey, Arc<Session>, Object)> {
         #[cfg(test)]
         if let UpstreamConnections::Fake(fake) = &self.connections {
@@ -295,7 +294,7 @@ impl Upstream {
         self.up().filter_map(line).collect()
     }
 
-    /// What was agreed on this connection last.
+    /// Returns the session that was negotiated last on this connection.
     pub(crate) fn session_on(&self, line: &ConnectionKey) -> Option<Arc<Session>> {
         #[cfg(test)]
         if let UpstreamConnections::Fake(fake) = &self.connections {
@@ -304,18 +303,18 @@ impl Upstream {
         self.on(line)?.get().session()
     }
 
-    /// The connection that carries the call with `stream` now, past all that lies in front.
+    /// Returns the client of the connection that carries the call with `stream` now, past all layers in front.
     pub(crate) fn carrying(&self, stream: StreamId) -> Option<Arc<ServerClient>> {
         let mut instances = self.instances().into_iter();
         instances.find(|instance| instance.get().shared.calls.has(stream))?.get().client()
     }
 
-    /// The client of it, past all that lies in front; of several connections any that is up.
+    /// Returns the client of the server, past all layers in front; of several connections that of any which is up.
     pub(crate) fn client(&self) -> Option<Arc<ServerClient>> {
         self.up().find_map(|instance| instance.get().client())
     }
 
-    /// What it said that it can do on the connection of this agent, if that is up.
+    /// Returns the server's capabilities on the connection of this agent, if that is up.
     pub(crate) fn capabilities(&self, agent: &Principal) -> Object {
         #[cfg(test)]
         if let UpstreamConnections::Fake(fake) = &self.connections {
@@ -324,7 +323,8 @@ impl Upstream {
         self.on(&self.line(agent)).map(|instance| instance.get().capabilities()).unwrap_or_default()
     }
 
-    /// What it told a model about itself on the connection of this agent, if that is up and nothing is hidden in it.
+    /// Returns the server's instructions for a model on the connection of this agent, if that is up and nothing is
+    /// hidden in them.
     pub(crate) fn instructions(&self, agent: &Principal) -> Option<Arc<str>> {
         #[cfg(test)]
         if let UpstreamConnections::Fake(fake) = &self.connections {
@@ -337,17 +337,17 @@ impl Upstream {
         about.instructions.clone()
     }
 
-    /// What was counted of its calls, by all its connections.
+    /// Returns the counts of the server's calls, on all its connections.
     pub(crate) fn meter(&self) -> &Meter {
         &self.of_server.meter
     }
 
-    /// The last lines that it wrote to its standard error, the oldest first.
+    /// Returns the last lines that the server wrote to its standard error, the oldest first.
     pub(crate) fn log(&self, lines: usize) -> Vec<String> {
         self.of_server.log.last(lines)
     }
 
-    /// How all its connections do; one line for a server without any.
+    /// Returns the views of all its connections; one view for a server without any.
     pub(crate) fn views(&self) -> Vec<ServerView> {
         let instances = self.instances();
         if instances.is_empty() {
@@ -386,7 +386,7 @@ impl Upstream {
         }
     }
 
-    /// The connection, if it has begun.
+    /// Returns the connection, if it has begun.
     fn on(&self, line: &ConnectionKey) -> Option<ConnectionRef<'_>> {
         match (&self.connections, &line.agent) {
             (UpstreamConnections::Shared(instance), None) => Some(ConnectionRef::Borrowed(instance)),
@@ -395,7 +395,7 @@ impl Upstream {
         }
     }
 
-    /// The connections that are up.
+    /// Returns the connections that are up.
     fn up(&self) -> impl Iterator<Item = ConnectionRef<'_>> {
         let is_up = |instance: &ConnectionRef<'_>| instance.supervised().state() == ServerState::Connected;
         self.instances().into_iter().filter(is_up)
@@ -413,12 +413,12 @@ impl Upstream {
     }
 }
 
-/// Whether all agents share one connection to the server.
+/// Returns whether all agents share one connection to the server.
 fn shares_connection(config: &ServerConfig) -> bool {
     config.sharing == Sharing::Shared && config.agents.is_empty()
 }
 
-/// A connection that is looked at.
+/// A reference to a connection.
 enum ConnectionRef<'a> {
     Borrowed(&'a ServerConnection),
     Kept(Arc<ServerConnection>),
@@ -437,7 +437,7 @@ impl ConnectionRef<'_> {
     }
 }
 
-/// The way to a server. It is always ready: what has to wait does so inside of a call.
+/// The service of a server. It is always ready: requests that have to wait do so inside of a call.
 #[derive(Clone)]
 pub(crate) struct UpstreamService(UpstreamRoute);
 

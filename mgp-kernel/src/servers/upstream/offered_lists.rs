@@ -1,3 +1,5 @@
+//! The lists that the connections to one server offer.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -8,14 +10,13 @@ use mgp_types::{Object, Principal};
 
 use super::server_notifications::ListKind;
 
-/// What the connections to one server list: agents that have one of their own may find other things than others. Clones
-/// are the same.
+/// The lists of the agents' own connections to one server: agents may find other things than others. Clones share them.
 ///
-/// It is changed by one at a time; whoever looks never waits.
+/// Changes happen one at a time; readers never wait.
 #[derive(Clone, Default)]
 pub(super) struct OfferedLists(Arc<ArcSwap<BTreeMap<Principal, Arc<Catalog>>>>);
 
-/// All of a kind that a connection lists.
+/// All items of a kind that a connection lists.
 pub(super) enum ListedItems {
     Tools(Vec<Arc<ResolvedTool>>),
     Prompts(Vec<Object>),
@@ -23,15 +24,15 @@ pub(super) enum ListedItems {
     Templates(Vec<Object>),
 }
 
-/// What of a server's lists is an agent's.
+/// The part of a server's lists that an agent has.
 pub(crate) enum AgentLists {
-    /// All there is: the connection is everybody's.
+    /// All of the lists: the connection is shared by all agents.
     Everything,
-    /// What its own connection lists.
+    /// The lists of the agent's own connection.
     Own(Arc<CatalogSnapshot>),
-    /// What its own connection will list.
+    /// The future lists of the agent's own connection, which has not listed anything yet.
     Coming,
-    /// It does not reach the server.
+    /// Nothing: the agent does not reach the server.
     Nothing,
 }
 
@@ -44,7 +45,7 @@ impl ListedItems {
         }
     }
 
-    /// Puts it in place of what the server had; whether that is something else.
+    /// Replaces the items of this kind that the server had. Returns whether they changed.
     pub(super) fn put(self, catalog: &Catalog, server: ServerId) -> Result<bool, CatalogError> {
         match self {
             Self::Tools(tools) => catalog.put_server(server, tools),
@@ -56,17 +57,17 @@ impl ListedItems {
 }
 
 impl OfferedLists {
-    /// What the connection of `agent` lists, if it did.
+    /// Returns the lists of `agent`'s connection, if it has any yet.
     pub(super) fn of(&self, agent: &Principal) -> Option<Arc<CatalogSnapshot>> {
         self.0.load().get(agent).map(|lists| lists.snapshot())
     }
 
-    /// What each connection lists, in an order that stays.
+    /// Returns the lists of each connection, in a stable order.
     pub(super) fn all(&self) -> Vec<Arc<CatalogSnapshot>> {
         self.0.load().values().map(|lists| lists.snapshot()).collect()
     }
 
-    /// The connection of `agent` has listed `lists`.
+    /// Notes that the connection of `agent` has these lists.
     pub(super) fn put(&self, agent: &Principal, lists: &Arc<Catalog>) {
         let shares = self.0.load();
         if !shares.get(agent).is_some_and(|known| Arc::ptr_eq(known, lists)) {
@@ -76,7 +77,7 @@ impl OfferedLists {
         }
     }
 
-    /// The connection of `agent` that listed `lists` has ended; whether it was the last one of that agent's.
+    /// Removes the lists of a connection of `agent` that has ended. Returns whether it was the last one of that agent.
     pub(super) fn end(&self, agent: &Principal, lists: &Arc<Catalog>) -> bool {
         let shares = self.0.load();
         let was_last = shares.get(agent).is_some_and(|known| Arc::ptr_eq(known, lists));

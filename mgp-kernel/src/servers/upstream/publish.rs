@@ -1,3 +1,5 @@
+//! The listing of a server's tools, prompts and resources, and their offering to clients.
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -22,11 +24,12 @@ use crate::catalog::ToolCatalog;
 use crate::settings;
 
 impl ConnectionShared {
-    /// Lists what the server offers, and puts it where clients find it. One list at a time: an older one must not undo
-    /// what a newer one said. Tells what could not be listed, of which is offered what was.
+    /// Lists what the server offers, and puts it where clients find it. Lists are put one at a time: an older one must
+    /// not undo a newer one. Returns the lists that could not be fetched completely; what was fetched of them is
+    /// offered.
     ///
     /// # Errors
-    /// The tools cannot be listed.
+    /// Fails if the tools cannot be listed.
     pub(super) async fn publish<S>(
         &self,
         client: &Client<S>,
@@ -62,10 +65,10 @@ impl ConnectionShared {
         Ok(missed)
     }
 
-    /// Notes what the server says of itself, as far as it may reach a model.
+    /// Notes the server's description of itself, as far as it may reach a model.
     ///
     /// # Errors
-    /// Something is withheld, and that cannot be recorded.
+    /// Fails if something is withheld, and that cannot be recorded.
     pub(super) async fn read_about<S: RpcService>(&self, client: &Client<S>) -> Result<(), Error> {
         let Some(back) = self.back.get() else { return Ok(()) };
         let admitted = async |what: &str, text: Option<Arc<str>>| match text {
@@ -95,7 +98,7 @@ impl ConnectionShared {
             self.index(&indexed).await;
         }
         if is_other {
-            // Whoever is told asks at once, and what it is listed follows from the index, too.
+            // Clients that are notified ask at once, and their lists follow from the index, too.
             self.support.tools.index.settled().await;
             self.support.told.changed(&self.line, ListKind::Tools);
         }
@@ -111,7 +114,8 @@ impl ConnectionShared {
         }
     }
 
-    /// Tells of rules under `tools` that stand for none of the tools that the server lists: what they switch off or limit goes on.
+    /// Logs the rules under `tools` that stand for none of the tools that the server lists: what they were to switch
+    /// off or limit goes on.
     fn tell_rules_for_no_tool(&self, definitions: &[Object]) {
         for (name, rule) in &self.config.tools {
             let glob = Glob::new(name.as_str());
@@ -129,13 +133,13 @@ impl ConnectionShared {
         }
     }
 
-    /// Has the tools found that the connections to the server list, all together.
+    /// Indexes the tools that the connections to the server list, all together.
     async fn index(&self, indexed: &IndexedDescription) {
         let description = self.config.description.clone().or_else(|| indexed.description.clone());
         index_tools(&self.support.tools, &self.server, description).await;
     }
 
-    /// Puts what is listed where those find it whom it is for, and tells them.
+    /// Offers items to the clients that they are for, and notifies these.
     fn offer(&self, listed: ListedItems) {
         let what = listed.what();
         if self.put(listed) {
@@ -143,7 +147,7 @@ impl ConnectionShared {
         }
     }
 
-    /// Puts what is listed where those find it whom it is for. Returns whether that is something else than before.
+    /// Offers items to the clients that they are for. Returns whether they differ from before.
     fn put(&self, listed: ListedItems) -> bool {
         let (catalog, offered) = (&self.support.tools.catalog, &self.of_server.offered);
         let outcome = self.support.books.publish(&self.server, &self.of_server, || match &self.line.agent {
@@ -169,10 +173,10 @@ impl ConnectionShared {
         }
     }
 
-    /// Takes back what the connection listed: it has ended.
+    /// Withdraws the lists of the connection, which has ended.
     pub(super) async fn withdraw(&self) {
         let Some(agent) = &self.line.agent else { return };
-        // What it still lists is dropped.
+        // Further lists of the connection are dropped.
         self.is_over.store(true, Ordering::Release);
         let offered = &self.of_server.offered;
         let ended = self.support.books.publish(&self.server, &self.of_server, || {
@@ -188,7 +192,7 @@ impl ConnectionShared {
         self.support.told.ended(&self.line);
     }
 
-    /// All of a list that may be shown, which is empty if the server has none; `None` if it cannot be had.
+    /// Returns all of a list that may be shown, which is empty if the server has none; `None` if it cannot be fetched.
     async fn listed<S>(
         &self,
         client: &Client<S>,
@@ -208,7 +212,7 @@ impl ConnectionShared {
     }
 }
 
-/// The tools of these definitions that the configuration does not switch off, with what they may do.
+/// Returns the tools of these definitions that the configuration does not switch off, with their rights.
 pub(super) fn resolved(
     config: &ServerConfig,
     server: &ServerId,
@@ -226,7 +230,7 @@ pub(super) fn resolved(
     definitions.into_iter().filter_map(tool).collect()
 }
 
-/// Has the tools found that the catalog has of `server`.
+/// Indexes the tools of `server` in the catalog.
 pub(super) async fn index_tools(listed: &ToolCatalog, server: &ServerId, description: Option<String>) {
     let snapshot = listed.catalog.snapshot();
     let listings = snapshot.of_server(server.as_str()).iter().filter_map(|tool| {
@@ -242,7 +246,7 @@ pub(super) async fn index_tools(listed: &ToolCatalog, server: &ServerId, descrip
     listed.index.put_server(tools).await;
 }
 
-/// All that the server lists of `kind` and that may be shown; nothing, if it has no such list.
+/// Returns all items of `kind` that the server lists and that may be shown; nothing, if it has no such list.
 async fn listed<S>(
     client: &Client<S>,
     definitions: &DefinitionGuardLayer,
@@ -271,7 +275,7 @@ where
     Err(Error::misbehaved("the server's list does not end"))
 }
 
-/// The capability of a server that lists `kind`.
+/// Returns the capability of a server that lists `kind`.
 const fn capability(kind: DefinitionKind) -> &'static str {
     match kind {
         DefinitionKind::Tool => "tools",
@@ -282,7 +286,7 @@ const fn capability(kind: DefinitionKind) -> &'static str {
 
 fn objects(page: &Object, member: &str) -> Result<Vec<Object>, Error> {
     let listed: Vec<RawJson> = page.get(member).ok_or_else(malformed)?.to().map_err(|_| malformed())?;
-    // What is kept must not keep the page that it came in.
+    // The kept items must not keep the page alive that they came in.
     Ok(listed.iter().filter_map(|item| Object::from_raw(&item.detached()).ok()).collect())
 }
 
@@ -290,7 +294,7 @@ fn malformed() -> Error {
     Error::misbehaved("the server's list is none")
 }
 
-/// What the server says it is for.
+/// Returns the server's description of its purpose.
 fn description<S: RpcService>(client: &Client<S>) -> Option<Arc<str>> {
     let info = client.server_info()?;
     info.description.or(info.title).map(Into::into)

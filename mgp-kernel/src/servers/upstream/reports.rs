@@ -1,3 +1,5 @@
+//! The messages of one server about calls in work, beside their answers.
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,8 +10,8 @@ use parking_lot::Mutex;
 
 use super::task_progress::TaskProgress;
 
-/// What one server says about calls in work, beside their answers: progress, and what it calls back about. Clones are
-/// the same.
+/// The state of one server's messages about calls in work, beside their answers: progress, and callbacks. Clones share
+/// it.
 #[derive(Clone, Default)]
 pub(super) struct CallReports(Arc<CallReportsInner>);
 
@@ -18,19 +20,19 @@ struct CallReportsInner {
     progress: Mutex<ProgressRoutes>,
     tasks: TaskProgress,
     called_back: Mutex<HashSet<StreamId, RandomState>>,
-    /// How many were called back, so that calls of a server that never does take no lock.
+    /// The number of calls that were called back about, so that calls of a server without callbacks take no lock.
     count: AtomicUsize,
 }
 
 #[derive(Default)]
 struct ProgressRoutes {
-    /// How many there ever were; what the server reports under. No two calls have the same.
+    /// The number of callers so far, under which the server reports. No two calls have the same number.
     count: u64,
     callers: HashMap<u64, (Outbox, RawJson), RandomState>,
 }
 
 impl CallReports {
-    /// Notes a caller that wants to hear of progress, and returns what the server is to report under.
+    /// Notes a caller that wants progress, and returns the number under which the server is to report it.
     pub(super) fn enter(&self, outbox: Outbox, token: RawJson) -> u64 {
         let mut progress = self.0.progress.lock();
         progress.count += 1;
@@ -39,30 +41,30 @@ impl CallReports {
         number
     }
 
-    /// The caller that hears of progress under our number, and what the caller calls it.
+    /// Returns the caller that gets the progress under this number, and its own token.
     pub(super) fn reported(&self, number: u64) -> Option<(Outbox, RawJson)> {
         self.0.progress.lock().callers.get(&number).cloned()
     }
 
     pub(super) fn leave(&self, number: u64) {
         let caller = self.0.progress.lock().callers.remove(&number);
-        // Not under the lock: the way back to a client may end with it.
+        // Dropped without the lock: the way back to a client may end with it.
         drop(caller);
     }
 
-    /// The tasks that calls have become.
+    /// Returns the tasks that calls have become.
     pub(super) fn tasks(&self) -> &TaskProgress {
         &self.0.tasks
     }
 
-    /// The server calls back about the call with this stream.
+    /// Notes that the server calls back about the call with this stream.
     pub(super) fn call_back(&self, stream: StreamId) {
         let mut called_back = self.0.called_back.lock();
         called_back.insert(stream);
         self.0.count.store(called_back.len(), Ordering::Release);
     }
 
-    /// The call is over; whether it was called back about.
+    /// Forgets a call that is over. Returns whether it was called back about.
     pub(super) fn end(&self, stream: StreamId) -> bool {
         if self.0.count.load(Ordering::Acquire) == 0 {
             return false;

@@ -1,3 +1,5 @@
+//! A connection to a server, kept alive by a supervisor.
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -15,7 +17,6 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tower_layer::Layer;
 
-use super::back::{CurrentClient, ServerClient};
 use super::connect::{connect, startup_timeout};
 use super::connection_key::ConnectionKey;
 use super::connection_shared::{ConnectionShared, StateByAll};
@@ -25,11 +26,12 @@ use super::reports::CallReports;
 use super::server_shared::ServerShared;
 use super::stale_lists::{ListsToRefresh, StaleLists};
 use super::support::ServerSupport;
+use super::support::{CurrentClient, ServerClient};
 use super::{approver, audit};
 use crate::StartError;
 use crate::parked_calls::{CallsInWork, ElicitationSessions};
 
-/// One connection to a server, kept alive. Dropping it ends the connection, and the process behind it, at once.
+/// A connection to a server, kept alive. Dropping it ends the connection, and the process behind it, at once.
 pub(super) struct ServerConnection {
     pub(super) shared: Arc<ConnectionShared>,
     pub(super) supervised: Supervised<ServerClient>,
@@ -38,10 +40,10 @@ pub(super) struct ServerConnection {
 }
 
 impl ServerConnection {
-    /// A connection that waits to be started.
+    /// Returns a connection that waits to be started.
     ///
     /// # Errors
-    /// The configuration asks for something that there is not.
+    /// Fails if the configuration asks for something that there is not.
     pub(super) fn new(
         support: &Arc<ServerSupport>,
         config: &Arc<ServerConfig>,
@@ -86,10 +88,10 @@ impl ServerConnection {
         let approver = approver::of(support, &shared.asked);
         let back = (support.stack)(support, config, &shared.line, approver, current, way, &of_server.meter)?;
         let service = WaitForStart::new(back.service.clone(), shared.start.clone());
-        // It is set here only.
+        // The cell is set here only.
         let _ = shared.back.set(back);
         let mut tasks = JoinSet::new();
-        // From now on, so that none is missed of what happens before the task has its first turn.
+        // The subscription begins now, so that no change is missed before the task has its first turn.
         let changes = supervised.changes();
         tasks.spawn(follow(Arc::clone(&shared), supervised.clone(), changes));
         tasks.spawn(republish(Arc::clone(&shared)));
@@ -108,17 +110,17 @@ impl ServerConnection {
         self.client().map(|client| client.capabilities()).unwrap_or_default()
     }
 
-    /// The client of the server as it is connected now.
+    /// Returns the client of the server as it is connected now.
     pub(super) fn client(&self) -> Option<Arc<ServerClient>> {
         self.shared.current.load_full()
     }
 
-    /// Whether a task that was begun on it goes on, as far as was heard.
+    /// Returns whether a task that was begun on the connection goes on, as far as is known.
     pub(super) fn has_unfinished_tasks(&self) -> bool {
         self.shared.back.get().is_some_and(|back| back.tasks.has_unfinished())
     }
 
-    /// Ends the connection for good: what it listed goes with it.
+    /// Ends the connection for good, and withdraws its lists.
     pub(super) async fn end(&self, reason: ShutdownReason, timeout: Duration) {
         self.shared.withdraw().await;
         self.stop(reason, timeout).await;
@@ -131,7 +133,7 @@ impl ServerConnection {
 }
 
 impl Drop for ServerConnection {
-    /// What is done beside the connection knows what the connection shares, and would keep all of it.
+    /// Aborts the tasks beside the connection: they hold its shared state, and would keep all of it alive.
     fn drop(&mut self) {
         self.shared.beside.lock().abort_all();
     }
@@ -142,7 +144,7 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
     let connecting = Arc::clone(shared);
     let restoring = Arc::clone(shared);
     let mut limits = TimeLimits::default();
-    // Some servers are asked what they are before they are offered a session, and take their time for both.
+    // Some servers are asked for their description before they are offered a session, and take their time for both.
     limits.connect = startup_timeout(config) * 2;
     let supervisor = Client::supervise(shared.server.clone(), move || {
         let shared = Arc::clone(&connecting);
@@ -188,7 +190,7 @@ fn restarts(config: &ServerConfig) -> RestartSettings {
 }
 
 impl ConnectionShared {
-    /// Makes a server that was connected to ready: settles its permissions, and lists what it offers.
+    /// Prepares a server that was connected to: settles its permissions, and lists what it offers.
     async fn restore(self: &Arc<Self>, client: ServerClient) -> Result<(), Error> {
         let Some(session) = client.session() else { return Err(Error::internal("nothing was agreed")) };
         self.current.store(Some(Arc::new(client.clone())));
@@ -206,13 +208,13 @@ impl ConnectionShared {
             *self.beside.lock() = beside;
             is_listening
         };
-        // From the moment on that a human is asked, the decision is waited for elsewhere: people take their time, and
-        // until then calls are refused.
+        // Once a human is asked, the decision is waited for elsewhere: people take their time, and until then calls are
+        // refused.
         tokio::select! {
             outcome = settled => outcome.unwrap_or_else(|_| Err(Error::internal("permissions were not settled")))?,
             _ = asked.changed() => {}
         }
-        // What changes from then on is told.
+        // Changes from then on are reported.
         if let Some(is_listening) = is_listening {
             let _ = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, is_listening).await;
         }
@@ -222,7 +224,7 @@ impl ConnectionShared {
         Ok(())
     }
 
-    /// Has lists that could not be had asked for again, all at once, in a while that is longer each time.
+    /// Asks for missed lists again, all at once, after a pause that is longer each time.
     fn list_later(&self, lists: ListsToRefresh) {
         let pause = {
             let mut missed = self.missed.lock();
@@ -258,7 +260,7 @@ impl ConnectionShared {
         let outcome = back.permissions.negotiate(&mut client.clone(), &session).await.map(drop);
         let is_rejected = outcome.is_err();
         if let Err(Err(error)) = settled.send(outcome) {
-            // Nobody waited for it any more.
+            // Nobody waited for the decision any more.
             self.note_error(&error);
             self.rejected.notify_one();
         }
@@ -270,7 +272,8 @@ impl ConnectionShared {
         }
     }
 
-    /// Has the tools found only while the server can be called: as this connection now does, or of several the best.
+    /// Makes the tools found only while the server can be called: by the state of this connection, or of several the
+    /// best.
     pub(super) async fn tell_state(&self, state: ServerState) {
         let _turn = self.of_server.indexed.lock().await;
         let state = match &self.by_all {
@@ -284,7 +287,7 @@ impl ConnectionShared {
         self.support.tools.index.set_state(self.server.clone(), state).await;
     }
 
-    /// Tells everybody how the server does now. `is_so_still` unless it does otherwise by now.
+    /// Reports the state of the server to everybody. `is_so_still` is false if the server has another state by now.
     async fn note(&self, change: LifecycleChange, is_so_still: bool) {
         let state = change.new_state;
         match state {
@@ -314,7 +317,7 @@ impl ConnectionShared {
     }
 }
 
-/// Follows the server through its life.
+/// Follows the state of the server.
 async fn follow(
     shared: Arc<ConnectionShared>,
     supervised: Supervised<ServerClient>,
@@ -336,13 +339,13 @@ async fn follow(
     }
 }
 
-/// Lists again what changed: once for all that changes in a short while.
+/// Lists what changed again: once for all that changes in a short time.
 async fn republish(shared: Arc<ConnectionShared>) {
     loop {
         shared.changed.marked().await;
         tokio::time::sleep(DEBOUNCE).await;
         let lists = shared.changed.take();
-        // One that is connected to again is listed anyway.
+        // A server that is connected to again is listed anyway.
         let Some(client) = shared.current.load_full() else { continue };
         let missed = match tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists)).await {
             Ok(Ok(missed)) => missed,
@@ -359,8 +362,8 @@ async fn republish(shared: Arc<ConnectionShared>) {
     }
 }
 
-/// Has a server without sessions tell what changes, and says when it does for the first time. What it tells comes to the
-/// inbound layer; what it may have told meanwhile is listed again.
+/// Listens for the changes of a server without sessions, and signals when the server accepts that for the first time.
+/// Its notifications reach the inbound layer; lists that may have changed meanwhile are listed again.
 async fn listen<S: RpcService + Sync>(client: Client<S>, changed: StaleLists, first: oneshot::Sender<()>) {
     let mut first = Some(first);
     let mut brief = 0;
@@ -380,7 +383,7 @@ async fn listen<S: RpcService + Sync>(client: Client<S>, changed: StaleLists, fi
             }
             Err(error) => {
                 tracing::debug!(%error, "the server does not tell what changes");
-                // Nobody waits for it longer.
+                // Nobody waits for the acceptance any longer.
                 first = None;
                 if error.code() == code::METHOD_NOT_FOUND {
                     return;
@@ -392,19 +395,19 @@ async fn listen<S: RpcService + Sync>(client: Client<S>, changed: StaleLists, fi
     }
 }
 
-/// How long is waited after something went wrong for this time in a row.
+/// Returns the pause after the given number of failures in a row.
 fn pause(times: u32) -> Duration {
     PAUSE * 2_u32.pow(times.saturating_sub(1).min(MOST_DOUBLED))
 }
 
 const DEBOUNCE: Duration = Duration::from_millis(100);
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
-/// Before a server is asked again for what could not be had.
+/// The pause before a server is asked again for what could not be fetched.
 const PAUSE: Duration = Duration::from_secs(5);
-/// Who listens so long was not refused; that it ended may be the way of what lies between.
+/// The time after which a listening request counts as accepted; that it ended may be due to an intermediary.
 const LASTING: Duration = Duration::from_secs(30);
-/// How often that pause is doubled at the most.
+/// The largest number of times that the pause is doubled.
 const MOST_DOUBLED: u32 = 6;
-/// So long is waited for a server to tell what changes before it is listed.
+/// The time for which the kernel waits for a server to acknowledge that it reports changes, before it lists the server.
 const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(1);
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);

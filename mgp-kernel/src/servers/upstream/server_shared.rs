@@ -1,3 +1,5 @@
+//! The state that all connections to one server share.
+
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
@@ -6,25 +8,25 @@ use super::log::StderrTail;
 use super::offered_lists::OfferedLists;
 use crate::call::meter::Meter;
 
-/// What all connections to one server have in common. Clones are the same.
+/// The state that all connections to one server share. Clones share it, too.
 #[derive(Clone, Default)]
 pub(crate) struct ServerShared {
     pub(super) offered: OfferedLists,
     pub(super) log: StderrTail,
     pub(super) meter: Meter,
-    /// Held by whoever tells the index something of the server.
+    /// The indexed description. Its lock is held while the index is given anything about the server.
     pub(super) indexed: Arc<Mutex<IndexedDescription>>,
 }
 
-/// What the index is told of the server, beside its tools.
+/// The data that the index has of the server, beside its tools.
 #[derive(Default)]
 pub(super) struct IndexedDescription {
-    /// What the server said that it is for.
+    /// The server's description of its purpose.
     pub(super) description: Option<String>,
 }
 
 impl ServerShared {
-    /// Whether the two are of the same server, between two changes of its configuration.
+    /// Returns whether both are of the same server, between two changes of its configuration.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.indexed, &other.indexed)
     }

@@ -1,15 +1,17 @@
+//! The bound on the size of a server's results.
+
 use std::sync::Arc;
 
 use mgp_transport::TooLong;
 use mgp_types::mcp::{CallToolResult, ForRevision};
 use mgp_types::{Error, Flow, Gate, Method, Request, Response, Session, code};
 
-/// Keeps results of a server from being longer than its clients have room for.
+/// A gate that keeps results of a server from being longer than its clients have room for.
 ///
-/// A result that is too long is replaced by what says how long it is and what to do: for a tool a result with `isError`,
-/// because that reaches the model, which can ask for less; for everything else an error, 3001. So is one that was so long
-/// that its connection did not take it in. Sits outside of retry and of the circuit breaker: the call was made, and the
-/// server is none the worse for it. Costs a comparison.
+/// A result that is too long is replaced by a message that says how long it is and what to do: for a tool a result with
+/// `isError`, because that reaches the model, which can ask for less; for everything else an error, 3001. A result that
+/// was so long that its connection did not take it in is replaced as well. Sits outside of retry and of the circuit
+/// breaker: the call was made, and the server is none the worse for it. Costs a comparison.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ResultSizeGate {
     pub(crate) max_bytes: usize,

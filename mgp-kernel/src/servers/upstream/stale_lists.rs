@@ -1,3 +1,5 @@
+//! The lists of a server that changed and have to be listed again.
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -8,8 +10,8 @@ use tokio::sync::Notify;
 
 use super::server_notifications::ListKind;
 
-/// Which lists of one server changed since they were last asked for. However often a server says so, it is noted once.
-/// Clones are the same.
+/// The lists of one server that changed since they were last asked for. However often a server says so, it is noted
+/// once. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct StaleLists(Arc<StaleListsInner>);
 
@@ -21,7 +23,7 @@ struct StaleListsInner {
     channels: Mutex<HashSet<Box<str>, RandomState>>,
 }
 
-/// What is to be listed again.
+/// The lists that have to be listed again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ListsToRefresh {
     pub(super) tools: bool,
@@ -54,7 +56,7 @@ impl StaleLists {
         self.0.news.notify_one();
     }
 
-    /// The same for all of these.
+    /// Marks all of these lists.
     pub(super) fn mark_all(&self, lists: ListsToRefresh) {
         for (is_marked, what) in [
             (lists.tools, ListKind::Tools),
@@ -72,12 +74,12 @@ impl StaleLists {
         self.0.news.notified().await;
     }
 
-    /// What is marked, which then is no more.
+    /// Takes the marked lists, which then are not marked any more.
     pub(super) fn take(&self) -> ListsToRefresh {
         std::mem::take(&mut *self.0.lists.lock())
     }
 
-    /// Declares a channel of the server's, of which it may have so many.
+    /// Declares a channel of the server, whose number is limited.
     pub(super) fn declare(&self, publisher: &Publisher, channel: &str) -> Result<(), String> {
         let mut channels = self.0.channels.lock();
         if channels.contains(channel) {

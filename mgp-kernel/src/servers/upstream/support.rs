@@ -1,18 +1,25 @@
-//! The sections of the kernel that connections to its servers are made with.
+//! The sections of the kernel that connections to its servers are made with, and the services between them and a server.
 
 use std::sync::{Arc, OnceLock};
 
+use arc_swap::ArcSwapOption;
+use mgp_client_sdk::{Client, StandingRequestsService};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::registry::Registry;
-use mgp_security::permission::Approver;
+use mgp_lifecycle::supervise::SupervisedService;
+use mgp_security::access::TaskOwnersGate;
+use mgp_security::definition::DefinitionGuardLayer;
+use mgp_security::permission::{Approver, PermissionGate};
 
-use super::back::{BareWay, CurrentClient, ServerStack};
 use super::connection_key::ConnectionKey;
+use super::forward::ForwardToServer;
 use super::server_notifications::ServerNotifications;
 use crate::StartError;
+use crate::call::erased::ErasedService;
 use crate::call::meter::Meter;
 use crate::catalog::ToolCatalog;
 use crate::notify::events::ServerEvents;
+use crate::parked_calls::CallsInWorkService;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
@@ -25,16 +32,16 @@ pub(crate) struct ServerSupport {
     pub(crate) audit: Arc<AuditTrail>,
     pub(crate) tools: ToolCatalog,
     pub(crate) events: ServerEvents,
-    /// Hears what servers say to nobody in particular.
+    /// The receiver of the servers' notifications that belong to no call.
     pub(crate) told: Arc<dyn ServerNotifications>,
     pub(crate) books: Arc<FleetBooks>,
     /// The servers that registered themselves. Set once, before the first server starts.
     pub(crate) registry: Arc<OnceLock<Registry>>,
-    /// Puts the layers of the stack in front of a server.
+    /// The function that puts the layers of the stack in front of a server.
     pub(crate) stack: Stack,
 }
 
-/// Puts the layers of the stack around the bare way to a server.
+/// A function that puts the layers of the stack around the bare way to a server.
 pub(crate) type Stack = fn(
     &ServerSupport,
     &ServerConfig,
@@ -44,3 +51,23 @@ pub(crate) type Stack = fn(
     BareWay,
     &Meter,
 ) -> Result<ServerStack, StartError>;
+
+/// The client of a server that is kept alive.
+pub(crate) type ServerClient = Client<StandingRequestsService<ErasedService>>;
+
+/// The incarnation of a server that was connected last.
+pub(crate) type CurrentClient = Arc<ArcSwapOption<ServerClient>>;
+
+/// The way to the incarnation of a server that is connected, without any gate in front.
+pub(crate) type BareWay = CallsInWorkService<ForwardToServer<SupervisedService<ServerClient>>>;
+
+/// The layers in front of one server, made once for all its incarnations.
+pub(crate) struct ServerStack<S = ErasedService> {
+    pub(crate) service: S,
+    /// The gate that decides what the server may do, and negotiates that with each incarnation.
+    pub(crate) permissions: PermissionGate,
+    /// The guard of the definitions of its tools, which is notified when they change.
+    pub(crate) definitions: DefinitionGuardLayer,
+    /// The gate with the owners of its tasks, which is notified of their status.
+    pub(crate) tasks: TaskOwnersGate,
+}

@@ -1,3 +1,5 @@
+//! The progress of tasks, which outlives the calls that began them.
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -8,26 +10,26 @@ use mgp_types::{Object, RawJson, Session};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Who hears of the progress of the tasks of one server: a token is good for as long as its task goes on, which is longer
-/// than the call that began it. Where there are too many the oldest are forgotten, and each is after a day.
+/// The sessions that get the progress of one server's tasks: a token is good for as long as its task goes on, which is
+/// longer than the call that began it. Where there are too many the oldest are forgotten, and each is after a day.
 #[derive(Default)]
 pub(super) struct TaskProgress {
-    /// By the number that the server reports under; the oldest first.
+    /// The tasks by the number that the server reports under; the oldest first.
     followed: Mutex<BTreeMap<u64, FollowedTask>>,
-    /// How many there are, so that calls of a server without tasks take no lock.
+    /// The number of tasks, so that calls of a server without tasks take no lock.
     count: AtomicUsize,
 }
 
 struct FollowedTask {
     task: Arc<str>,
     session: Weak<Session>,
-    /// What the client calls it.
+    /// The client's own progress token.
     token: RawJson,
     until: Instant,
 }
 
 impl TaskProgress {
-    /// The server's own `task` goes on, and reports under `number`.
+    /// Notes that the server's own `task` goes on, and reports under `number`.
     pub(super) fn follow(&self, number: u64, task: Arc<str>, session: &Arc<Session>, token: RawJson) {
         let session = Arc::downgrade(session);
         let now = Instant::now();
@@ -40,7 +42,7 @@ impl TaskProgress {
         self.count.store(followed.len(), Ordering::Release);
     }
 
-    /// The session that hears of progress under our number, and what its client calls it.
+    /// Returns the session that gets the progress under this number, and its client's token.
     pub(super) fn reported(&self, number: u64) -> Option<(Arc<Session>, RawJson)> {
         if self.is_empty() {
             return None;
@@ -50,7 +52,7 @@ impl TaskProgress {
         Some((found.session.upgrade()?, found.token.clone()))
     }
 
-    /// Nothing more is told of the task if this says that it has ended.
+    /// Forgets the task if this status says that it has ended.
     pub(super) fn hear(&self, status: &Object) {
         if self.is_empty() || !TaskStatus::told(status).is_some_and(|status| status.is_terminal()) {
             return;
@@ -60,7 +62,7 @@ impl TaskProgress {
         }
     }
 
-    /// The task has ended.
+    /// Forgets the task, which has ended.
     pub(super) fn end(&self, task: &str) {
         let mut followed = self.followed.lock();
         followed.retain(|_, other| *other.task != *task);

@@ -1,38 +1,40 @@
+//! The view of a server that operators get.
+
 use std::time::Duration;
 
 use mgp_types::mgp::{ServerId, ServerState, TrustLevel};
 
-/// How one server does.
+/// The state of one server, or of one agent's connection to it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerView {
-    /// Which server it is.
+    /// The id of the server.
     pub id: ServerId,
-    /// Whose connection it is, if agents have their own.
+    /// The agent whose connection it is, if agents have their own.
     pub agent: Option<String>,
-    /// Where it is in its life.
+    /// The state of the server in its lifecycle.
     pub state: ServerState,
-    /// What went wrong last, if it is not connected.
+    /// The last error, if the server is not connected.
     pub last_error: Option<String>,
-    /// How often it was connected to again.
+    /// The number of times that it was connected to again.
     pub restarts: u64,
-    /// What was agreed on about MGP; `None` for a plain MCP server and while it is not connected.
+    /// The negotiated MGP; `None` for a plain MCP server and while it is not connected.
     pub mgp: Option<MgpView>,
-    /// How far it is trusted.
+    /// The trust level of the server.
     pub trust: TrustLevel,
-    /// How many of its tools are offered.
+    /// The number of its tools that are offered.
     pub tools: usize,
     /// The number of its process, if it is a child.
     pub pid: Option<u32>,
-    /// For how long it has been connected.
+    /// The time for which it has been connected.
     pub uptime: Option<Duration>,
 }
 
-/// What was agreed on with a server about MGP.
+/// The MGP that was negotiated with a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MgpView {
-    /// The version.
+    /// The version of MGP.
     pub version: String,
     /// The extensions that both sides have.
     pub extensions: Vec<String>,

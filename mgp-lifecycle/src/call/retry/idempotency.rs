@@ -6,7 +6,7 @@ use mgp_types::{Error, Method, Request};
 
 use crate::call::NotExecuted;
 
-/// Whether the call may be made again after it ended in `error`.
+/// Returns whether the call may be made again after it ended in `error`.
 ///
 /// A method is repeatable if it is known to be; a tool, if its definition says so. Anything else only if the error tells
 /// that nothing was carried out.
@@ -19,7 +19,7 @@ pub(super) fn is_repeatable(request: &Request, error: &Error) -> bool {
     in_itself || !may_be_executed(error)
 }
 
-/// Whether the server may have begun with a call that ended in this error.
+/// Returns whether the server may have begun with a call that ended in this error.
 ///
 /// | error | begun? | because |
 /// |---|---|---|
@@ -60,7 +60,7 @@ fn may_be_executed(error: &Error) -> bool {
     !(is_refusal && matches!(error.origin(), Local | Peer))
 }
 
-/// Whether calling the tool twice is as good as once, by its annotations or its security (§4).
+/// Returns whether calling the tool twice is as good as once, by its annotations or its security (§4).
 ///
 /// A tool that says it only reads, and of which effects are known, has contradicted itself and is not believed.
 fn is_harmless(tool: &ResolvedTool) -> bool {

@@ -1,3 +1,5 @@
+//! The hash chain of the audit log: its digests, its key and its head.
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -5,17 +7,17 @@ use mgp_types::hex;
 use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-/// A link of the chain: the SHA-256 of the link before it, an event's number and the event's bytes.
+/// A link of the chain: the SHA-256 of the link before it, the event's number and the event's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChainDigest([u8; 32]);
 
 impl ChainDigest {
-    /// The digest of these bytes.
+    /// Returns the digest with these bytes.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes.
+    /// Returns the bytes of the digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -39,35 +41,36 @@ impl Serialize for ChainDigest {
     }
 }
 
-/// The end of a log: whoever keeps a copy elsewhere can tell later whether the log still holds what it held then.
+/// The head of a log: the number and the link of its last event. A copy kept elsewhere shows later whether the log
+/// still holds what it held then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LogHead {
-    /// The number of the last event; 0 before the first.
+    /// The number of the last event; 0 if there is none yet.
     pub seq: u64,
-    /// The last link.
+    /// The link of the last event.
     pub hash: ChainDigest,
 }
 
 impl LogHead {
-    /// The end of a log at this event.
+    /// Returns the head of a log whose last event has this number and link.
     pub const fn new(seq: u64, hash: ChainDigest) -> Self {
         Self { seq, hash }
     }
 }
 
-/// A secret that goes into each link, so that nobody can rewrite the log without it.
+/// A secret that goes into each link, so that the log cannot be rewritten without it.
 #[derive(Clone)]
 pub struct ChainKey(Arc<HmacStart>);
 
-/// How far the two hashes of an HMAC come with the key alone, which is the same each time.
+/// The states of the two hashes of an HMAC after reading the key, which are the same each time.
 struct HmacStart {
     inner: Sha256,
     outer: Sha256,
 }
 
 impl ChainKey {
-    /// The key of these bytes.
+    /// Returns the key with these bytes.
     pub fn new(bytes: [u8; 32]) -> Self {
         let padded = |with: u8| {
             let mut block = [with; BLOCK];
@@ -77,7 +80,7 @@ impl ChainKey {
         Self(Arc::new(HmacStart { inner: padded(0x36), outer: padded(0x5c) }))
     }
 
-    /// The HMAC-SHA-256 (RFC 2104) of `parts`, one behind the other.
+    /// Returns the HMAC-SHA-256 (RFC 2104) of `parts` joined together.
     pub(crate) fn authenticate(&self, parts: &[&[u8]]) -> ChainDigest {
         let inner = parts.iter().fold(self.0.inner.clone(), Sha256::chain_update).finalize();
         ChainDigest(self.0.outer.clone().chain_update(inner).finalize().into())
@@ -90,7 +93,7 @@ impl fmt::Debug for ChainKey {
     }
 }
 
-/// How links are made: with a key or without.
+/// The way links are made: with a key or without.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Chain(Option<ChainKey>);
 
@@ -99,12 +102,12 @@ impl Chain {
         Self(key)
     }
 
-    /// The end of a log without events.
+    /// Returns the head of a log without events.
     pub(crate) fn start(&self) -> LogHead {
         LogHead::new(0, self.digest(&[START]))
     }
 
-    /// The link from `before` to the event with the next number.
+    /// Returns the head of the log after `event` is added behind `before`.
     pub(crate) fn link(&self, before: &LogHead, event: &[u8]) -> LogHead {
         let seq = before.seq.saturating_add(1);
         LogHead::new(seq, self.digest(&[before.hash.as_bytes(), &seq.to_be_bytes(), event]))
@@ -118,8 +121,10 @@ impl Chain {
     }
 }
 
+/// The block size of SHA-256, in bytes.
 const BLOCK: usize = 64;
 
+/// The text whose digest is the link before the first event.
 const START: &[u8] = b"mgp audit log 1";
 
 #[cfg(test)]

@@ -1,17 +1,19 @@
+//! The JSON encoder for audit events, which is made for speed.
+
 use mgp_types::json::write_string;
 use mgp_types::mgp::{AuditEvent, EventType, ServerId, Timestamp, ToolName, TraceId};
 use mgp_types::{Object, RawJson};
 
 use crate::audit::clip::clip;
 
-/// Writes events as JSON, as their `Serialize` does, in a fraction of its time.
+/// An encoder that writes events as the same JSON as their `Serialize`, in a fraction of the time.
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
     out: Vec<u8>,
     minute: Option<MinutePrefix>,
 }
 
-/// The beginning of each time within one minute: most events are of the same minute as the one before.
+/// The text of the minute that was written last: most events fall into the same minute as the one before.
 #[derive(Debug)]
 struct MinutePrefix {
     number: i64,
@@ -19,8 +21,8 @@ struct MinutePrefix {
 }
 
 impl Encoder {
-    /// The bytes of an event, and never many of them: what is too large loses its details, and then the ends of its
-    /// names.
+    /// Returns the bytes of an event, of bounded length: an event that is too large loses its details, and then the
+    /// ends of its names.
     pub(super) fn encode(&mut self, event: &mut AuditEvent) -> Option<RawJson> {
         self.write(event)?;
         let size = self.out.len();
@@ -28,7 +30,7 @@ impl Encoder {
             cut(event, size);
             self.write(event)?;
         }
-        // A buffer of exactly this size is one allocation, with which the value begins and ends.
+        // A buffer of exactly this size takes one allocation, which the value then keeps.
         Some(RawJson::from_written(self.out.as_slice().into()))
     }
 
@@ -105,13 +107,16 @@ fn cut(event: &mut AuditEvent, size: usize) {
         target.tool_name.take().map(|name| ToolName::new(&*clip(name.as_str(), MAX_NAME_BYTES)));
 }
 
+/// The size of an event in bytes beyond which it loses its details.
 const MAX_EVENT_BYTES: usize = 64 * 1024;
 
+/// The length in bytes to which the names in such an event are cut.
 const MAX_NAME_BYTES: usize = 256;
 
+/// A minute in milliseconds.
 const MINUTE_MILLIS: i64 = 60_000;
 
-/// The end of a time as it is written, from the seconds on: `00.000Z`.
+/// The length in bytes of the end of a written time, from the seconds on: `00.000Z`.
 const SECONDS_LEN: usize = 7;
 
 #[cfg(test)]

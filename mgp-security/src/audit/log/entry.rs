@@ -1,3 +1,5 @@
+//! The entry of the audit log: an event with its place in the chain.
+
 use mgp_types::mgp::{ActorType, AuditEvent, EventType, Outcome, ServerId, method};
 use mgp_types::{Object, RawJson, Request};
 
@@ -7,66 +9,67 @@ use super::chain::{Chain, ChainDigest, LogHead};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogEntry {
-    /// The number: 1 for the first event, one more for each.
+    /// The number of the event: 1 for the first, and one more for each that follows.
     pub seq: u64,
-    /// The event, as JSON.
+    /// The event as JSON.
     pub event: RawJson,
-    /// The link before.
+    /// The link of the event before.
     pub prev: ChainDigest,
-    /// The link.
+    /// The link of this event.
     pub hash: ChainDigest,
-    /// What of the event is searched by.
+    /// The values of the event that the log can be searched by.
     pub facets: EventFacets,
 }
 
-/// What of an event is searched by; a copy of what its bytes say.
+/// The values of an event that the log can be searched by; they are copies of values in its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventFacets {
-    /// When, in milliseconds since 1970.
+    /// The time of the event, in milliseconds since 1970.
     pub millis: i64,
-    /// What.
+    /// The type of the event.
     pub event_type: EventType,
-    /// The agent that did it; `None` if somebody else did.
+    /// The agent that acted; `None` if the actor was not an agent.
     pub agent: Option<Box<str>>,
-    /// The server it was done to.
+    /// The server that the event is about.
     pub server: Option<ServerId>,
-    /// How it ended.
+    /// The outcome of what the event reports.
     pub result: Outcome,
-    /// In which chain of requests.
+    /// The trace id of the chain of requests that the event belongs to.
     pub trace: u128,
 }
 
 impl LogEntry {
-    /// The entry of `event` behind `before`, which is moved to it.
+    /// Returns the entry for `event` behind `before`, and moves `before` to the new entry.
     pub(crate) fn behind(before: &mut LogHead, chain: &Chain, event: RawJson, facets: EventFacets) -> Self {
         let prev = before.hash;
         *before = chain.link(before, event.as_bytes());
         Self { seq: before.seq, event, prev, hash: before.hash, facets }
     }
 
-    /// Its place in the chain.
+    /// Returns the place of the entry in the chain.
     pub const fn head(&self) -> LogHead {
         LogHead::new(self.seq, self.hash)
     }
 
-    /// The event, typed.
+    /// Returns the event as a typed value.
     ///
     /// # Errors
-    /// The bytes are no event, which a log that verifies does not hold.
+    /// Fails if the bytes are not an event, which cannot be in a log that verifies.
     pub fn to_event(&self) -> Result<AuditEvent, serde_json::Error> {
         self.event.to()
     }
 
-    /// What is sent to those who keep a log of their own (§6.3): the event's bytes, with the number under `_mgp.seq`.
+    /// Returns the notification for peers that keep a log of their own (§6.3): the event's bytes, with its number
+    /// under `_mgp.seq`.
     ///
-    /// The number is that of the log, so that a receiver who misses one can ask for it.
+    /// The number is that of this log, so that a receiver that misses an event can ask for it.
     pub fn to_notification(&self) -> Request {
         let params = Object::parse(self.with_place(false)).unwrap_or_default();
         Request::notify(method::AUDIT, params)
     }
 
-    /// The event with its place in the chain as a last member, `_mgp`.
+    /// Returns the bytes of the event with its place in the chain as a last member, `_mgp`.
     pub(crate) fn with_place(&self, with_hash: bool) -> Vec<u8> {
         let event = self.event.as_bytes();
         let open = event.strip_suffix(b"}").unwrap_or(event);
@@ -83,7 +86,7 @@ impl LogEntry {
 }
 
 impl EventFacets {
-    /// Those of `event`.
+    /// Returns the searchable values of `event`.
     pub fn of(event: &AuditEvent) -> Self {
         Self {
             millis: event.timestamp.as_millis(),

@@ -1,3 +1,5 @@
+//! The export of audit events as JSON or CSV.
+
 use std::io::{self, Write};
 
 use mgp_types::mgp::{AuditEvent, ServerId, ToolName};
@@ -7,36 +9,36 @@ use super::filter::{Filter, Query};
 use super::reader::LogReader;
 use crate::StoreError;
 
-/// How events are written out.
+/// A format in which events are exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// One event of JSON a line, with its number and link under `_mgp`.
+    /// One event as JSON in each line, with its number and link under `_mgp`.
     JsonLines,
-    /// A list of the same.
+    /// A JSON array of events, each with its number and link under `_mgp`.
     Json,
-    /// A table as in RFC 4180.
+    /// A table as RFC 4180 defines it.
     ///
     /// A cell that a spreadsheet would take for a formula begins with an apostrophe.
     Csv,
 }
 
-/// Why events were not written out, or not all.
+/// The reason why events were not exported, or not all of them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
     /// The log cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// They cannot be written.
+    /// The events cannot be written to the output.
     #[error("the export cannot be written")]
     Write(#[from] io::Error),
 }
 
 impl LogReader {
-    /// Writes the events that `filter` asks for to `out`, oldest first, and returns how many they are.
+    /// Writes the events that match `filter` to `out`, oldest first, and returns their number.
     ///
-    /// They are read a page at a time: the log may be of any size, and may grow meanwhile.
+    /// The log is read a page at a time, so it may be of any size and may grow meanwhile.
     pub fn export(&self, filter: &Filter, format: Format, out: &mut dyn Write) -> Result<u64, ExportError> {
         let end = self.store.tail()?.head.map_or(0, |head| head.seq);
         let (mut after, mut written) = (0, 0);
@@ -73,24 +75,24 @@ impl LogReader {
 }
 
 impl LogEntry {
-    /// The event as [`Format::JsonLines`] writes it, with its number and link under `_mgp`.
+    /// Returns the event as [`Format::JsonLines`] writes it, with its number and link under `_mgp`.
     pub fn to_line(&self) -> Vec<u8> {
         let mut line = self.with_place(true);
         line.push(b'\n');
         line
     }
 
-    /// The event as [`Format::Csv`] writes it.
+    /// Returns the event as [`Format::Csv`] writes it.
     ///
     /// # Errors
-    /// The bytes are no event, which a log that verifies does not hold.
+    /// Fails if the bytes are not an event, which cannot be in a log that verifies.
     pub fn to_csv(&self) -> Result<Vec<u8>, ExportError> {
         let mut row = Vec::with_capacity(400);
         write_row(&mut row, self)?;
         Ok(row)
     }
 
-    /// The headings of [`to_csv`](Self::to_csv).
+    /// The column headings that go with [`to_csv`](Self::to_csv).
     pub const CSV_HEADINGS: &[u8] = HEADINGS;
 }
 
@@ -129,7 +131,7 @@ fn write_row(out: &mut dyn Write, entry: &LogEntry) -> Result<(), ExportError> {
     Ok(())
 }
 
-/// Every cell is quoted, so that no separator of any reader ends one.
+/// Adds a cell to a row. Every cell is quoted, so that no reader's separator can end it.
 fn push_cell(row: &mut String, cell: &str) {
     row.push('"');
     if begins_formula(cell) {
@@ -144,7 +146,8 @@ fn push_cell(row: &mut String, cell: &str) {
     row.push('"');
 }
 
-/// Spreadsheets skip white space, and some read the wide forms of the signs like the usual ones.
+/// Returns whether a spreadsheet would take a cell for a formula. Spreadsheets skip leading white space, and some
+/// read the full-width forms of the signs like the usual ones.
 fn begins_formula(cell: &str) -> bool {
     let is_skipped =
         |c: char| c.is_whitespace() || c.is_control() || matches!(c, '\u{200B}'..='\u{200F}' | '\u{FEFF}');
@@ -154,9 +157,11 @@ fn begins_formula(cell: &str) -> bool {
         || matches!(first, Some('=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠' | '\u{2212}'))
 }
 
+/// The first row of a CSV export.
 const HEADINGS: &[u8] =
     b"seq,timestamp,trace_id,event_type,actor_type,actor_id,server_id,tool_name,result,details,hash\r\n";
 
+/// The number of events that are read at a time.
 const PAGE: usize = 500;
 
 #[cfg(test)]

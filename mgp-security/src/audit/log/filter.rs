@@ -1,29 +1,31 @@
+//! Filters and queries by which events of the audit log are selected.
+
 use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp, TraceId};
 
 use super::entry::EventFacets;
 
-/// Which events are asked for. Without any condition it is all of them.
+/// A selection of events. An event matches if it meets every condition that is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Filter {
-    /// Of one of these types; none means any.
+    /// The types to select; all if empty.
     pub event_types: Vec<EventType>,
-    /// Done by this agent.
+    /// The agent that acted.
     pub agent_id: Option<AgentId>,
-    /// Done to this server.
+    /// The server that the event is about.
     pub server_id: Option<ServerId>,
-    /// That ended so.
+    /// The outcome of the event.
     pub result: Option<Outcome>,
-    /// At this time or later.
+    /// The earliest time, included.
     pub since: Option<Timestamp>,
-    /// Before this time.
+    /// The latest time, not included.
     pub until: Option<Timestamp>,
-    /// In this chain of requests.
+    /// The trace id of the event's chain of requests.
     pub trace_id: Option<TraceId>,
 }
 
 impl Filter {
-    /// Whether an event is asked for.
+    /// Returns whether an event matches the filter.
     pub(crate) fn matches(&self, facets: &EventFacets) -> bool {
         let Self { event_types, agent_id, server_id, result, since, until, trace_id } = self;
         let is_type = |wanted: &EventType| wanted.as_str() == facets.event_type.as_str();
@@ -37,30 +39,30 @@ impl Filter {
     }
 }
 
-/// A question to the log: which events, from where, and how many.
+/// A query for a page of events of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Query {
-    /// Which events.
+    /// The events to return.
     pub filter: Filter,
-    /// In which order: that of the log, which a clock that is set back does not change.
+    /// The order of the events, by their numbers; a clock that is set back does not change it.
     pub order: Order,
-    /// Only what comes behind this number in that order: the number of the last event of the page before.
+    /// The number behind which, in that order, the page begins: that of the last event of the page before.
     pub behind: Option<u64>,
-    /// How many at most; never more than [`Query::MAX_LIMIT`].
+    /// The largest number of events to return; never more than [`Query::MAX_LIMIT`].
     pub limit: usize,
 }
 
 impl Query {
-    /// How many events are given at once at most.
+    /// The largest number of events that one query returns.
     pub const MAX_LIMIT: usize = 1_000;
 
-    /// The last fifty events that `filter` asks for.
+    /// Returns a query for the last fifty events that match `filter`.
     pub const fn new(filter: Filter) -> Self {
         Self { filter, order: Order::NewestFirst, behind: None, limit: 50 }
     }
 
-    /// The first events with a number above `seq`, in the order of the log.
+    /// Returns a query for the first events that match `filter` and have a number above `seq`, oldest first.
     pub const fn after(filter: Filter, seq: u64, limit: usize) -> Self {
         Self { filter, order: Order::OldestFirst, behind: Some(seq), limit }
     }
@@ -70,24 +72,24 @@ impl Query {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there are two directions")]
 pub enum Order {
-    /// By falling number.
+    /// The event with the highest number comes first.
     NewestFirst,
-    /// By rising number.
+    /// The event with the lowest number comes first.
     OldestFirst,
 }
 
-/// What events are counted by.
+/// The property by which events are grouped and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GroupBy {
-    /// What happened.
+    /// The type of the event.
     EventType,
-    /// The agent that did it; what others did is in the total only.
+    /// The agent that acted; events of other actors count only in the total.
     AgentId,
-    /// The server it was done to; what was done to none is in the total only.
+    /// The server that the event is about; events without one count only in the total.
     ServerId,
-    /// How it ended.
+    /// The outcome of the event.
     Result,
-    /// The hour it happened in.
+    /// The hour of the event's time.
     Hour,
 }

@@ -1,3 +1,5 @@
+//! The audit log store in memory.
+
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 
@@ -9,7 +11,7 @@ use super::filter::{Filter, GroupBy, Order, Query};
 use super::store::{Checkpoint, Counts, LogStore, MAX_GROUPS, RemovalBound, Tail, hour};
 use crate::StoreError;
 
-/// A log's entries in memory, gone with the process.
+/// A store that keeps a log's entries in memory, where they end with the process.
 #[derive(Debug)]
 pub struct MemoryLogStore {
     kept: Mutex<KeptEntries>,
@@ -24,7 +26,7 @@ struct KeptEntries {
 }
 
 impl MemoryLogStore {
-    /// A store with room for so many events; it is full when they are there, and forgets none by itself.
+    /// Returns a store with room for `max_events`. A full store refuses more, and drops no entry by itself.
     pub fn new(max_events: usize) -> Self {
         Self { kept: Mutex::default(), max_events }
     }

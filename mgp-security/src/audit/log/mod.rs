@@ -1,4 +1,4 @@
-//! The log: an append-only chain of events with one writer, and what can be asked of it.
+//! The audit log: an append-only chain of events with one writer, and the queries on it.
 
 mod chain;
 mod encode;
@@ -48,26 +48,28 @@ use self::state::AuditLogState;
 use self::writer::{LogWriter, MAX_FORGOTTEN, answer, closed};
 use crate::{Clock, StoreError};
 
-/// The audit log: takes events from many, writes them from one thread, and can tell whether anything was changed since.
+/// An audit log that takes events from many callers, writes them from one thread, and can tell whether any of them
+/// was changed since.
 ///
-/// Each event is linked to the one before by a digest, and a batch of them is one transaction, so that a record costs a
-/// share of a commit. How safe an event is when its record is done is for each handle to say: see [`Durability`].
+/// Each event is linked to the one before by a digest, and a batch of events is one transaction, so that a record
+/// costs only a share of a commit. Each handle states how durable an event is when its record is done: see
+/// [`Durability`].
 ///
 /// # What the chain proves
 ///
-/// [`LogReader::verify`] finds an event that was changed, removed, put in or moved, and an end that was cut off, as long
-/// as whoever did it cannot make links. Without a [key](AuditLogBuilder::key) anybody can who may write the file: they
-/// can rewrite all of it from some event on. With a key they can only go back to an earlier state of the whole file.
-/// Against that, and against both, helps a copy of [`head`](Self::head) in a place that they cannot write: give it to
-/// [`LogReader::verify`].
+/// [`LogReader::verify`] finds events that were changed, removed, inserted or moved, and an end that was cut off, as
+/// long as the attacker cannot make links. Without a [key](AuditLogBuilder::key), anybody who may write the file can
+/// make them, and so can rewrite the log from any event on. With a key, such an attacker can only restore an earlier
+/// state of the whole file. A copy of [`head`](Self::head), kept where the attacker cannot write, reveals both: give
+/// it to [`LogReader::verify`].
 ///
 /// # Order and time
 ///
-/// Events are in the order in which they were recorded, which is that of their numbers, and not in that of their
-/// timestamps: those are what the clock said. An event whose clock was more than a second behind that of the event before
-/// says so in `details.clock_behind_ms`.
+/// Events are in the order in which they were recorded, which is that of their numbers. It may differ from the order
+/// of their timestamps, which hold the time that the clock showed. An event whose time is more than a second behind
+/// that of the event before says so in `details.clock_behind_ms`.
 ///
-/// Dropping the last handle writes what waits, and blocks until it is written.
+/// Dropping the last handle writes all waiting records, and blocks until they are written.
 #[derive(Debug, Clone)]
 pub struct AuditLog {
     inner: Arc<AuditLogInner>,
@@ -81,22 +83,23 @@ struct AuditLogInner {
     thread: Option<JoinHandle<()>>,
 }
 
-/// When the record of an event is done.
+/// The moment at which the record of an event counts as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Durability {
-    /// When the event is on the medium. If it cannot get there, the record ends in an error and is never written; an
-    /// event of the type [`GAP`] tells how many there were, once the log can be written again.
+    /// The record is done when the event is on the medium. If it cannot get there, the record ends in an error and
+    /// the event is never written; once the log can be written again, an event of the type [`GAP`] tells how many
+    /// were lost.
     #[default]
     BeforeReply,
-    /// When the event has a place in the queue of the writer. Who finds no place waits for one. What has a place lies
-    /// there for a fifth of a second at most, for others to be written with it, and is then written as soon as it can be;
-    /// an end of the process that nobody could prepare for, a crash or a power cut, loses what it finds there. Closing the
-    /// log and [`AuditLog::flush`] lose nothing.
+    /// The record is done when the event has a place in the queue of the writer; a caller that finds no place waits
+    /// for one. An event stays in the queue for a fifth of a second at most, to be written together with others, and
+    /// is then written as soon as possible. A crash or a power cut loses the events in the queue. Closing the log and
+    /// [`AuditLog::flush`] lose nothing.
     Async,
 }
 
-/// What a log is opened with.
+/// A builder of an [`AuditLog`].
 #[derive(Debug)]
 #[must_use]
 pub struct AuditLogBuilder {
@@ -107,7 +110,7 @@ pub struct AuditLogBuilder {
 }
 
 impl AuditLog {
-    /// The log in `store`.
+    /// Returns a builder of a log in `store`.
     pub fn builder(store: impl LogStore) -> AuditLogBuilder {
         AuditLogBuilder { store: Arc::new(store), key: None, capacity: CAPACITY, clock: Clock::default() }
     }
@@ -115,58 +118,59 @@ impl AuditLog {
     /// Opens the log in `store` without a key.
     ///
     /// # Errors
-    /// The store cannot be read, or its end is not as it was left.
+    /// Fails if the store cannot be read, or if its end is not as it was left.
     pub fn open(store: impl LogStore) -> Result<Self, StoreError> {
         Self::builder(store).open()
     }
 
-    /// The same log with another promise.
+    /// Returns a handle to the same log with another durability.
     #[must_use]
     pub fn with_durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// The end of what is durable.
+    /// Returns the head of the log as far as it is durable.
     pub fn head(&self) -> LogHead {
         *self.inner.state.head.borrow()
     }
 
-    /// The end of what is durable, as it changes.
+    /// Returns a receiver of the durable head, which follows its changes.
     pub fn heads(&self) -> watch::Receiver<LogHead> {
         self.inner.state.head.subscribe()
     }
 
-    /// What can be asked of the log.
+    /// Returns a reader of the log.
     pub fn reader(&self) -> LogReader {
         LogReader::new(Arc::clone(&self.inner.store), self.inner.chain.clone())
     }
 
-    /// The events behind the number `after`, and then each further one when it is durable.
+    /// Returns a subscription to the events behind the number `after`, and then to each further event when it is
+    /// durable.
     pub fn subscribe(&self, after: u64) -> LogSubscription {
         LogSubscription::new(self.reader(), self.inner.state.head.subscribe(), after)
     }
 
-    /// Waits until everything recorded before is durable.
+    /// Waits until all events recorded before are durable.
     ///
     /// # Errors
-    /// It cannot be written now; what was not promised to anybody is kept.
+    /// Fails if the log cannot be written now; events recorded with [`Durability::Async`] are kept to be tried again.
     pub async fn flush(&self) -> Result<(), Error> {
         let (done, told) = oneshot::channel();
         self.inner.state.queue.push(Job::Flush(done));
         answer(told).await
     }
 
-    /// Removes what `rule` does not keep, from the oldest on, and returns how many events that were.
+    /// Removes the events that `rule` does not keep, from the oldest on, and returns their number.
     ///
-    /// Each step leaves a checkpoint and an event of the type [`PRUNED`], so that the rest can still be verified, and
-    /// lets waiting records go first.
+    /// Events are removed in steps that let waiting records go first. Each step leaves a checkpoint and an event of
+    /// the type [`PRUNED`], so that the rest of the log can still be verified.
     ///
     /// # Errors
-    /// The log cannot be written.
+    /// Fails if the log cannot be written.
     ///
     /// # Cancel safety
-    /// What was removed stays removed; calling it again goes on.
+    /// Events that were removed stay removed; another call continues.
     pub async fn retain(&self, rule: Retention) -> Result<u64, Error> {
         let mut total = 0;
         loop {
@@ -174,7 +178,7 @@ impl AuditLog {
             self.inner.state.queue.push(Job::Forget(rule, done));
             let removed = answer(told).await?;
             total += removed;
-            // What a step leaves, beyond its bound, is what it was too much for; the event that tells of it may stay.
+            // Fewer than a step may remove: the rule is met, except for the event that reports the removal.
             if removed < MAX_FORGOTTEN {
                 return Ok(total);
             }
@@ -183,29 +187,29 @@ impl AuditLog {
 }
 
 impl AuditLogBuilder {
-    /// A secret without which no link can be made, to be kept where those who may write the store cannot read it.
+    /// Sets a secret without which no link can be made. Keep it where those who may write the store cannot read it.
     pub fn key(mut self, key: ChainKey) -> Self {
         self.key = Some(key);
         self
     }
 
-    /// How many records may wait to be written before whoever has another one waits too.
+    /// Sets the number of records that may wait to be written before further callers have to wait as well.
     pub fn capacity(mut self, records: usize) -> Self {
         self.capacity = records;
         self
     }
 
-    /// The clock for the log's own events and for retention.
+    /// Sets the clock for the log's own events and for retention.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Opens the log. Only its end is looked at; [`LogReader::verify`] looks at all of it.
+    /// Opens the log. Only its end is checked; [`LogReader::verify`] checks all of it.
     ///
     /// # Errors
-    /// The store cannot be read, its end is not as it was left or was left with another key, or the system gives no
-    /// thread.
+    /// Fails if the store cannot be read, if its end is not as it was left or was left with another key, or if the
+    /// system cannot start a thread.
     pub fn open(self) -> Result<AuditLog, StoreError> {
         let chain = Chain::new(self.key);
         let tail = self.store.tail()?;
@@ -245,7 +249,7 @@ impl AuditPort for AuditLog {
             }
             Durability::Async => (None, None),
         };
-        // Nothing here waits yet: the usual record is in the queue before its future is polled.
+        // Nothing waits here yet: the usual record is put into the queue before its future is polled.
         if queue.is_closed() {
             return Box::pin(async { Err(closed()) });
         }
@@ -291,7 +295,7 @@ impl AuditPort for AuditLog {
     }
 }
 
-/// Events that wait for room; if nobody waits with them any more, they go in anyway.
+/// A record that waits for room in the queue. If it is dropped, its events are queued all the same.
 struct WaitingEvents<'a> {
     inner: &'a AuditLogInner,
     events: Option<Vec<AuditEvent>>,
@@ -336,5 +340,5 @@ fn behind() -> Error {
     Error::new(mgp_types::code::RESOURCE_EXHAUSTED, "the record cannot be kept: the log is behind")
 }
 
-/// A few hundred milliseconds of a busy kernel.
+/// The room in the queue, in records: a few hundred milliseconds of a busy kernel.
 const CAPACITY: usize = 8_192;

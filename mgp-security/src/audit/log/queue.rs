@@ -1,3 +1,5 @@
+//! The queue of records between the callers of the audit log and its writer.
+
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,11 +11,12 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::retention::Retention;
 
-/// What waits for the writer. The writer takes all of it at once, so a batch is as large as the medium is slow. What nobody
-/// waits for lies a moment for more to come: a transaction for each event costs more than the call that it tells of.
+/// The queue of jobs for the writer, which takes all of them at once, so that batches grow as the medium gets slower.
+/// Records that nobody waits for stay a moment for more to come: a transaction for each event would cost more than
+/// the call that it reports.
 ///
-/// It is bounded by the room it began with: who finds none waits. What comes from those who cannot wait has as much room
-/// again, and beyond that is refused.
+/// The queue has a fixed number of places for records; a caller that finds none waits. Callers that cannot wait have
+/// the same number of places in addition, and are refused beyond that.
 #[derive(Debug)]
 pub(super) struct Queue {
     waiting: Mutex<QueuedJobs>,
@@ -26,13 +29,13 @@ pub(super) struct Queue {
 #[derive(Debug, Default)]
 struct QueuedJobs {
     jobs: Vec<Job>,
-    /// Whether somebody waits for any of them.
+    /// Whether somebody waits for any of the jobs.
     urgent: bool,
-    /// How many of the jobs have no room of their own.
+    /// The number of jobs in the additional places for callers that cannot wait.
     crowding: usize,
 }
 
-/// Something for the writer to do.
+/// A job for the writer.
 #[derive(Debug)]
 pub(super) enum Job {
     Record(RecordJob),
@@ -47,13 +50,13 @@ impl QueuedJobs {
 }
 
 impl Job {
-    /// Whether somebody waits for it.
+    /// Returns whether somebody waits for the job.
     fn is_urgent(&self) -> bool {
         !matches!(self, Self::Record(RecordJob { waiter: None, .. }))
     }
 }
 
-/// Events to be written together, and who waits for it.
+/// Events to be written together, with the channel to the caller that waits for them.
 #[derive(Debug)]
 pub(super) struct RecordJob {
     pub(super) events: Vec<AuditEvent>,
@@ -61,7 +64,7 @@ pub(super) struct RecordJob {
     place: QueuePlace,
 }
 
-/// Who waits for a record, if anybody does.
+/// The channel to the caller that waits for a record, if there is one.
 pub(super) type Waiter = Option<oneshot::Sender<Result<(), Error>>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +85,7 @@ impl Queue {
         }
     }
 
-    /// Puts a record in if there is room, and gives it back if there is not.
+    /// Queues a record if there is room, and returns it as the error if there is none.
     pub(super) fn try_record(
         &self,
         events: Vec<AuditEvent>,
@@ -98,18 +101,19 @@ impl Queue {
         }
     }
 
-    /// Waits until there is room for a record, which then has to be [put in](Self::record_in_room). False when there
-    /// will be none any more.
+    /// Waits until there is room for a record, which then has to be [queued](Self::record_in_room). Returns false if
+    /// the queue was closed, so that there will never be room again.
     pub(super) async fn wait_for_room(&self) -> bool {
         self.room.acquire().await.map(tokio::sync::SemaphorePermit::forget).is_ok()
     }
 
-    /// Puts a record into the room that was waited for.
+    /// Queues a record in the room that [`wait_for_room`](Self::wait_for_room) obtained.
     pub(super) fn record_in_room(&self, events: Vec<AuditEvent>, waiter: Waiter) {
         self.push(Job::Record(RecordJob { events, waiter, place: QueuePlace::Own }));
     }
 
-    /// Puts a record in without waiting; gives it back if even those who cannot wait have no room.
+    /// Queues a record without waiting, and returns it as the error if the places for callers that cannot wait are
+    /// taken as well.
     pub(super) fn record_crowding(&self, events: Vec<AuditEvent>) -> Result<(), Vec<AuditEvent>> {
         let Err((events, _)) = self.try_record(events, None) else { return Ok(()) };
         let mut waiting = self.waiting.lock();
@@ -122,13 +126,13 @@ impl Queue {
         Ok(())
     }
 
-    /// Whether those who cannot wait have no room any more.
+    /// Returns whether the places for callers that cannot wait are all taken.
     pub(super) fn is_overrun(&self) -> bool {
-        // Looking at the room first keeps the lock out of the usual case.
+        // The room is checked first, so that usually no lock is taken.
         self.room.available_permits() == 0 && self.waiting.lock().crowding >= self.capacity
     }
 
-    /// Puts a job in. One that comes when the writer is gone is dropped, which its waiter learns of.
+    /// Queues a job. A job that comes after the queue was closed is dropped, of which its waiter is informed.
     pub(super) fn push(&self, job: Job) {
         let mut waiting = self.waiting.lock();
         if self.is_closed() {
@@ -143,14 +147,14 @@ impl Queue {
         }
     }
 
-    /// With so many jobs the writer waits for no more, long before there is no room.
+    /// Returns the number of jobs at which the writer stops waiting for more, long before the room runs out.
     fn enough(&self) -> usize {
         (self.capacity / 2).clamp(1, ENOUGH)
     }
 
-    /// No more will come; the writer ends when it has done what waits.
+    /// Closes the queue to new jobs; the writer ends when it has done those that wait.
     pub(super) fn close(&self) {
-        // Within the lock, or the writer could miss it between its look and its sleep.
+        // The lock is held, because otherwise the writer could miss the change between its check and its sleep.
         let waiting = self.waiting.lock();
         self.closed.store(true, Ordering::Relaxed);
         self.wake.notify_one();
@@ -162,7 +166,7 @@ impl Queue {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Waits for something to do, at most for `patience`, and swaps it into `jobs`. False when no more will come.
+    /// Waits for jobs, at most for `patience`, and swaps them into `jobs`. Returns false when no more will come.
     pub(super) fn take(&self, jobs: &mut Vec<Job>, patience: Option<Duration>) -> bool {
         let mut waiting = self.waiting.lock();
         while waiting.jobs.is_empty() && !self.is_closed() {
@@ -185,7 +189,7 @@ impl Queue {
         !(self.is_closed() && jobs.is_empty())
     }
 
-    /// Gives the room of records back.
+    /// Frees the places of records that have been written.
     pub(super) fn release(&self, records: &[RecordJob]) {
         let own = records.iter().filter(|record| record.place == QueuePlace::Own).count();
         let crowded = records.len() - own;
@@ -197,7 +201,8 @@ impl Queue {
     }
 }
 
-/// How long what nobody waits for lies at most. It is what a crash may cost, as `Durability::Async` says, and enough for
-/// a client that calls once a millisecond to fill a transaction.
+/// The longest time that a record stays in the queue while nobody waits for it. A crash may lose that much, as
+/// `Durability::Async` says; it is enough for a client that calls once a millisecond to fill a transaction.
 const LINGER: Duration = Duration::from_millis(200);
+/// The number of jobs at which the writer stops waiting for more, if the room is large.
 const ENOUGH: usize = 256;

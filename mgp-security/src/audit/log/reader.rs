@@ -1,3 +1,5 @@
+//! The reader of an audit log, by which events are searched, counted, exported and verified.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::Timestamp;
@@ -10,40 +12,40 @@ use super::filter::{Filter, GroupBy, Query};
 use super::store::{Counts, LogStore};
 use crate::StoreError;
 
-/// What can be asked of a log, while it is written or afterwards.
+/// A reader of a log, for use while the log is written or afterwards.
 ///
-/// Everything here blocks for as long as the store takes: within a runtime, call it from a thread that may block.
+/// All its methods block for as long as the store takes: within a runtime, call them on a thread that may block.
 #[derive(Debug, Clone)]
 pub struct LogReader {
     pub(super) store: Arc<dyn LogStore>,
     pub(super) chain: Chain,
 }
 
-/// How many events there are, and of what.
+/// The number of events in a period, in total and by groups.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Stats {
-    /// The time that was asked for.
+    /// The period that the filter asked for.
     pub period: Period,
-    /// How many events there are in all.
+    /// The total number of events.
     pub total_events: u64,
-    /// How many there are in each group; the largest first, hours in their order.
+    /// The number of events in each group: the largest group first, hours in their order.
     #[serde(serialize_with = "as_map")]
     pub breakdown: Vec<(String, u64)>,
 }
 
-/// A time from and to; `None` is open.
+/// A period of time; `None` leaves an end open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Period {
-    /// The beginning.
+    /// The beginning of the period, included.
     pub since: Option<Timestamp>,
-    /// The end, which does not belong to it.
+    /// The end of the period, not included.
     pub until: Option<Timestamp>,
 }
 
 impl LogReader {
-    /// What can be asked of the log in `store`, for a program that does not write it.
+    /// Returns a reader of the log in `store`, for a program that does not write the log.
     pub fn of_store(store: impl LogStore, key: Option<ChainKey>) -> Self {
         Self::new(Arc::new(store), Chain::new(key))
     }
@@ -52,12 +54,12 @@ impl LogReader {
         Self { store, chain }
     }
 
-    /// The events that `query` asks for.
+    /// Returns the events that `query` asks for.
     pub fn query(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError> {
         self.store.read(query)
     }
 
-    /// How many events `filter` asks for, by groups.
+    /// Returns the number of events that match `filter`, in total and by groups.
     pub fn stats(&self, filter: &Filter, by: GroupBy) -> Result<Stats, StoreError> {
         let Counts { total, groups } = self.store.count(filter, by)?;
         let period = Period { since: filter.since, until: filter.until };

@@ -1,3 +1,5 @@
+//! The rules for which events of the audit log are kept.
+
 use std::time::Duration;
 
 use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, Timestamp};
@@ -6,22 +8,22 @@ use super::chain::LogHead;
 use super::store::{RemovalBound, RemovalReason};
 use crate::random;
 
-/// What of a log is kept.
+/// A rule for which events of a log are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Retention {
-    /// Everything.
+    /// All events are kept.
     KeepAll,
-    /// What is younger than this, and everything behind the first event that is.
+    /// Events younger than this duration are kept, and all events behind the first of them.
     TimeBased(Duration),
-    /// The last events, so many bytes of them. The file is about twice as large, and grows no further.
+    /// The last events are kept, up to this number of bytes. The file is about twice as large, and grows no further.
     SizeBased(u64),
 }
 
 impl Retention {
-    /// What entries have to be beyond to be removed, if any are.
+    /// Returns the bound beyond which entries are removed, and the reason, if the rule removes any.
     ///
-    /// The time is what the clock says or what the last event says, whichever is earlier: a clock that is ahead must
+    /// The age is measured from the clock or from the last event, whichever is earlier: a clock that is ahead must
     /// not empty the log.
     pub(super) fn bound(self, now: Timestamp, newest: Timestamp) -> Option<(RemovalBound, RemovalReason)> {
         match self {
@@ -37,7 +39,7 @@ impl Retention {
     }
 }
 
-/// The event that tells of entries being removed.
+/// Returns the event that reports the removal of entries.
 pub(super) fn pruned(now: Timestamp, end: &LogHead, removed: u64, reason: RemovalReason) -> AuditEvent {
     let event_type = EventType::Custom(PRUNED.into());
     let target = AuditTarget::new(None, None);
@@ -48,5 +50,5 @@ pub(super) fn pruned(now: Timestamp, end: &LogHead, removed: u64, reason: Remova
         .with_detail("reason", &reason)
 }
 
-/// The type of the event that tells of entries being removed by retention.
+/// The type of the event that reports the removal of entries by retention.
 pub const PRUNED: &str = "dev.cloto.mgp.audit_pruned";

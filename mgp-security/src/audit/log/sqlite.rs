@@ -1,3 +1,5 @@
+//! The audit log store in SQLite.
+
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -18,45 +20,46 @@ use super::store::{
 use crate::StoreError;
 use crate::sqlite::Database;
 
-/// A log's entries in an SQLite database.
+/// A store that keeps a log's entries in an SQLite database.
 ///
-/// Triggers forbid to change an event, and to remove one that no checkpoint covers; they keep honest programs from
-/// mistakes, and the chain tells of the others.
+/// Triggers forbid changing an event, and removing one that no checkpoint covers. They guard against mistakes of
+/// well-meaning programs; deliberate changes are found by the chain.
 #[derive(Debug, Clone)]
 pub struct SqliteLogStore {
     writer: Database,
-    /// A connection of its own, so that a long search does not hold up the writer.
+    /// A connection of its own for reading, so that a long search does not hold up the writer.
     reader: Database,
 }
 
 impl SqliteLogStore {
-    /// The store in the file at `path`, which should hold nothing else: what else writes there waits for each batch.
+    /// Opens the store in the file at `path`. The file should hold nothing else: other writers to it would wait for
+    /// each batch.
     ///
     /// # Errors
-    /// Another process has it, a newer version wrote it, or it cannot be opened.
+    /// Fails if another process has the file open, a newer version wrote it, or it cannot be opened.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let writer = Database::open(path)?;
         writer.migrate(SECTION, MIGRATIONS)?;
-        // The triggers are for everybody else: what is written here continues the end that was noted, or is undone, and
-        // a third of its cost would be to ask them of each event.
+        // The triggers guard against other programs. A write made here continues the noted end or is undone, and
+        // checking the triggers for each event would be a third of its cost.
         writer.connection().set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
         let reader = Database::open_read_only(path)?;
         Ok(Self { writer, reader })
     }
 
-    /// The store in the file at `path`, for reading only, beside whoever writes it.
+    /// Opens the store in the file at `path` for reading only, while another process may write it.
     ///
     /// # Errors
-    /// There is none, or it cannot be opened.
+    /// Fails if there is no store, or if it cannot be opened.
     pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         let reader = Database::open_read_only(path)?;
         Ok(Self { writer: reader.clone(), reader })
     }
 
-    /// The store in a database that is open already.
+    /// Returns the store in a database that is already open.
     ///
     /// # Errors
-    /// A newer version wrote it, or SQLite refuses.
+    /// Fails if a newer version wrote the store, or if SQLite refuses.
     pub fn new(database: Database) -> Result<Self, StoreError> {
         database.migrate(SECTION, MIGRATIONS)?;
         Ok(Self { writer: database.clone(), reader: database })
@@ -66,7 +69,7 @@ impl SqliteLogStore {
 impl LogStore for SqliteLogStore {
     fn tail(&self) -> Result<Tail, StoreError> {
         let mut connection = self.reader.connection();
-        // One transaction, or the head could be newer than the last entry.
+        // One transaction covers both reads; otherwise the head could be newer than the last entry.
         let transaction = connection.transaction()?;
         let head = transaction
             .query_row("SELECT seq, hash FROM audit_head", [], |row| read_head(row, 0))
@@ -225,7 +228,8 @@ fn insert(connection: &Connection, entries: &[LogEntry]) -> Result<(), StoreErro
     if moved == 1 { Ok(()) } else { Err(damaged("somebody else has moved the end of the log")) }
 }
 
-/// Binds the values of an entry, in the order in which [`inserting`] names them, from the one with the number `at` on.
+/// Binds the values of an entry to the parameters from number `at` on, in the order in which [`inserting`] names
+/// them.
 fn bind(statement: &mut Statement<'_>, at: usize, entry: &LogEntry) -> rusqlite::Result<()> {
     let LogEntry { seq, event, prev, hash, facets } = entry;
     let values: [&dyn ToSql; VALUES] = [
@@ -244,14 +248,14 @@ fn bind(statement: &mut Statement<'_>, at: usize, entry: &LogEntry) -> rusqlite:
     values.into_iter().zip(at..).try_for_each(|(value, at)| statement.raw_bind_parameter(at, value))
 }
 
-/// A statement that adds so many entries.
+/// Returns a statement that adds `entries` entries.
 fn inserting(entries: usize) -> String {
     let values = format!("({})", ["?"; VALUES].join(", "));
     let columns = "seq, millis, bytes, event_type, agent, server, result, trace, event, prev, hash";
     format!("INSERT INTO audit_events ({columns}) VALUES {}", vec![&*values; entries].join(", "))
 }
 
-/// An event as the text that it is; JSON that was checked once is not checked for each time that it is written.
+/// An event as SQL text, without the check of its JSON that each write would otherwise repeat.
 struct SqlText<'a>(&'a RawJson);
 
 impl ToSql for SqlText<'_> {
@@ -260,7 +264,7 @@ impl ToSql for SqlText<'_> {
     }
 }
 
-/// The last entry that has more than `most` bytes of events at and behind it.
+/// Returns the number of the last entry that, together with those behind it, has more than `most` bytes of events.
 fn last_beyond_bytes(connection: &Connection, most: u64) -> Result<Option<i64>, StoreError> {
     let mut statement = connection.prepare(
         "SELECT seq, bytes FROM audit_events INDEXED BY audit_facets WHERE seq >= 0 ORDER BY seq DESC",
@@ -276,7 +280,7 @@ fn last_beyond_bytes(connection: &Connection, most: u64) -> Result<Option<i64>, 
     Ok(None)
 }
 
-/// What a filter asks for, as values of [`CONDITIONS`].
+/// The conditions of a filter, as values for [`CONDITIONS`].
 struct Conditions {
     types: Option<String>,
     agent: Option<String>,
@@ -315,7 +319,7 @@ fn read_entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
     let length = bytes.len();
     let event = RawJson::parse(bytes).map_err(|error| unreadable("event", error))?;
     if event.as_bytes().len() != length {
-        // White space around it is no part of the value, and would not be missed in the chain.
+        // White space around the JSON is not part of the value, so the chain would not notice it.
         return Err(unreadable("event", damaged("not the bytes that were written")));
     }
     let result: String = row.get("result")?;
@@ -352,7 +356,7 @@ fn read_checkpoint(row: &Row<'_>) -> rusqlite::Result<Checkpoint> {
     Ok(Checkpoint { end: read_head(row, 0)?, removed, reason, told_by })
 }
 
-/// A number for SQLite, whose integers have a sign.
+/// Converts a number for SQLite, whose integers are signed.
 fn integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -367,32 +371,40 @@ fn damaged(what: &str) -> StoreError {
 
 fn unreadable(column: &str, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     let kind = rusqlite::types::Type::Text;
-    // The index is for messages only, and the name says more.
+    // The index is used only in messages, and the column's name in the text says more.
     rusqlite::Error::FromSqlConversionFailure(0, kind, format!("{column}: {error}").into())
 }
 
+/// The name under which the version of these tables is stored.
 const SECTION: &str = "audit";
 
 const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
 
-/// How many values an entry has.
+/// The number of values of an entry.
 const VALUES: usize = 11;
 
-/// How many entries are added by one statement where there are so many: it costs less than as many statements.
+/// The number of entries that one statement adds where there are enough of them; it costs less than one statement
+/// each.
 const GROUP: usize = 16;
 
+/// The statement that adds one entry.
 static INSERT: LazyLock<String> = LazyLock::new(|| inserting(1));
 
+/// The statement that adds a group of entries.
 static INSERT_GROUP: LazyLock<String> = LazyLock::new(|| inserting(GROUP));
 
+/// The statement that moves the noted head.
 const MOVE_ON: &str = "INSERT INTO audit_head (only, seq, hash) VALUES (1, ?1, ?2)
     ON CONFLICT (only) DO UPDATE SET seq = excluded.seq, hash = excluded.hash
     WHERE audit_head.seq = ?3 AND audit_head.hash = ?4";
 
+/// The columns from which an entry is read.
 const COLUMNS: &str = "seq, millis, event_type, agent, server, result, trace, event, prev, hash";
 
+/// The SQL expression for the hour of an event, counted from 1970.
 const HOUR: &str = "millis / 3600000";
 
+/// The SQL condition of a filter, with a parameter for each of its members.
 const CONDITIONS: &str = "(:types IS NULL OR event_type IN (SELECT value FROM json_each(:types)))
     AND (:agent IS NULL OR agent = :agent) AND (:server IS NULL OR server = :server)
     AND (:result IS NULL OR result = :result)

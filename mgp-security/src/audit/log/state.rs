@@ -1,3 +1,5 @@
+//! The state that the writer of the audit log shares with its callers.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,23 +10,23 @@ use tokio::sync::watch;
 use super::chain::LogHead;
 use super::queue::Queue;
 
-/// What the writer and those who record share.
+/// The state that the writer and the callers that record events share.
 #[derive(Debug)]
 pub(super) struct AuditLogState {
     pub(super) queue: Queue,
-    /// Why nothing can be written now; empty while it can.
+    /// The reason why nothing can be written now; empty while the log can be written.
     fault: ArcSwapOption<Error>,
     unrecorded: AtomicU64,
     refused: AtomicU64,
     pub(super) head: watch::Sender<LogHead>,
 }
 
-/// What the log does not hold, because it could not be written.
+/// The number of events and calls that are missing in the log because it could not be written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct MissingEvents {
-    /// Events of things that happened.
+    /// The number of events that happened and are not recorded.
     pub(super) unrecorded: u64,
-    /// Calls that were refused because of it.
+    /// The number of calls that were refused because the log could not be written.
     pub(super) refused: u64,
 }
 
@@ -43,7 +45,7 @@ impl AuditLogState {
         self.fault.load().as_deref().cloned()
     }
 
-    /// Notes whether the log can be written, and returns whether it could before.
+    /// Sets or clears the fault that keeps the log from being written, and returns whether there was none before.
     pub(super) fn set_fault(&self, fault: Option<Error>) -> bool {
         self.fault.swap(fault.map(Arc::new)).is_none()
     }
@@ -63,7 +65,7 @@ impl AuditLogState {
         }
     }
 
-    /// Takes what was told in the log out of the counts.
+    /// Subtracts the counts that an event in the log has reported.
     pub(super) fn told(&self, missing: MissingEvents) {
         self.unrecorded.fetch_sub(missing.unrecorded, Ordering::Relaxed);
         self.refused.fetch_sub(missing.refused, Ordering::Relaxed);

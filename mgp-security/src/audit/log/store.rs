@@ -1,3 +1,5 @@
+//! The interface of audit log stores, and the types that it uses.
+
 use std::fmt;
 
 use mgp_types::mgp::Timestamp;
@@ -8,27 +10,28 @@ use super::entry::LogEntry;
 use super::filter::{Filter, GroupBy, Query};
 use crate::StoreError;
 
-/// Where the entries of a log are kept. One log writes to it; whoever likes may read.
+/// A store for the entries of a log. Only one log writes to it; any number of readers may read.
 ///
-/// Everything here blocks for as long as the medium takes.
+/// All methods block for as long as the medium takes.
 pub trait LogStore: Send + Sync + fmt::Debug + 'static {
-    /// What is known of the end of the log.
+    /// Returns the end of the log, as far as it is known.
     fn tail(&self) -> Result<Tail, StoreError>;
 
-    /// Adds `entries`, which continue the log, all or none. They are durable when this returns.
+    /// Appends `entries`, which continue the log: either all of them or none. They are durable when this returns.
     fn append(&self, entries: &[LogEntry]) -> Result<(), StoreError>;
 
-    /// The entries that a query asks for.
+    /// Returns the entries that a query asks for.
     fn read(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError>;
 
-    /// How many events `filter` asks for, and how many of them each group has: the largest groups first, hours in
-    /// their order, at most [`MAX_GROUPS`].
+    /// Returns the number of events that match `filter`, and of those in each group: the largest groups first, hours
+    /// in their order, at most [`MAX_GROUPS`].
     fn count(&self, filter: &Filter, by: GroupBy) -> Result<Counts, StoreError>;
 
-    /// The oldest entries beyond `bound`, at most `at_most` of them: where they end and how many they are.
+    /// Returns the end and the number of the oldest entries beyond `bound`, at most `at_most` of them.
     fn beyond(&self, bound: RemovalBound, at_most: u64) -> Result<Option<(LogHead, u64)>, StoreError>;
 
-    /// Adds `note`, which tells of `checkpoint`, keeps the checkpoint, and removes the entries up to it; all or none.
+    /// Appends `note`, which reports `checkpoint`, stores the checkpoint, and removes the entries up to it: either
+    /// all of this or nothing.
     fn forget(&self, checkpoint: &Checkpoint, note: &LogEntry) -> Result<(), StoreError>;
 }
 
@@ -36,41 +39,41 @@ pub trait LogStore: Send + Sync + fmt::Debug + 'static {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Tail {
-    /// The end as it was noted with the last entries; `None` in a new store.
+    /// The head that was noted with the last entries; `None` in a new store.
     pub head: Option<LogHead>,
-    /// The last entry.
+    /// The last entry of the log.
     pub last: Option<LogEntry>,
-    /// Up to where the log was forgotten.
+    /// The point up to which entries were removed.
     pub checkpoint: Option<Checkpoint>,
 }
 
-/// What stays of entries that were removed: the rest of the chain is verified from here.
+/// The record of removed entries, from which the rest of the chain is verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checkpoint {
-    /// The last entry that was removed.
+    /// The place of the last entry that was removed.
     pub end: LogHead,
-    /// How many were removed with it.
+    /// The number of entries that were removed with it.
     pub removed: u64,
-    /// Why.
+    /// The reason for the removal.
     pub reason: RemovalReason,
-    /// The number of the event that tells of it, which is in the chain like any other.
+    /// The number of the event that reports the removal, which is in the chain like any other.
     pub told_by: u64,
 }
 
-/// Why entries were removed.
+/// The reason why entries were removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RemovalReason {
-    /// They were too old.
+    /// The entries were too old.
     TimeBased,
     /// The log was too large.
     SizeBased,
 }
 
 impl RemovalReason {
-    /// The word that is stored.
+    /// Returns the word that is stored for the reason.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::TimeBased => "time_based",
@@ -79,33 +82,34 @@ impl RemovalReason {
     }
 }
 
-/// What entries have to be beyond to be removed.
+/// The bound beyond which entries are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "one for each reason")]
 pub enum RemovalBound {
-    /// The entries before the first one that is not before this time.
+    /// The entries in front of the first one that is dated at this time or later.
     Before(Timestamp),
-    /// The entries before the last so many bytes of events.
+    /// The entries in front of the last ones that together have this number of bytes.
     Bytes(u64),
 }
 
-/// How many events there are.
+/// The number of events, in total and by groups.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Counts {
-    /// All that were asked for.
+    /// The number of all events that match the filter.
     pub total: u64,
-    /// Those of each group.
+    /// The number of events in each group.
     pub groups: Vec<(String, u64)>,
 }
 
-/// How many groups are given at most.
+/// The largest number of groups that are returned.
 pub const MAX_GROUPS: usize = 1_000;
 
-/// The beginning of the hour a time lies in, as it is written.
+/// Returns the beginning of the hour that a time lies in, as text.
 pub(crate) fn hour(millis: i64) -> String {
     let start = millis.div_euclid(HOUR_MILLIS).saturating_mul(HOUR_MILLIS);
     Timestamp::from_millis(start).unwrap_or(Timestamp::EPOCH).to_string()
 }
 
+/// An hour in milliseconds.
 pub(crate) const HOUR_MILLIS: i64 = 3_600_000;

@@ -1,3 +1,5 @@
+//! A subscription to the audit log, which delivers events once they are durable.
+
 use mgp_types::Session;
 use mgp_types::mgp::Extension;
 use tokio::sync::watch;
@@ -9,10 +11,12 @@ use super::reader::LogReader;
 use crate::StoreError;
 use crate::blocking::off_the_runtime;
 
-/// The events of a log from some number on, each when it is durable: what others are told of the log comes from here.
+/// A subscription to the events of a log from a given number on, each delivered when it is durable. All forwarding of
+/// the log to others starts here.
 ///
-/// It is a place in the log and no queue: a subscriber that is slow falls behind, loses nothing, and holds up nobody.
-/// Only what retention removes before the subscriber came by is missing, and the numbers show it.
+/// The subscription is a position in the log and not a queue: a slow subscriber falls behind, but loses nothing and
+/// holds up nobody. Only events that retention removes before the subscriber has read them are missing, and the
+/// numbers show it.
 #[derive(Debug)]
 pub struct LogSubscription {
     reader: LogReader,
@@ -25,10 +29,11 @@ impl LogSubscription {
         Self { reader, head, after }
     }
 
-    /// Waits for the next events, and returns some of them in order; `None` when the log is closed and all were given.
+    /// Waits for the next events, and returns some of them in order; returns `None` when the log is closed and all
+    /// events were returned.
     ///
     /// # Errors
-    /// The store cannot be read now; the next call tries the same events again.
+    /// Fails if the store cannot be read now; the next call tries the same events again.
     ///
     /// # Cancel safety
     /// Dropping the future loses no event.
@@ -50,11 +55,11 @@ impl LogSubscription {
 
     /// Sends each event to the peer of `session` as `notifications/mgp.audit` (§6.3), until the log is closed.
     ///
-    /// Events go out in order and none is left out. `after` of a new subscription can be the number that the last one
-    /// [got to](Self::position).
+    /// Events are sent in order, and none is left out. A new subscription can begin `after` the
+    /// [position](Self::position) that the last one reached.
     ///
     /// # Errors
-    /// The peer has not negotiated `audit`, the connection is gone, or the log cannot be read.
+    /// Fails if the peer has not negotiated `audit`, the connection is gone, or the log cannot be read.
     pub async fn forward(&mut self, session: &Session) -> Result<(), mgp_types::Error> {
         if !session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Audit)) {
             return Err(mgp_types::Error::invalid_request("the peer has not negotiated `audit`"));
@@ -62,7 +67,7 @@ impl LogSubscription {
         let mut got_to = self.after;
         while let Some(entries) = self.next().await? {
             for entry in entries {
-                // What could not be sent is still to come.
+                // An event that could not be sent is still to come.
                 self.after = got_to;
                 session.outbox.notify(entry.to_notification()).await?;
                 got_to = entry.seq;
@@ -72,10 +77,11 @@ impl LogSubscription {
         Ok(())
     }
 
-    /// The number of the last event that was given.
+    /// Returns the number of the last event that was returned.
     pub const fn position(&self) -> u64 {
         self.after
     }
 }
 
+/// The number of events that are read at a time.
 const PAGE: usize = 256;

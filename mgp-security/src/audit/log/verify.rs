@@ -1,3 +1,5 @@
+//! The verification of an audit log against its chain.
+
 use mgp_types::mgp::AuditEvent;
 
 use super::chain::{Chain, ChainDigest, LogHead};
@@ -8,26 +10,26 @@ use super::retention::PRUNED;
 use super::store::{Checkpoint, Tail};
 use crate::StoreError;
 
-/// A log in which nothing was changed, as far as its chain can tell.
+/// The result for a log in which nothing was changed, as far as its chain can tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedLog {
-    /// How many events it holds.
+    /// The number of events in the log.
     pub events: u64,
-    /// Its end, to be kept elsewhere.
+    /// The head of the log, to be kept elsewhere.
     pub head: LogHead,
 }
 
-/// Why a log is not verified.
+/// The reason why a log could not be verified.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
     /// The log is not as it was written.
     #[error("the audit log was changed at event {seq}: {flaw}")]
     Changed {
-        /// The number of the event where it shows first.
+        /// The number of the first event where the change shows.
         seq: u64,
-        /// What is wrong there.
+        /// The flaw at that event.
         flaw: LogFlaw,
     },
     /// The log cannot be read.
@@ -35,40 +37,40 @@ pub enum VerifyError {
     Store(#[from] StoreError),
 }
 
-/// What is wrong with a log.
+/// A flaw in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogFlaw {
-    /// The event, or the link that proves it, was changed; or it was made with another key.
+    /// The event or its link was changed, or the link was made with another key.
     #[error("its link does not fit its bytes")]
     Link,
-    /// The event before is not the one that was there.
+    /// The event does not follow the event before it.
     #[error("it does not follow the event before it")]
     Order,
-    /// Events are missing.
+    /// Events are missing before this one.
     #[error("events before it are missing")]
     Missing,
-    /// What the event is searched by is not what it says.
+    /// The values that the event is searched by differ from those in its bytes.
     #[error("it is found by something else than it says")]
     Facets,
-    /// The log begins where no checkpoint says that it does, or no event tells of the checkpoint.
+    /// The log begins where no checkpoint says that it does, or no event reports the checkpoint.
     #[error("nothing tells of what was removed before it")]
     Checkpoint,
-    /// The log ends before, or elsewhere than, it once did.
+    /// The log ends before the noted end, or somewhere else.
     #[error("the end of the log is not the one that was noted")]
     End,
 }
 
 impl LogReader {
-    /// Checks every event of the log against the chain, and the log against `known`: ends that the log once had. An end
-    /// that retention has removed since proves nothing.
+    /// Checks every event of the log against the chain, and the log against `known`, a list of heads that the log
+    /// once had. A head that retention has since removed proves nothing.
     ///
     /// Events that are added meanwhile are left out.
     pub fn verify(&self, known: &[LogHead]) -> Result<VerifiedLog, VerifyError> {
         loop {
             let tail = self.store.tail()?;
             match self.verify_up_to(&tail, known) {
-                // Retention has removed events under our feet: what is left has another beginning.
+                // Retention has removed events meanwhile, so the rest has another beginning and is verified anew.
                 Err(VerifyError::Changed { .. }) if self.store.tail()?.checkpoint != tail.checkpoint => {}
                 verdict => return verdict,
             }
@@ -102,7 +104,8 @@ impl LogReader {
         if at != end {
             return Err(changed(at.seq.saturating_add(1), LogFlaw::End));
         }
-        // One that was added since is not behind the end that was noted: it cannot be told apart from one put there.
+        // If the head has moved, an entry behind the old head may have been added since, and cannot be told apart
+        // from one that was put there; it counts as a change only if the head stayed.
         let behind = self.store.read(&Query::after(Filter::default(), end.seq, 1))?;
         let is_moved = self.store.tail()?.head != tail.head;
         match behind.first() {
@@ -113,7 +116,7 @@ impl LogReader {
     }
 }
 
-/// The end of the log from which it may be continued.
+/// Returns the head from which the log may be continued.
 pub(super) fn end(chain: &Chain, tail: &Tail) -> Result<LogHead, StoreError> {
     let damaged = |what: &str| StoreError::Damaged(what.into());
     match (&tail.head, &tail.last) {
@@ -150,7 +153,8 @@ fn check_known(known: &[LogHead], at: &LogHead) -> Result<(), VerifyError> {
     if known.iter().any(differs) { Err(changed(at.seq, LogFlaw::End)) } else { Ok(()) }
 }
 
-/// Whether an event of the chain tells of the checkpoint: without one, anybody could have put it there.
+/// Returns whether an event of the chain reports the checkpoint: without one, anybody could have put the checkpoint
+/// there.
 fn tells_of(event: &AuditEvent, seq: u64, checkpoint: &Checkpoint) -> bool {
     let is = |name: &str, value: String| event.details.bytes(name) == Some(value.as_bytes());
     let hash = |digest: &ChainDigest| format!("\"{digest}\"");
@@ -165,4 +169,5 @@ const fn changed(seq: u64, flaw: LogFlaw) -> VerifyError {
     VerifyError::Changed { seq, flaw }
 }
 
+/// The number of events that are read at a time.
 const PAGE: usize = 500;

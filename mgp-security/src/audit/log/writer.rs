@@ -1,3 +1,5 @@
+//! The thread that writes the audit log.
+
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +17,12 @@ use super::state::{AuditLogState, MissingEvents};
 use super::store::{Checkpoint, LogStore};
 use crate::{Clock, StoreError, random};
 
-/// The one thread that writes a log: it takes everything that waits, writes it in one transaction, and wakes whoever
-/// waited for it.
+/// The one thread that writes a log: it takes all waiting records, writes them in one transaction, and wakes the
+/// callers that wait for them.
 ///
-/// What somebody waits for and cannot be written is given back to them as an error, and never written later: they have
-/// been told that it did not happen. What was taken without a promise is kept until it can be written.
+/// If records with a waiting caller cannot be written, the caller gets an error and they are never written later,
+/// because the caller has been told that it did not happen. Records without a waiting caller are kept until they can
+/// be written.
 #[derive(Debug)]
 pub(super) struct LogWriter {
     pub(super) state: Arc<AuditLogState>,
@@ -27,10 +30,10 @@ pub(super) struct LogWriter {
     pub(super) chain: Chain,
     pub(super) clock: Clock,
     pub(super) head: LogHead,
-    /// What the last event said the time was.
+    /// The time of the last event.
     pub(super) newest: Timestamp,
     pub(super) encoder: Encoder,
-    /// Records that could not be written and for which nobody waits.
+    /// Records without a waiting caller that could not be written yet.
     pub(super) kept: Vec<RecordJob>,
 }
 
@@ -77,7 +80,7 @@ impl LogWriter {
         self.commit(batch);
     }
 
-    /// Writes what was kept, and then `new`, in one transaction.
+    /// Writes the kept records and then `new`, in one transaction.
     fn commit(&mut self, new: Vec<RecordJob>) {
         let mut batch = mem::take(&mut self.kept);
         batch.extend(new);
@@ -108,13 +111,14 @@ impl LogWriter {
         }
     }
 
-    /// A commit that fails may have been made durable all the same; then it has not failed.
+    /// Appends entries to the store. A commit that reports an error may have become durable all the same; it then
+    /// counts as done.
     fn append(&self, entries: &[LogEntry], end: LogHead) -> Result<(), StoreError> {
         let is_new = !entries.is_empty();
         self.store.append(entries).or_else(|error| if is_new { self.durable(end, error) } else { Err(error) })
     }
 
-    /// Whether the store ends there after all.
+    /// Returns success if the store ends at `end` after all, or else `error`.
     fn durable(&self, end: LogHead, error: StoreError) -> Result<(), StoreError> {
         match self.store.tail() {
             Ok(tail) if tail.head == Some(end) => Ok(()),
@@ -153,7 +157,7 @@ impl LogWriter {
         for event in events {
             let behind = newest.since(event.timestamp);
             if behind > TOLERANCE {
-                // The order is that of the numbers. What the clock said stays, with a word on it.
+                // The order is that of the numbers. The time of the clock is kept, with a note that it is behind.
                 if let Ok(behind) = mgp_types::RawJson::from_value(&behind.as_millis()) {
                     event.details.set("clock_behind_ms", behind);
                 }
@@ -182,7 +186,7 @@ impl LogWriter {
         .with_detail("refused_calls", &missing.refused)
     }
 
-    /// Removes the oldest entries that `rule` does not keep, a bounded number of them, and returns how many they were.
+    /// Removes a bounded number of the oldest entries that `rule` does not keep, and returns their number.
     fn forget(&mut self, rule: Retention) -> Result<u64, StoreError> {
         let now = self.clock.now();
         let Some((bound, reason)) = rule.bound(now, self.newest) else { return Ok(0) };
@@ -200,7 +204,7 @@ impl LogWriter {
 }
 
 impl Drop for LogWriter {
-    /// Whoever records behind the end of the writer, however it came, must not wait for ever.
+    /// Refuses further records, so that no caller waits for ever, whatever ended the writer.
     fn drop(&mut self) {
         self.state.set_fault(Some(closed()));
         self.state.queue.close();
@@ -209,7 +213,7 @@ impl Drop for LogWriter {
     }
 }
 
-/// Makes the answer of a writer that is gone an error.
+/// Waits for the writer's answer, and returns an error if the writer is gone.
 pub(super) async fn answer<T>(done: oneshot::Receiver<Result<T, Error>>) -> Result<T, Error> {
     done.await.unwrap_or_else(|_| Err(closed()))
 }
@@ -218,18 +222,19 @@ pub(super) fn closed() -> Error {
     Error::internal("the record cannot be kept: the log is closed")
 }
 
-/// The type of the event that tells what the log does not hold, because it could not be written.
+/// The type of the event that reports which events are missing because the log could not be written.
 pub const GAP: &str = "dev.cloto.mgp.audit_gap";
 
-/// How many events are written at once at most, about: enough to make the cost of a commit small, and few enough that
-/// nobody waits long behind them.
+/// The approximate number of events at which a batch is written: enough to make the cost of a commit small, and few
+/// enough that nobody waits long behind them.
 const MAX_BATCH: usize = 2_048;
 
-/// How many are removed at once at most, for the same reason.
+/// The largest number of entries that are removed in one step, for the same reason as `MAX_BATCH`.
 pub(super) const MAX_FORGOTTEN: u64 = 10_000;
 
-/// How long until a log that could not be written is tried again.
+/// The time after which writing is tried again when the log could not be written.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// Records of calls that end together come in any order; a clock that was set back is further behind than that.
+/// The difference up to which an event may be dated before its predecessor. Records of calls that end together come
+/// in any order; a clock that was set back differs by more.
 const TOLERANCE: Duration = Duration::from_secs(1);

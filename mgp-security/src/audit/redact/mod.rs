@@ -1,4 +1,4 @@
-//! What must not get into a log is taken out of what does.
+//! Redaction: secrets are taken out of arguments before these are recorded.
 
 mod names;
 mod patterns;
@@ -20,11 +20,11 @@ use self::names::SecretNames;
 use self::schema::Schemas;
 use self::write::RedactingWriter;
 
-/// Takes secrets out of arguments: by what a member is called, by what a value looks like, and by what the tool's schema
-/// says (`writeOnly`, or the format `password`).
+/// A filter that takes secrets out of arguments: by the names of members, by the form of values, and by the tool's
+/// schema (`writeOnly`, or the format `password`).
 ///
-/// It errs on the side of taking out too much, and cannot find a secret that looks like any other word and stands under
-/// a name like any other: what must not be in the log at all is left out with
+/// The filter rather takes out too much than too little, but cannot find a secret that looks like an ordinary word
+/// and stands under an ordinary name. If arguments must not be in the log at all, leave them out with
 /// [`ArgumentRecording::Omitted`](super::ArgumentRecording::Omitted).
 ///
 /// ```
@@ -46,28 +46,28 @@ pub struct Redaction {
     definitions: Option<Definitions>,
 }
 
-/// Finds the tool that a call turned out to be for.
+/// A function that finds the tool that a call was resolved to.
 type Definitions = Arc<dyn Fn(&ServerId, &ToolName) -> Option<Arc<ResolvedTool>> + Send + Sync>;
 
 impl Redaction {
-    /// The usual names and patterns, and about two kilobytes of what is left.
+    /// Returns a filter with the usual names and patterns that keeps about two kilobytes of the arguments.
     pub fn new() -> Self {
         Self { names: SecretNames::default(), max_bytes: 2_048, definitions: None }
     }
 
-    /// Takes out what is called `name` too, in any case and with any separators.
+    /// Adds `name` to the names of secrets, in any case and with any separators.
     pub fn with_name(mut self, name: &str) -> Self {
         self.names.add(name);
         self
     }
 
-    /// Keeps about so many bytes at most.
+    /// Sets the approximate number of bytes that are kept at most.
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// Reads schemas from the tools that `find` returns, where the request does not carry its tool already.
+    /// Sets a source of tools for their schemas, for requests that do not carry their tool.
     pub fn with_definitions(
         mut self,
         find: impl Fn(&ServerId, &ToolName) -> Option<Arc<ResolvedTool>> + Send + Sync + 'static,
@@ -76,9 +76,9 @@ impl Redaction {
         self
     }
 
-    /// The arguments without secrets, and without what is beyond the bound. `schema` is the tool's `inputSchema`.
+    /// Returns the arguments without secrets, shortened to the bound. `schema` is the tool's `inputSchema`.
     pub fn arguments(&self, arguments: &RawJson, schema: Option<&RawJson>) -> RawJson {
-        // A schema that cannot be read could have said anything.
+        // A schema that cannot be read might have marked any value as a secret.
         let schema = match schema.map(RawJson::to::<Value>) {
             None => None,
             Some(Ok(schema)) => Some(schema),
@@ -88,7 +88,7 @@ impl Redaction {
         write(arguments, self.max_bytes, |writer, value| writer.redacted(&self.names, value, &schemas))
     }
 
-    /// The names of the arguments, and in place of each value its kind and size.
+    /// Returns the names of the arguments, and in place of each value its kind and size.
     pub fn shape(arguments: &RawJson) -> RawJson {
         write(arguments, MAX_SHAPE_BYTES, RedactingWriter::shape)
     }
@@ -121,10 +121,12 @@ fn write(arguments: &RawJson, max_bytes: usize, write: impl FnOnce(&mut Redactin
     RawJson::from_written(writer.finish())
 }
 
-/// What stands in place of a secret.
+/// The mark in place of a secret.
 const REDACTED: &str = "[redacted]";
 
-/// Reading more into memory to keep two kilobytes of it would be a way to slow the kernel down.
+/// The largest size of arguments in bytes that is read. Reading more to keep two kilobytes of it would be a way to
+/// slow the kernel down.
 const MAX_INPUT_BYTES: usize = 256 * 1024;
 
+/// The approximate size in bytes at which a shape ends.
 const MAX_SHAPE_BYTES: usize = 2_048;

@@ -1,9 +1,11 @@
+//! The names under which secrets stand.
+
 use std::sync::Arc;
 
-/// Names under which secrets stand, whatever their case and separators.
+/// A set of names under which secrets stand, whatever their case and separators.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SecretNames {
-    /// Those that were added, squashed.
+    /// The names that were added, in lower case and without separators.
     added: Arc<[Box<str>]>,
 }
 
@@ -15,29 +17,29 @@ impl SecretNames {
         }
     }
 
-    /// Whether what stands under `name` is a secret.
+    /// Returns whether the value under `name` is a secret.
     pub(super) fn is_secret(&self, name: &str) -> bool {
         let words = words(name);
         self.added.iter().any(|added| **added == squashed(&words)) || is_secret(&words)
     }
 }
 
-/// Whether what stands under `name` is a secret, of the usual names.
+/// Returns whether the value under `name` is a secret by the usual names.
 pub(super) fn is_usual_secret(name: &str) -> bool {
     is_secret(&words(name))
 }
 
-/// Whether the whole value behind `name` in a line of text is one secret, spaces and all.
+/// Returns whether the whole value behind `name` in a line of text is one secret, including spaces.
 pub(super) fn is_header(name: &str) -> bool {
     words(name).iter().any(|word| matches!(word.as_str(), "authorization" | "cookie"))
 }
 
-/// Whether the member says what its neighbour is called, as in `{"name":"API_KEY","value":"…"}`.
+/// Returns whether the member holds the name for the value next to it, as in `{"name":"API_KEY","value":"…"}`.
 pub(super) fn is_label(name: &str) -> bool {
     LABELS.contains(&squashed(&words(name)).as_str())
 }
 
-/// Whether the member holds what a label names.
+/// Returns whether the member holds the value that a label next to it names.
 pub(super) fn is_labelled(name: &str) -> bool {
     LABELLED.contains(&squashed(&words(name)).as_str())
 }
@@ -61,7 +63,8 @@ fn is_secret(words: &[String]) -> bool {
     }
 }
 
-/// The words of a name, in lower case: parted by anything that is no letter or digit, and where capitals begin.
+/// Returns the words of a name in lower case, split at every character that is no letter or digit, and where capitals
+/// begin.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
@@ -90,6 +93,7 @@ fn squashed(words: &[String]) -> String {
     words.concat()
 }
 
+/// Words that mark a name as that of a secret.
 const WORDS: &[&str] = &[
     "password",
     "passwords",
@@ -125,6 +129,7 @@ const WORDS: &[&str] = &[
     "kubeconfig",
 ];
 
+/// Pairs of adjacent words that mark a name as that of a secret.
 const PAIRS: &[(&str, &str)] = &[
     ("api", "key"),
     ("access", "key"),
@@ -159,7 +164,7 @@ const PAIRS: &[(&str, &str)] = &[
     ("webhook", "url"),
 ];
 
-/// What is a secret within a name that is written in one.
+/// Parts that mark a name as that of a secret when it is written as one word.
 const PARTS: &[&str] = &[
     "password",
     "passwd",
@@ -185,7 +190,7 @@ const PARTS: &[&str] = &[
     "csrftoken",
 ];
 
-/// Last words of names that say something about a secret and hold none.
+/// Last words of names that describe a secret and do not hold one.
 const ABOUT: &[&str] = &[
     "count",
     "counts",
@@ -223,10 +228,11 @@ const ABOUT: &[&str] = &[
     "status",
 ];
 
-/// What stands before `token` where it is a place in a list.
+/// Words before `token` that make it a position in a list or a unit of text, and no secret.
 const PAGING: &[&str] =
     &["page", "pagination", "continuation", "next", "max", "stop", "eos", "bos", "pad", "mask"];
 
+/// Names of members that hold the name for the value next to them.
 const LABELS: &[&str] = &[
     "name",
     "key",
@@ -245,9 +251,11 @@ const LABELS: &[&str] = &[
     "id",
 ];
 
+/// Names of members that hold the value that a label next to them names.
 const LABELLED: &[&str] =
     &["value", "values", "val", "v", "content", "data", "default", "text", "secretvalue"];
 
+/// The number of characters of a name that are read.
 const MAX_NAME_CHARS: usize = 128;
 
 #[cfg(test)]

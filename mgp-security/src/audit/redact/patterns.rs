@@ -1,3 +1,5 @@
+//! The forms by which secrets are found within texts.
+
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
@@ -6,7 +8,8 @@ use regex::Regex;
 use super::REDACTED;
 use super::names::{is_header, is_usual_secret};
 
-/// The text without what looks like a secret. It is as long as the text at most by a few words for each secret.
+/// Returns the text without what looks like a secret. It is longer than `text` at most by a few words for each
+/// secret.
 pub(in crate::audit) fn text(text: &str) -> Cow<'_, str> {
     let mut out = Cow::Borrowed(text);
     for (pattern, is_secret) in PATTERNS.iter() {
@@ -20,7 +23,7 @@ pub(in crate::audit) fn text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a number could be that of a payment card.
+/// Returns whether a number could be that of a payment card.
 pub(super) fn is_card_number(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|character| character.to_digit(10)).collect();
     let sum: u32 = digits
@@ -37,7 +40,7 @@ pub(super) fn is_card_number(text: &str) -> bool {
     (13..=19).contains(&digits.len()) && begins_as_one && varies && sum.is_multiple_of(10)
 }
 
-/// Puts the mark in place of what the first group matches, or the whole pattern if it has none.
+/// Puts the mark in place of what the first group matches, or of the whole match if the pattern has no group.
 fn replace(pattern: &Regex, is_secret: PatternCheck, text: &str) -> Option<String> {
     let mut out = String::new();
     let mut at = 0;
@@ -52,8 +55,8 @@ fn replace(pattern: &Regex, is_secret: PatternCheck, text: &str) -> Option<Strin
     (at > 0).then(|| out + &text[at..])
 }
 
-/// Puts the mark in place of what is assigned to the name of a secret: in settings, queries, headers, options of
-/// commands and JSON within a text.
+/// Puts the mark in place of values assigned to the name of a secret: in settings, queries, headers, command options
+/// and JSON within a text.
 fn assignments(text: &str) -> Option<String> {
     let mut out = String::new();
     let (mut written, mut at) = (0, 0);
@@ -75,7 +78,7 @@ fn assignments(text: &str) -> Option<String> {
     (written > 0).then(|| out + &text[written..])
 }
 
-/// How long the value at the beginning of `rest` is.
+/// Returns the length of the value at the beginning of `rest`.
 fn secret_len(before: &str, name: &str, sign: &str, rest: &str) -> usize {
     let until = |stop: &dyn Fn(char) -> bool| rest.find(stop).unwrap_or(rest.len());
     let closing = before.trim_end_matches('\\').chars().next_back().filter(|c| matches!(c, '"' | '\'' | '`'));
@@ -94,7 +97,7 @@ fn secret_len(before: &str, name: &str, sign: &str, rest: &str) -> usize {
     }
 }
 
-/// Whether letters and digits are mixed as they are in no word.
+/// Returns whether letters and digits are mixed as they are in no word.
 fn is_mixed(text: &str) -> bool {
     let has = |of: fn(&char) -> bool| text.chars().any(|c| of(&c));
     let kinds = [has(char::is_ascii_digit), has(char::is_ascii_lowercase), has(char::is_ascii_uppercase)];
@@ -105,7 +108,7 @@ fn any(_: &str) -> bool {
     true
 }
 
-/// Whether what a pattern matches is a secret.
+/// A check whether a match of a pattern is a secret.
 type PatternCheck = fn(&str) -> bool;
 
 type SecretPattern = (Regex, PatternCheck);
@@ -117,6 +120,7 @@ static PATTERNS: LazyLock<Vec<SecretPattern>> = LazyLock::new(|| {
     certain.chain(likely).collect()
 });
 
+/// A name, in its second group, with the sign that assigns a value to it.
 static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r#"(?:(--?)|\b|_)([A-Za-z][A-Za-z0-9_.-]{0,63})(\\?["'`]?\]?\s*(?:=>|:=|==?|:)\s*\\?["'`]?|\s+["']?)"#,
@@ -124,9 +128,10 @@ static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is written here")
 });
 
-/// Secrets that tell what they are. Each has a beginning of its own, and an end that may have been cut off.
+/// Patterns of secrets that are recognized by their form alone. Each has a distinctive beginning, and an end that may
+/// have been cut off.
 const CERTAIN: &[&str] = &[
-    // Private keys, in PEM and of age.
+    // Private keys in PEM and of age.
     r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
     r"AGE-SECRET-KEY-1[0-9A-Z]{20,}",
     // JSON web tokens.
@@ -135,36 +140,36 @@ const CERTAIN: &[&str] = &[
     r"\b(?:AKIA|ASIA|AROA|AIDA|AGPA|ANPA|ANVA|ABIA|ACCA)[A-Z0-9]{12,}",
     r"\bAIza[0-9A-Za-z_-]{30,}|\bya29\.[0-9A-Za-z_.-]{16,}|\bGOCSPX-[0-9A-Za-z_-]{16,}",
     r"\bdo[oprt]_v1_[a-f0-9]{32,}",
-    // Where code lives: GitHub, GitLab, Atlassian, npm, PyPI, crates.io, RubyGems.
+    // Code hosting and package registries: GitHub, GitLab, Atlassian, npm, PyPI, crates.io, RubyGems.
     r"\bgh[opsur]_[A-Za-z0-9]{16,}|\bgithub_pat_[A-Za-z0-9_]{16,}",
     r"\bgl[a-z]{2,6}-[A-Za-z0-9_-]{16,}|\bATATT3[A-Za-z0-9_=-]{16,}",
     r"\bnpm_[A-Za-z0-9]{24,}|\bpypi-[A-Za-z0-9_-]{24,}|\bcio[A-Za-z0-9]{32}\b|\brubygems_[a-f0-9]{32,}",
-    // Where people talk: Slack, Telegram, Discord.
+    // Chat services: Slack, Telegram, Discord.
     r"\bxox[a-z]-[A-Za-z0-9-]{8,}|\bxapp-[A-Za-z0-9-]{8,}",
     r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9_/+-]{8,})",
     r"discord(?:app)?\.com/api/webhooks/([A-Za-z0-9_/-]{8,})",
     r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}",
-    // Models and payments: `sk-…`, `sk-ant-…`, `sk_live_…`, and others of that form.
+    // Model and payment providers: `sk-…`, `sk-ant-…`, `sk_live_…`, and others of that form.
     r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]{1,12}[-_]){0,4}[A-Za-z0-9_-]{16,}",
     r"\b[a-z]{2,8}_(?:live|test|prod)_[A-Za-z0-9_-]{16,}|\bwhsec_[A-Za-z0-9+/=]{16,}",
     r"\bhf_[A-Za-z0-9]{16,}|\bgsk_[A-Za-z0-9]{16,}|\bxai-[A-Za-z0-9]{16,}|\bpplx-[A-Za-z0-9]{16,}|\br8_[A-Za-z0-9]{16,}",
-    // Others that mark their tokens.
+    // Other services that mark their tokens.
     r"\bSG\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}|\bkey-[a-f0-9]{32}\b|\bshp[a-z]{2}_[A-Fa-f0-9]{24,}",
     r"\bhv[sbr]\.[A-Za-z0-9_-]{16,}|\bdapi[a-f0-9]{32}|\bdp\.[a-z]{2}\.[A-Za-z0-9]{16,}|\blin_api_[A-Za-z0-9]{16,}",
     r"\bntn_[A-Za-z0-9]{16,}|\bsecret_[A-Za-z0-9]{24,}|\bPMAK-[A-Za-z0-9-]{24,}|\bglsa_[A-Za-z0-9_]{24,}",
     // The user of an address, with or without a password.
     r"\b[A-Za-z][A-Za-z0-9+.-]{0,31}://([^\s/?#'\x22<>]+)@",
-    // Options of programs that take a secret under one letter.
+    // Command options that take a secret under one letter.
     r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]*?\s-p([^\s]+)",
     r"\bsshpass\s+-p\s*([^\s]+)",
     r"\bredis-cli\b[^\n|;&]*?\s-a\s+([^\s]+)",
     r#"\b(?:curl|wget|http|https)\b[^\n|;&]*?\s(?:-u|--user|--proxy-user|-U|-a)[\s=]*["']?[^\s:"']+:([^\s"']+)"#,
 ];
 
-/// What is a secret only if it also looks like one.
+/// Patterns whose matches are secrets only if they also look like one.
 const LIKELY: &[(&str, PatternCheck)] = &[
     (r"(?i)\b(?:bearer|basic|negotiate|digest|apikey|token)\s+([A-Za-z0-9._~+/=:-]{8,})", is_mixed),
     (r"\b[2-6][0-9](?:[ -]?[0-9]){11,17}\b", is_card_number),
-    // Signatures of addresses that are good for whoever has them.
+    // Signatures in addresses, which give access to anybody who has the address.
     (r"(?i)[?&](?:sig|signature|x-amz-signature|x-goog-signature|code|key)=([^&\s#\x22']{16,})", is_mixed),
 ];

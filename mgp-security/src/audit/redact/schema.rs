@@ -1,9 +1,11 @@
+//! The parts of a tool's schema that tell whether a value is a secret.
+
 use serde_json::Value;
 
-/// The parts of a JSON Schema that apply to one value, as far as they say whether it is a secret.
+/// The parts of a JSON Schema that apply to one value, as far as they tell whether it is a secret.
 ///
-/// References within the schema are followed, others are not. Where there is more to follow than a tool's schema has
-/// reason to hold, the value counts as a secret.
+/// References within the schema are followed, others are not. A schema with more parts to follow than a tool has
+/// reason to use makes the value count as a secret.
 #[derive(Debug, Clone)]
 pub(super) struct Schemas<'a> {
     root: Option<&'a Value>,
@@ -12,26 +14,26 @@ pub(super) struct Schemas<'a> {
 }
 
 impl<'a> Schemas<'a> {
-    /// No schema, which says nothing.
+    /// Returns the absence of a schema, which marks nothing as a secret.
     pub(super) const fn none() -> Self {
         Self { root: None, parts: Vec::new(), is_secret: false }
     }
 
-    /// What `root` says of the whole value.
+    /// Returns the schema `root` for the whole value.
     pub(super) fn of(root: &'a Value) -> Self {
         Self::expanded(Some(root), vec![root])
     }
 
-    /// Whether the value is a secret.
+    /// Returns whether the value is a secret.
     pub(super) const fn is_secret(&self) -> bool {
         self.is_secret
     }
 
-    /// What is said of the member called `name`.
+    /// Returns the parts that apply to the member `name`.
     pub(super) fn member(&self, name: &str) -> Self {
         self.inside(|part| {
             let named = part.get("properties").and_then(|properties| properties.get(name));
-            // Which names a pattern is for is not found out: it counts for all.
+            // Patterns are not matched against the name: each counts for all names.
             let patterns = part.get("patternProperties").and_then(Value::as_object);
             let others = ["additionalProperties", "unevaluatedProperties"].map(|of| part.get(of));
             let others = if named.is_some() { [None, None] } else { others };
@@ -43,7 +45,7 @@ impl<'a> Schemas<'a> {
         })
     }
 
-    /// What is said of the item at `index`.
+    /// Returns the parts that apply to the item at `index`.
     pub(super) fn item(&self, index: usize) -> Self {
         self.inside(|part| {
             let items = part.get("items");
@@ -62,7 +64,7 @@ impl<'a> Schemas<'a> {
         Self::expanded(self.root, self.parts.iter().flat_map(|part| of(part)).collect())
     }
 
-    /// Adds what the parts refer to, and what they are put together of.
+    /// Adds the schemas that the parts refer to or combine.
     fn expanded(root: Option<&'a Value>, mut open: Vec<&'a Value>) -> Self {
         let mut parts: Vec<&Value> = Vec::new();
         while let Some(part) = open.pop() {
@@ -89,7 +91,8 @@ impl<'a> Schemas<'a> {
     }
 }
 
-/// Looking for a part among those seen is a walk, so this also bounds the work for a value.
+/// The largest number of parts for one value. Looking for a part among those seen is a linear search, so this also
+/// bounds the work.
 const MAX_PARTS: usize = 64;
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! The JSON writer that leaves secrets out and bounds the output.
+
 use std::collections::HashSet;
 
 use mgp_types::json::write_string;
@@ -9,7 +11,7 @@ use super::patterns::{is_card_number, text};
 use super::schema::Schemas;
 use crate::audit::clip::clip;
 
-/// Writes a value without its secrets, and stops soon behind a number of bytes.
+/// A writer of values without their secrets that stops soon after a given number of bytes.
 #[derive(Debug)]
 pub(super) struct RedactingWriter {
     out: Vec<u8>,
@@ -26,7 +28,7 @@ impl RedactingWriter {
         self.out
     }
 
-    /// The value without its secrets.
+    /// Writes the value without its secrets.
     pub(super) fn redacted(&mut self, names: &SecretNames, value: &Value, schemas: &Schemas<'_>) {
         if schemas.is_secret() {
             return self.secret(value);
@@ -62,7 +64,7 @@ impl RedactingWriter {
         }
     }
 
-    /// The kind and size of each value in its place.
+    /// Writes the kind and size of each value in its place.
     pub(super) fn shape(&mut self, value: &Value) {
         match value {
             Value::Null => self.clipped("null"),
@@ -111,7 +113,7 @@ impl RedactingWriter {
             } else {
                 clip(&text(clip_to(name, MAX_READ_BYTES)), MAX_NAME_BYTES).into_owned()
             };
-            // What was cut or taken out of two names may leave them alike, and no name may stand there twice.
+            // Two names may become alike when parts are cut or taken out, and no name may stand twice in an object.
             let mut number = index;
             while !written.insert(told.clone()) {
                 number += 1;
@@ -131,7 +133,7 @@ impl RedactingWriter {
 
     fn secret(&mut self, value: &Value) {
         match value {
-            // These are no secrets under any name, and tell whether one was given.
+            // Null and booleans are never secrets, and show whether a value was given.
             Value::Null | Value::Bool(_) => self.plain(value),
             _ => self.clipped(REDACTED),
         }
@@ -157,7 +159,7 @@ impl RedactingWriter {
     }
 }
 
-/// Whether an item of a list says what the next one is, as `--password` does.
+/// Returns whether an item of a list announces that the next one is a secret, as `--password` does.
 fn names_the_next(names: &SecretNames, item: &str) -> bool {
     let name = item.trim_start_matches('-').trim_end_matches(':');
     let is_name = !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.contains(['=', ' ', ':', '/']);
@@ -168,11 +170,15 @@ fn clip_to(text: &str, max_bytes: usize) -> &str {
     &text[..text.floor_char_boundary(max_bytes)]
 }
 
-/// So much of a text is looked at; what is written of it ends far before, so no secret is cut and not recognised.
+/// The number of bytes of a text that are searched. The written part ends far before that, so no secret in it is cut
+/// off and missed.
 const MAX_READ_BYTES: usize = 8 * 1024;
 
+/// The number of bytes to which a text is cut.
 const MAX_TEXT_BYTES: usize = 512;
 
+/// The number of bytes to which a name is cut.
 const MAX_NAME_BYTES: usize = 64;
 
+/// The number of levels of nesting that are written.
 const MAX_DEPTH: usize = 16;

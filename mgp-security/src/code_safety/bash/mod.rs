@@ -1,4 +1,5 @@
-//! Bash: every command by the name it has after quoting, wherever it stands, and where its output goes.
+//! The rules for Bash: every command by the name it has after quoting, wherever it stands, and the targets of its
+//! output.
 
 #[cfg(test)]
 mod tests;
@@ -17,16 +18,17 @@ use super::{address, other, path_text};
 use crate::shell::syntax::{
     Body, Direction, Item, Part, Redirect, Script, Simple, Span, Stage, Word, text_of,
 };
-use crate::shell::{Flaw, Prose, assignment, read};
+use crate::shell::{Flaw, Prose, assignment, expand_braces, read};
 
-/// Records what the code must not do.
+/// Records the violations of `policy` in the code.
 pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
     let reading = read(code);
     match reading.flaw {
         None => {}
-        // What we cannot read, a shell may: below strict the pieces are checked, from strict on it is refused.
+        // Shells may read code that this parser cannot: below strict its pieces are checked, from strict on it is
+        // refused.
         Some(Flaw::Grammar) if policy.level() < Strict => other::check(code, policy, findings),
-        // Where commands begin and end could be anywhere.
+        // The places where commands begin and end are not certain.
         Some(_) => return findings.whole(format!("Code cannot be read as {}", policy.language())),
     }
     let mut check = Check { code, policy, findings, judged: HashSet::new() };
@@ -45,7 +47,7 @@ struct Check<'c> {
     code: &'c str,
     policy: &'c CodePolicy,
     findings: &'c mut Findings,
-    /// The texts of words that have been judged: scripts name the same things again and again.
+    /// The texts of words that were judged already: scripts name the same things again and again.
     judged: HashSet<String>,
 }
 
@@ -83,11 +85,17 @@ impl<'c> Check<'c> {
         });
         let name = first.text();
         if is_hidden || name.is_none() {
-            // Nobody who reads the code knows what is run.
+            // A reader of the code cannot tell which command is run.
             self.findings.pattern(Strict, self.written(first.span), at);
         }
         let Some(name) = name else { return };
-        let words: Vec<Option<String>> = rest.iter().map(Word::text).collect();
+        let mut words = expanded(first, name);
+        words.extend(rest.iter().flat_map(|word| match word.text() {
+            Some(text) => expanded(word, text),
+            None => vec![None],
+        }));
+        let Some(Some(name)) = words.first().cloned() else { return };
+        let words = &words[1..];
         let name = base(&name);
         if matches!(name, "source" | ".") {
             let file = words.first().and_then(Option::as_deref).unwrap_or("source");
@@ -96,7 +104,7 @@ impl<'c> Check<'c> {
         if self.policy.blocks_import(name) {
             self.findings.import(name, at);
         }
-        self.command(name, &words, at);
+        self.command(name, words, at);
         if WRAPPERS.contains(name) {
             for (index, inner) in words.iter().enumerate() {
                 if let Some(inner) = inner.as_deref().filter(|inner| !inner.starts_with('-')) {
@@ -120,7 +128,7 @@ impl<'c> Check<'c> {
         if STRICT.contains(name) {
             self.findings.pattern(Strict, name, at);
         }
-        // `-c` and its like take code as a text; without a file to read, code comes from the pipe.
+        // The options `-c`, `-e` and `-r` take code as a text; without a file argument, code comes from the pipe.
         let takes_text =
             has_flag('c') || has_flag('e') || has_flag('r') || has(&["-", "-s", "--eval", "--command"]);
         let reads_pipe =
@@ -170,7 +178,7 @@ impl<'c> Check<'c> {
         }
     }
 
-    /// Output to files, and the sockets that Bash has among its paths.
+    /// Checks a redirection: output to files, and the sockets that Bash has among its paths.
     fn redirect(&mut self, redirect: &Redirect) {
         let (is_output, at) =
             (matches!(redirect.direction, Direction::Out | Direction::Both), redirect.span.start);
@@ -190,14 +198,14 @@ impl<'c> Check<'c> {
         }
     }
 
-    /// Variables by which other programs are made to load or run something.
+    /// Checks an assignment: some variables make other programs load or run something.
     fn variable(&mut self, name: &str, at: usize) {
         if STEERING.contains(name) || name.starts_with("LD_") || name.starts_with("DYLD_") {
             self.findings.pattern(Strict, name, at);
         }
     }
 
-    /// What a word names, as a whole, in each of its parts, and between the signs of patterns and braces.
+    /// Checks the text of a word: the whole, each of its parts, and the pieces between pattern and brace characters.
     fn word(&mut self, word: &Word) {
         let parts = word.parts.iter().filter_map(|part| text_of(slice::from_ref(part)));
         let pieces = word.parts.iter().flat_map(|part| match part {
@@ -213,7 +221,7 @@ impl<'c> Check<'c> {
         }
     }
 
-    /// Searches the patterns that the policy declares, with variables as they stand and as the names behind their signs.
+    /// Searches for the patterns that the policy declares, with variables as written and as names without their `$`.
     fn declared(&mut self, prose: &Prose) {
         let with_texts = blanked(self.code, prose.comments.iter().map(range));
         let bare = blanked(&with_texts, prose.texts.iter().map(range)).replace('"', " ");
@@ -231,13 +239,13 @@ impl<'c> Check<'c> {
         }
     }
 
-    /// What stands in the code.
+    /// Returns the source text of `span`.
     fn written(&self, span: Span) -> &'c str {
         self.code.get(span.start..span.end).unwrap_or_default()
     }
 }
 
-/// A loop whose condition always holds, and which does nothing.
+/// Returns whether a loop does nothing and its condition always holds.
 fn is_endless(condition: &Script, body: &Script) -> bool {
     let [pipeline] = condition.pipelines.as_slice() else { return false };
     let [Stage { body: Body::Simple(simple), .. }] = pipeline.stages.as_slice() else { return false };
@@ -246,14 +254,14 @@ fn is_endless(condition: &Script, body: &Script) -> bool {
         && commands(body).iter().all(|name| matches!(name.as_deref(), Some(":" | "true")))
 }
 
-/// A function that starts itself in the background.
+/// Returns whether a function starts itself in the background.
 fn is_fork_bomb(name: &str, body: &Script) -> bool {
     let mut in_background = false;
     body.walk(&mut |item| in_background |= matches!(item, Item::Pipeline(pipeline) if pipeline.background));
     in_background && commands(body).iter().any(|called| called.as_deref() == Some(name))
 }
 
-/// The names of all commands in a script, as far as they are known.
+/// Returns the names of all commands in a script; `None` for names that are not known.
 fn commands(script: &Script) -> Vec<Option<String>> {
     let mut names = Vec::new();
     script.walk(&mut |item| {
@@ -264,7 +272,17 @@ fn commands(script: &Script) -> Vec<Option<String>> {
     names
 }
 
-/// The texts that stand in `${name:-text}` and its like.
+/// Returns the words that a shell makes of the braces of a word, whose text is `text`.
+fn expanded(word: &Word, text: String) -> Vec<Option<String>> {
+    let is_braced = word.parts.iter().any(|part| matches!(part, Part::Bare(text) if text.contains('{')));
+    if is_braced {
+        expand_braces(&text, MAX_BRACED_WORDS).into_iter().map(Some).collect()
+    } else {
+        vec![Some(text)]
+    }
+}
+
+/// Returns the default texts in expansions like `${name:-text}`.
 fn defaults(parts: &[Part]) -> Vec<String> {
     let mut texts = Vec::new();
     for part in parts {
@@ -291,7 +309,7 @@ fn has_upload(words: &[Option<String>]) -> bool {
     words.iter().flatten().any(|word| UPLOADING.iter().any(|flag| word.starts_with(flag)))
 }
 
-/// The name of a command without the folder it is in.
+/// Returns the name of a command without its folder.
 fn base(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
@@ -300,21 +318,24 @@ fn range(span: &Span) -> Range<usize> {
     span.start..span.end
 }
 
-/// Commands that run texts as code, gain rights, open connections, or change the machine.
+/// How many words braces are expanded to; those that would become more stay as they are written.
+const MAX_BRACED_WORDS: usize = 64;
+
+/// The commands that run texts as code, gain rights, open connections, or change the machine.
 static DANGEROUS: Names = list("dangerous");
-/// Commands that give surroundings away or change how later commands run.
+/// The commands that disclose the environment or change how later commands run.
 static STRICT: Names = list("strict");
-/// Programs that run code.
+/// The programs that run code.
 static INTERPRETERS: Names = list("interpreters");
-/// Commands that run the command among their arguments.
+/// The commands that run the command among their arguments.
 static WRAPPERS: Names = list("wrappers");
-/// Commands that change files, packages or services.
+/// The commands that change files, packages or services.
 static MUTATING: Names = list("mutating");
-/// Commands of git that change nothing.
+/// The commands of git that change nothing.
 static GIT_READS: Names = list("git-reads");
-/// Beginnings of options with which `curl` and `wget` send something or write it to a file.
+/// The prefixes of options with which `curl` and `wget` send something or write it to a file.
 static UPLOADING: Names = list("uploading");
-/// Variables by which other programs are made to load or run something, beside those of loaders.
+/// The variables, beside those of loaders, that make other programs load or run something.
 static STEERING: Names = list("steering");
 
 const fn list(section: &'static str) -> Names {

@@ -1,4 +1,4 @@
-//! Imports in every form, calls whose danger is in their arguments, and symbols where texts belong.
+//! Rules for imports in every form, calls whose danger is in their arguments, and symbols in place of strings.
 
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
@@ -25,7 +25,7 @@ impl<'t> Check<'_, 't> {
             "setTimeout" | "setInterval" | "setImmediate" if first.is_some_and(is_text) => {
                 self.findings.pattern(Standard, &format!("{name}("), node.at());
             }
-            // What is sent is the address, too.
+            // The address of a request is sent, too, so it can carry secrets.
             "fetch"
                 if first.is_some_and(|address| {
                     let text = address.text();
@@ -61,14 +61,14 @@ impl<'t> Check<'_, 't> {
     }
 
     pub(super) fn import(&mut self, node: Node<'t>) {
-        // What is imported as a type only is gone before the code runs.
+        // A type-only import is removed before the code runs.
         if node.children().nth(1).is_some_and(|word| word.kind() == "type") {
             return;
         }
         if let Some(module) = node.field("source").and_then(|source| self.scopes.text(source)) {
             self.module(&module, node.at());
         }
-        // `import x = require('y')` of TypeScript.
+        // TypeScript also imports with `import x = require('y')`.
         for clause in node.named_children().filter(|clause| clause.kind() == "import_require_clause") {
             if let Some(module) = clause.field("source").and_then(|source| self.scopes.text(source)) {
                 self.module(&module, node.at());
@@ -76,7 +76,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// `require(x)` and `import(x)`.
+    /// Checks `require(x)` and `import(x)`.
     pub(super) fn dynamic_import(&mut self, name: &str, call: Node<'t>) {
         let first = call.field("arguments").and_then(|arguments| arguments.named_children().next());
         match first.and_then(|module| self.scopes.text(module)) {
@@ -96,7 +96,8 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// A symbol as the name of an error, or thrown, makes the runtime itself fail where nobody catches it.
+    /// Checks a symbol that is thrown or set as the name of an error: it makes the runtime itself fail where nothing
+    /// catches it.
     pub(super) fn symbol(&mut self, node: Node<'t>) {
         let value = node.field("right").or_else(|| node.named_children().next());
         let is_symbol = value
@@ -120,4 +121,5 @@ fn is_text(node: Node<'_>) -> bool {
     matches!(node.kind(), "string" | "template_string" | "binary_expression")
 }
 
+/// The largest length of a string, array or buffer that a call may make.
 const MAX_ELEMENTS: f64 = 1e8;

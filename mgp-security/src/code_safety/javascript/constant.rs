@@ -1,11 +1,11 @@
-//! Texts and numbers that are known before the code runs, however they are put together.
+//! Evaluation of strings and numbers that are known before the code runs, however they are put together.
 
 use super::scope::Scopes;
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::Node;
 
 impl<'t> Scopes<'t> {
-    /// The text that an expression is, if that can be told.
+    /// Returns the string that an expression evaluates to, if that is known.
     pub(super) fn text(&self, node: Node<'t>) -> Option<String> {
         self.text_within(node, MAX_DEPTH)
     }
@@ -81,7 +81,7 @@ impl<'t> Scopes<'t> {
         }
     }
 
-    /// The texts in a list, also one that was split or reversed.
+    /// Returns the strings in an array, also in one that was split or reversed.
     fn elements(&self, node: Node<'t>, depth: usize) -> Option<Vec<String>> {
         let depth = depth.checked_sub(1).filter(|_| self.effort.spend())?;
         match node.kind() {
@@ -112,7 +112,7 @@ impl<'t> Scopes<'t> {
     }
 }
 
-/// The number that an expression is, if that can be told.
+/// Returns the number that an expression evaluates to, if that is known.
 pub(super) fn number(node: Node<'_>) -> Option<f64> {
     match node.kind() {
         "number" => {
@@ -156,6 +156,7 @@ fn character(code: f64) -> Option<char> {
     (0.0..1_114_112.0).contains(&code).then_some(code as u32).and_then(char::from_u32)
 }
 
-/// No code that means well nests a text deeper.
+/// The deepest nesting of a string expression that is followed; honest code nests less.
 const MAX_DEPTH: usize = 40;
+/// The largest string that is evaluated, in bytes.
 const MAX_TEXT: usize = 64 * 1024;

@@ -1,4 +1,4 @@
-//! Code that is made to use up time.
+//! Rules for code that is made to use up time.
 
 use mgp_types::mgp::SafetyLevel::Strict;
 
@@ -7,7 +7,7 @@ use super::constant::number;
 use crate::code_safety::syntax::Node;
 
 impl<'t> Check<'_, 't> {
-    /// A loop that has no condition, no way out and nothing to do.
+    /// Checks for a loop that never ends and does nothing.
     pub(super) fn endless_loop(&mut self, node: Node<'t>) {
         let is_endless = match node.field("condition") {
             Some(condition) => self.is_true(condition),

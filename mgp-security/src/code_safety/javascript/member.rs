@@ -1,4 +1,4 @@
-//! Members of objects, by dot, by key, and by taking apart.
+//! Rules for members of objects, accessed by dot, by key, and by destructuring.
 
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
@@ -21,12 +21,12 @@ impl<'t> Check<'_, 't> {
         };
         let of = if object.kind() == "identifier" { plain(object.text()) } else { "".into() };
         let is_global = |names: &Names| names.contains(&of) && !self.scopes.is_declared(&of, object);
-        // A page keeps its own names in `window`; the others are asked by key only for what must not be named.
+        // A page keeps its own names in `window`; code reads the other global objects by key only to hide a name.
         let is_keyed = node.kind() == "subscript_expression" && matches!(&*of, "globalThis" | "global");
         if is_global(&GLOBAL_OBJECTS) && (is_keyed || key.is_none()) {
             self.findings.pattern(Strict, &format!("{of}["), node.at());
         }
-        // A function that is called where it is written, without an object, returns the object of all names.
+        // A function expression that is called in place has the global object as its `this`, and often returns it.
         let is_on_the_spot = object.kind() == "call_expression"
             && object.field("function").is_some_and(|function| function.kind() == "parenthesized_expression");
         if is_on_the_spot && matches!(key.as_deref(), Some("process" | "require")) {
@@ -60,7 +60,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// Keys of object literals, classes and patterns.
+    /// Checks keys of object literals, classes and patterns.
     pub(super) fn key(&mut self, node: Node<'t>) {
         let key = match node.kind() {
             "shorthand_property_identifier_pattern" => Some(node),
@@ -90,7 +90,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// What is taken of the classes that are given: their functions are fine to call and not to pass around.
+    /// Checks members of the built-in classes: their functions may be called, but not passed around.
     fn builtin(&mut self, of: &str, key: &str, node: Node<'t>) {
         let Some(parent) = node.parent() else { return };
         let operator = parent.field("operator").map(Node::text);
@@ -130,7 +130,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// Whether a call asks about what its function was given, and for no certain member of it.
+    /// Returns whether a call inspects a parameter of its function, without naming a certain member of it.
     fn is_of_parameter(&self, call: Node<'t>) -> bool {
         let mut asked = arguments(call);
         let (Some(object), key) = (asked.next(), asked.next()) else { return false };
@@ -151,7 +151,8 @@ impl<'t> Check<'_, 't> {
         is_given && key.is_none_or(|key| self.scopes.text(key).is_none())
     }
 
-    /// `Object.getOwnPropertyDescriptor(source, key)`, as functions that copy objects do.
+    /// Returns whether the call is `Object.getOwnPropertyDescriptor(source, key)` on a parameter, as in functions that
+    /// copy objects.
     fn describes_parameter(&self, key: &str, of: &str, node: Node<'t>) -> bool {
         of == "Object"
             && matches!(key, "getOwnPropertyDescriptor" | "getOwnPropertyDescriptors")
@@ -160,7 +161,8 @@ impl<'t> Check<'_, 't> {
                 .is_some_and(|call| call.kind() == "call_expression" && self.is_of_parameter(call))
     }
 
-    /// The constructor of a function makes functions from texts, and every object leads to a function.
+    /// Checks the use of a constructor: the constructor of a function makes functions from strings, and every object
+    /// leads to a function.
     fn constructor(&mut self, object: Node<'t>, node: Node<'t>) {
         let Some(parent) = node.parent() else { return };
         let of_constructor =
@@ -188,7 +190,7 @@ impl<'t> Check<'_, 't> {
                 Some("||" | "??") => object.kind() == "this",
                 _ => false,
             },
-            // As the function above which a trace of calls starts.
+            // This is the function above which a stack trace starts.
             "arguments" => {
                 let function = parent.parent().and_then(|call| call.field("function"));
                 object.kind() == "this" && function.is_some_and(|of| of.text().contains("captureStackTrace"))
@@ -205,13 +207,13 @@ impl<'t> Check<'_, 't> {
     }
 }
 
-/// Whether a member that has a meaning in certain places is used in another one.
+/// Returns whether a member name that is dangerous elsewhere is used in a harmless way.
 fn is_ordinary(key: &str, object: Node<'_>, node: Node<'_>) -> bool {
     let parent = node.parent();
     match key {
         "species" | "dispose" | "asyncDispose" => object.text() != "Symbol",
         "_extensions" => object.kind() == "this",
-        // How a class of errors gets its own prototype where classes are compiled down to functions.
+        // Classes of errors get their prototype this way where classes are compiled down to functions.
         "setPrototypeOf" => parent.is_some_and(|call| {
             let mut given = arguments(call).filter(|_| call.kind() == "call_expression");
             let of_this = given.next().is_some_and(|first| first.kind() == "this");

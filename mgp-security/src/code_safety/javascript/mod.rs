@@ -1,4 +1,4 @@
-//! JavaScript and TypeScript: every name, member, call and text of the tree, each with its own rules.
+//! The rules for JavaScript and TypeScript: each name, member, call and string of the tree has its own rules.
 
 mod call;
 mod constant;
@@ -23,8 +23,8 @@ use super::syntax::{Grammar, Node, Tree};
 
 pub(super) use self::names::{ALLOWED_MODULES, BLOCKED_MODULES};
 
-/// As a program, as the method of a class, and as the body of a function or a member of an object; then with types, for
-/// runtimes strip them and people say JavaScript to both.
+/// The readings of JavaScript: as a program, as the method of a class, and as the body of a function or a member of an
+/// object; then with types, because runtimes strip them and people call both languages JavaScript.
 pub(super) const JAVASCRIPT: &[Reading] = &[
     (Grammar::JavaScript, "", ""),
     (Grammar::JavaScript, "class F {", "\n}"),
@@ -34,7 +34,8 @@ pub(super) const JAVASCRIPT: &[Reading] = &[
     (Grammar::Tsx, "", ""),
     (Grammar::TypeScript, "class F {", "\n}"),
 ];
-/// As a program without and with JSX, as the method of a class, and as a member of an object.
+/// The readings of TypeScript: as a program without and with JSX, as the method of a class, and as a member of an
+/// object.
 pub(super) const TYPESCRIPT: &[Reading] = &[
     (Grammar::TypeScript, "", ""),
     (Grammar::Tsx, "", ""),
@@ -42,7 +43,7 @@ pub(super) const TYPESCRIPT: &[Reading] = &[
     (Grammar::TypeScript, "({", "\n})"),
 ];
 
-/// Records what the code must not do.
+/// Records the violations of `policy` in the code.
 pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
     let mut check = Check { scopes: Scopes::new(tree), policy, findings };
     for node in tree.nodes() {
@@ -86,7 +87,7 @@ impl<'t> Check<'_, 't> {
                 let keyword = node.text().split_whitespace().next().unwrap_or_default();
                 self.findings.pattern(SafetyLevel::Strict, keyword, node.at());
             }
-            // A comment to scripts only: a module runs what is behind it.
+            // This is a comment in scripts only: a module runs the code behind it.
             "html_comment" => self.findings.pattern(SafetyLevel::Standard, "<!--", node.at()),
             "function_declaration" => endless_recursion(node, self.findings),
             "while_statement" | "do_statement" | "for_statement" => self.endless_loop(node),

@@ -1,4 +1,4 @@
-//! Global names: what they are used for decides.
+//! Rules for global names, which depend on what a name is used for.
 
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
@@ -57,7 +57,8 @@ fn is_harmless_use(name: &str, node: Node<'_>, parent: Node<'_>) -> bool {
     }
 }
 
-/// `spyOn(globalThis, 'fetch')`: the object of all names is given away for one of them, which is harmless.
+/// Returns whether the global object is passed for one of its names only, which is harmless: `spyOn(globalThis,
+/// 'fetch')`.
 fn is_of_one_name(node: Node<'_>, parent: Node<'_>) -> bool {
     let mut given = parent.named_children();
     let next = given.next().filter(|first| *first == node).and_then(|_| given.next());
@@ -71,7 +72,8 @@ fn is_of_one_name(node: Node<'_>, parent: Node<'_>) -> bool {
         })
 }
 
-/// Whether one variable of the environment is taken: `process.env.X`, `process.env['X']`, `const {X} = process.env`.
+/// Returns whether a single variable of the environment is read: `process.env.X`, `process.env['X']`, `const {X} =
+/// process.env`.
 fn is_single_variable(env: Node<'_>) -> bool {
     let Some(parent) = env.parent() else { return false };
     match parent.kind() {
@@ -92,7 +94,7 @@ fn is_single_variable(env: Node<'_>) -> bool {
     }
 }
 
-/// Whether a declaration takes an object apart into members of these names only.
+/// Returns whether a declaration destructures an object into members of these names only.
 fn takes_only(declarator: Node<'_>, allowed: &Names) -> bool {
     let Some(pattern) = declarator.field("name").filter(|name| name.kind() == "object_pattern") else {
         return false;
@@ -104,7 +106,7 @@ fn takes_only(declarator: Node<'_>, allowed: &Names) -> bool {
     })
 }
 
-/// Whether the node only asks what something is: `typeof x`, `y instanceof x`, `y === x`.
+/// Returns whether the node is only tested for its type or value: `typeof x`, `y instanceof x`, `y === x`.
 fn is_tested(node: Node<'_>, parent: Node<'_>) -> bool {
     let operator = parent.field("operator").map(Node::text);
     match parent.kind() {
@@ -117,7 +119,7 @@ fn is_tested(node: Node<'_>, parent: Node<'_>) -> bool {
     }
 }
 
-/// Whether the identifier gives something a name rather than standing for a value.
+/// Returns whether the identifier gives something a name rather than standing for a value.
 fn is_naming(node: Node<'_>) -> bool {
     let Some(parent) = node.parent() else { return false };
     match (parent.kind(), node.field_name()) {

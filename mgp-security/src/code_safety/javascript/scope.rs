@@ -1,4 +1,4 @@
-//! Which names a piece of JavaScript declares, and where.
+//! The names that a piece of JavaScript declares, and their scopes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,10 +7,10 @@ use crate::code_safety::effort::Effort;
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::{Node, Tree};
 
-/// The declarations of a whole tree by scope, and what they declare names as.
+/// The declarations of a whole tree by scope, with the declared values.
 pub(super) struct Scopes<'t> {
     declared: HashMap<(usize, Cow<'t, str>), Vec<Option<Node<'t>>>>,
-    /// The scope around every node, by index.
+    /// The scope around every node, by the index of the node.
     around: Vec<Option<Node<'t>>>,
     pub(super) effort: Effort,
 }
@@ -35,12 +35,12 @@ impl<'t> Scopes<'t> {
         scopes
     }
 
-    /// Whether the code declares the name that `node` uses, so that it is not the global one.
+    /// Returns whether the code declares the name that `node` uses, so that it is not the global one.
     pub(super) fn is_declared(&self, name: &str, node: Node<'_>) -> bool {
         self.declarations(name, node).is_some()
     }
 
-    /// What a name is declared as, if that happens once.
+    /// Returns the value that a name is declared with, if it is declared once.
     pub(super) fn value(&self, name: &str, node: Node<'_>) -> Option<Node<'t>> {
         match self.declarations(name, node)? {
             [value] => *value,
@@ -60,7 +60,7 @@ impl<'t> Scopes<'t> {
         None
     }
 
-    /// The scopes that a node is in, from the inside out.
+    /// Returns the scopes that a node is in, from the inside out.
     fn scopes_around(&self, node: Node<'_>) -> impl Iterator<Item = Node<'t>> {
         std::iter::successors(self.around[node.index()], |scope| self.around[scope.index()])
     }
@@ -69,7 +69,7 @@ impl<'t> Scopes<'t> {
         match node.kind() {
             "variable_declarator" => {
                 let (Some(name), Some(parent)) = (node.field("name"), node.parent()) else { return };
-                // At the top, `var` does not hide a global name; elsewhere it belongs to the function.
+                // At the top level, `var` does not hide a global name; elsewhere it belongs to the function.
                 let scope = match parent.kind() {
                     "variable_declaration" => {
                         self.scopes_around(node).find(|scope| is_function(scope.kind()))
@@ -80,7 +80,7 @@ impl<'t> Scopes<'t> {
                 if let Some(scope) = scope {
                     self.bind(scope, name, value);
                 } else if let Some(value) = value {
-                    // The name is known, though it hides nothing.
+                    // The value of the name is known, although the name hides nothing.
                     self.declared.entry((TOP, plain(name.text()))).or_default().push(Some(value));
                 }
             }
@@ -168,5 +168,5 @@ fn is_scope(kind: &str) -> bool {
         )
 }
 
-/// No node has this number: what is declared here is found by nobody who asks whether a name is declared.
+/// The scope number of declarations that hide nothing. No node has this number, so `is_declared` does not find them.
 const TOP: usize = usize::MAX;

@@ -1,4 +1,4 @@
-//! Texts: what they name, and what they are put together to hide.
+//! Rules for strings: the things that they name, and the words that they are put together to hide.
 
 use std::sync::LazyLock;
 
@@ -49,7 +49,7 @@ impl<'t> Check<'_, 't> {
     }
 }
 
-/// Texts that are code: to be returned by a function made of it, or to be run by a worker or a page.
+/// The strings that are code: to be returned by a function made of it, or to be run by a worker or a page.
 static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\s*(?:return\s+(?:typeof\s+)?(?:process|this|globalThis|global)\b|javascript:|data:(?:text|application)/javascript)")
         .expect("the expression is constant")

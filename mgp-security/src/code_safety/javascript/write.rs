@@ -1,4 +1,4 @@
-//! What readonly refuses beyond strict: everything that changes a file, a store, a service or the page's cookies.
+//! Rules for what readonly refuses beyond strict: changes of a file, a store, a service or the page's cookies.
 
 use mgp_types::mgp::SafetyLevel::Readonly;
 
@@ -43,7 +43,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// Whether the options of a request name another method than one that reads, or one that cannot be told.
+    /// Returns whether the options of a request have a method that does not only read, or that is not known.
     fn is_writing_request(&self, options: Node<'t>) -> bool {
         let pairs =
             options.named_children().filter(|pair| options.kind() == "object" && pair.kind() == "pair");

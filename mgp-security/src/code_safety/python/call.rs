@@ -1,4 +1,4 @@
-//! Calls whose danger is in their arguments.
+//! Rules for calls whose danger is in their arguments.
 
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
@@ -25,7 +25,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// Calls that switch a protection off: of connections, of templates, of readers of documents.
+    /// Checks for calls that switch off a protection of connections, templates or parsers.
     pub(super) fn exposure(&mut self, node: Node<'t>) {
         let Some(function) = node.field("function") else { return };
         let paths = self.code.paths(function);
@@ -65,7 +65,7 @@ impl<'t> Check<'_, 't> {
             "yaml.load" | "yaml.load_all" if !node.text().contains("SafeLoader") => {
                 self.findings.pattern(Standard, path, at);
             }
-            // These read texts as code.
+            // These functions read strings as code.
             "sympy.sympify" | "sympy.S" | "sympy.lambdify" | "sympy.parsing.sympy_parser.parse_expr"
                 if positional(node)
                     .filter_map(|text| self.code.text(text))
@@ -173,7 +173,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// `getattr` and its like: the name decides, and where it is not known, what it is asked of.
+    /// Checks `getattr` and similar calls: the name decides, or if it is not known, the object.
     fn access(&mut self, path: &str, node: Node<'t>) {
         let mut arguments = positional(node);
         let (Some(object), Some(name)) = (arguments.next(), arguments.next()) else { return };
@@ -213,7 +213,8 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// The names of a module as a dictionary: fine with a key that is known, and for filling in texts.
+    /// Checks the use of a module's names as a dictionary, which is allowed with a known key, and for filling in
+    /// strings.
     fn namespace(&mut self, path: &str, node: Node<'t>) {
         let name = path.strip_prefix("builtins.").unwrap_or(path);
         let of = positional(node).next();
@@ -223,7 +224,7 @@ impl<'t> Check<'_, 't> {
             }
             return;
         }
-        // Those of a function are what it made itself.
+        // The namespace of a function has only the names that the function made itself.
         if name != "globals" && !self.code.scopes.is_outermost(node) {
             return;
         }
@@ -244,19 +245,19 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// Whether a class of a name of its own is made, rather than one like another.
+    /// Returns whether a call makes a new class with a known name, rather than one like another.
     fn makes_class(&self, node: Node<'t>) -> bool {
         positional(node).count() == 3
             && positional(node).next().is_some_and(|name| self.code.text(name).is_some())
     }
 
-    /// Whether what a call is about is written in the code, rather than up to who calls its function.
+    /// Returns whether the subject of a call is written in the code, rather than chosen by the caller of its function.
     fn is_fixed(&self, node: Node<'t>) -> bool {
         self.code.scopes.is_outermost(node)
             || positional(node).any(|argument| self.code.text(argument).is_some())
     }
 
-    /// Texts and loops of a length that only uses up memory or time.
+    /// Checks for strings and loops of a length that only uses up memory or time.
     fn size(&mut self, path: &str, limit: f64, node: Node<'t>) {
         if positional(node).filter_map(|argument| self.code.number(argument)).any(|number| number > limit) {
             let name = path.strip_prefix("builtins.").unwrap_or(path);
@@ -264,7 +265,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// Rights for everyone, or the rights of the owner for whoever runs the file.
+    /// Checks for file modes that give rights to everyone, or the owner's rights to everyone who runs the file.
     fn mode(&mut self, path: &str, node: Node<'t>) {
         let modes = positional(node).chain(keyword(node, "mode")).filter_map(|mode| self.code.number(mode));
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
@@ -274,7 +275,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// A decorator calls: `@print` above `@input` above a class asks for a line and prints it.
+    /// Checks a decorator, which is a call: `@print` above `@input` above a class asks for a line and prints it.
     pub(super) fn decorator(&mut self, node: Node<'t>) {
         let Some(name) = node.named_children().next() else { return };
         for path in
@@ -285,7 +286,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// Attributes that are set or deleted rather than read.
+    /// Checks attributes that are set or deleted rather than read.
     pub(super) fn assignment(&mut self, node: Node<'t>) {
         let targets = node
             .field("left")
@@ -309,7 +310,7 @@ impl<'t> Check<'_, 't> {
     }
 }
 
-/// The arguments of a call that have no name.
+/// Returns the positional arguments of a call.
 pub(super) fn positional(call: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     let arguments = call.field("arguments").filter(|arguments| arguments.kind() == "argument_list");
     arguments
@@ -318,7 +319,7 @@ pub(super) fn positional(call: Node<'_>) -> impl Iterator<Item = Node<'_>> {
         .filter(|argument| argument.kind() != "keyword_argument")
 }
 
-/// The argument of a call with this name.
+/// Returns the argument of a call with this name.
 pub(super) fn keyword<'t>(call: Node<'t>, name: &str) -> Option<Node<'t>> {
     let arguments = call.field("arguments")?;
     let named = arguments.named_children().filter(|argument| argument.kind() == "keyword_argument");
@@ -332,7 +333,8 @@ fn is_number(node: Node<'_>) -> bool {
     node.kind() == "integer"
 }
 
-/// Whether an expression for a table goes from a variable of the program to what belongs to it: `@pd.io.x`.
+/// Returns whether a table expression uses an attribute or a call of a variable of the program, as in `@pd.io.x`, or a
+/// dunder name.
 fn reaches_out(text: &str) -> bool {
     text.split('@').skip(1).any(|rest| {
         rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_')
@@ -341,10 +343,13 @@ fn reaches_out(text: &str) -> bool {
     }) || text.contains("__")
 }
 
+/// The largest width that a string may be padded to, in characters.
 const MAX_WIDTH: f64 = 1e8;
+/// The largest number that `range`, `bytes` and `bytearray` may be called with.
 const MAX_STEPS: f64 = 1e11;
 
-/// A module or function, a named argument, and the kind of the value that takes the protection away.
+/// The arguments that switch off a protection: a module or function, a named argument, and the syntax kind of its
+/// value.
 const SWITCHES: &[(&str, &str, &str)] = &[
     ("requests", "verify", "false"),
     ("httpx", "verify", "false"),

@@ -1,4 +1,4 @@
-//! Texts and numbers that are known before the code runs, however they are put together.
+//! Evaluation of strings and numbers that are known before the code runs, however they are put together.
 
 use super::super::identifier::plain;
 use super::super::syntax::Node;
@@ -6,12 +6,12 @@ use super::resolve::Resolver;
 use super::scope::Binding;
 
 impl<'t> Resolver<'t> {
-    /// The text that an expression is, if that can be told; also for bytes.
+    /// Returns the string or bytes that an expression evaluates to, if that is known.
     pub(super) fn text(&self, node: Node<'t>) -> Option<String> {
         self.text_within(node, MAX_DEPTH).filter(|text| text.len() <= MAX_TEXT)
     }
 
-    /// The number that an expression is, if that can be told; approximate if it is large.
+    /// Returns the number that an expression evaluates to, if that is known; approximate if it is large.
     pub(super) fn number(&self, node: Node<'t>) -> Option<f64> {
         self.number_within(node, MAX_DEPTH)
     }
@@ -39,7 +39,7 @@ impl<'t> Resolver<'t> {
         }
     }
 
-    /// Chains of `+` lean to the left and may be long, so they are followed in a loop.
+    /// Joins a chain of `+`. Chains lean to the left and may be long, so they are followed in a loop.
     fn combine(&self, node: Node<'t>, depth: usize) -> Option<String> {
         let (mut left, mut parts) = (node, Vec::new());
         while left.kind() == "binary_operator" && left.field("operator")?.text() == "+" {
@@ -62,7 +62,7 @@ impl<'t> Resolver<'t> {
         Some(parts.concat()).filter(|text| text.len() <= MAX_TEXT)
     }
 
-    /// `'%s%s' % ('a', 'b')`, with plain places only.
+    /// Evaluates `'%s%s' % ('a', 'b')`, with plain placeholders only.
     fn fill(&self, form: &str, values: Node<'t>, depth: usize) -> Option<String> {
         let values: Vec<_> = match values.kind() {
             "tuple" => values.named_children().collect(),
@@ -148,7 +148,7 @@ impl<'t> Resolver<'t> {
         }
     }
 
-    /// The texts in a list, or the characters that a list of numbers stands for.
+    /// Returns the strings in a list, or the characters that a list of numbers stands for.
     fn parts(&self, node: Node<'t>, depth: usize) -> Option<Vec<String>> {
         let depth = depth.checked_sub(1).filter(|_| self.effort.spend())?;
         match node.kind() {
@@ -216,7 +216,7 @@ fn repeat(text: &str, times: f64) -> Option<String> {
     (text.len().checked_mul(times)? <= MAX_TEXT).then(|| text.repeat(times))
 }
 
-/// What `text[from:to:step]` is.
+/// Evaluates `text[from:to:step]`.
 fn take(text: &[char], from: Option<i64>, to: Option<i64>, step: i64) -> Option<String> {
     let length = i64::try_from(text.len()).ok()?;
     let clamp = |at: i64, low: i64, high: i64| (if at < 0 { at + length } else { at }).clamp(low, high);
@@ -268,7 +268,7 @@ fn unescape(text: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// The character of a Unicode name, as far as names in Python are made of it.
+/// Returns the character of a Unicode name, as far as names in Python consist of such characters.
 fn named(name: &str) -> char {
     let name = name.to_uppercase();
     let name = name.strip_prefix("FULLWIDTH ").unwrap_or(&name);
@@ -290,12 +290,13 @@ fn character(code: f64) -> Option<char> {
     u32::try_from(integer(code)?).ok().and_then(char::from_u32)
 }
 
-/// The integer that a number is, if it is a small one.
+/// Returns the integer that a number is, if it is a small one.
 #[expect(clippy::cast_possible_truncation, reason = "the range is checked, and what is cut off is compared")]
 fn integer(number: f64) -> Option<i64> {
     (number.abs() < 1e9 && number.fract().abs() < f64::EPSILON).then_some(number as i64)
 }
 
-/// No code that means well nests a text deeper.
+/// The deepest nesting of a string expression that is followed; honest code nests less.
 const MAX_DEPTH: usize = 40;
+/// The largest string that is evaluated, in bytes.
 const MAX_TEXT: usize = 64 * 1024;

@@ -1,4 +1,4 @@
-//! Code that is made to use up time or memory.
+//! Rules for code that is made to use up time or memory.
 
 use mgp_types::mgp::SafetyLevel::Strict;
 
@@ -7,7 +7,7 @@ use super::call::{keyword, positional};
 use crate::code_safety::syntax::Node;
 
 impl<'t> Check<'_, 't> {
-    /// A loop that has no condition, no way out and nothing to do.
+    /// Checks for a loop that never ends and does nothing.
     pub(super) fn endless_loop(&mut self, node: Node<'t>) {
         let is_endless = node.field("condition").is_some_and(|condition| self.is_true(condition));
         let does_something = node.descendants().any(|part| {
@@ -28,7 +28,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// All elements of what never ends: `list(itertools.count())`.
+    /// Checks for calls that take all elements of an endless source: `list(itertools.count())`.
     pub(super) fn endless_source(&mut self, path: &str, node: Node<'t>) {
         let Some(source) = positional(node).next() else { return };
         let is_endless = self.code.paths(source).iter().any(|of| match &**of {
@@ -42,7 +42,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// Numbers of astronomic length, and sequences of many elements made from one.
+    /// Checks for numbers of astronomic length, and sequences with many copies of one.
     pub(super) fn growth(&mut self, node: Node<'t>) {
         let (Some(left), Some(right), Some(operator)) =
             (node.field("left"), node.field("right"), node.field("operator"))
@@ -81,7 +81,9 @@ fn is_sequence(node: Node<'_>) -> bool {
     matches!(node.kind(), "string" | "concatenated_string" | "list" | "tuple" | "parenthesized_expression")
 }
 
-/// The largest numbers that science has a use for fit a float.
+/// The largest number that is accepted; the numbers that science uses fit a float.
 const LARGEST_NUMBER: f64 = 1e308;
+/// The largest number of bits that a number may be shifted to the left.
 const MAX_BITS: f64 = 1e6;
+/// The largest factor that a sequence may be multiplied with.
 const MAX_ELEMENTS: f64 = 1e8;

@@ -1,4 +1,4 @@
-//! Imports in every form of the statement.
+//! Rules for imports in every form of the statement.
 
 use mgp_types::mgp::SafetyLevel::Standard;
 
@@ -26,8 +26,8 @@ impl<'t> Check<'_, 't> {
         };
         let written = dotted(module.text());
         let from = written.trim_start_matches('.');
-        // What is imported from the own package cannot be one of the modules that are allowed or blocked by name,
-        // unless the package holds a copy or a reference of such a one.
+        // A module of the own package is not one of the modules that are allowed or blocked by name, unless the package
+        // holds a copy of a blocked one or a reference to it.
         let dots = written.len() - from.len();
         let is_relative = dots > 0;
         self.note(dots, from);
@@ -56,7 +56,7 @@ impl<'t> Check<'_, 't> {
         self.findings.note_import(Import::Python { dots, path: path.into() });
     }
 
-    /// Whether a module is imported of which some parts are blocked, and nothing is taken of it where it is seen.
+    /// Returns whether a module with some blocked parts is imported, and the code takes no part of it by a dot.
     fn is_unexplained(&self, module: &str, import: Node<'t>) -> bool {
         if !BLOCKED_IN_PARTS.contains(module) {
             return false;
@@ -72,15 +72,16 @@ impl<'t> Check<'_, 't> {
         !taken_apart.contains(module) && !taken_apart.contains(root)
     }
 
-    /// `from urllib import parse` is `urllib.parse`, which may be allowed where `urllib` is not.
+    /// Returns whether an import of `names` from a module is refused: `from urllib import parse` is `urllib.parse`,
+    /// which may be allowed where `urllib` is not.
     fn refuses_all(&self, from: &str, names: &[(String, usize)]) -> bool {
         let refused = |name: &String| self.policy.refuses_import(&format!("{from}.{name}"));
         self.policy.refuses_import(from) && (names.is_empty() || names.iter().any(|(name, _)| refused(name)))
     }
 }
 
-/// Whether the module is named as people name the parts of their own program, rather than a package that others
-/// install: such a one comes with the code, like a relative import, and holds what its operator put there.
+/// Returns whether the module has a name that people give the parts of their own program, rather than an installed
+/// package: such a module comes with the code, like a relative import, and its content is up to the operator.
 pub(in crate::code_safety) fn is_own_module(module: &str) -> bool {
     let root = module.split('.').next().unwrap_or(module);
     root.split('_').any(|word| word.contains("mcp") || word == "server") || OWN_MODULES.contains(root)

@@ -1,4 +1,4 @@
-//! Attributes that lead from any object into the interpreter, whatever the object is.
+//! Rules for attributes that lead from any object into the interpreter.
 
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
@@ -28,13 +28,13 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// Whether the object is a builtin, or a function or class of a module.
+    /// Returns whether the object is a builtin, or a function or class of a module.
     fn is_given(&self, object: Node<'t>) -> bool {
         self.code.paths(object).iter().any(|path| path.contains('.') && !path.contains(['(', '[']))
     }
 }
 
-/// Whether a name is one that leads into the interpreter, for code that has it as a text.
+/// Returns whether an attribute of this name leads into the interpreter, for code that has the name as a string.
 pub(super) fn is_walk(name: &str) -> bool {
     WALKS.contains(name)
         || INNER.contains(name)
@@ -42,12 +42,13 @@ pub(super) fn is_walk(name: &str) -> bool {
         || matches!(name, "__class__" | "__getattribute__")
 }
 
-/// `object.__getattribute__(self, name)` within a class is how a class looks up its own attributes.
+/// Returns whether `object.__getattribute__(self, name)` is how a class looks up its own attributes.
 fn is_own_lookup(object: Node<'_>) -> bool {
     object.text() == "object" || object.text().starts_with("super(")
 }
 
-/// `system` with an argument starts a command; without one it is `platform.system()`.
+/// Returns whether a call of `system` starts a command, as it does with an argument; without one it is
+/// `platform.system()`.
 fn is_launch(name: &str, node: Node<'_>) -> bool {
     let call =
         node.parent().filter(|parent| parent.kind() == "call" && node.field_name() == Some("function"));
@@ -55,14 +56,14 @@ fn is_launch(name: &str, node: Node<'_>) -> bool {
     name == "system" && arguments.is_some_and(|arguments| arguments.named_children().next().is_some())
 }
 
-/// Whether the code of a function or frame is only asked for what describes it, not for what it does.
+/// Returns whether the code object of a function or frame is only asked for its description, not for what it does.
 fn is_description(name: &str, node: Node<'_>) -> bool {
     let parent = node.parent().filter(|parent| parent.kind() == "attribute");
     let part = parent.and_then(|parent| parent.field("attribute")).map(Node::text);
     matches!(name, "__code__" | "f_code") && part.is_some_and(|part| DESCRIPTIONS.contains(part))
 }
 
-/// Whether the bases of a type are walked to reach a certain one, rather than looked through.
+/// Returns whether the bases of a type are walked to reach a certain one, rather than looked through.
 fn is_type_walk(node: Node<'_>, object: Node<'_>) -> bool {
     let called = node.parent().filter(|parent| parent.kind() == "call");
     let taken = called.unwrap_or(node);
@@ -81,7 +82,7 @@ fn is_type_walk(node: Node<'_>, object: Node<'_>) -> bool {
     is_indexed || of_dunder || is_literal(object) || (object.kind() == "call" && !of_type)
 }
 
-/// Whether the class of an object is taken for something else than its name, a comparison or a new instance.
+/// Returns whether the class of an object is used for anything else than its name, a comparison or a new instance.
 fn is_bare_class(node: Node<'_>, object: Node<'_>) -> bool {
     if is_literal(object) {
         return true;

@@ -1,4 +1,4 @@
-//! Python: every name, attribute, call, text and import of the tree, each with its own rules.
+//! The rules for Python: each name, attribute, call, string and import of the tree has its own rules.
 
 mod call;
 mod constant;
@@ -30,11 +30,11 @@ use super::syntax::{Grammar, Node, Tree};
 pub(super) use self::import::is_own_module;
 pub(super) use self::names::{ALLOWED_MODULES, BLOCKED_IN_PARTS, BLOCKED_MODULES, EXEMPT_MODULES};
 
-/// As a program, as the indented part of one, and as the method of a class.
+/// The readings of Python: as a program, as the indented part of one, and as the method of a class.
 pub(super) const READINGS: &[Reading] =
     &[(Grammar::Python, "", ""), (Grammar::Python, "if 1:\n", "\n"), (Grammar::Python, "class F:\n", "\n")];
 
-/// Records what the code must not do.
+/// Records the violations of `policy` in the code.
 pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
     let mut check = Check { code: Resolver::new(tree), policy, findings, taken_apart: OnceCell::new() };
     for node in tree.nodes() {
@@ -50,7 +50,7 @@ struct Check<'c, 't> {
     code: Resolver<'t>,
     policy: &'c CodePolicy,
     findings: &'c mut Findings,
-    /// The modules of which the code takes something by a dot; found out when a rule first asks.
+    /// The modules of which the code takes a part by a dot; collected when a rule first needs them.
     taken_apart: OnceCell<HashSet<Rc<str>>>,
 }
 

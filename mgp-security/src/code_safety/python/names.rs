@@ -1,71 +1,74 @@
-//! The lists of names that the rules for Python ask: `names.txt` and `modules.txt`, read once.
+//! The lists of names that the rules for Python use: `names.txt` and `modules.txt`, read once.
 
 use crate::code_safety::names::Names;
 
-/// Modules that no code may import, by what they do.
+/// The modules that no code may import, because of what they do.
 pub(in crate::code_safety) static BLOCKED_MODULES: Names = modules("blocked");
-/// Parts of blocked modules that only read what was installed, what is on the machine, or what they are given.
+/// The parts of blocked modules that only read what was installed, what is on the machine, or what they are given.
 pub(in crate::code_safety) static EXEMPT_MODULES: Names = modules("exempt");
-/// Blocked modules whose import alone is no offence, for every use of a part that is not exempt is found by itself.
+/// The blocked modules whose import alone is allowed, because every use of a part that is not exempt is found by
+/// itself.
 pub(in crate::code_safety) static BLOCKED_IN_PARTS: Names = modules("blocked-in-parts");
-/// Modules that are allowed where no list of them is declared.
+/// The modules that are allowed if no list of them is declared.
 pub(in crate::code_safety) static ALLOWED_MODULES: Names = modules("allowed");
-/// Names that people give the parts of their own programs.
+/// The names that people give the parts of their own programs.
 pub(super) static OWN_MODULES: Names = modules("own");
 
-/// Names that run code, start processes or reach into the interpreter, wherever the module came from: blocked from
+/// The names that run code, start processes or reach into the interpreter, wherever the module came from: blocked from
 /// standard on. An entry stands for everything below it.
 pub(super) static DANGEROUS: Names = list("dangerous");
-/// Names that change what is outside of the code, give its surroundings away, open connections or run something later:
-/// blocked from strict on.
+/// The names that change what is outside of the code, disclose its environment, open connections or run something
+/// later: blocked from strict on.
 pub(super) static STRICT: Names = list("strict");
-/// Modules that other modules have among their names.
+/// The modules that other modules have among their names.
 pub(super) static HIDDEN_MODULES: Names = list("hidden-modules");
-/// Modules that hand out power as values: naming one without taking a member of it hides what is done with it.
+/// The modules whose value gives access to dangerous functions: using one without taking a member hides what is done
+/// with it.
 pub(super) static POWERFUL: Names = list("powerful");
-/// Modules that pieces of programs use without showing the import.
+/// The modules that pieces of programs use without showing the import.
 pub(super) static WELL_KNOWN: Names = list("well-known");
-/// Builtins that rules ask for by their path.
+/// The builtins that rules look up by their path.
 pub(super) static BUILTINS: Names = list("builtins");
-/// Builtins whose arguments decide, so that they must be called where they are named.
+/// The builtins whose arguments decide, so that they must be called where they are named.
 pub(super) static ACCESSORS: Names = list("accessors");
-/// Beginnings of the names of variables by which other programs are made to load or run something.
+/// The prefixes of variables that make other programs load or run something.
 pub(super) static STEERING: Names = list("steering");
-/// What of a code object says where it is from and what its parameters are.
+/// The attributes of a code object that say where it is from and what its parameters are.
 pub(super) static DESCRIPTIONS: Names = list("descriptions");
-/// Methods by which a literal is compared and searched; nobody writes `().__class__` but for what it leads to.
+/// The methods by which a literal is compared and searched; other attributes, as in `().__class__`, are used only for
+/// what they lead to.
 pub(super) static OF_LITERALS: Names = list("of-literals");
-/// Attributes that lead to frames, code, and what is global to a function.
+/// The attributes that lead to frames, code, and the globals of a function.
 pub(super) static WALKS: Names = list("walks");
-/// Attributes that plain code has no use for, though libraries do.
+/// The attributes that plain code has no use for, though libraries do.
 pub(super) static INNER: Names = list("inner");
-/// Attributes that lead from a class to its bases.
+/// The attributes that lead from a class to its bases.
 pub(super) static TYPE_WALKS: Names = list("type-walks");
-/// Attributes of a class that say no more than what it is, or make an instance.
+/// The attributes of a class that only describe it, or make an instance.
 pub(super) static PLAIN_OF_CLASS: Names = list("plain-of-class");
-/// Methods that start a process or load a module, of whatever object.
+/// The methods that start a process or load a module, of any object.
 pub(super) static LAUNCHERS: Names = list("launchers");
-/// Attributes of types and functions that are looked up without harm, though nothing sets them.
+/// The attributes of types and functions that may be looked up without harm, but not set.
 pub(super) static READABLE: Names = list("readable");
-/// Functions that read the file that their first argument names.
+/// The functions that read the file that their first argument names.
 pub(super) static READERS: Names = list("readers");
-/// Functions that make files or folders vanish or appear under a name.
+/// The functions that make files or folders vanish or appear under a name.
 pub(super) static MOVERS: Names = list("movers");
-/// Builtins that ask their argument for elements until there are none.
+/// The builtins that ask their argument for elements until there are none.
 pub(super) static ENDLESS_CONSUMERS: Names = list("endless-consumers");
-/// Names that belong to the interpreter or to everyone.
+/// The names that belong to the interpreter or to all code, and must not be set.
 pub(super) static SET_NEVER: Names = list("set-never");
-/// Functions that open a file by its path.
+/// The functions that open a file by its path.
 pub(super) static OPENERS: Names = list("openers");
-/// Names of `os` that change a file or the process.
+/// The names of `os` that change a file or the process.
 pub(super) static OS_WRITES: Names = list("os-writes");
-/// Methods that write, of whatever object.
+/// The methods that write, of any object.
 pub(super) static WRITING_METHODS: Names = list("writing-methods");
-/// Attributes of a class or function that texts may hold.
+/// The attributes of a class or function that format strings may contain.
 pub(super) static DESCRIBING: Names = list("describing");
-/// Encodings in which code reads as it was checked.
+/// The encodings in which the interpreter reads the same code as the check.
 pub(super) static ENCODINGS: Names = list("encodings");
-/// Words that nobody has a reason to put together from pieces.
+/// The words that honest code has no reason to put together from pieces.
 pub(super) static HIDDEN_WORDS: Names = list("hidden-words");
 
 const fn modules(section: &'static str) -> Names {

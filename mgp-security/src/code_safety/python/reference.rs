@@ -1,4 +1,4 @@
-//! Names and dotted names: what they lead to decides, not how they are spelled.
+//! Rules for names and dotted names, which are judged by what they refer to, not by their spelling.
 
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
@@ -43,7 +43,8 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// `sys.modules['os']`, `vars(os)['system']`, and names of namespaces that are not known before the code runs.
+    /// Checks a subscript: `sys.modules['os']`, `vars(os)['system']`, and namespace keys that are not known before the
+    /// code runs.
     pub(super) fn subscript(&mut self, node: Node<'t>) {
         if is_object(node) {
             return;
@@ -53,7 +54,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// Records what is wrong with a path.
+    /// Records the violations of a path.
     pub(super) fn path(&mut self, path: &str, at: usize) {
         if let Some(entry) = DANGEROUS.iter().find(|entry| covers(entry, path)) {
             return self.findings.pattern(Standard, &shown(entry), at);
@@ -75,7 +76,7 @@ impl<'t> Check<'_, 't> {
             let root = path.split('.').next().unwrap_or(path);
             return self.findings.import(if self.policy.blocks_import(root) { root } else { path }, at);
         }
-        // Behind a class or a result are attributes of objects, no modules.
+        // Parts behind a class or a result are attributes of objects, not modules.
         let is_module = |part: &&str| !part.ends_with([')', ']']) && !part.starts_with(char::is_uppercase);
         for part in path.split('.').take_while(is_module).skip(1) {
             let bare = part.trim_start_matches('_');
@@ -87,7 +88,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// The environment holds secrets and steers other programs: single variables may be read.
+    /// Checks the use of the environment, which holds secrets and steers other programs: single variables may be read.
     fn environment(&mut self, path: &str, node: Node<'t>) {
         let Some(parent) = node.parent() else { return };
         if path == "sys.modules" && !self.is_known_module(parent) {
@@ -116,7 +117,8 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// Whether one module is asked for by a name that the rules know, or its own, or only whether it is there.
+    /// Returns whether `sys.modules` is used only to ask for one module, by a name that the rules know or the code's
+    /// own name, or for whether it is loaded.
     fn is_known_module(&self, parent: Node<'t>) -> bool {
         let is_known = |key: Node<'t>| {
             let of_object = key.field("attribute").is_some_and(|name| name.text() == "__module__");
@@ -139,7 +141,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// Whether `os.environ[x]` reads a variable, or sets one that steers no program.
+    /// Returns whether `os.environ[x]` reads a variable, or sets one that steers no program.
     fn is_harmless_variable(&self, item: Node<'t>) -> bool {
         let is_set = item.field_name() == Some("left")
             || item.parent().is_some_and(|p| p.kind() == "delete_statement");
@@ -149,13 +151,13 @@ impl<'t> Check<'_, 't> {
         !self.may_steer(item.field("subscript"))
     }
 
-    /// Whether a variable of this name makes programs load or run something, as far as can be told.
+    /// Returns whether a variable of this name may make programs load or run something; an unknown name may.
     fn may_steer(&self, name: Option<Node<'t>>) -> bool {
         let name = name.and_then(|name| self.code.text(name)).map(|name| name.to_uppercase());
         name.is_none_or(|name| STEERING.iter().any(|start| name.starts_with(start)))
     }
 
-    /// Whether a module is used in a way that the rules see through.
+    /// Returns whether a module is used in a way that the rules can follow.
     fn is_followed(&self, node: Node<'t>) -> bool {
         let Some(parent) = node.parent() else { return false };
         match parent.kind() {
@@ -179,7 +181,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// `case object(__class__=c)` reads an attribute without a dot.
+    /// Checks a keyword in a pattern: `case object(__class__=c)` reads an attribute without a dot.
     fn pattern_keyword(&mut self, node: Node<'t>) {
         let name = plain(node.text());
         if node.parent().is_some_and(|parent| parent.kind() == "keyword_pattern") && name.starts_with("__") {
@@ -188,12 +190,12 @@ impl<'t> Check<'_, 't> {
     }
 }
 
-/// Whether an attribute or item is taken of the node, so that the rules look at the longer expression.
+/// Returns whether an attribute or item of the node is taken, so that the rules look at the longer expression.
 fn is_object(node: Node<'_>) -> bool {
     node.parent().is_some_and(|parent| parent.kind() == "attribute" && node.field_name() == Some("object"))
 }
 
-/// Whether an identifier stands for a value, rather than giving something a name.
+/// Returns whether an identifier stands for a value, rather than giving something a name.
 fn is_use(node: Node<'_>) -> bool {
     let Some(parent) = node.parent() else { return true };
     match (parent.kind(), node.field_name()) {
@@ -230,7 +232,7 @@ fn covers(entry: &str, path: &str) -> bool {
     path.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '(', '[']))
 }
 
-/// The path as people write it.
+/// Returns the path as people write it.
 fn shown(entry: &str) -> String {
     entry.strip_prefix("builtins.").map_or_else(|| entry.to_owned(), |name| format!("{name}("))
 }

@@ -1,4 +1,4 @@
-//! What an expression refers to, as a dotted path from a module or from the builtins.
+//! Resolution of expressions to dotted paths from a module or from the builtins.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -10,24 +10,24 @@ use super::super::syntax::{Node, Tree};
 use super::names::{BUILTINS, WELL_KNOWN};
 use super::scope::{Binding, Scopes};
 
-/// The paths that an expression may have: `os.system` for `o.system` after `import os as o`, and with `()` where
+/// The paths that an expression may refer to: `os.system` for `o.system` after `import os as o`, and with `()` where
 /// something was called, as in `pathlib.Path().write_text`.
 pub(super) type Paths = Rc<[Rc<str>]>;
 
-/// Follows names, aliases and attributes.
+/// A resolver that follows names, aliases and attributes.
 ///
-/// The order of statements is not looked at: whatever a name is bound to anywhere in its scope, it may be. That finds
-/// too much rather than too little.
+/// The order of statements is ignored: a name may refer to anything that it is bound to in its scope. That finds too
+/// much rather than too little.
 pub(super) struct Resolver<'t> {
     pub(super) scopes: Scopes<'t>,
     known: RefCell<HashMap<Key, Paths>>,
     open: RefCell<HashSet<Key>>,
-    /// Whether a name was met that is being resolved already, so that what comes out is not the whole truth.
+    /// Whether a name was met that is already being resolved, so that the result is incomplete.
     is_partial: Cell<bool>,
     pub(super) effort: Effort,
 }
 
-/// A scope, a name in it, and whether the name is certainly not the builtin.
+/// The key of a resolved name: a scope, the name in it, and whether the name is certainly not the builtin.
 type Key = (u32, Box<str>, bool);
 
 impl<'t> Resolver<'t> {
@@ -41,12 +41,12 @@ impl<'t> Resolver<'t> {
         }
     }
 
-    /// What `node` may refer to; nothing if that cannot be told.
+    /// Returns the paths that `node` may refer to; none if that is not known.
     pub(super) fn paths(&self, node: Node<'t>) -> Paths {
         self.resolve(node, MAX_DEPTH)
     }
 
-    /// Whether `node` may be this path.
+    /// Returns whether `node` may refer to this path.
     pub(super) fn is(&self, node: Node<'t>, path: &str) -> bool {
         self.paths(node).iter().any(|found| **found == *path)
     }
@@ -115,7 +115,7 @@ impl<'t> Resolver<'t> {
         }
         let paths: Paths = paths.into();
         self.open.borrow_mut().remove(&key);
-        // What was found on the way round a circle depends on where the circle was entered.
+        // A result within a cycle of names depends on where the cycle was entered, so it is not kept.
         if !self.is_partial.get() || self.open.borrow().is_empty() {
             self.known.borrow_mut().insert(key, paths.clone());
         }
@@ -123,7 +123,7 @@ impl<'t> Resolver<'t> {
         paths
     }
 
-    /// `sys.modules['os']`, `os.__dict__['system']`, `globals()['eval']`.
+    /// Resolves a subscript: `sys.modules['os']`, `os.__dict__['system']`, `globals()['eval']`.
     fn item(&self, node: Node<'t>, depth: usize) -> Paths {
         let (Some(value), Some(index)) = (node.field("value"), node.field("subscript")) else {
             return Paths::default();
@@ -168,7 +168,7 @@ impl<'t> Resolver<'t> {
                     found.extend(self.text(name).map(Rc::from));
                 }
                 _ => {
-                    // `mapping.get('x')` is `mapping['x']`.
+                    // The call `mapping.get('x')` is `mapping['x']`.
                     let of = path.strip_suffix(".get").or_else(|| path.strip_suffix(".__getitem__"));
                     let key = first.and_then(|key| self.text(key));
                     match (of, key) {
@@ -183,7 +183,7 @@ impl<'t> Resolver<'t> {
     }
 }
 
-/// Whether the path is a dictionary of names.
+/// Returns whether the path is a dictionary of names.
 pub(super) fn is_namespace(path: &str) -> bool {
     path.ends_with(".__dict__")
         || matches!(
@@ -197,7 +197,7 @@ pub(super) fn is_namespace(path: &str) -> bool {
 }
 
 fn join(path: &str, name: &str) -> Rc<str> {
-    // A builtin function belongs to the module of the builtins.
+    // The `__self__` of a builtin function is the module of the builtins.
     if name == "__self__" && path.starts_with("builtins.") && !path.contains('(') {
         return "builtins".into();
     }
@@ -218,6 +218,7 @@ fn member(path: &str, key: &str) -> Rc<str> {
     }
 }
 
-/// Deeper expressions, and names with more meanings, are not what people write.
+/// The deepest nesting of expressions that is followed; people do not write deeper ones.
 const MAX_DEPTH: usize = 100;
+/// The largest number of paths that a name may refer to; with more, the resolver gives up.
 const MAX_PATHS: usize = 64;

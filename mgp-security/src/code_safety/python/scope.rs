@@ -1,4 +1,4 @@
-//! Which names a piece of Python binds, where, and to what.
+//! The names that a piece of Python binds, their scopes, and their values.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -6,24 +6,24 @@ use std::collections::{HashMap, HashSet};
 use super::super::identifier::plain;
 use super::super::syntax::{Node, Tree};
 
-/// What a name is bound to somewhere.
+/// One binding of a name.
 #[derive(Clone)]
 pub(super) enum Binding<'t> {
-    /// A module, or what was imported from one, by its dotted path.
+    /// A module, or an object imported from one, by its dotted path.
     Import(Box<str>),
     Value(Node<'t>),
-    /// A function, a class, a parameter, or part of something that was taken apart.
+    /// A function, a class, a parameter, or part of a value that was unpacked.
     Unknown,
 }
 
 /// The bindings of a whole tree by scope.
 pub(super) struct Scopes<'t> {
-    /// The scope of every node, by index.
+    /// The scope of every node, by the index of the node.
     of: Vec<u32>,
     kinds: HashMap<u32, Kind>,
     parents: HashMap<u32, u32>,
     bound: HashMap<(u32, Cow<'t, str>), Bound<'t>>,
-    /// Names that a scope declares to be of another one.
+    /// The names that a scope declares to belong to another one.
     foreign: HashSet<(u32, Cow<'t, str>)>,
     deleted: HashSet<Cow<'t, str>>,
 }
@@ -36,11 +36,11 @@ enum Kind {
     Comprehension,
 }
 
-/// What one name is bound to in one scope.
+/// The bindings of one name in one scope.
 #[derive(Default)]
 struct Bound<'t> {
     bindings: Vec<Binding<'t>>,
-    /// From where on a definition that always runs has given the name its meaning.
+    /// The byte from which on a definition that always runs has bound the name.
     defined_from: Option<usize>,
 }
 
@@ -68,24 +68,25 @@ impl<'t> Scopes<'t> {
         scopes
     }
 
-    /// The scope that a node is in.
+    /// Returns the scope that a node is in.
     pub(super) fn scope(&self, node: Node<'_>) -> u32 {
         self.of[node.index()]
     }
 
-    /// Whether the node is in no function, so that submitting the code is enough to run it.
+    /// Returns whether the node is in no function, so that submitting the code is enough to run it.
     pub(super) fn is_outermost(&self, node: Node<'_>) -> bool {
         let mut around =
             std::iter::successors(Some(self.scope(node)), |scope| self.parents.get(scope).copied());
         !around.any(|scope| self.kinds.get(&scope) == Some(&Kind::Function))
     }
 
-    /// Whether `name` is certainly bound by the code itself at `node`, so that it cannot be the builtin of that name.
+    /// Returns whether `name` is certainly bound by the code itself at `node`, so that it cannot be the builtin of that
+    /// name.
     pub(super) fn is_certain(&self, name: &str, node: Node<'_>) -> bool {
         self.visible(name, self.scope(node)).any(|(kind, bound)| self.ends_search(name, kind, bound, node))
     }
 
-    /// What `name` may be bound to at `node`.
+    /// Returns the bindings that `name` may have at `node`.
     pub(super) fn bindings<'s>(&'s self, name: &'s str, node: Node<'_>) -> Vec<&'s Binding<'t>> {
         let mut found = Vec::new();
         for (kind, bound) in self.visible(name, self.scope(node)) {
@@ -103,19 +104,19 @@ impl<'t> Scopes<'t> {
         matches!(kind, Kind::Function | Kind::Comprehension) || (kind == Kind::Module && is_defined)
     }
 
-    /// The scopes around `start` that bind `name`, from the inside out.
+    /// Returns the scopes around `start` that bind `name`, from the inside out.
     fn visible<'s>(&'s self, name: &'s str, start: u32) -> impl Iterator<Item = (Kind, &'s Bound<'t>)> {
         let scopes = std::iter::successors(Some(start), |scope| self.parents.get(scope).copied());
         scopes.filter_map(move |scope| {
             let kind = self.kinds.get(&scope).copied().unwrap_or(Kind::Module);
             let key = (scope, Cow::Borrowed(name));
             let bound = self.bound.get(&key).filter(|_| !self.foreign.contains(&key))?;
-            // The names of a class are seen in its own body only.
+            // The names of a class are visible in its own body only.
             (kind != Kind::Class || scope == start).then_some((kind, bound))
         })
     }
 
-    /// The scope in which a node is evaluated, given those of the nodes before it.
+    /// Returns the scope in which a node is evaluated, given the scopes of the nodes before it.
     fn place(&self, node: Node<'_>) -> u32 {
         let Some(parent) = node.parent() else { return MODULE };
         let around = self.of[parent.index()];
@@ -126,7 +127,7 @@ impl<'t> Scopes<'t> {
             // Defaults and annotations are evaluated where the function is defined.
             ("default_parameter" | "typed_default_parameter", Some("value" | "type"))
             | ("typed_parameter", Some("type")) => outside(around),
-            // So is what the first loop of a comprehension runs over.
+            // The first iterable of a comprehension is evaluated outside of the comprehension.
             ("for_in_clause", Some("right")) if is_first_clause(parent) => outside(around),
             (kind, _) if is_comprehension(kind) => id(parent),
             _ => around,
@@ -244,7 +245,7 @@ impl<'t> Scopes<'t> {
         }
     }
 
-    /// Binds what a loop runs over: each of the elements if they are written down, else something unknown.
+    /// Binds the target of a loop: to each of the elements if they are written down, else to an unknown value.
     fn bind_loop(&mut self, left: Node<'t>, over: Option<Node<'t>>, scope: u32) {
         let elements: Vec<_> = match over {
             Some(over) if matches!(over.kind(), "list" | "tuple" | "set" | "expression_list") => {
@@ -259,7 +260,7 @@ impl<'t> Scopes<'t> {
             }
             return;
         }
-        // Only patterns bind: the names within `a.b` or `a[b]` are used.
+        // Only patterns bind: the names within `a.b` or `a[b]` are used, not bound.
         let mut open = vec![left];
         while let Some(node) = open.pop() {
             if node.kind() == "identifier" {
@@ -284,7 +285,7 @@ impl<'t> Scopes<'t> {
     }
 }
 
-/// A dotted name without the space, line ends and odd letters that may be within.
+/// Returns a dotted name without the space and line ends within it, and with its identifiers normalized.
 pub(super) fn dotted(text: &str) -> String {
     let joined: String = text.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect();
     plain(&joined).into_owned()
@@ -329,5 +330,5 @@ fn id(node: Node<'_>) -> u32 {
     u32::try_from(node.index()).unwrap_or(u32::MAX)
 }
 
-/// The root is the first node.
+/// The scope of the module, which is the number of the root node.
 const MODULE: u32 = 0;

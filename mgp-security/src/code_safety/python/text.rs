@@ -1,4 +1,4 @@
-//! Texts: what they name, and what they are put together to hide.
+//! Rules for strings: the things that they name, and the words that they are put together to hide.
 
 use std::sync::LazyLock;
 
@@ -39,7 +39,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// A text that is put together so that a dangerous word is in the result but not in the code.
+    /// Checks for a string that is put together so that a dangerous word is in the result but not in the code.
     pub(super) fn assembled(&mut self, node: Node<'t>) {
         let is_part = node
             .parent()
@@ -61,7 +61,8 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// A declared encoding other than Unicode makes the interpreter read other code than the one that was checked.
+    /// Checks a declared encoding: one other than Unicode makes the interpreter read other code than the one that was
+    /// checked.
     pub(super) fn encoding(&mut self, node: Node<'t>) {
         let Some(name) = ENCODING.captures(node.text()).and_then(|found| found.get(1)) else { return };
         let name = name.as_str().to_lowercase().replace('_', "-");
@@ -70,7 +71,8 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// `'{0.__class__.__mro__}'.format(x)` reads attributes; the name of a class is all that texts need of it.
+    /// Checks the fields of a format string: `'{0.__class__.__mro__}'.format(x)` reads attributes; strings need only
+    /// the name of a class.
     fn format_fields(&mut self, text: &str, at: usize) {
         for field in FIELD.find_iter(text) {
             let mut names =
@@ -90,25 +92,25 @@ impl<'t> Check<'_, 't> {
     }
 }
 
-/// A text that stands alone does nothing.
+/// Returns whether the string stands alone as a statement, and so does nothing.
 fn is_docstring(node: Node<'_>) -> bool {
     let is_alone =
         |parent: Node<'_>| parent.kind() == "expression_statement" && parent.named_children().count() == 1;
     node.parent().is_some_and(is_alone) && !node.children().any(|part| part.kind() == "interpolation")
 }
 
-/// Whether the text is an f-string, whose fields are code of their own in the tree.
+/// Returns whether the string is an f-string or t-string, whose fields are code of their own in the tree.
 fn is_interpolated(node: Node<'_>) -> bool {
     node.children().next().is_some_and(|start| start.text().contains(['f', 'F', 't', 'T']))
 }
 
-/// Whether only comments stand before the node.
+/// Returns whether only comments stand before the node.
 fn is_head(node: Node<'_>) -> bool {
     let siblings = node.parent().into_iter().flat_map(Node::children);
     siblings.take_while(|sibling| *sibling != node).all(|sibling| sibling.kind() == "comment")
 }
 
-/// A field of a format that reads an attribute or item with a dunder name.
+/// A field of a format string that reads an attribute or item with a dunder name.
 static FIELD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\{[^{}!:]*[.\[]_{2,}[^{}!:]*").expect("the expression is constant"));
 static ENCODING: LazyLock<Regex> =

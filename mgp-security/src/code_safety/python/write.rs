@@ -1,4 +1,4 @@
-//! What readonly refuses beyond strict: everything that changes a file, a database, a service or the machine.
+//! Rules for what readonly refuses beyond strict: changes of a file, a database, a service or the machine.
 
 use mgp_types::mgp::SafetyLevel::Readonly;
 
@@ -28,7 +28,7 @@ impl<'t> Check<'_, 't> {
         }
     }
 
-    /// Whether the call makes or changes a file that lies outside of the working directory.
+    /// Returns whether the call makes or changes a file at an absolute path, outside of the working directory.
     pub(super) fn writes_elsewhere(&self, path: &str, node: Node<'t>) -> bool {
         let file = match path {
             "sqlite3.connect" => positional(node).next().or_else(|| keyword(node, "database")),
@@ -106,7 +106,7 @@ fn is_reading_verb(verb: &str) -> bool {
     matches!(&*verb.to_uppercase(), "GET" | "HEAD" | "OPTIONS")
 }
 
-/// Whether a statement only reads; a `WITH` may lead up to a change, so it counts as one.
+/// Returns whether a statement only reads; a `WITH` may lead up to a change, so it does not count as reading.
 fn is_query(statement: &str) -> bool {
     let statement = statement.trim_start().to_uppercase();
     let reads = statement.starts_with("SELECT") || statement.starts_with("EXPLAIN SELECT");
@@ -114,6 +114,6 @@ fn is_query(statement: &str) -> bool {
     reads && !rest.contains(';') && !statement.contains(" INTO ")
 }
 
-/// What stays within the code, or goes to where its output goes anyway.
+/// The targets that stay within the code, or go to where its output goes anyway.
 const IN_MEMORY: &[&str] =
     &["io.StringIO()", "io.BytesIO()", "sys.stdout", "sys.stderr", "StringIO()", "BytesIO()"];

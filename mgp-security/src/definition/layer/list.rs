@@ -1,4 +1,4 @@
-//! Lists of definitions as they come from a server, and as they are passed on.
+//! Fetching of definition lists from a server, and their reduction to what was admitted.
 
 use std::future::poll_fn;
 
@@ -7,18 +7,19 @@ use mgp_types::{Error, Object, RawJson, Request, Response, ResultShape, RpcServi
 use crate::definition::{DefinitionAdmission, DefinitionKind};
 use crate::tool::{MAX_PAGES, MAX_TOOLS};
 
-/// What a server lists of a kind.
+/// The definitions of one kind that a server lists.
 #[derive(Debug, Default)]
 pub(super) struct Fetched {
-    /// The definitions, in their order.
+    /// The definitions, in the order of the list.
     pub(super) listed: Vec<Object>,
-    /// Whether it is a further page of a list.
+    /// Whether the definitions are a further page of a list.
     pub(super) is_continued: bool,
-    /// Whether it is in the result of one request, with nothing else.
+    /// Whether the first page is the whole list and each of its entries is an object.
     is_whole: bool,
 }
 
-/// Fetches what `request` asks for: of resources one page, of other kinds all pages. The response is that of the first.
+/// Fetches the definitions that `request` asks for: one page of resources, all pages of other kinds. Returns them with
+/// the response of the first page.
 pub(super) async fn fetch<S: RpcService>(
     inner: &mut S,
     mut request: Request,
@@ -39,7 +40,7 @@ pub(super) async fn fetch<S: RpcService>(
         let page = Object::from_raw(&response.result).map_err(|_| malformed())?;
         let listed = page.get(kind.list_member()).ok_or_else(malformed)?;
         let listed: Vec<RawJson> = listed.to().map_err(|_| malformed())?;
-        // What is no object cannot be used, so it is not shown.
+        // An entry that is not an object cannot be used, so it is not shown.
         let objects = listed.iter().filter_map(|listed| Object::from_raw(listed).ok());
         let before = fetched.listed.len();
         fetched.listed.extend(objects);
@@ -60,7 +61,8 @@ pub(super) async fn fetch<S: RpcService>(
     Err(Error::misbehaved(format!("the server lists more {kind}s than anybody can look at")))
 }
 
-/// The response with what was admitted; as it came, if that is everything and on one page.
+/// Returns the response with the definitions that were admitted; unchanged, if that is all of them and they are on one
+/// page.
 pub(super) fn admitted(
     mut response: Response,
     fetched: &Fetched,

@@ -1,4 +1,5 @@
-//! The layer of the guard: what a server lists is examined, and only what was admitted is shown and used.
+//! The layer of the guard, in front of one server: it examines the lists of the server, and only admitted definitions
+//! are shown and used.
 
 mod list;
 mod used_definitions;
@@ -29,38 +30,39 @@ use crate::target::RequestTarget;
 use crate::tool::MAX_TOOLS;
 use crate::{Clock, GateFuture, random};
 
-/// Keeps back what one server lists and nobody has approved. Makes [`DefinitionGuardService`] services, which share
-/// what they have seen.
+/// A tower layer that keeps back what one server lists and nobody has approved. It makes [`DefinitionGuardService`]
+/// services, which share what they have seen.
 #[derive(Clone)]
 pub struct DefinitionGuardLayer(Arc<DefinitionGuardShared>);
 
 struct DefinitionGuardShared {
     server: ServerId,
-    /// Under which its definitions are pinned.
+    /// The id under which the server's definitions are pinned.
     holder: ServerId,
     guard: Arc<DefinitionGuard>,
     configured: ConfiguredServer,
     audit: Arc<dyn AuditPort>,
     clock: Clock,
-    /// By the number of their kind.
+    /// The state of each list, by the number of its kind.
     lists: [ListState; DefinitionKind::ALL.len()],
 }
 
-/// How far one of the server's lists is known.
+/// The state of one of the server's lists.
 struct ListState {
-    /// How often it is known to have changed, and at which count it was examined last.
+    /// The number of times that the list is known to have changed.
     changes: AtomicU64,
+    /// The value of `changes` when the list was examined last.
     examined: AtomicU64,
-    /// Lists are examined one after the other, or an older one could undo what a newer one said.
+    /// A lock that lets lists be examined one after the other, or an older one could undo what a newer one decided.
     listing: tokio::sync::Mutex<()>,
-    /// What was recorded last of each definition that is kept back.
+    /// The last recorded reason for each definition that is kept back.
     kept_back: Mutex<KeptBack>,
 }
 
 type KeptBack = HashMap<DefinitionName, Box<str>, foldhash::fast::RandomState>;
 
 impl DefinitionGuardLayer {
-    /// Has `guard` examine what `server` lists, and records in `audit` what is kept back.
+    /// Returns a layer that has `guard` examine the lists of `server`, and records in `audit` what is kept back.
     pub fn new(
         server: ServerId,
         guard: Arc<DefinitionGuard>,
@@ -70,7 +72,7 @@ impl DefinitionGuardLayer {
         Self::held_by(server.clone(), server, guard, audit, clock)
     }
 
-    /// The same layer, before it has seen any list, which judges by what the configuration says of the server.
+    /// Returns the layer in a state where it has seen no list, and judges by the given configuration of the server.
     #[must_use]
     pub fn configured(self, configured: ConfiguredServer) -> Self {
         let DefinitionGuardShared { server, holder, guard, audit, clock, .. } = &*self.0;
@@ -78,8 +80,8 @@ impl DefinitionGuardLayer {
         Self::judging(configured, holder, server, guard.clone(), audit.clone(), clock.clone())
     }
 
-    /// The same for the connection of `agent` to a server to which agents have connections of their own: what is approved
-    /// on one does not hold on another.
+    /// Returns a layer for the connection of `agent` to a server to which agents have connections of their own: an
+    /// approval on one connection does not hold on another.
     pub fn of_agent(
         server: ServerId,
         agent: &str,
@@ -112,17 +114,17 @@ impl DefinitionGuardLayer {
         Self(Arc::new(DefinitionGuardShared { server, holder, guard, configured, audit, clock, lists }))
     }
 
-    /// Has the list of `kind` examined again before it is next relied on: to be called when the server says that it has
-    /// changed.
+    /// Has the list of `kind` examined again before it is next relied on. Call it when the server reports that the list
+    /// has changed.
     pub fn list_changed(&self, kind: DefinitionKind) {
         self.0.of(kind).changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Whether `text`, which the server says of itself to a model (`what`: `instructions`, `description`), may reach one. A
-    /// refusal is recorded.
+    /// Returns whether `text`, which the server tells a model about itself, may reach one. `what` names the text
+    /// (`instructions`, `description`). A refusal is recorded.
     ///
     /// # Errors
-    /// The refusal cannot be recorded.
+    /// Fails if the refusal cannot be recorded, or the text cannot be examined.
     pub async fn admits_text(&self, what: &str, text: Arc<str>) -> Result<bool, Error> {
         // A long text takes a while to scan.
         let scanned = tokio::task::spawn_blocking(move || scan_instructions(&text)).await;
@@ -151,18 +153,20 @@ impl fmt::Debug for DefinitionGuardLayer {
     }
 }
 
-/// Lists only tools, prompts, templates and resources whose definitions are admitted, and refuses with 1010 what uses another:
-/// calls of tools, prompts that are got, resources that are read or watched, and completions.
+/// The service that lists only tools, prompts, templates and resources whose definitions are admitted, and refuses
+/// requests that use others with 1010: calls of tools, getting prompts, reading or subscribing to resources, and
+/// completions.
 ///
-/// Sits behind access, so that nobody learns here what he may not see, and in front of whatever checks arguments or asks
-/// a human. Reads `context.tool`, or else what the body names; writes `context.trail`. A request is held to the
-/// list as it is now: the first one, and the first after the list has changed, has the list fetched.
+/// The service belongs behind access control, so that no caller learns here about what it may not see, and in front of
+/// the layers that check arguments or ask a human. It reads `context.tool`, or else the names in the body, and writes
+/// `context.trail`. Each request is judged by the current list: the first request, and the first after the list has
+/// changed, has the list fetched.
 ///
-/// All pages of tools, prompts and templates are fetched and examined together and given as one, because one of a page may
-/// pass for one of another; such a list is therefore asked for without a cursor. Resources are not pinned, and there may be
-/// many: each page is examined by itself and keeps its cursor. A list of which nothing is kept back keeps its bytes. What
-/// is newly kept back is recorded, and without the record there is no list. A call of an admitted tool takes no lock and
-/// allocates nothing.
+/// All pages of tools, prompts and templates are fetched and examined together and returned as one, because a
+/// definition on one page may imitate one on another; such a list is therefore asked for without a cursor. Resources
+/// are not pinned, and there may be many: each page is examined by itself and keeps its cursor. A list of which nothing
+/// is kept back keeps its bytes. Everything newly kept back is recorded, and without the record there is no list. A
+/// call of an admitted tool takes no lock and allocates nothing.
 #[derive(Clone)]
 pub struct DefinitionGuardService<S> {
     inner: S,
@@ -206,7 +210,7 @@ impl<S: RpcService> DefinitionGuardService<S> {
             return Either::Left(GateFuture::passed(self.inner.call(request)));
         };
         if request.kind == RequestKind::Notify || (kind.is_pinned() && request.params.contains("cursor")) {
-            // Nothing comes back of a notification, and no cursor was given.
+            // A notification gets no response, and this method has never returned a cursor.
             let error = Error::invalid_params(format!(
                 "the list of {kind}s has one page, and is asked for by a call"
             ));
@@ -255,7 +259,7 @@ impl DefinitionGuardShared {
         let name = DefinitionName::new(kind, &**name);
         match guard.hold(holder, &name) {
             None => Ok(()),
-            // What is no template that the server lists may be a resource of one.
+            // A URI that is not a listed template may be a resource of one.
             Some(HoldReason::Unlisted) if kind == DefinitionKind::Template => {
                 guard.hold_of_uri(holder, name.as_str()).map_or(Ok(()), |(name, hold)| refuse(&name, hold))
             }
@@ -263,7 +267,7 @@ impl DefinitionGuardShared {
         }
     }
 
-    /// Has the list of `kind` examined before `request` is decided about.
+    /// Has the list of `kind` examined, if it is not up to date, before `request` is decided about.
     async fn look<S: RpcService>(
         &self,
         inner: &mut S,
@@ -278,20 +282,20 @@ impl DefinitionGuardShared {
         list.context = request.context.clone();
         (list.context.tool, list.context.operation) = (None, None);
         match self.list(inner, list, kind).await {
-            // A server that has no such list has none of what it would list.
+            // A server without such a list has no definitions of the kind.
             Err(error) if error.code() == code::METHOD_NOT_FOUND && kind != DefinitionKind::Tool => {
                 let changes = self.of(kind).changes.load(Ordering::Acquire);
                 self.examine(Fetched::default(), kind, None).await?;
                 self.of(kind).examined.store(changes, Ordering::Release);
                 Ok(())
             }
-            // Resources need no template; those that are known to be held stay so.
+            // Resources need no template; those that are known to be held stay held.
             Err(_) if kind == DefinitionKind::Template => Ok(()),
             listed => listed.map(drop),
         }
     }
 
-    /// Fetches the list, has it examined, and leaves of it what was admitted.
+    /// Fetches the list, has it examined, and returns the admitted definitions of it.
     async fn list<S: RpcService>(
         &self,
         inner: &mut S,
@@ -331,7 +335,7 @@ impl DefinitionGuardShared {
         Ok((fetched, admissions))
     }
 
-    /// Records and logs what is kept back or flagged now and was not, or for another reason.
+    /// Records and logs the definitions that are newly kept back or flagged, or for another reason than before.
     async fn record(
         &self,
         listed: &[Object],
@@ -353,7 +357,7 @@ impl DefinitionGuardShared {
         if news.is_empty() {
             return Ok(());
         }
-        // Resources come and go with what a server is given: nobody reads a record of each.
+        // Resources come and go with the data of a server: nobody reads a record of each.
         let more = if kind.is_pinned() { 0 } else { news.len().saturating_sub(MOST_RESOURCES_RECORDED) };
         news.truncate(news.len() - more);
         let events = news.iter().map(|(name, what, why)| {
@@ -365,7 +369,7 @@ impl DefinitionGuardShared {
         });
         let recorded = self.audit.record_all(events.collect()).await;
         if recorded.is_err() {
-            // What could not be recorded is still news.
+            // Definitions that could not be recorded are still news next time.
             let mut known = self.of(kind).kept_back.lock();
             for (name, ..) in &news {
                 known.remove(name);
@@ -374,7 +378,7 @@ impl DefinitionGuardShared {
         recorded
     }
 
-    /// Tells operators of a definition that is held or flagged, and how that is changed.
+    /// Logs for operators that a definition is held or flagged, and the command that changes it.
     fn log(&self, name: &DefinitionName, what: &str, why: &str) {
         let hold = self.guard.hold(&self.holder, name);
         let found = self.guard.found_in(&self.holder, name);
@@ -389,7 +393,7 @@ impl DefinitionGuardShared {
         }
     }
 
-    /// What is kept back, as an event.
+    /// Returns the audit event of something that is kept back.
     fn blocked(&self, what: String, target: AuditTarget, trace: Option<TraceId>, why: &str) -> AuditEvent {
         self.event(what, target, trace, why, Outcome::Blocked)
     }
@@ -422,7 +426,7 @@ impl ListState {
     }
 }
 
-/// What is to be recorded of a definition: its name, what became of it, and why.
+/// A definition to be recorded: its name, its status, and the reason.
 type DefinitionEvent = (DefinitionName, &'static str, Box<str>);
 
 fn news(
@@ -461,7 +465,9 @@ impl<S> fmt::Debug for DefinitionGuardService<S> {
 const QUARANTINED: &str = "quarantined";
 const REFUSED: &str = "refused";
 const FLAGGED: &str = "flagged";
+/// The largest number of resources of one list that are recorded one by one.
 const MOST_RESOURCES_RECORDED: usize = 64;
+/// The largest number of characters of a name that are recorded.
 const MAX_NAME_CHARS: usize = 128;
 
 #[cfg(test)]

@@ -1,27 +1,27 @@
-//! Which definitions of a server a request uses.
+//! The definitions of a server that a request uses.
 
 use mgp_types::{Error, GateKind, Method, MethodRule, Object, RawJson, Request, RequestConcern};
 
 use crate::definition::DefinitionKind;
 
-/// What of a server's definitions a request uses, as the server calls it.
+/// The definitions that a request uses, by the names that the server gives them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum UsedDefinitions {
-    /// The tool that is called, which stands in the request.
+    /// The tool that is called, which the request names.
     Tool,
     /// A prompt.
     Prompt(Box<str>),
     /// A template, or a resource in place of one.
     Template(Box<str>),
-    /// Resources, which may be some of a template.
+    /// Resources, which may belong to a template.
     Resources(Vec<Box<str>>),
 }
 
 impl UsedDefinitions {
-    /// What `request` uses by the table of methods; `None` if it uses nothing, which a list does not either.
+    /// Returns the definitions that `request` uses, by its method; `None` if it uses none, as for a list.
     ///
     /// # Errors
-    /// The request does not name what it uses.
+    /// Fails if the request does not name what it uses.
     pub(super) fn by(request: &Request) -> Result<Option<Self>, Error> {
         if request.method == Method::TOOLS_CALL {
             return Ok(Some(Self::Tool));
@@ -44,7 +44,7 @@ impl UsedDefinitions {
         })
     }
 
-    /// The kind of definitions that has to be known before the request is decided about.
+    /// Returns the kind of definitions that have to be examined before the request is decided about.
     pub(super) const fn kind(&self) -> DefinitionKind {
         match self {
             Self::Tool => DefinitionKind::Tool,

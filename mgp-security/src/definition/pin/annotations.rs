@@ -1,4 +1,4 @@
-//! Remarks on pinned definitions, and the configuration that they came with.
+//! Remarks on pinned definitions, and the configuration that the definitions came with.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::definition::{
 };
 
 impl PinnedDefinitions {
-    /// Approves `definition` as it is, despite of what `rules` find in it.
+    /// Approves `definition` as it is, although `rules` find something in it.
     ///
     /// # Errors
-    /// The store cannot be written.
+    /// Fails if the store cannot be written.
     pub(in crate::definition) fn accept(
         &self,
         server: &ServerId,
@@ -61,8 +61,8 @@ impl PinnedDefinitions {
         })
     }
 
-    /// Notes with which configuration a list came. If it is another than that of the list before, what waits in this one is
-    /// remarked, and remarks of earlier changes hold no more.
+    /// Notes the configuration with which a list came. If it differs from that of the list before, the definitions that
+    /// wait in this list are remarked, and remarks of earlier changes are removed.
     pub(super) fn note_entry<'a>(
         &self,
         server: &ServerId,
@@ -86,7 +86,7 @@ impl PinnedDefinitions {
                 }
             }
         }
-        // Last, so that a list that was only half noted is noted again.
+        // This comes last, so that a list that was only half noted is noted again.
         self.store.save_entry(server, kind, entry)?;
         self.change_beside(|beside| {
             beside.entries.insert((server.clone(), kind), entry);
@@ -94,7 +94,7 @@ impl PinnedDefinitions {
         Ok(())
     }
 
-    /// Leaves of the remarks on a definition those that are `kept`, and adds others.
+    /// Keeps those remarks on a definition that `kept` selects, and adds others.
     pub(super) fn remark(
         &self,
         server: &ServerId,

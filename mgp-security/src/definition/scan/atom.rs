@@ -1,10 +1,10 @@
-//! What words stand for, whatever the language.
+//! Atoms: the meanings of words, independent of the language.
 
 use super::data::{DataFile, Line, Mistake};
 
-/// What a word or phrase stands for. Findings come from several of them close together, hardly ever from one.
+/// The meaning of a word or phrase. Findings come from several atoms close together, hardly ever from one.
 ///
-/// `atoms.txt` names all of them, and says of each what is meant.
+/// The file `atoms.txt` names all atoms and explains each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Atom(u8);
 
@@ -21,11 +21,11 @@ impl Atom {
 
 const ATOMS: DataFile = DataFile::new("atoms.txt", include_str!("atoms.txt"));
 
-/// The names of the atoms that the program makes or heeds itself, each at its number.
+/// The names of the atoms that the program itself makes or treats specially, each at its number.
 const KNOWN: [&str; 8] =
     ["address", "mail", "destination", "parameter", "property-ref", "named-file", "discuss", "caution"];
 
-/// Some atoms.
+/// A set of atoms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Atoms(u128);
 
@@ -49,11 +49,11 @@ pub(super) struct Hit {
     pub(super) atom: Atom,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The sentence it starts in.
+    /// The number of the sentence that the atom starts in.
     pub(super) sentence: usize,
 }
 
-/// The atoms by their names, and groups of them.
+/// All atoms and groups of atoms, by their names.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     names: Vec<&'static str>,

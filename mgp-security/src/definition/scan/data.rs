@@ -1,7 +1,8 @@
-//! The text files in which words, wordings and rules are kept.
+//! The parser of the text files that contain words, wordings and rules.
 //!
-//! A file has sections, each under a `[heading]`, and an entry a line. Lines below an entry that are indented belong to it.
-//! Lines that are `#` or start with `#` and a blank are comments. `␣` is a blank, where an editor would not keep one.
+//! A file has sections, each under a `[heading]`, and one entry per line. Indented lines below an entry belong to it.
+//! Lines that are `#` or start with `#` and a blank are comments. `␣` stands for a blank where an editor would remove
+//! one.
 
 use std::fmt;
 
@@ -12,7 +13,7 @@ pub(super) struct DataFile {
     text: &'static str,
 }
 
-/// A heading, and what stands under it.
+/// A heading, and the entries below it.
 #[derive(Debug)]
 pub(super) struct Section {
     pub(super) heading: Line,
@@ -26,7 +27,7 @@ pub(super) struct Entry {
     pub(super) below: Vec<Line>,
 }
 
-/// What a line says, without the white space around it.
+/// The text of a line, without the white space around it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     pub(super) text: &'static str,
@@ -50,7 +51,7 @@ impl DataFile {
     /// Returns the sections from top to bottom.
     ///
     /// # Errors
-    /// An entry stands above the first heading, or a line is indented below nothing.
+    /// Fails if an entry stands above the first heading, or an indented line stands below no entry.
     pub(super) fn sections(self) -> Result<Vec<Section>, Mistake> {
         let mut sections: Vec<Section> = Vec::new();
         for (index, text) in self.text.lines().enumerate() {
@@ -74,7 +75,7 @@ impl DataFile {
         Ok(sections)
     }
 
-    /// Returns the mistake that something is missing, which is found at the end.
+    /// Returns a mistake at the end of the file: `what` is missing.
     pub(super) fn lacks(self, what: &str) -> Mistake {
         Mistake { file: self.name, line: self.text.lines().count(), reason: format!("{what} is missing") }
     }
@@ -97,17 +98,17 @@ impl Entry {
 }
 
 impl Line {
-    /// Returns the mistake that the line is.
+    /// Returns a mistake in this line.
     pub(super) fn mistake(&self, reason: impl Into<String>) -> Mistake {
         Mistake { file: self.file, line: self.number, reason: reason.into() }
     }
 
-    /// Returns what stands before `separator` and what stands behind it.
+    /// Returns the parts of the line before and behind `separator`.
     pub(super) fn split(&self, separator: &str) -> Result<(&'static str, &'static str), Mistake> {
         self.text.split_once(separator).ok_or_else(|| self.mistake(format!("`{separator}` is missing")))
     }
 
-    /// Returns the text with the blanks that are spelled out in it.
+    /// Returns the text with each `␣` replaced by a blank.
     pub(super) fn with_blanks(&self) -> String {
         self.text.replace('␣', " ")
     }

@@ -1,6 +1,6 @@
-//! Texts that are written so that a person does not read them and a model can.
+//! Decoding of texts that are written so that a person does not read them and a model can.
 
-/// What `text` may say besides what it shows: decoded, and with its escapes undone.
+/// Returns the hidden readings of `text`: decoded, and with its escapes undone.
 pub(super) fn readings(text: &str) -> Vec<String> {
     let mut readings = Vec::new();
     if text.len() < MIN_RUN {
@@ -20,14 +20,16 @@ pub(super) fn readings(text: &str) -> Vec<String> {
     readings
 }
 
-/// What `text` says turned round, and with each letter moved by half the alphabet.
+/// Returns the ROT13 reading of `text`, and `text` in reverse.
 ///
-/// Gibberish comes out of honest texts: it has their marks but no words, so only words count in it.
+/// Honest texts turn into gibberish here: it has the punctuation of a text but no words, so only words are searched for
+/// in it.
 pub(super) fn turned(text: &str) -> [String; 2] {
     [text.chars().map(rot13).collect(), text.chars().rev().collect()]
 }
 
-/// `text` without percent escapes, character references and escapes of programming languages, if it has several.
+/// Returns `text` without percent escapes, character references and escapes of programming languages, if it has
+/// several.
 fn unescaped(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -45,7 +47,7 @@ fn unescaped(text: &str) -> Option<String> {
     (undone >= MIN_ESCAPES).then(|| String::from_utf8_lossy(&out).into_owned())
 }
 
-/// The character that `bytes` start with in an escape, and the length of that.
+/// Returns the character that the escape at the start of `bytes` stands for, and the length of the escape in bytes.
 fn escape(bytes: &[u8]) -> Option<(char, usize)> {
     let hex = |digits: Option<&[u8]>| u32::from_str_radix(std::str::from_utf8(digits?).ok()?, 16).ok();
     let (code, length) = match bytes {
@@ -69,7 +71,7 @@ fn escape(bytes: &[u8]) -> Option<(char, usize)> {
     Some((char::from_u32(code)?, length))
 }
 
-/// The text in `bytes`, if they are one that a person could read.
+/// Returns the text in `bytes`, if a person could read it.
 fn words(bytes: Option<Vec<u8>>) -> Option<String> {
     let text = String::from_utf8(bytes?).ok()?;
     let readable = |it: &char| it.is_alphanumeric() || it.is_whitespace() || it.is_ascii_punctuation();
@@ -78,7 +80,7 @@ fn words(bytes: Option<Vec<u8>>) -> Option<String> {
         .then_some(text)
 }
 
-/// The bytes that `text` is in either alphabet of base64, with or without its padding.
+/// Returns the bytes that `text` encodes in either alphabet of base64, with or without its padding.
 fn base64(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=').bytes();
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
@@ -126,11 +128,13 @@ fn is_base64(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '+' | '/' | '-' | '_' | '=')
 }
 
-/// Shorter runs hold no instruction.
+/// The smallest length of an encoded run; a shorter one holds no instruction.
 const MIN_RUN: usize = 20;
-/// More runs than this are data; the first ones are read all the same.
+/// The largest number of runs that are decoded. More of them are data; the first ones are decoded all the same.
 const MAX_RUNS: usize = 64;
+/// The smallest number of escapes in a text that is read without them.
 const MIN_ESCAPES: usize = 6;
+/// The smallest number of letters in decoded bytes that count as a text.
 const MIN_LETTERS: usize = 8;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Words and wordings as a scan needs them.
+//! The compiled words and wordings that all scans share.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use super::lexicon::Lexicon;
 use super::wording::Wordings;
 use crate::definition::fold::FoldedText;
 
-/// What is compiled of words and wordings, which takes megabytes.
+/// The compiled words and wordings, which take megabytes.
 pub(super) struct Engine {
     lexicon: Lexicon,
     wordings: Wordings,
@@ -27,7 +27,7 @@ impl Engine {
         Ok(Self { lexicon: Lexicon::read(&vocabulary)?, wordings: Wordings::read(&vocabulary)? })
     }
 
-    /// Notes all that stands in `folded`.
+    /// Notes all words and wordings in `folded`.
     pub(super) fn find(&self, folded: &FoldedText, hits: &mut Vec<Hit>) {
         self.lexicon.find(folded, hits);
         self.wordings.find(folded, hits);

@@ -1,4 +1,4 @@
-//! What the rules find in what a text holds.
+//! The application of the rules to the hits in a text.
 
 use super::ENCODED;
 use super::atom::{Atom, Atoms, Hit};
@@ -6,19 +6,19 @@ use super::parameters::Parameters;
 use super::rules::{Compound, Place, Rule, Rules};
 use crate::definition::fold::FoldedText;
 
-/// What a rule found.
+/// A finding of a rule.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Match {
     pub(super) rule: &'static Rule,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Whether it is more than wording: something is to be decoded, or to be kept from the user, a file of secrets is named
-    /// that hardly any tool is about, or another rule found something else.
+    /// Whether the finding rests on more than wording: something is to be decoded or kept from the user, a file of
+    /// secrets is named that hardly any tool is about, or another rule found something else.
     pub(super) is_hard: bool,
 }
 
-/// The first rule that the hits in `folded` fulfil, but for those that are `spared`; one that is more than wording comes before
-/// all others.
+/// Returns the first rule that the hits in `folded` fulfil, except for rules that are `spared`; a finding that rests on
+/// more than wording comes before all others.
 pub(super) fn judge(
     folded: &FoldedText,
     hits: &mut Vec<Hit>,
@@ -57,7 +57,7 @@ pub(super) fn judge(
     Some(hard.unwrap_or(Match { is_hard: is_backed, ..first }))
 }
 
-/// Drops what stands within a warning not to obey what data say, which is no order itself.
+/// Drops hits within a warning not to obey instructions in data: such a warning is not an order itself.
 fn heed_cautions(hits: &mut Vec<Hit>) {
     let cautions: Vec<_> =
         hits.iter().filter(|hit| hit.atom == Atom::CAUTION).map(|hit| (hit.start, hit.end)).collect();
@@ -70,7 +70,7 @@ fn heed_cautions(hits: &mut Vec<Hit>) {
     }
 }
 
-/// Adds the atoms that `hits`, in the order of their starts, make together.
+/// Adds the atoms that several of `hits`, in the order of their starts, make together.
 fn compose(compounds: &'static [Compound], folded: &FoldedText, hits: &mut Vec<Hit>) {
     for compound in compounds {
         let made: Vec<_> = shortest(&compound.needs, hits)
@@ -84,7 +84,7 @@ fn compose(compounds: &'static [Compound], folded: &FoldedText, hits: &mut Vec<H
     }
 }
 
-/// The windows of `rule` that are short enough.
+/// Returns the places in the text where all atoms of `rule` occur close enough together.
 fn windows<'a>(
     rule: &'static Rule,
     evidence: Atoms,
@@ -104,18 +104,18 @@ fn windows<'a>(
         })
 }
 
-/// Whether there are at most `span` characters from `start` to `end`. Most are refused without counting.
+/// Returns whether there are at most `span` characters from `start` to `end`. Most ranges are decided without counting.
 fn is_within(text: &str, start: usize, end: usize, span: usize) -> bool {
     end - start <= span || end - start <= span * 4 && text[start..end].chars().count() <= span
 }
 
-/// For each hit that completes one, the shortest window up to it that holds one of each set: its first hit, its
-/// end, and how many ends of sentences are in it.
+/// Returns, for each hit that completes one, the shortest window up to it that holds one atom of each set: its first
+/// hit, its end, and the number of ends of sentences in it.
 fn shortest<'a>(
     needs: &'static [Atoms],
     hits: &'a [Hit],
 ) -> impl Iterator<Item = (&'a Hit, usize, usize)> + 'a {
-    // The last place of each set, as the walk goes on: together they are the shortest window up to here.
+    // The last hit of each set so far: together they are the shortest window up to here.
     let mut last: Vec<Option<&Hit>> = vec![None; needs.len()];
     hits.iter().filter_map(move |hit| {
         let mut helps = false;
@@ -141,7 +141,7 @@ fn shortest<'a>(
     })
 }
 
-/// Whether what was found stands in quotes, in a sentence about attacks: documentation of what is found here.
+/// Returns whether the finding stands in quotes, in or next to a sentence about attacks: such a text documents attacks.
 /// `discussed` are the sentences about attacks, in order.
 fn is_quoted_example(folded: &FoldedText, discussed: &[usize], found: &Match) -> bool {
     let sentence = folded.sentence(found.start);
@@ -150,7 +150,7 @@ fn is_quoted_example(folded: &FoldedText, discussed: &[usize], found: &Match) ->
         && ['"', '`', '\''].iter().any(|quote| is_between(&folded.text, *quote, found))
 }
 
-/// Whether `quote` opens before what was found and closes in it or behind it.
+/// Returns whether `quote` opens before the finding and closes in it or behind it.
 fn is_between(text: &str, quote: char, found: &Match) -> bool {
     let before = &text[..found.start];
     let near = before.char_indices().rev().take(MAX_QUOTE).last().map_or(before, |(at, _)| &before[at..]);
@@ -164,10 +164,10 @@ fn is_between(text: &str, quote: char, found: &Match) -> bool {
     opened && text[found.start..].chars().skip(1).take(MAX_QUOTED).any(|it| it == quote)
 }
 
-/// How long a quoted example may be before what was found in it.
+/// The largest number of characters of a quoted example before the finding in it.
 const MAX_QUOTE: usize = 80;
-/// How far behind its start a quoted example may end.
+/// The largest distance from the start of the finding to the closing quote, in characters.
 const MAX_QUOTED: usize = 200;
 
-/// How many bytes may be between what was found and the evidence.
+/// The largest number of bytes between a finding and the evidence for it.
 const MAX_BESIDE: usize = 200;

@@ -1,4 +1,4 @@
-//! All words in one automaton.
+//! One automaton that finds the words of all languages.
 
 use aho_corasick::AhoCorasick;
 
@@ -6,23 +6,23 @@ use super::atom::{Atom, Atoms, Hit, Vocabulary};
 use super::data::{DataFile, Mistake, Section};
 use crate::definition::fold::FoldedText;
 
-/// The words of all languages, and what each stands for.
+/// The words of all languages, with the atom of each.
 pub(super) struct Lexicon {
     automaton: AhoCorasick,
     entries: Vec<Entry>,
-    /// The words that forbid what the next word would ask for.
+    /// The words that negate the word behind them.
     negations: Vec<&'static str>,
-    /// What a negation before it forbids.
+    /// The atoms that a negation before them cancels.
     negatable: Atoms,
-    /// What there can be none of: "no password".
+    /// The atoms that "no" before them cancels, as in "no password".
     deniable: Atoms,
 }
 
 struct Entry {
     atom: Atom,
-    /// Whether only the start of a word counts.
+    /// Whether the entry must stand at the start of a word.
     starts_word: bool,
-    /// Whether only the end of a word counts.
+    /// Whether the entry must stand at the end of a word.
     ends_word: bool,
 }
 
@@ -95,11 +95,11 @@ impl Lexicon {
             }
             hits.push(Hit { atom, start, end, sentence: folded.sentence(start) });
         }
-        // The prompt of "prompt injection" is no order.
+        // The word "prompt" in "prompt injection" is not an order.
         let subjects: Vec<_> =
             hits.iter().filter(|hit| hit.atom == Atom::DISCUSS).map(|hit| (hit.start, hit.end)).collect();
         if !subjects.is_empty() {
-            // Both are in the order of their ends, and subjects do not nest but in each other.
+            // Both are in the order of their ends, and a subject nests only in another subject.
             hits.retain(|hit| {
                 let after = subjects.partition_point(|(_, end)| *end < hit.end);
                 let around = subjects.get(after).is_some_and(|(start, _)| *start <= hit.start);
@@ -108,7 +108,7 @@ impl Lexicon {
         }
     }
 
-    /// Returns what the words stand for.
+    /// Returns the atoms of all words.
     #[cfg(test)]
     pub(super) fn atoms(&self) -> impl Iterator<Item = Atom> {
         self.entries.iter().map(|entry| entry.atom)
@@ -121,12 +121,12 @@ impl Lexicon {
     }
 }
 
-/// Whether `character` is part of a word, so that another word cannot start or end beside it.
+/// Returns whether `character` is part of a word, so that another word cannot start or end beside it.
 fn is_word(character: char) -> bool {
     character == '_' || is_spaced(character)
 }
 
-/// Whether `character` belongs to a script whose words are set apart by blanks and do not take endings freely.
+/// Returns whether `character` belongs to a script whose words are separated by blanks and do not take endings freely.
 fn is_spaced(character: char) -> bool {
     character.is_alphanumeric() && matches!(character, '\0'..='\u{5FF}' | '\u{1E00}'..='\u{1FFF}')
 }

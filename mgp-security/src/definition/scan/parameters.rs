@@ -1,5 +1,5 @@
-//! What the parameters of a tool tell about the texts in its definition: a parameter that is spoken of by its name,
-//! and one that has nothing to do with what the tool is for.
+//! The parameters of a tool, as evidence about the texts in its definition: texts that speak of a parameter by its
+//! name, and parameters that have nothing to do with the purpose of the tool.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use super::pattern::Pattern;
 use crate::definition::DefinitionKind;
 use crate::definition::fold::FoldedText;
 
-/// What tells of a parameter, and what a tool can be for.
+/// The patterns that recognise names of parameters and the topics of a tool.
 struct Topics {
     /// Patterns whose first group may be the name of a parameter.
     named: Vec<Pattern>,
@@ -64,7 +64,7 @@ fn pattern(line: &Line, text: &str) -> Result<Pattern, Mistake> {
     Pattern::new(text).map_err(|error| line.mistake(error.to_string()))
 }
 
-/// The parameters of a tool, and what it is about.
+/// The parameters of a tool, and the topics that the tool is about.
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
     names: HashSet<String>,
@@ -77,15 +77,15 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Those of `listed`, whose texts are judged by its own name and the start of what it says of itself.
+    /// Returns the parameters of `listed`, whose topics are read from its name and the start of its description.
     pub(super) fn of(kind: DefinitionKind, listed: &Object, names: impl IntoIterator<Item = String>) -> Self {
         let names = names.into_iter().map(|name| name.to_lowercase()).collect();
         if matches!(kind, DefinitionKind::Resource | DefinitionKind::Template) {
-            // It has no parameters that could ask for anything.
+            // A resource has no parameters that could ask for anything.
             return Self { names, ..Self::of_everything() };
         }
         let text = |member: &str| listed.text(member).unwrap_or_default();
-        // A prompt is there to talk with a model, about whatever is to be done.
+        // A prompt exists to talk with a model, about any subject.
         let is_prompt = kind == DefinitionKind::Prompt;
         let described = text("description");
         let start =
@@ -93,7 +93,7 @@ impl Parameters {
         let first = start.split_once(". ").map_or(start, |(first, _)| first);
         let purpose = FoldedText::new(&format!("{} {first}", super::in_words(&text("name")))).text;
         let topics = Topics::get();
-        // A tool that says next to nothing of itself may be for anything.
+        // A tool with almost no description may have any purpose.
         let terse = first.split_whitespace().count() < MIN_PURPOSE;
         Self {
             names,
@@ -103,12 +103,12 @@ impl Parameters {
         }
     }
 
-    /// Those of what has none, and may be about anything.
+    /// Returns the parameters of a text that has none, and may be about anything.
     pub(super) fn of_everything() -> Self {
         Self { names: HashSet::new(), about_talk: true, about_secrets: true, about_deeds: true }
     }
 
-    /// Notes where `folded` speaks of one of the parameters as the place for something.
+    /// Notes the places where `folded` speaks of one of the parameters as the place for something.
     pub(super) fn find(&self, folded: &FoldedText, hits: &mut Vec<Hit>) {
         if self.names.is_empty() {
             return;
@@ -127,9 +127,9 @@ impl Parameters {
 
 const PARAMETERS: DataFile = DataFile::new("parameters.txt", include_str!("parameters.txt"));
 
-/// Fewer words say nothing of what a tool is for.
+/// The smallest number of words that say what a tool is for.
 const MIN_PURPOSE: usize = 3;
-/// How much of a description says what a tool is for.
+/// The largest number of characters of a description that are read for the purpose of a tool.
 const MAX_PURPOSE: usize = 240;
 
 #[cfg(test)]

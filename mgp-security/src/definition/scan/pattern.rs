@@ -1,8 +1,8 @@
-//! Patterns that take little memory.
+//! Regular expressions that take little memory.
 //!
-//! A class such as `[^.]` stands for over a million characters, and the automaton of each of them is part of the
-//! pattern's as often as the class is repeated. So what is excluded is excluded byte by byte: where only ASCII is, that
-//! matches the same texts, but for bounds, which then count bytes.
+//! A class such as `[^.]` stands for over a million characters, and its automaton is part of the pattern's as often as
+//! the class is repeated. So an excluding class is compiled byte by byte: where it excludes only ASCII, that matches
+//! the same texts, except that repetition bounds then count bytes.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ use regex::bytes::Regex;
 pub(super) struct Pattern(Regex);
 
 impl Pattern {
-    /// Compiles a pattern in which `\b` is a border of words in ASCII, which keeps texts of other scripts fast, and `BORDER` one
-    /// in any script.
+    /// Compiles a pattern. In it, `\b` is a word boundary in ASCII, which keeps texts of other scripts fast, and
+    /// `BORDER` is a word boundary in any script.
     ///
     /// # Errors
-    /// The pattern is malformed.
+    /// Fails if the pattern is malformed.
     pub(super) fn new(pattern: &str) -> Result<Self, regex::Error> {
         let pattern = pattern.replace(r"\b", r"(?-u:\b)").replace("BORDER", r"\b");
         let pattern = by_bytes(&pattern);
@@ -27,12 +27,12 @@ impl Pattern {
         self.0.is_match(text.as_bytes())
     }
 
-    /// Where `text` matches.
+    /// Returns the ranges of `text` that match.
     pub(super) fn find_iter<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
         self.0.find_iter(text.as_bytes()).map(|found| whole(text, found.range()))
     }
 
-    /// Where `text` matches, and where its first group does.
+    /// Returns the ranges of `text` that match, each with the range of its first group.
     pub(super) fn groups_iter<'a>(
         &'a self,
         text: &'a str,
@@ -43,12 +43,12 @@ impl Pattern {
     }
 }
 
-/// The range with all of the characters that it begins and ends in.
+/// Extends the range to whole characters at both ends.
 fn whole(text: &str, found: Range<usize>) -> Range<usize> {
     text.floor_char_boundary(found.start)..text.ceil_char_boundary(found.end)
 }
 
-/// The pattern with each class that excludes nothing but ASCII read byte by byte.
+/// Returns the pattern with each class that excludes nothing but ASCII compiled byte by byte.
 fn by_bytes(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len() * 2);
     let mut rest = pattern;
@@ -69,7 +69,7 @@ fn by_bytes(pattern: &str) -> String {
     out
 }
 
-/// How long the class is that `pattern` starts with.
+/// Returns the length in bytes of the class that `pattern` starts with.
 fn class(pattern: &str) -> usize {
     let mut is_escaped = false;
     let end = pattern.find(|character| {

@@ -1,4 +1,4 @@
-//! The rules: which atoms close together are a finding, and where.
+//! The rules: the atoms that are a finding when they stand close together, and where they apply.
 
 use std::sync::LazyLock;
 
@@ -6,35 +6,36 @@ use super::atom::{Atom, Atoms, Vocabulary};
 use super::data::{DataFile, Entry, Line, Mistake};
 use super::parameters::Parameters;
 
-/// All rules, and what they need besides.
+/// All rules, with the compounds and the evidence that they need.
 #[derive(Debug)]
 pub(super) struct Rules {
     /// The rules in the order in which they are tried.
     in_order: Vec<Rule>,
     /// The atoms that are made of others.
     pub(super) compounds: Vec<Compound>,
-    /// What no honest definition has beside an order: something that is to be kept from the user, and files such as private
-    /// keys.
+    /// The atoms that no honest definition has beside an order: something to be kept from the user, and files such as
+    /// private keys.
     pub(super) evidence: Atoms,
 }
 
-/// Atoms of which one of each set must occur within so many characters and sentences.
+/// A rule: sets of atoms of which one each must occur within a number of characters and sentences.
 #[derive(Debug)]
 pub(super) struct Rule {
     /// The class of the finding.
     pub(super) name: &'static str,
-    /// What it means, for an operator.
+    /// The meaning of the finding, for an operator.
     pub(super) meaning: &'static str,
     scope: Scope,
-    /// How many characters of folded text the atoms may span.
+    /// The largest number of characters of folded text that the atoms may span.
     pub(super) span: usize,
-    /// How many ends of sentences may be between them.
+    /// The largest number of sentence ends between the atoms.
     pub(super) sentences: usize,
-    /// The sets.
+    /// The sets of atoms, of which one each must occur.
     pub(super) needs: Vec<Atoms>,
 }
 
-/// An atom that several others make within so many characters of a sentence, in any order of any language.
+/// An atom that several others make together within a number of characters of a sentence, in any order, so in any
+/// language.
 #[derive(Debug)]
 pub(super) struct Compound {
     pub(super) atom: Atom,
@@ -42,25 +43,25 @@ pub(super) struct Compound {
     pub(super) needs: Vec<Atoms>,
 }
 
-/// Where a text stands: what is harmless in one place is not in another.
+/// The place of a text: a text that is harmless in one place may not be in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// A description or other prose of a definition.
     Prose,
-    /// A default, an example, one of the values to choose from: where nobody writes sentences.
+    /// A default, an example or one of the values to choose from: places where nobody writes sentences.
     Literal,
-    /// The name of a parameter, in words.
+    /// The name of a parameter, split into words.
     Name,
-    /// The name of a parameter with its description.
+    /// The name of a parameter, together with its description.
     Parameter,
     /// A result or prompt.
     Text,
 }
 
-/// Which texts a rule is for.
+/// The texts that a rule applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
-    /// Definitions and texts.
+    /// Texts of definitions, and other texts.
     Everywhere,
     Texts,
     Definitions,
@@ -140,14 +141,14 @@ impl Rules {
         Ok(all)
     }
 
-    /// Returns the rules for texts in a place of a tool.
+    /// Returns the rules that apply to texts at `place` in a definition with these parameters.
     pub(super) fn of_place(&self, place: Place, tool: &Parameters) -> impl Iterator<Item = &Rule> {
         self.in_order.iter().filter(move |rule| rule.scope.holds(place, tool))
     }
 }
 
 impl Rule {
-    /// Reads `NAME SPAN/SENTENCES: MEANING`, and below it a set a line.
+    /// Reads a rule: `NAME SPAN/SENTENCES: MEANING`, and below it one set per line.
     fn read(entry: &Entry, scope: Scope, vocabulary: &Vocabulary) -> Result<Self, Mistake> {
         let line = entry.line;
         let (head, meaning) = line.split(": ")?;
@@ -164,7 +165,7 @@ impl Rule {
 }
 
 impl Compound {
-    /// Reads `ATOM SPAN`, and below it a set a line.
+    /// Reads a compound: `ATOM SPAN`, and below it one set per line.
     fn read(entry: &Entry, vocabulary: &Vocabulary) -> Result<Self, Mistake> {
         let (atom, span) = entry.line.split(" ")?;
         let atom = vocabulary.atom(&entry.line, atom)?;

@@ -1,7 +1,7 @@
-//! What is recognised by its shape or its grammar rather than by single words.
+//! The patterns of what is recognised by its shape or its grammar rather than by single words.
 //!
-//! Addresses, tags and labels have a shape. Turns of phrase have slots that take any of a class of words. Orders to do what an
-//! assistant does for its user have a verb where a clause starts, and near behind it what is to be done to.
+//! Addresses, tags and labels have a shape. Turns of phrase have slots that take any word of a class. Orders to do what
+//! an assistant does for its user have a verb at the start of a clause, and near behind it the object of the verb.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use super::data::{DataFile, Entry, Line, Mistake, Section};
 use super::pattern::Pattern;
 use crate::definition::fold::FoldedText;
 
-/// All wordings, and what each stands for.
+/// All wordings, with the atoms of each.
 pub(super) struct Wordings {
     all: Vec<Wording>,
-    /// The ends of what forbids the phrase behind it.
+    /// The endings of texts that forbid the phrase behind them.
     negations: Vec<String>,
-    /// What a negation before it forbids.
+    /// The atoms that a negation before them cancels.
     forbiddable: Atoms,
-    /// The ends of what says that something goes to the address behind it.
+    /// The endings of texts which say that something goes to the address behind them.
     before_destination: Vec<String>,
-    /// The starts of what says that of the address before it.
+    /// The beginnings of texts which say that something goes to the address before them.
     behind_destination: Vec<String>,
 }
 
@@ -29,14 +29,14 @@ struct Wording {
     pattern: Pattern,
 }
 
-/// Where a wording counts.
+/// The positions in which a wording counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Anywhere, unless it is forbidden.
+    /// Any position, unless the wording is forbidden there.
     Phrase,
-    /// Where a sentence could start.
+    /// A position where a sentence could start.
     Beginning,
-    /// Where a clause starts.
+    /// The start of a clause.
     Order,
 }
 
@@ -119,7 +119,7 @@ impl Wordings {
         }
     }
 
-    /// Notes that an address is one of mail, or that something goes there.
+    /// Notes that an address is one of mail, or that something is sent to it.
     fn note_address(&self, text: &str, found: &Range<usize>, note: &mut impl FnMut(Atom, Range<usize>)) {
         let address = &text[found.clone()];
         if !address.contains("://") && address.contains('@') {
@@ -133,7 +133,7 @@ impl Wordings {
         }
     }
 
-    /// Returns what the wordings stand for.
+    /// Returns the atoms of all wordings.
     #[cfg(test)]
     pub(super) fn atoms(&self) -> impl Iterator<Item = Atom> {
         self.all.iter().flat_map(|wording| wording.atoms.iter().copied())
@@ -145,14 +145,14 @@ impl Wordings {
     }
 }
 
-/// Reads a word in capitals and what takes its place in patterns.
+/// Reads a slot: a word in capitals, and the text that replaces it in patterns.
 fn slot(entry: &Entry) -> Result<(&'static str, String), Mistake> {
     let (name, _) = entry.line.split(" = ")?;
     let words = entry.joined();
     Ok((name, words[name.len() + " = ".len()..].to_owned()))
 }
 
-/// Returns the pattern of orders: the entry has the verbs, and what is below it what they are done to.
+/// Returns the pattern of orders: the entry has the verbs, and the lines below it have their objects.
 fn order(entry: &Entry) -> Result<String, Mistake> {
     let things: String = entry.below.iter().map(Line::with_blanks).collect();
     if things.is_empty() {
@@ -161,7 +161,7 @@ fn order(entry: &Entry) -> Result<String, Mistake> {
     Ok(format!(r"CLAUSE((?:{}) GAP(?:{things})\b)", entry.line.with_blanks()))
 }
 
-/// Whether what starts at `at` is not in the middle of a phrase.
+/// Returns whether the position `at` is not in the middle of a phrase.
 fn stands_apart(folded: &FoldedText, at: usize) -> bool {
     let before = folded.text[..at].trim_end();
     folded.starts_sentence(at)

@@ -1,14 +1,17 @@
+//! The count of those who watch the queue of questions, which decides how long a call waits for an answer.
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Somebody who watches the questions that wait, until this is dropped. A call waits longer for an answer while somebody does.
+/// A registration of somebody who watches the waiting questions; it ends when dropped. While there is one, calls wait
+/// longer for an answer.
 #[derive(Debug)]
 pub struct ApprovalWatch(Arc<ApprovalWatchers>);
 
-/// How many watch, and until when somebody did.
+/// The number of watchers, and the time until which somebody last watched.
 #[derive(Debug, Default)]
 pub(super) struct ApprovalWatchers(Mutex<(usize, Option<Instant>)>);
 
@@ -18,7 +21,8 @@ impl ApprovalWatchers {
         ApprovalWatch(Arc::clone(self))
     }
 
-    /// Returns whether somebody watches, or did until a moment ago: whoever watches over a connection looks again and again.
+    /// Returns whether somebody watches, or did until a moment ago: a watcher over a network connection looks at
+    /// intervals.
     pub(super) fn is_watched(&self) -> bool {
         let (now_watching, until) = *self.0.lock();
         now_watching > 0 || until.is_some_and(|until| until.elapsed() < BETWEEN_LOOKS)
@@ -33,4 +37,5 @@ impl Drop for ApprovalWatch {
     }
 }
 
+/// The longest time between two looks at the queue that count as watching.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(5);

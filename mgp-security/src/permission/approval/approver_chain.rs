@@ -1,9 +1,12 @@
+//! The approver that asks the calling client first, and then the operators' queue.
+
 use std::fmt;
 use std::pin::pin;
 
+use async_trait::async_trait;
 use futures_util::future::{Either, select};
 use mgp_types::mgp::{Decision, ServerId};
-use mgp_types::{BoxFuture, Error, Origin, Principal};
+use mgp_types::{Error, Origin, Principal};
 use tokio::time::{Instant, timeout_at};
 
 use super::elicit::{ElicitationApprover, OperatorInFront};
@@ -13,13 +16,13 @@ use super::{
 };
 use crate::Clock;
 
-/// The ways by which a person is asked, in their order: the client that calls, by elicitation, if a person sits in front of
-/// it; then operators, who see the question in the queue, whether they watch it or look later.
+/// An approver that asks people in this order: first, by elicitation, the calling client, if a person sits in front
+/// of it; then operators, who see the question in the queue, whether they watch it or look later.
 ///
-/// A client answers for its human, and a model could answer for itself; so only those clients are asked that the
-/// configuration names, and each of them with the operator that answers there. A client that cannot be asked after all, or
-/// whose answer is none (dismissed, malformed, too late), decides nothing: the question goes to the queue. An answer that was
-/// given while nobody waited for it comes before all of them.
+/// A client answers for its human, and a model could answer for itself; so only the clients that the configuration
+/// names are asked, each as the operator who answers there. A client that cannot be asked, or whose answer is
+/// unusable (dismissed, malformed, too late), decides nothing, and the question goes to the queue. An answer that was
+/// given while nobody waited for it comes before all of these.
 #[derive(Clone)]
 pub struct ApproverChain {
     operator: OperatorInFront,
@@ -28,7 +31,8 @@ pub struct ApproverChain {
 }
 
 impl ApproverChain {
-    /// Asks those clients for which `operator` names one, and else puts the question into `queue`.
+    /// Returns a chain that asks the clients for which `operator` names an operator, and otherwise puts the question
+    /// into `queue`.
     pub fn new(operator: OperatorInFront, queue: PendingApprovals, clock: Clock) -> Self {
         Self { operator, client: ElicitationApprover::new(clock), queue }
     }
@@ -49,9 +53,9 @@ impl ApproverChain {
         self.queue.ask(question).await
     }
 
-    /// Returns what was decided in front of the client until `end`; nothing if nobody decided there.
+    /// Returns the answer given in front of the client until `end`; `None` if nobody decided there.
     ///
-    /// Where the question has no room for the whole call, operators find it in the queue beside that, and the first answer
+    /// If the question has no room for the whole call, operators also find it in the queue, and the first answer
     /// counts.
     async fn ask_client(
         &self,
@@ -70,7 +74,7 @@ impl ApproverChain {
             match select(client, self.queue.ask(question.clone())).await {
                 Either::Left((told, _)) => told,
                 Either::Right((Ok(ApprovalReply::Answer(answer)), _)) => return Ok(Some(answer)),
-                // Operators are no more waited for than the client, or there is no room in the queue.
+                // The wait for operators ended without an answer, or there is no room in the queue.
                 Either::Right((_, client)) => client.await,
             }
         } else {
@@ -79,7 +83,7 @@ impl ApproverChain {
         match told {
             Ok(Ok(answer)) if answer.decision != Decision::Deferred => {
                 self.queue.take_back(question).await;
-                // A no to a call is for this call; a no to a permission stays for a while.
+                // A denial of a call is for this call only; a denial of a permission stays for a while.
                 let stays = matches!(question.subject, ApprovalSubject::Permission { .. });
                 return Ok(Some(if stays { self.queue.with_end(answer) } else { answer }));
             }
@@ -92,13 +96,14 @@ impl ApproverChain {
     }
 }
 
+#[async_trait]
 impl Approver for ApproverChain {
-    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalReply, Error>> {
-        Box::pin(self.ask_in_order(question))
+    async fn ask(&self, question: ApprovalQuestion) -> Result<ApprovalReply, Error> {
+        self.ask_in_order(question).await
     }
 
-    fn take_back<'a>(&'a self, question: &'a ApprovalQuestion) -> BoxFuture<'a, ()> {
-        self.queue.take_back(question)
+    async fn take_back(&self, question: &ApprovalQuestion) {
+        self.queue.take_back(question).await;
     }
 
     fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {

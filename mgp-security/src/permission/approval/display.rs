@@ -1,17 +1,20 @@
+//! Functions that make untrusted texts safe to show to people.
+
 use std::fmt::Write as _;
 
 use mgp_types::is_hidden;
 
-/// A text as people can be shown it: without characters that move the cursor, change the direction of writing or
-/// cannot be seen, and at most `max_chars` long.
+/// Returns a text in a form that is safe to show: without characters that move the cursor, change the direction of
+/// writing or are invisible, and at most `max_chars` characters long.
 ///
-/// What is shown comes from servers and models, and a terminal or a page that shows it as it is can be made to show
+/// Such texts come from servers and models, and a terminal or page that shows them unchanged can be made to show
 /// something else.
 pub(super) fn plain(text: &str, max_chars: usize) -> String {
     shown(text, max_chars, |c| c == '\n')
 }
 
-/// A name as people can be shown it, in backticks within a sentence: it ends neither its quotes nor its line.
+/// Returns a name in a form that is safe to show in backticks within a sentence: it ends neither its quotes nor its
+/// line.
 pub(in crate::permission) fn line(name: &str) -> String {
     shown(name, MAX_NAME_CHARS, |_| false).replace('`', "\\u{60}")
 }
@@ -34,6 +37,7 @@ fn shown(text: &str, max_chars: usize, is_kept: impl Fn(char) -> bool) -> String
     shown
 }
 
+/// The largest number of characters of a name that are shown.
 const MAX_NAME_CHARS: usize = 128;
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! The approver that asks the human in front of the calling client, by elicitation.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -13,20 +15,20 @@ use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject, ShownArguments};
 use crate::permission::{GrantLifetime, GrantTerms};
 use crate::{Clock, random};
 
-/// Says which operator answers in front of the client that makes a call of this context; `None` if no person does.
+/// A function that returns the operator who answers in front of the client of a call; `None` if no person does.
 pub type OperatorInFront = Arc<dyn Fn(&Context) -> Option<Principal> + Send + Sync>;
 
-/// Asks the human in front of the client that called, by elicitation, in both eras.
+/// An approver that asks the human in front of the calling client by elicitation, in both protocol eras.
 ///
-/// Where the question travels with an answer and the call comes again with the reply, the reply counts once: the
-/// question has a name that nobody can guess, and is forgotten when it has been answered.
+/// Where the question is sent with the answer to the call, and the call is repeated with the reply, the reply counts
+/// once: the question has a name that cannot be guessed, and is forgotten when it has been answered.
 #[derive(Clone)]
 pub(super) struct ElicitationApprover {
     open: Arc<Mutex<HashMap<QuestionKey, Named, RandomState>>>,
     clock: Clock,
 }
 
-/// What a question is about, and who asks.
+/// The server and the subject of a question, and the principal that is asked.
 type QuestionKey = (ServerId, Box<str>, Principal);
 
 struct Named {
@@ -39,11 +41,11 @@ impl ElicitationApprover {
         Self { open: Arc::default(), clock }
     }
 
-    /// Asks `question` of `asker`, in front of whom `operator` answers. What is dismissed or malformed is
+    /// Asks `question` of `asker`, in front of whom `operator` answers. A dismissed or malformed reply counts as
     /// [deferred](Decision::Deferred).
     ///
     /// # Errors
-    /// The client cannot be asked, or the question goes with the answer to its call.
+    /// Fails if the client cannot be asked, or if the question has to go with the answer to its call.
     pub(super) async fn ask(
         &self,
         question: &ApprovalQuestion,
@@ -62,7 +64,7 @@ impl ElicitationApprover {
             }
         };
         if question.context.input.is_none() {
-            // The client is asked directly, and its reply is to this question and no other.
+            // The client is asked directly, so its reply is to this question and no other.
             let answer = question.context.ask("approval", Method::ELICIT, form).await?;
             return Ok(read(&answer));
         }
@@ -70,13 +72,13 @@ impl ElicitationApprover {
         let name = self.name(&key)?;
         let answer = question.context.ask(&name, Method::ELICIT, form).await?;
         if !self.take(&key, &name) {
-            // Another call with the same words was answered with it.
+            // The reply has already been used for another call with the same words.
             return Ok(ApprovalAnswer::new(operator.clone(), Decision::Deferred));
         }
         Ok(read(&answer))
     }
 
-    /// The name of the question, the same each time until it is answered.
+    /// Returns the name of the question, which stays the same until the question is answered.
     fn name(&self, key: &QuestionKey) -> Result<Arc<str>, Error> {
         let now = self.clock.now();
         let mut open = self.open.lock();
@@ -95,7 +97,7 @@ impl ElicitationApprover {
         Ok(name)
     }
 
-    /// Whether the answer to the question of this name is the first.
+    /// Returns whether this is the first answer to the question of this name.
     fn take(&self, key: &QuestionKey, name: &str) -> bool {
         let mut open = self.open.lock();
         let is_it = open.get(key).is_some_and(|named| *named.name == *name);
@@ -107,7 +109,7 @@ impl ElicitationApprover {
 }
 
 fn key(question: &ApprovalQuestion, asker: Principal) -> QuestionKey {
-    // Servers name permissions as they like; none of them must be the name of a call.
+    // Servers name permissions as they like; the prefix keeps such a name from being taken for that of a call.
     let subject = match &question.subject {
         ApprovalSubject::Permission { permission, tool, arguments, .. } => {
             let call = arguments.as_ref().map_or("", ShownArguments::whole);
@@ -127,7 +129,7 @@ impl fmt::Debug for ElicitationApprover {
     }
 }
 
-/// A form with one choice.
+/// Returns the parameters of a form with one choice.
 pub(in crate::permission) fn form(message: &str) -> Object {
     let mut text = Vec::new();
     json::write_string(&mut text, message);
@@ -136,8 +138,8 @@ pub(in crate::permission) fn form(message: &str) -> Object {
     params
 }
 
-/// What a filled form says. Only a plain yes is one, and only a plain no: a form that is dismissed, or filled with something
-/// else, decides nothing.
+/// Returns the decision in a filled form. Only a plain yes approves, and only a plain no denies: a form that was
+/// dismissed, or filled with something else, decides nothing.
 pub(in crate::permission) fn read(answer: &RawJson) -> Decision {
     let Ok(answer) = Object::from_raw(answer) else { return Decision::Deferred };
     let content = answer.get("content").and_then(|content| Object::from_raw(&content).ok());
@@ -149,7 +151,7 @@ pub(in crate::permission) fn read(answer: &RawJson) -> Decision {
     }
 }
 
-/// A form with one choice, and for how long it holds.
+/// Returns the parameters of a form with one choice, and with another for how long it holds.
 fn form_with_end(message: &str) -> Object {
     let mut params = form(message);
     if let Ok(schema) = RawJson::parse(SCHEMA_WITH_END) {
@@ -158,7 +160,7 @@ fn form_with_end(message: &str) -> Object {
     params
 }
 
-/// For how long a filled form says yes; for the session if it does not say.
+/// Returns the terms of approval in a filled form; without any, they last for the session.
 fn terms(answer: &RawJson, now: Timestamp) -> GrantTerms {
     let answer = Object::from_raw(answer).ok();
     let content = answer.and_then(|answer| Object::from_raw(&answer.get("content")?).ok());
@@ -173,11 +175,15 @@ fn terms(answer: &RawJson, now: Timestamp) -> GrantTerms {
     }
 }
 
+/// The schema of a form that also asks how long an approval holds.
 const SCHEMA_WITH_END: &str = r#"{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["approve","deny"]},"lasts":{"type":"string","title":"For how long a yes holds, for this agent","enum":["once","session","hour","day","always"],"default":"session"}},"required":["decision"]}"#;
 
+/// The parameters of a form with one choice, without its message.
 const FORM: &str = r#"{"message":"","requestedSchema":{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["approve","deny"]}},"required":["decision"]}}"#;
 
+/// The largest number of open questions.
 const MAX_QUESTIONS: usize = 1024;
+/// The time for which a question keeps its name.
 const TTL: Duration = Duration::from_mins(10);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How a human is asked: the port, and the ways through it in their order.
+//! The approval of permissions and calls by people: the interface of approvers, and its implementations.
 
 mod approval_watch;
 mod approver_chain;
@@ -13,9 +13,10 @@ mod waiting;
 use std::fmt;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use mgp_types::mgp::CallOptions;
 use mgp_types::mgp::{Decision, Permission, RiskLevel, ServerId, ToolName};
-use mgp_types::{BoxFuture, Context, Error, Principal, RawJson, Request};
+use mgp_types::{Context, Error, Principal, RawJson, Request};
 
 pub use self::approval_watch::ApprovalWatch;
 pub use self::approver_chain::ApproverChain;
@@ -28,108 +29,109 @@ pub use self::shown_arguments::ShownArguments;
 pub(crate) use self::waiting::{WaitingSubject, waits_for_approval};
 use super::{GrantLifetime, GrantTerms, GrantedTo};
 
-/// Whoever asks an operator.
+/// A way of asking an operator.
+#[async_trait]
 pub trait Approver: Send + Sync + fmt::Debug + 'static {
-    /// Asks, and waits for the answer, though no longer than the patience of the question.
+    /// Asks a question, and waits for the answer no longer than the patience of the question.
     ///
-    /// Dropping the future leaves the question where operators find it: whoever asks it again gets the answer that was given
-    /// meanwhile.
+    /// Dropping the future leaves the question where operators find it: the next caller to ask it gets the answer
+    /// that was given meanwhile.
     ///
     /// # Errors
-    /// There is no room for the question; or it goes with an answer to the caller
-    /// ([`Origin::InputRequired`](mgp_types::Origin::InputRequired)), and the error is to be returned as it is.
-    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalReply, Error>>;
+    /// Fails if there is no room for the question. It also fails if the question has to go with an answer to the
+    /// caller ([`Origin::InputRequired`](mgp_types::Origin::InputRequired)); the error is then to be returned
+    /// unchanged.
+    async fn ask(&self, question: ApprovalQuestion) -> Result<ApprovalReply, Error>;
 
-    /// Takes a question back that was answered elsewhere.
-    fn take_back<'a>(&'a self, _question: &'a ApprovalQuestion) -> BoxFuture<'a, ()> {
-        Box::pin(std::future::ready(()))
-    }
+    /// Withdraws a question that was answered elsewhere.
+    async fn take_back(&self, _question: &ApprovalQuestion) {}
 
-    /// Names an open question about what `server` needs by itself, if there is one.
+    /// Returns the id of an open question about what `server` needs to operate, if there is one.
     fn open_for(&self, _server: &ServerId) -> Option<ApprovalId> {
         None
     }
 }
 
-/// What came of asking.
+/// The result of asking.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_enums, reason = "a question is answered or waits")]
 pub enum ApprovalReply {
-    /// Somebody answered.
+    /// An operator answered.
     Answer(ApprovalAnswer),
-    /// Nobody has answered in time; operators find the question under this id.
+    /// Nobody answered in time; operators find the question under this id.
     Waits(ApprovalId),
 }
 
-/// What an operator is asked.
+/// A question to an operator.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ApprovalQuestion {
-    /// The server that it is about.
+    /// The server that the question is about.
     pub server: ServerId,
-    /// What is asked for.
+    /// The permission or call that is to be approved.
     pub subject: ApprovalSubject,
-    /// The context of the call that gives rise to it; empty if none does.
+    /// The context of the call that caused the question; empty if none did.
     pub context: Context,
-    /// The id under which operators find it, if it has one before it waits for them.
+    /// The id under which operators find the question, if it is fixed before the question is queued.
     pub id: Option<ApprovalId>,
-    /// How long whoever asks waits for the answer. Default: 5 minutes.
+    /// The time to wait for the answer. Default: 5 minutes.
     pub patience: Duration,
-    /// The name under which the caller wants to hear of progress, if it does.
+    /// The token for progress notifications to the caller, if it wants them.
     pub progress_token: Option<RawJson>,
 }
 
-/// What an approval is asked for.
+/// The subject of an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ApprovalSubject {
     /// A permission for the server.
     #[non_exhaustive]
     Permission {
-        /// Which.
+        /// The permission that is asked for.
         permission: Permission,
-        /// How dangerous it is to grant it.
+        /// The risk of granting the permission.
         risk: RiskLevel,
-        /// The tool whose call needs it; `None` if the server needs it to operate.
+        /// The tool whose call needs the permission; `None` if the server needs it to operate.
         tool: Option<ToolName>,
-        /// The arguments of that call; `None` if no call needs it.
+        /// The arguments of that call; `None` if no call needs the permission.
         arguments: Option<ShownArguments>,
     },
     /// One call.
     #[non_exhaustive]
     Call {
-        /// The tool.
+        /// The tool that is called.
         tool: ToolName,
-        /// What can come of it.
+        /// The risk of the call.
         risk: RiskLevel,
-        /// The arguments, for people.
+        /// The arguments of the call, in a form for people.
         arguments: ShownArguments,
-        /// What ties the approval to this caller and these arguments, in hexadecimal digits.
+        /// The digest that ties the approval to this caller and these arguments, in hexadecimal digits.
         binding: String,
     },
 }
 
-/// What an operator answered.
+/// The answer of an operator.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ApprovalAnswer {
-    /// Who answered. The answer of one who is no operator counts for nothing.
+    /// The principal who answered. The answer of a principal who is not an operator does not count.
     pub approver: Principal,
-    /// What.
+    /// The decision.
     pub decision: Decision,
-    /// How far a permission is granted, and for how long.
+    /// The scope, the end and the lifetime of a granted permission.
     pub terms: GrantTerms,
-    /// For whose calls.
+    /// The agents for whose calls the answer holds.
     pub granted_to: GrantedTo,
 }
 
 impl ApprovalQuestion {
-    /// Asks for `subject` on behalf of `server`.
+    /// Returns a question about `subject` on behalf of `server`.
     pub fn new(server: ServerId, subject: ApprovalSubject, context: Context) -> Self {
         Self { server, subject, context, id: None, patience: PATIENCE, progress_token: None }
     }
 
-    /// Waits for so long, or less if the caller of `request` wishes so, and tells that caller meanwhile what it waits for.
+    /// Sets the patience, shortened if the caller of `request` wishes so, and lets that caller hear what it waits
+    /// for.
     #[must_use]
     pub(crate) fn for_call(mut self, request: &Request, patience: Duration) -> Self {
         let wish = CallOptions::of(&request.params).approval_wait_ms.map(Duration::from_millis);
@@ -138,19 +140,19 @@ impl ApprovalQuestion {
         self
     }
 
-    /// Waits for so long.
+    /// Sets the time to wait for the answer.
     #[must_use]
     pub const fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Who called.
+    /// Returns the principal whose call caused the question.
     pub fn asker(&self) -> Option<&Principal> {
         self.context.principal.as_ref()
     }
 
-    /// The question for people. Names come from servers and models, and none of them ends its quotes or
+    /// Returns the text of the question. Names in it come from servers and models; none of them can end its quotes or
     /// its line.
     pub fn message(&self) -> String {
         let server = line(self.server.as_str());
@@ -190,14 +192,14 @@ impl ApprovalQuestion {
         }
     }
 
-    /// Returns the arguments of the call that gives rise to it, if one does.
+    /// Returns the arguments of the call that caused the question, if one did.
     pub fn arguments(&self) -> Option<&ShownArguments> {
         self.subject.arguments()
     }
 }
 
 impl ApprovalSubject {
-    /// Returns the arguments of the call that it is about, if it is about one.
+    /// Returns the arguments of the call that the subject is about, if it is about one.
     pub const fn arguments(&self) -> Option<&ShownArguments> {
         match self {
             Self::Permission { arguments, .. } => arguments.as_ref(),
@@ -214,26 +216,27 @@ fn called_with(arguments: Option<&ShownArguments>) -> String {
 }
 
 impl ApprovalAnswer {
-    /// `approver` decided so: a yes is for the agent that asked, until its session ends.
+    /// Returns the answer `decision` of `approver`. An approval is for the agent that asked, until its session ends.
     pub fn new(approver: Principal, decision: Decision) -> Self {
         let terms = GrantTerms::default().lasting(GrantLifetime::Session);
         Self { approver, decision, terms, granted_to: GrantedTo::Asker }
     }
 
-    /// The answer for other calls than those of the agent that asked.
+    /// Sets for whose calls the answer holds.
     #[must_use]
     pub const fn granted_to(mut self, whom: GrantedTo) -> Self {
         self.granted_to = whom;
         self
     }
 
-    /// The answer with bounds; of a no, only the end counts.
+    /// Sets the terms of the answer; of a denial, only the end counts.
     pub fn with_terms(mut self, terms: GrantTerms) -> Self {
         self.terms = terms;
         self
     }
 }
 
+/// The default time to wait for an answer.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
+//! The queue of questions that wait for operators.
+
 mod asking;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use mgp_types::mgp::{Decision, ServerId, code};
-use mgp_types::{BoxFuture, Error, Principal};
+use mgp_types::{Error, Principal};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -21,12 +24,14 @@ use crate::{Clock, StoreError};
 
 /// The queue of the questions that wait for an operator, who sees them in a list and decides. Clones share it.
 ///
-/// What a server needs by itself is one question, however many wait for the answer, and so is what an agent needs for the same
-/// call. A question outlives whoever asked it, until it is answered or its time is over; who asks the same again finds it, or
-/// its answer. A yes to a call, or to a permission for one call, lets one such call through.
+/// A server's need to operate is one question, however many callers wait for the answer, and so is an agent's need
+/// for the same call. A question outlives its caller, until it is answered or its time is over; a caller that asks
+/// the same again finds the question or its answer. An approval of a call, or of a permission for one call, lets one
+/// such call through.
 ///
-/// There is room for so many questions as somebody may read, and nobody takes all of it: neither one agent by its
-/// calls nor one server by what it needs by itself. The oldest question of theirs for which nobody waits makes room.
+/// The number of questions is bounded by what a person may read, and neither one agent by its calls nor one server by
+/// its needs can take up all of it. When one of them exceeds its share, its oldest question for which nobody waits
+/// makes room.
 #[derive(Debug, Clone)]
 pub struct PendingApprovals(Arc<PendingApprovalsInner>);
 
@@ -35,11 +40,11 @@ struct PendingApprovalsInner {
     open: Mutex<OpenApprovals>,
     count: watch::Sender<usize>,
     watched: Arc<ApprovalWatchers>,
-    /// Where answers are kept that hold for more than the call they were given to.
+    /// The book for answers that hold for more than the call that caused them.
     book: Option<GrantBook>,
-    /// Where questions outlive the process for which nobody waits.
+    /// The store for questions whose callers may no longer wait, so that they outlive the process.
     store: Option<Arc<dyn QuestionStore>>,
-    /// Held while something is written into the store.
+    /// A lock that is held while something is written into the store.
     writing: Mutex<()>,
     open_for: Duration,
     denied_for: Duration,
@@ -48,15 +53,15 @@ struct PendingApprovalsInner {
 
 #[derive(Debug, Default)]
 struct OpenApprovals {
-    /// In the order they were asked.
+    /// The questions in the order in which they were asked.
     rows: BTreeMap<u64, ApprovalRow>,
     asked: u64,
-    /// What has still to be taken out of the store.
+    /// The ids of questions that still have to be removed from the store.
     gone: Vec<ApprovalId>,
 }
 
 impl PendingApprovals {
-    /// No questions yet.
+    /// Returns an empty queue.
     pub fn new(clock: Clock) -> Self {
         Self(Arc::new(PendingApprovalsInner {
             open: Mutex::default(),
@@ -71,17 +76,18 @@ impl PendingApprovals {
         }))
     }
 
-    /// The queue, with the book in which answers are kept that hold for more than one call, though nobody waits for them any
-    /// more. It has to be given before the queue is shared; without one they wait until the same is asked again.
+    /// Adds the book for answers that hold for more than one call, so that they count even if nobody waits for them
+    /// any more. Without a book, such answers wait until the same is asked again. To be called before the queue is
+    /// shared.
     #[must_use]
     pub fn with_book(self, book: GrantBook) -> Self {
         self.with(|inner| inner.book = Some(book))
     }
 
-    /// The queue with the questions in `store`, and with those of it kept there for which nobody waits.
+    /// Adds the questions in `store`, and keeps the questions of the queue there.
     ///
     /// # Errors
-    /// The store cannot be read, or holds what is no question.
+    /// Fails if the store cannot be read, or if it holds something other than questions.
     pub fn with_store(self, store: impl QuestionStore) -> Result<Self, StoreError> {
         let mut rows = BTreeMap::new();
         for (text, place) in store.load()?.iter().zip(0..) {
@@ -93,14 +99,14 @@ impl PendingApprovals {
         Ok(queue)
     }
 
-    /// The queue, in which a question stays open for so long. It has to be said before the queue is shared. Default: a day.
+    /// Sets how long a question stays open. Default: a day. To be called before the queue is shared.
     #[must_use]
     pub fn with_open_for(self, open_for: Duration) -> Self {
         self.with(|inner| inner.open_for = open_for)
     }
 
-    /// The queue, where a no holds for so long unless whoever says it says otherwise; here and in front of clients. It has to
-    /// be said before the queue is shared. Default: an hour.
+    /// Sets how long a denial holds unless the operator sets its end; this also applies to denials given in front of
+    /// clients. Default: an hour. To be called before the queue is shared.
     #[must_use]
     pub fn with_denied_for(self, denied_for: Duration) -> Self {
         self.with(|inner| inner.denied_for = denied_for)
@@ -123,32 +129,32 @@ impl PendingApprovals {
         Self(Arc::new(inner))
     }
 
-    /// The open questions, the oldest first.
+    /// Returns the open questions, the oldest first.
     pub fn list(&self) -> Vec<PendingApproval> {
         let open = self.swept();
         open.rows.values().filter(|row| row.answer.is_none()).map(ApprovalRow::shown).collect()
     }
 
-    /// Returns a question that is open, or whose answer waits until the same is asked again.
+    /// Returns the question `id`, if it is open or its answer waits until the same is asked again.
     pub fn find(&self, id: &ApprovalId) -> Option<PendingApproval> {
         self.swept().rows.values().find(|row| row.id == *id).map(ApprovalRow::shown)
     }
 
-    /// How many questions are open, for those who want to be woken when there are others.
+    /// Returns a receiver of the number of open questions, to be woken when it changes.
     pub fn count(&self) -> watch::Receiver<usize> {
         self.0.count.subscribe()
     }
 
-    /// Notes that somebody watches the questions, until what is returned is dropped.
+    /// Registers a watcher of the questions, until the returned value is dropped.
     pub fn watch(&self) -> ApprovalWatch {
         self.0.watched.begin()
     }
 
-    /// Lets `operator` answer the question `id`, or answer it otherwise as long as nobody has taken the answer.
+    /// Lets `operator` answer the question `id`, or change the answer as long as nobody has taken it.
     ///
     /// # Errors
-    /// The principal is no operator, or the answer is not theirs (1000); its scope cannot be checked (-32602); there is no
-    /// such question any more (4004); or what was decided cannot be recorded.
+    /// Fails if the principal is not an operator or the answer is not theirs (1000), if its scope cannot be checked
+    /// (-32602), if there is no such question any more (4004), or if the decision cannot be recorded.
     ///
     /// # Cancel safety
     /// A decision that has begun is made.
@@ -162,7 +168,7 @@ impl PendingApprovals {
         if answer.approver != *operator {
             return Err(Error::new(code::PERMISSION_DENIED, "nobody answers in another's name"));
         }
-        // A scope that cannot be checked is told to the operator, not to the one who waits.
+        // A scope that cannot be checked is reported to the operator, not to the waiting caller.
         if let Some(scope) = &answer.terms.scope {
             ScopeCheck::new(scope).map_err(|error| Error::invalid_params(error.to_string()))?;
         }
@@ -175,11 +181,11 @@ impl PendingApprovals {
         }
     }
 
-    /// Forgets the question `id`, and its answer if it has one: what is asked again is a new question. Returns whether it was
-    /// there.
+    /// Removes the question `id`, with its answer if it has one, and returns whether it was there. If the same is
+    /// asked again, it is a new question.
     ///
     /// # Errors
-    /// The principal is no operator (1000), or the question cannot be taken out of the store.
+    /// Fails if the principal is not an operator (1000), or if the question cannot be removed from the store.
     pub async fn forget(&self, operator: &Principal, id: &ApprovalId) -> Result<bool, Error> {
         check_operator(operator)?;
         let was_there = {
@@ -192,7 +198,7 @@ impl PendingApprovals {
         Ok(was_there)
     }
 
-    /// The answer, where a no without an end has the one that is configured.
+    /// Returns the answer, with the configured end if it is a denial without one.
     pub(super) fn with_end(&self, mut answer: ApprovalAnswer) -> ApprovalAnswer {
         if answer.decision == Decision::Denied && answer.terms.expires_at.is_none() {
             answer.terms.expires_at = Some(self.0.clock.now().saturating_add(self.0.denied_for));
@@ -200,11 +206,11 @@ impl PendingApprovals {
         answer
     }
 
-    /// Takes the answer that was given to this question while nobody waited for it. A yes is taken once; a no stays until its
-    /// end.
+    /// Takes the answer that was given to this question while nobody waited for it. An approval is taken once; a
+    /// denial stays until its end.
     ///
     /// # Errors
-    /// What is taken once cannot be taken out of the store.
+    /// Fails if the taken answer cannot be removed from the store.
     pub(super) async fn take_answer(
         &self,
         question: &ApprovalQuestion,
@@ -226,7 +232,7 @@ impl PendingApprovals {
         Ok(Some(answer))
     }
 
-    /// Takes a question back that was answered elsewhere, unless others wait for its answer.
+    /// Withdraws a question that was answered elsewhere, unless others wait for its answer.
     async fn forget_answered(&self, question: &ApprovalQuestion) {
         let gone = {
             let mut open = self.0.open.lock();
@@ -242,7 +248,7 @@ impl PendingApprovals {
         }
     }
 
-    /// Names an open question about what `server` needs by itself.
+    /// Returns the id of an open question about what `server` needs to operate.
     pub(super) fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
         let open = self.swept();
         let is_it =
@@ -250,14 +256,15 @@ impl PendingApprovals {
         open.rows.values().find(is_it).map(|row| row.id.clone())
     }
 
-    /// The id under which `question` is open, or will be.
+    /// Returns the id under which `question` is open, or will be.
     pub(super) fn id_for(&self, question: &ApprovalQuestion) -> Result<ApprovalId, Error> {
         let open = self.swept();
         let same = open.rows.values().find(|row| row.is_answered_with(question));
         same.map_or_else(ApprovalId::random, |row| Ok(row.id.clone()))
     }
 
-    /// Gives the answer to those who wait for it. Returns what is to be entered into the book because nobody does.
+    /// Gives the answer to the callers that wait for it. Returns the decision to enter into the book if no caller is
+    /// there to do so.
     fn deliver(&self, id: &ApprovalId, mut answer: ApprovalAnswer) -> Result<Option<Ruling>, Error> {
         let mut open = self.swept();
         let place = open.rows.iter().find(|(_, row)| row.id == *id).map(|(place, _)| *place);
@@ -274,7 +281,7 @@ impl PendingApprovals {
         let mut ruling = None;
         row.forget_gone();
         let stays = if !row.waiting.is_empty() {
-            // It was for one call; those of the others are questions of their own.
+            // The answer was for one call; the other calls that wait are questions of their own.
             if std::mem::take(&mut row.is_stored) {
                 open.gone.push(row.id.clone());
             }
@@ -285,12 +292,13 @@ impl PendingApprovals {
         } else if answer.decision == Decision::Deferred {
             true
         } else if is_call && !is_yes {
-            // Whoever makes the same call again hears the same; a no that was heard is one to this call.
+            // The same call, made again, gets the same denial; a denial that a caller has received is for that call
+            // only.
             row.ends_at = answer.terms.expires_at.unwrap_or(row.ends_at);
             row.answer = Some(answer);
             true
         } else {
-            // What holds for a session is entered for the one in which it is asked again.
+            // A grant for a session is entered for the session in which it is asked for again.
             let holds_from_now = !is_call
                 && !is_for_one
                 && (!is_yes
@@ -300,7 +308,8 @@ impl PendingApprovals {
             ruling = match row.subject() {
                 ApprovalSubject::Permission { permission, .. } if holds_from_now && self.0.book.is_some() => {
                     let context = row.asker().map(|_| row.context());
-                    // Without a call there is no other use of it than the server's.
+                    // Without a call, the server itself is the only user of the permission, so a grant cannot be for
+                    // one call.
                     if context.is_none() && answer.terms.lasts == GrantLifetime::Once {
                         answer.terms.lasts = GrantLifetime::Session;
                     }
@@ -309,7 +318,8 @@ impl PendingApprovals {
                 _ => None,
             };
             row.ends_at = self.0.clock.now().saturating_add(ANSWER_FOR);
-            // The server may be away; what holds until the kernel stops is entered again when it asks.
+            // The server may be away; a grant that lasts until the kernel stops is entered again when the server
+            // asks.
             let is_awaited = row.asker().is_none() && answer.terms.lasts == GrantLifetime::Session && is_yes;
             row.answer = Some(answer);
             ruling.is_none() || is_awaited
@@ -323,7 +333,7 @@ impl PendingApprovals {
         Ok(ruling)
     }
 
-    /// What is open now: without what has come to its end, and what was decided elsewhere.
+    /// Removes questions that have ended or were decided elsewhere, and returns the others.
     fn swept(&self) -> parking_lot::MutexGuard<'_, OpenApprovals> {
         let mut open = self.0.open.lock();
         let (now, before) = (self.0.clock.now(), open.rows.len());
@@ -338,7 +348,7 @@ impl PendingApprovals {
         open
     }
 
-    /// Whether something in the book answers the question by now.
+    /// Returns whether a decision in the book answers the question by now.
     fn is_decided(&self, row: &ApprovalRow) -> bool {
         let (Some(book), ApprovalSubject::Permission { permission, .. }) = (&self.0.book, row.subject())
         else {
@@ -354,13 +364,14 @@ impl PendingApprovals {
     }
 }
 
+#[async_trait]
 impl Approver for PendingApprovals {
-    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalReply, Error>> {
-        Box::pin(self.ask_operators(question))
+    async fn ask(&self, question: ApprovalQuestion) -> Result<ApprovalReply, Error> {
+        self.ask_operators(question).await
     }
 
-    fn take_back<'a>(&'a self, question: &'a ApprovalQuestion) -> BoxFuture<'a, ()> {
-        Box::pin(self.forget_answered(question))
+    async fn take_back(&self, question: &ApprovalQuestion) {
+        self.forget_answered(question).await;
     }
 
     fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
@@ -369,7 +380,8 @@ impl Approver for PendingApprovals {
 }
 
 impl OpenApprovals {
-    /// Whether there is room for `question`; the oldest of the same origin that nobody waits for makes it.
+    /// Makes room for `question` if necessary, by removing the oldest question of the same origin that nobody waits
+    /// for. Returns whether there is room.
     fn make_room(&mut self, question: &ApprovalQuestion) -> bool {
         let most = if question.asker().is_some() { MAX_OF_ASKER } else { MAX_OF_SERVER };
         let own = self.rows.values().filter(|row| row.is_of_origin(question)).count();
@@ -381,7 +393,7 @@ impl OpenApprovals {
         oldest.is_some_and(|oldest| self.remove_where(|row| row.id == oldest))
     }
 
-    /// Takes questions out, and says whether there were any.
+    /// Removes the questions that `is_over` selects, and returns whether there were any.
     fn remove_where(&mut self, is_over: impl Fn(&mut ApprovalRow) -> bool) -> bool {
         let before = self.rows.len();
         let gone = &mut self.gone;
@@ -408,14 +420,18 @@ fn unknown() -> Error {
     Error::new(code::RESOURCE_NOT_FOUND, message)
 }
 
+/// The largest number of questions in the queue.
 const MAX_QUESTIONS: usize = 256;
-/// How many of them may come of the calls of one principal.
+/// The largest number of questions that the calls of one principal may cause.
 const MAX_OF_ASKER: usize = 16;
-/// How many of them one server may ask by itself: as many as it may need to operate.
+/// The largest number of questions about one server's own needs: as many as the permissions that it may need to
+/// operate.
 const MAX_OF_SERVER: usize = 64;
+/// The default time for which a question stays open.
 const OPEN_FOR: Duration = Duration::from_hours(24);
+/// The default time for which a denial holds.
 const DENIED_FOR: Duration = Duration::from_hours(1);
-/// How long a yes waits until its call is made again.
+/// The time for which an approval waits until its call is made again.
 const ANSWER_FOR: Duration = Duration::from_hours(1);
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! A question in the queue: its id, the form that operators see, and the form that the queue keeps.
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,7 +10,7 @@ use tokio::sync::oneshot;
 use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject};
 use crate::random;
 
-/// Names an open question; nobody can guess it.
+/// The id of an open question, which cannot be guessed.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ApprovalId(Arc<str>);
 
@@ -16,21 +18,22 @@ pub struct ApprovalId(Arc<str>);
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PendingApproval {
-    /// What to decide it by.
+    /// The id by which the question is decided.
     pub id: ApprovalId,
-    /// The server it is about.
+    /// The server that the question is about.
     pub server: ServerId,
-    /// What is asked for.
+    /// The permission or call that is to be approved.
     pub subject: ApprovalSubject,
-    /// Who called first, if a call gave rise to it.
+    /// The principal whose call caused the question first, if a call did.
     pub asker: Option<Principal>,
-    /// The question for people.
+    /// The text of the question.
     pub message: String,
-    /// When it was asked.
+    /// The time at which the question was asked.
     pub asked_at: Timestamp,
-    /// When it is forgotten; of one that was answered, when its answer is.
+    /// The time at which the question is forgotten or, once it was answered, its answer.
     pub ends_at: Timestamp,
-    /// The answer that waits until the same is asked again, and who gave it; nothing while it is open.
+    /// The answer that waits until the same is asked again, with the operator who gave it; `None` while the question
+    /// is open.
     pub answer: Option<(Decision, Principal)>,
 }
 
@@ -41,11 +44,11 @@ pub(super) struct ApprovalRow {
     question: ApprovalQuestion,
     pub(super) asked_at: Timestamp,
     pub(super) ends_at: Timestamp,
-    /// Whether it is in the store.
+    /// Whether the question is in the store.
     pub(super) is_stored: bool,
-    /// Those who wait for the answer, each with a number of its own.
+    /// The callers that wait for the answer, each with a number of its own.
     pub(super) waiting: Vec<(u64, oneshot::Sender<ApprovalAnswer>)>,
-    /// What was answered while nobody waited for it.
+    /// The answer that was given while nobody waited for it.
     pub(super) answer: Option<ApprovalAnswer>,
 }
 
@@ -56,7 +59,7 @@ impl ApprovalRow {
         asked_at: Timestamp,
         ends_at: Timestamp,
     ) -> Self {
-        // The way back to the caller ends with its call, and a question must not keep its session.
+        // The channel to the caller ends with its call, and a question must not keep the session alive.
         let mut context = Context::default();
         context.principal.clone_from(&question.context.principal);
         context.trace = question.context.trace;
@@ -65,14 +68,14 @@ impl ApprovalRow {
         Self { id, question, asked_at, ends_at, is_stored: false, waiting: Vec::new(), answer: None }
     }
 
-    /// Gives the question another id: it is asked anew.
+    /// Gives the question a new id, as a question that is asked anew.
     pub(super) fn renew(&mut self) -> Result<(), Error> {
         self.id = ApprovalId::random()?;
         self.question.id = Some(self.id.clone());
         Ok(())
     }
 
-    /// Forgets those who wait no more.
+    /// Removes callers that no longer wait.
     pub(super) fn forget_gone(&mut self) {
         self.waiting.retain(|(_, waiting)| !waiting.is_closed());
     }
@@ -89,15 +92,15 @@ impl ApprovalRow {
         self.question.asker()
     }
 
-    /// Returns what outlives the call that gave rise to it; empty if none did.
+    /// Returns the part of the context that outlives the call that caused the question; empty if none did.
     pub(super) fn context(&self) -> &Context {
         &self.question.context
     }
 
-    /// Returns whether the answer to this question is one to the other as well.
+    /// Returns whether the answer to this question also answers `question`.
     ///
-    /// What a server needs by itself is one question for all; what a call needs, and a call itself, is one for the same call
-    /// of the same agent.
+    /// A server's need to operate is one question for all callers; a permission for a call, and the call itself, are
+    /// one question for the same call of the same agent.
     pub(super) fn is_answered_with(&self, question: &ApprovalQuestion) -> bool {
         if self.server() != &question.server {
             return false;
@@ -117,7 +120,8 @@ impl ApprovalRow {
         }
     }
 
-    /// Returns whether it is of the same origin as `question`: the same agent, or the same server that asks by itself.
+    /// Returns whether the row has the same origin as `question`: the same agent, or the same server with its own
+    /// needs.
     pub(super) fn is_of_origin(&self, question: &ApprovalQuestion) -> bool {
         let asker = question.asker();
         self.asker() == asker && (asker.is_some() || self.server() == &question.server)
@@ -138,12 +142,12 @@ impl ApprovalRow {
 }
 
 impl ApprovalId {
-    /// Makes an id that nobody can guess.
+    /// Returns a new random id, which cannot be guessed.
     pub(super) fn random() -> Result<Self, Error> {
         Ok(Self(random::name()?.into()))
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -157,7 +161,7 @@ impl From<&str> for ApprovalId {
 
 impl fmt::Debug for ApprovalId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Whoever reads a log must not be able to name it.
+        // A reader of the log must not learn the id.
         f.write_str("ApprovalId(***)")
     }
 }

@@ -1,3 +1,5 @@
+//! The form in which the arguments of a call are shown to people.
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -7,33 +9,33 @@ use sha2::{Digest as _, Sha256};
 use super::display::plain;
 use crate::secret::{could_be_key, could_be_password, names_key, names_password, secrets};
 
-/// The arguments of a call as the people are shown them who decide about it.
+/// The arguments of a call in the form that is shown to the people who decide about it.
 ///
-/// All of them are shown, decoded, as they will be sent: numbers with all their digits, and spelled out what nobody would
-/// see. In place of what looks like a secret stand its length and digest. Where that is long, the
-/// [brief](Self::brief) form leaves out parts between beginnings and ends, and says how much.
+/// All arguments are shown, decoded, as they will be sent: numbers with all their digits, and invisible characters
+/// spelled out. A value that looks like a secret is replaced by its length and digest. If the whole is long, the
+/// [brief](Self::brief) form leaves out parts between beginnings and ends, and says how much is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownArguments {
     brief: Arc<str>,
     whole: Option<Arc<str>>,
 }
 
-/// Why arguments cannot be put before a person, who then cannot say yes to them.
+/// The reason why arguments cannot be shown to a person, who then cannot approve them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unshowable {
-    /// They are nested too deep.
+    /// The arguments are nested too deep.
     #[error("its arguments are nested deeper than {MAX_DEPTH} levels, and nobody can be shown that")]
     TooDeep,
-    /// They are too long.
+    /// The arguments are too long.
     #[error("its arguments have more than {MAX_BYTES} bytes, and nobody can read that")]
     TooLong,
 }
 
 impl ShownArguments {
-    /// Returns the arguments of a call as they are shown; none are as good as an empty object.
+    /// Returns the shown form of the arguments of a call; no arguments equal an empty object.
     ///
     /// # Errors
-    /// They are too many for anybody to see what they say.
+    /// Fails if the arguments are too long or nested too deep for a person to judge.
     pub(crate) fn of(arguments: Option<&RawJson>) -> Result<Self, Unshowable> {
         let Some(arguments) = arguments else {
             return Ok(Self { brief: "{}".into(), whole: None });
@@ -49,22 +51,22 @@ impl ShownArguments {
         Ok(Self { brief: brief.into(), whole: Some(whole.into()) })
     }
 
-    /// Returns what was shown before.
+    /// Returns arguments whose shown form was stored before.
     pub(super) fn again(brief: &str, whole: Option<&str>) -> Self {
         Self { brief: brief.into(), whole: whole.map(Into::into) }
     }
 
-    /// Returns what fits into a question.
+    /// Returns the form that fits into a question.
     pub fn brief(&self) -> &str {
         &self.brief
     }
 
-    /// Returns everything.
+    /// Returns the complete form.
     pub fn whole(&self) -> &str {
         self.whole.as_deref().unwrap_or(&self.brief)
     }
 
-    /// Whether the brief form leaves something out.
+    /// Returns whether the brief form leaves something out.
     pub const fn is_abridged(&self) -> bool {
         self.whole.is_some()
     }
@@ -76,20 +78,20 @@ fn written(arguments: &RawJson, longest_text: usize) -> Result<String, Unshowabl
     Ok(plain(&String::from_utf8_lossy(&writer.out), usize::MAX))
 }
 
-/// What of a text is hidden.
+/// The parts of a text that are hidden.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HiddenText {
-    /// What has the form of a secret.
+    /// Only parts that have the form of a secret are hidden.
     ByForm,
-    /// All of it, if it could be a key.
+    /// All of the text is hidden if it could be a key.
     Key,
-    /// All of it, if it could be a password.
+    /// All of the text is hidden if it could be a password.
     Password,
 }
 
 struct ArgumentWriter {
     out: Vec<u8>,
-    /// Of longer texts the beginning and the end are written.
+    /// The length in characters beyond which only the beginning and the end of a text are written.
     longest_text: usize,
 }
 
@@ -135,7 +137,7 @@ impl ArgumentWriter {
         Ok(())
     }
 
-    /// Writes a text in quotes. What is said about it stands outside of them, so that no text says it of itself.
+    /// Writes a text in quotes. Remarks about it stand outside the quotes, so that no text can imitate one.
     fn text(&mut self, text: &str, hidden: HiddenText) {
         if hidden == HiddenText::Password && could_be_password(text) {
             let length = match text.chars().count() {
@@ -166,7 +168,7 @@ impl ArgumentWriter {
         }
     }
 
-    /// Writes a part of a text that is no secret.
+    /// Writes a part of a text that is no secret, shortened if it is long.
     fn quoted(&mut self, text: &str) {
         let chars = text.chars().count();
         if chars <= self.longest_text {
@@ -215,7 +217,7 @@ impl ArgumentWriter {
 }
 
 impl HiddenText {
-    /// What is hidden of the value of a member that is called so.
+    /// Returns what is to be hidden in the value of a member called `name`.
     fn under(name: &str) -> Self {
         if names_password(name) {
             Self::Password
@@ -227,7 +229,7 @@ impl HiddenText {
     }
 }
 
-/// The beginning and the end of what is too long although each text in it is short.
+/// Returns the beginning and the end of a text that is too long, although each string in it is short.
 fn middle_left_out(text: &str) -> String {
     let chars = text.chars().count();
     if chars <= MAX_BRIEF_CHARS {
@@ -242,12 +244,15 @@ fn middle_left_out(text: &str) -> String {
     out
 }
 
-/// How much of the arguments a question shows.
+/// The largest number of characters of arguments that a question shows.
 const MAX_BRIEF_CHARS: usize = 4000;
-/// How much of one text it shows where all is too long.
+/// The largest number of characters of one string that is shown where the whole is too long.
 const MAX_TEXT_CHARS: usize = 600;
+/// The smallest number of characters in a secret whose beginning is shown.
 const SHORTEST_WITH_BEGINNING: usize = 20;
+/// The largest number of levels of nesting that can be shown.
 const MAX_DEPTH: usize = 32;
+/// The largest size of arguments that can be shown, in bytes.
 const MAX_BYTES: usize = 1024 * 1024;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Questions as they are kept beyond the process.
+//! The JSON form in which questions are stored beyond the process.
 
 use mgp_types::mgp::{Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName};
 use mgp_types::{Context, Principal, PrincipalKind};
@@ -59,10 +59,10 @@ struct StoredAnswer {
     granted_to: GrantedTo,
 }
 
-/// Writes a question for the store.
+/// Returns the stored form of a question.
 ///
 /// # Errors
-/// It has no JSON.
+/// Fails if the question cannot be written as JSON.
 pub(super) fn written(row: &ApprovalRow) -> Result<String, StoreError> {
     let subject = match row.subject() {
         ApprovalSubject::Permission { permission, risk, tool, arguments } => StoredSubject::Permission {
@@ -98,10 +98,10 @@ pub(super) fn written(row: &ApprovalRow) -> Result<String, StoreError> {
     serde_json::to_string(&stored).map_err(|error| StoreError::Unavailable(Box::new(error)))
 }
 
-/// Reads a question from the store.
+/// Reads a question from its stored form.
 ///
 /// # Errors
-/// It is not what was written.
+/// Fails if the text is not the stored form of a question.
 pub(super) fn read(text: &str) -> Result<ApprovalRow, StoreError> {
     let stored: Stored = serde_json::from_str(text)
         .map_err(|error| StoreError::Damaged(format!("a question to an operator: {error}")))?;

@@ -1,4 +1,4 @@
-//! The words in which everybody is told that something waits for a person, and how that becomes a yes.
+//! The common texts that say that a request waits for a person, and how that person approves it.
 
 use std::time::Duration;
 
@@ -8,14 +8,15 @@ use mgp_types::{Error, Method, Params, RawJson, Request};
 use super::{ApprovalId, ApprovalQuestion, line};
 use crate::refusal::advice;
 
-/// Returns the command that says yes to the question `id`.
+/// Returns the command that approves the question `id`.
 pub(in crate::permission) fn command(id: &ApprovalId) -> String {
     format!("mgp permissions approve {}", id.as_str())
 }
 
-/// Returns the refusal of what waits for the answer to the question `id`: its details name the id and the command.
+/// Returns the refusal of a request that waits for the answer to the question `id`: its details name the id and the
+/// command.
 ///
-/// Whatever a person has to decide is refused in these words, and in no others.
+/// All requests that a person has to decide about are refused with this text.
 pub(crate) fn waits_for_approval(code: i64, subject: &WaitingSubject<'_>, id: &ApprovalId) -> Error {
     let command = command(id);
     let what = match *subject {
@@ -48,14 +49,14 @@ pub(crate) fn waits_for_approval(code: i64, subject: &WaitingSubject<'_>, id: &A
     Error::new(code, message).with_recovery(recovery)
 }
 
-/// What waits.
+/// The subject that waits for a decision.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum WaitingSubject<'a> {
-    /// One call.
+    /// A single call.
     Call { tool: &'a str, server: &'a ServerId },
-    /// A call, for a permission of its server, which nobody has decided about, or not any more.
+    /// A call that needs a permission for its server, about which nobody has decided, or no longer.
     Permission { permission: &'a str, server: &'a ServerId, reason: &'a str },
-    /// All calls of a server, for what it needs to operate.
+    /// All calls of a server, because of what the server needs to operate.
     Server(&'a ServerId),
 }
 
@@ -63,8 +64,8 @@ fn shown(server: &ServerId) -> String {
     line(server.as_str())
 }
 
-/// Tells the caller by progress, again and again, that its call waits for the answer to the question `id`. Ends never;
-/// does nothing if the caller did not ask for progress.
+/// Tells the caller by progress, at intervals, that its call waits for the answer to the question `id`. Never
+/// returns, and sends nothing if the caller did not ask for progress.
 pub(super) async fn keep_telling(question: &ApprovalQuestion, id: &ApprovalId) {
     if let Some(token) = question.progress_token.as_ref().filter(|_| question.context.outbox.is_open()) {
         let message = format!("waiting for approval: {}", command(id));
@@ -72,7 +73,7 @@ pub(super) async fn keep_telling(question: &ApprovalQuestion, id: &ApprovalId) {
         for count in 0_u32.. {
             let mut params = Params::new();
             params.set("progressToken", token.clone());
-            // It has to grow, and whatever the server tells afterwards should be more.
+            // Progress has to grow, and the values that the server reports afterwards should be larger.
             let progress = RawJson::from_value(&(f64::from(count) / 1e6)).unwrap_or_else(|_| RawJson::null());
             params.set("progress", progress);
             params.set("message", message.clone());
@@ -88,9 +89,9 @@ pub(super) async fn keep_telling(question: &ApprovalQuestion, id: &ApprovalId) {
     std::future::pending::<()>().await;
 }
 
-/// People decide slowly.
+/// The time in milliseconds after which a client may try again; people decide slowly.
 const RETRY_AFTER_MS: u64 = 30_000;
-/// Less than the shortest time for which known clients wait without a word.
+/// The interval of progress notifications: less than the shortest time for which known clients wait without one.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

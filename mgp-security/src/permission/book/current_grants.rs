@@ -1,4 +1,4 @@
-//! What is decided about permissions, as it stands at one moment, and which of it a use of a permission is held to.
+//! The decisions about permissions at one moment, and the choice of the one that applies to a use of a permission.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
@@ -12,40 +12,40 @@ use crate::permission::{GrantRecord, GrantVerdict, ScopeCheck, ScopeError};
 
 pub(super) type GrantsByServer = HashMap<ServerId, Arc<ServerGrants>, RandomState>;
 
-/// What is decided about one server.
+/// The decisions about the permissions of one server.
 pub(super) type ServerGrants = HashMap<Permission, PermissionDecisions, RandomState>;
 
-/// What is decided about one permission of a server.
+/// The decisions about one permission of a server.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PermissionDecisions {
-    /// What holds for all agents of which nothing else is decided.
+    /// The decision for all agents that have none of their own.
     pub(super) for_all: Option<Arc<GrantEntry>>,
     pub(super) by_agent: BTreeMap<Box<str>, Arc<GrantEntry>>,
-    /// How many calls run now for each of which it was granted once.
+    /// The number of running calls for each of which the permission was granted once.
     pub(super) running_once: usize,
 }
 
-/// Who uses a permission.
+/// The user of a permission.
 #[derive(Clone, Copy)]
 pub(in crate::permission) enum GrantUse<'a> {
-    /// The server, which has what it was granted for anybody: the gate holds single calls to what is theirs.
+    /// The server, which has every permission granted for any agent: the gate holds single calls to their own grants.
     Server,
     /// A call.
     Call(&'a Context),
 }
 
-/// A decision, ready to be held against a call.
+/// A decision with its scope ready for checks against calls.
 #[derive(Debug)]
 pub(in crate::permission) struct GrantEntry {
     pub(in crate::permission) record: GrantRecord,
     pub(in crate::permission) scope: Option<ScopeCheck>,
-    /// The sessions for which it holds; for all if there are none.
+    /// The sessions for which the decision holds; all sessions if empty.
     pub(super) sessions: Vec<Weak<Session>>,
-    /// Whether it is in the trail and in the store; what is closed is so before that.
+    /// Whether the decision is in the trail and in the store; a permission is closed before that.
     pub(super) kept: bool,
 }
 
-/// The decisions as they stand at one moment.
+/// The decisions at one moment.
 pub(in crate::permission) struct CurrentGrants(pub(super) Guard<Arc<GrantsByServer>>);
 
 impl PermissionDecisions {
@@ -53,13 +53,13 @@ impl PermissionDecisions {
         if let Some(agent) = &entry.record.agent {
             self.by_agent.insert(agent.as_str().into(), entry);
         } else {
-            // What is said of all is said of each of them.
+            // A decision for all agents replaces those for each of them.
             self.by_agent.clear();
             self.for_all = Some(entry);
         }
     }
 
-    /// What was decided for this agent, or for all.
+    /// Returns the decision for this agent, or for all agents if `agent` is `None`.
     pub(super) fn of(&self, agent: Option<&AgentId>) -> Option<&Arc<GrantEntry>> {
         match agent {
             Some(agent) => self.by_agent.get(agent.as_str()),
@@ -67,7 +67,7 @@ impl PermissionDecisions {
         }
     }
 
-    /// Forgets what was decided for this agent; without one, for all and for each.
+    /// Removes the decision for this agent; if `agent` is `None`, those for all agents and for each.
     pub(super) fn remove(&mut self, agent: Option<&AgentId>) {
         if let Some(agent) = agent {
             self.by_agent.remove(agent.as_str());
@@ -83,7 +83,8 @@ impl PermissionDecisions {
 }
 
 impl CurrentGrants {
-    /// What decides about a use of a permission: what was decided for the agent and its session, else for all.
+    /// Returns the decision for a use of a permission: that for the agent and its session, or else that for all
+    /// agents.
     pub(in crate::permission) fn entry(
         &self,
         server: &ServerId,
@@ -99,7 +100,7 @@ impl CurrentGrants {
                     context.principal.as_ref().and_then(|agent| decisions.by_agent.get(&*agent.access_id()));
                 let own = own.filter(|entry| entry.is_for(context.session.as_ref())).map(|entry| &**entry);
                 match own {
-                    // What has come to its end gives way to what holds for all.
+                    // An agent's decision that has ended gives way to that for all agents.
                     Some(own) if own.denies_at(now) || own.grants_at(now) || for_all.is_none() => Some(own),
                     _ => for_all,
                 }
@@ -112,7 +113,7 @@ impl CurrentGrants {
         }
     }
 
-    /// Whether a call runs now for which the permission was granted once.
+    /// Returns whether a call is running for which the permission was granted once.
     pub(in crate::permission) fn is_used_once(&self, server: &ServerId, permission: &Permission) -> bool {
         self.decisions(server, permission).is_some_and(|decisions| decisions.running_once > 0)
     }
@@ -139,13 +140,13 @@ impl GrantEntry {
         Ok(Self { record, scope, sessions: Vec::new(), kept: false })
     }
 
-    /// Whether it is a denial that holds at `now`.
+    /// Returns whether the decision is a denial that holds at `now`.
     pub(super) fn denies_at(&self, now: Timestamp) -> bool {
         let verdict = &self.record.verdict;
         matches!(verdict, GrantVerdict::Denied { .. }) && verdict.holds_at(self.record.decided_at, now)
     }
 
-    /// Whether it is a grant that holds at `now`, for some session at least.
+    /// Returns whether the decision is a grant that holds at `now`, for at least one session.
     pub(super) fn grants_at(&self, now: Timestamp) -> bool {
         let is_live =
             self.sessions.is_empty() || self.sessions.iter().any(|session| session.strong_count() > 0);
@@ -155,7 +156,7 @@ impl GrantEntry {
         }
     }
 
-    /// Whether it holds for calls of this session.
+    /// Returns whether the decision holds for calls of this session.
     pub(super) fn is_for(&self, session: Option<&Arc<Session>>) -> bool {
         let is_it = |own: &Weak<Session>| session.is_some_and(|session| own.as_ptr() == Arc::as_ptr(session));
         self.sessions.is_empty() || self.sessions.iter().any(is_it)

@@ -1,4 +1,4 @@
-//! A decision that is about to be made, and how it stands in the audit trail.
+//! A decision that is about to be made, with the audit events that record it.
 
 use std::sync::{Arc, Weak};
 
@@ -11,17 +11,17 @@ use mgp_types::{Context, Principal, Session};
 use crate::permission::{ApprovalAnswer, GrantLifetime, GrantVerdict, GrantedTo};
 use crate::random;
 
-/// A decision to be made.
+/// A decision that is to be made.
 pub(in crate::permission) struct Ruling {
     pub(in crate::permission) operator: Principal,
     pub(in crate::permission) server: ServerId,
     pub(in crate::permission) permission: Permission,
-    /// For whose calls; for all if for nobody's.
+    /// The agent for whose calls the decision holds; `None` for all agents.
     pub(in crate::permission) agent: Option<AgentId>,
-    /// For which session, of a grant that lasts for one.
+    /// The session for which a grant holds, if it lasts for a session.
     pub(in crate::permission) session: Option<Weak<Session>>,
     pub(in crate::permission) verdict: GrantVerdict,
-    /// Whether a grant is taken back, rather than refused in the first place.
+    /// Whether a grant is taken back, rather than refused from the start.
     pub(in crate::permission) revoked: bool,
     pub(in crate::permission) trace: Option<TraceId>,
 }
@@ -46,10 +46,11 @@ impl Ruling {
         }
     }
 
-    /// What an operator answered, entered for the agent of `call` or for all; nothing if they decided nothing.
+    /// Returns the decision of an operator's answer, for the agent of `call` or for all agents; `None` if the answer
+    /// decides nothing.
     ///
-    /// What lasts for a session holds for that of `call`. Where each request describes itself, the agent is all there is to
-    /// hold on to.
+    /// A grant that lasts for a session holds for that of `call`. In the era without sessions, it holds for the
+    /// agent.
     pub(in crate::permission) fn of_answer(
         answer: &ApprovalAnswer,
         server: &ServerId,
@@ -91,7 +92,7 @@ impl Ruling {
 }
 
 impl Ruling {
-    /// The event that whatever was decided is forgotten.
+    /// Returns the event that reports the removal of all decisions about the permission.
     pub(super) fn reset_event(&self, at: Timestamp) -> AuditEvent {
         let target = AuditTarget::new(Some(self.server.clone()), None);
         let trace = self.trace.unwrap_or_else(random::trace_id);
@@ -106,7 +107,7 @@ impl Ruling {
     }
 }
 
-/// An event about a permission.
+/// Returns an event about a permission.
 #[expect(clippy::too_many_arguments, reason = "each is a member of the event")]
 pub(in crate::permission) fn event(
     kind: EventType,

@@ -1,3 +1,5 @@
+//! The part of the permission gate that has undecided permissions decided, and waits for operators.
+
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -16,31 +18,31 @@ use crate::permission::{
 };
 use crate::refusal::advice;
 
-/// What became of a permission that was undecided.
+/// The outcome for a permission that was undecided.
 enum SettledQuestion {
-    /// It was granted for the one call, or
+    /// The permission was granted for the one call.
     Once,
-    /// decided for more than that, or not at all.
+    /// The permission was decided for more than the one call, or not at all.
     ForMore,
-    /// Nobody has decided in time; the question waits under this id.
+    /// Nobody decided in time; the question waits under this id.
     Waits(ApprovalId),
 }
 
-/// What became of all permissions that a call waited for.
+/// The outcome for all permissions that a call waited for.
 #[derive(Default)]
 pub(super) struct WaitedPermissions {
-    /// Those that were granted for the call alone.
+    /// The permissions that were granted for the call alone.
     pub(super) once: Vec<Permission>,
-    /// Those that operators have still to decide about.
+    /// The permissions that operators still have to decide about, with the ids of the questions.
     waits: Vec<(Permission, ApprovalId)>,
 }
 
 impl PermissionGate {
-    /// Has everything decided that `request` waits for, or waits until nobody has the patience any more. Returns what was
-    /// granted for this request alone.
+    /// Has all undecided permissions of `request` decided, or waits until the patience for them is over. Returns
+    /// those that were granted for this request alone.
     ///
     /// # Errors
-    /// A decision cannot be recorded, or the caller has to be asked first.
+    /// Fails if a decision cannot be recorded, or if the caller has to be asked first.
     pub(super) async fn wait(
         &self,
         request: &Request,
@@ -49,10 +51,10 @@ impl PermissionGate {
         self.settle_all(undecided, Some(request)).await
     }
 
-    /// Whether `request` may go on now that it has waited.
+    /// Checks whether `request` may go on now that it has waited.
     ///
     /// # Errors
-    /// The request is refused.
+    /// Fails with the refusal of the request.
     pub(super) fn admit_late(&self, request: &Request, waited: &WaitedPermissions) -> Result<(), Error> {
         match self.admit(request) {
             RequestAdmission::Pass => Ok(()),
@@ -71,7 +73,7 @@ impl PermissionGate {
         }
     }
 
-    /// Has all of `permissions` decided, at the same time: for `call`, or for the server to operate.
+    /// Has all of `permissions` decided at the same time: for `call` or, without one, for the server to operate.
     pub(super) async fn settle_all(
         &self,
         permissions: &[Permission],
@@ -81,7 +83,7 @@ impl PermissionGate {
         let mut outcome = Ok(WaitedPermissions::default());
         for (settled, permission) in join_all(settling).await.into_iter().zip(permissions) {
             match (settled, &mut outcome) {
-                // The caller is asked all questions at once, whatever else went wrong.
+                // The caller is asked all questions at once, whatever other errors there are.
                 (Err(error), _) if error.origin() == Origin::InputRequired => return Err(error),
                 (Err(error), _) => outcome = Err(error),
                 (Ok(SettledQuestion::Once), Ok(waited)) => waited.once.push(permission.clone()),
@@ -107,7 +109,7 @@ impl PermissionGate {
         Ok(SettledQuestion::ForMore)
     }
 
-    /// Puts what the settings say into the audit trail; from then on it counts.
+    /// Records the decision of the settings in the audit trail; from then on it counts.
     async fn record(
         &self,
         permission: &Permission,
@@ -139,7 +141,7 @@ impl PermissionGate {
 
     async fn ask(&self, permission: &Permission, call: Option<&Request>) -> Result<SettledQuestion, Error> {
         let by = call.map_or(GrantUse::Server, |call| GrantUse::Call(&call.context));
-        // What an operator has decided before is asked again only when it has run out.
+        // A permission that an operator has decided about is asked for again only when the decision has run out.
         if !self.is_undecided(permission, by) {
             return Ok(SettledQuestion::ForMore);
         }
@@ -151,7 +153,7 @@ impl PermissionGate {
             tool: call.and_then(judged).map(|judged| judged.tool.name.clone()),
             arguments: call.map(shown).transpose()?,
         };
-        let context = call.map_or_else(Context::default, |call| call.context.clone());
+        let context = call.map_or_else(Context::default, |call| (*call.context).clone());
         let question = ApprovalQuestion::new(self.server().clone(), subject, context);
         let patience = self.0.settings.patience();
         let question = match call {
@@ -165,7 +167,7 @@ impl PermissionGate {
         }
     }
 
-    /// What came of asking; `None` if something was decided in the meantime without it.
+    /// Returns the result of asking; `None` if a decision was made elsewhere in the meantime.
     async fn answer(
         &self,
         approver: &dyn Approver,
@@ -175,7 +177,7 @@ impl PermissionGate {
     ) -> Result<Option<ApprovalReply>, Error> {
         let mut changes = self.0.book.changes();
         let decided = async {
-            // The sender lives as long as the book does, so waiting fails only when nothing can be decided any more.
+            // The sender lives as long as the book does, so waiting fails only when no more decisions can be made.
             while self.is_undecided(permission, by) && changes.changed().await.is_ok() {}
         };
         let asked = question.clone();
@@ -203,10 +205,11 @@ impl PermissionGate {
                 self.0.book.record_once(by, server, permission, terms, &call.context).await?;
                 return Ok(SettledQuestion::Once);
             }
-            // Without a call there is no other use of it than the server's.
+            // Without a call, the server itself is the only user of the permission, so a grant cannot be for one
+            // call.
             answer.terms.lasts = GrantLifetime::Session;
         }
-        let call = call.map(|call| &call.context);
+        let call = call.map(|call| &*call.context);
         if let Some(ruling) = Ruling::of_answer(&answer, self.server(), permission, call) {
             self.0.book.rule(ruling).await?;
         }
@@ -235,7 +238,7 @@ impl PermissionGate {
     }
 }
 
-/// The call as people are shown it: the arguments of a tool, or all that another request says.
+/// Returns the shown form of a call: the arguments of a tool, or all parameters of another request.
 fn shown(call: &Request) -> Result<ShownArguments, Error> {
     let arguments = judged(call).map_or_else(|| Some(call.params.to_raw()), |judged| judged.arguments());
     ShownArguments::of(arguments.as_ref()).map_err(|why| {
@@ -247,10 +250,11 @@ fn shown(call: &Request) -> Result<ShownArguments, Error> {
     })
 }
 
-/// A server thinks up names as it likes; what the settings say of each is kept, and recorded, only for so many.
+/// The largest number of permissions for which decisions of the settings are recorded and kept. A server invents
+/// names as it likes.
 const MAX_SETTLED: usize = 512;
 
-/// What of a request is judged; `None` for one that is known and judged by no gate.
+/// Returns the part of a request that the gate judges; `None` for a known request that no gate judges.
 fn judged(request: &Request) -> Option<JudgedRequest<'_>> {
     request.judged_by(GateKind::Permission).ok().flatten()
 }

@@ -1,3 +1,5 @@
+//! The grants that travel with each call to a server of the era without sessions.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -8,7 +10,7 @@ use super::judge::PermissionJudgement;
 use super::{ConnectedServer, PermissionGate, SettledPermissions};
 use crate::permission::book::{GrantSnapshot, GrantUse};
 
-/// What travels with each call, and what it was made of.
+/// The value that travels with each call, and the decisions that it was made from.
 pub(super) struct AttachedGrants {
     made_of: GrantSource,
     until: Option<Timestamp>,
@@ -16,23 +18,24 @@ pub(super) struct AttachedGrants {
     carried: CarriedGrants,
 }
 
-/// What decisions about a server are made of.
+/// The decisions that an attached value was made from.
 pub(super) struct GrantSource {
     moment: GrantSnapshot,
     settled: Arc<SettledPermissions>,
 }
 
-/// What a request carries.
+/// The kind of value that a request carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CarriedGrants {
     Nothing,
     Grants,
-    /// What the server made of the grants, for itself.
+    /// A handle that the server made from the grants, for its own use.
     Handle,
 }
 
 impl PermissionGate {
-    /// Puts the grants on a call to a server that keeps none, and takes away what the caller put there.
+    /// Attaches the grants to a call to a server that keeps none, and removes a value that the caller put in their
+    /// place.
     pub(super) fn attach(&self, request: &mut Request) -> CarriedGrants {
         let connected = self.0.connected.load();
         let attaches = connected.as_ref().filter(|connected| connected.attaches);
@@ -55,13 +58,14 @@ impl PermissionGate {
         }
     }
 
-    /// Keeps the handle that the server made of the decisions of `moment`, to send it instead of them.
+    /// Keeps the handle that the server made from the decisions of `made_of`, to be sent in their place.
     pub(super) fn keep_handle(&self, value: RawJson, until: Option<Timestamp>, made_of: GrantSource) {
         let attached = AttachedGrants { made_of, until, value, carried: CarriedGrants::Handle };
         self.0.attached.store(Some(Arc::new(attached)));
     }
 
-    /// What decisions are made of now. To be taken before they are made, so that what changes meanwhile is noticed.
+    /// Returns the current source of decisions. It has to be taken before the decisions are made, so that changes
+    /// meanwhile are noticed.
     pub(super) fn made_of(&self) -> GrantSource {
         GrantSource { moment: self.0.book.moment(), settled: self.0.settled.load_full() }
     }
@@ -82,7 +86,7 @@ impl PermissionGate {
         }
         let made_of = self.made_of();
         let response = self.decisions(connected);
-        // Grants that cannot be written are none.
+        // Grants that cannot be written count as none.
         let value = RawJson::from_value(&response).unwrap_or_else(|_| RawJson::empty_object());
         let carried = CarriedGrants::Grants;
         let attached = AttachedGrants { made_of, until: response.expires_at, value: value.clone(), carried };
@@ -90,7 +94,7 @@ impl PermissionGate {
         (value, carried)
     }
 
-    /// All decisions about the server as they stand, under its own names.
+    /// Returns all current decisions about the server, under the server's own names of the permissions.
     pub(super) fn decisions(&self, connected: &ConnectedServer) -> PermissionResponse {
         let standing = self.0.book.standing();
         let now = self.0.book.now();
@@ -115,7 +119,8 @@ impl PermissionGate {
                     }
                 }
                 PermissionJudgement::Refused(_) => Grant::new(Decision::Denied),
-                // The gate lets through the call for which it was granted, and no other.
+                // The server is told that it has the permission; the gate lets through only the call for which it was
+                // granted.
                 _ if standing.is_used_once(self.server(), permission) => Grant::new(Decision::Approved),
                 PermissionJudgement::Unsettled | PermissionJudgement::Undecided { .. } => {
                     Grant::new(Decision::Deferred)

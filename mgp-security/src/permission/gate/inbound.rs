@@ -1,3 +1,5 @@
+//! The gate that answers a server's own requests for permissions.
+
 use mgp_types::mgp::{Extension, Permission, PermissionRequest};
 use mgp_types::{Error, Flow, Gate, Method, RawJson, Request, RequestKind, Response};
 
@@ -7,14 +9,14 @@ use super::negotiate::{MAX_NAME_BYTES, MAX_REQUIRED};
 use crate::permission::QUESTION_META;
 use crate::permission::book::GrantUse;
 
-/// Answers a server that asks for a permission in the middle of a call, as [`HeldPermissions`] does where one is
-/// missing: by what is decided, or by asking an operator.
+/// A gate that answers a server that asks for a permission in the middle of a call, as [`HeldPermissions`] does when
+/// one is missing: by an existing decision, or by asking an operator.
 ///
-/// Sits in the stack that answers the server's own requests, behind the layer that knows the session. Only an
-/// elicitation that says in its `_meta` that it asks for permissions is answered here, and only where permissions were
-/// negotiated; everything else goes on. A permission that is granted within a scope is not confirmed to a server that
-/// does not say what for. Reads `context.session`, writes nothing, and refuses nothing: who may not have it is told so
-/// by the answer. What it answers it boxes; dropping the future takes questions to operators back.
+/// The gate stands in the stack that answers the server's own requests, behind the layer that sets the session. It
+/// answers only an elicitation whose `_meta` says that it asks for permissions, and only where permissions were
+/// negotiated; other requests go on. A permission granted within a scope is not confirmed to a server that does not
+/// say what it wants it for. The gate reads `context.session`, writes nothing, and refuses nothing: a denial is part
+/// of the answer. It boxes the future of its answer; dropping the future withdraws the questions to operators.
 ///
 /// [`HeldPermissions`]: crate::permission::HeldPermissionsGate
 #[derive(Debug, Clone)]
@@ -23,7 +25,7 @@ pub struct PermissionAnswerGate {
 }
 
 impl PermissionAnswerGate {
-    /// Answers what the server behind `gate` asks.
+    /// Returns a gate that answers the server behind `gate`.
     pub fn new(gate: PermissionGate) -> Self {
         Self { gate }
     }
@@ -43,9 +45,9 @@ impl Gate for PermissionAnswerGate {
 }
 
 impl PermissionGate {
-    /// What the server is answered that asks for all of `permissions`.
+    /// Returns the answer to a server that asks for all of `permissions`.
     async fn answer_for(&self, permissions: &[Permission]) -> Result<&'static str, Error> {
-        // A server that is not connected has been told nothing yet and may ask for nothing.
+        // A server that is not connected yet has been granted nothing, and may not ask.
         if permissions.is_empty() || self.0.connected.load().is_none() {
             return Ok(CANCELLED);
         }
@@ -64,7 +66,7 @@ impl PermissionGate {
     }
 }
 
-/// The permissions that the request asks for; `None` if it asks for something else.
+/// Returns the permissions that the request asks for; `None` if it asks for something else.
 fn question(request: &Request) -> Option<Vec<Permission>> {
     if request.kind == RequestKind::Notify || request.method != Method::ELICIT {
         return None;

@@ -1,3 +1,5 @@
+//! The part of the permission gate that judges requests against the decisions.
+
 use std::borrow::Cow;
 
 use mgp_types::mgp::{Permission, Timestamp, method};
@@ -10,15 +12,15 @@ use crate::permission::book::{CurrentGrants, GrantUse};
 use crate::permission::settings::SettingsDecision;
 use crate::permission::{GrantTerms, GrantVerdict, OnRefusal, ScopeCheck};
 
-/// What becomes of a request.
+/// The outcome of judging a request.
 pub(super) enum RequestAdmission {
     Pass,
     Refused(Error),
-    /// It has to wait until something is decided about these.
+    /// The request has to wait until these permissions are decided.
     Wait(Vec<Permission>),
 }
 
-/// What is decided about a permission.
+/// The decision about a permission.
 pub(super) enum PermissionJudgement<'a> {
     Approved {
         terms: &'a GrantTerms,
@@ -26,25 +28,25 @@ pub(super) enum PermissionJudgement<'a> {
         by: Cow<'a, str>,
     },
     Refused(PermissionRefusal),
-    /// What the settings say is not in the audit trail yet.
+    /// The settings decide, but their decision is not in the audit trail yet.
     Unsettled,
-    /// An operator has to be asked; whether a grant has come to its end.
+    /// An operator has to be asked; `expired` tells whether an earlier grant has ended.
     Undecided {
         expired: bool,
     },
 }
 
-/// What a request is, to the gate.
+/// The classes of requests that the gate treats differently.
 enum RequestClass {
-    /// It makes the server do nothing.
+    /// The request makes the server do nothing.
     Free,
-    /// It is the gate's own.
+    /// The request is one that only the gate itself sends.
     Own,
-    /// The call of a tool, or what is judged like one.
+    /// The request is the call of a tool, or is judged like one.
     Judged,
-    /// What is asked for is known, and needs no permission of its own.
+    /// The effect of the request is known, and needs no permission of its own.
     Known,
-    /// Nobody knows what it does: it may use all that the server was granted.
+    /// The effect of the request is unknown: it may use all that the server was granted.
     Unknown,
 }
 
@@ -79,7 +81,7 @@ impl PermissionGate {
         let now = self.0.book.now();
         let by = GrantUse::Call(&request.context);
         let mut undecided = Vec::new();
-        // A definition that says nothing may stand for a tool that uses all the server was granted.
+        // A tool without a declaration of its own may use all that the server was granted.
         let bounded = tool.map_or(matches!(class, RequestClass::Unknown), |tool| tool.security.derived);
         if self.0.settings.on_refusal() == OnRefusal::Reject || bounded {
             for (_, permission) in &connected.required {
@@ -98,7 +100,7 @@ impl PermissionGate {
         if undecided.is_empty() { RequestAdmission::Pass } else { RequestAdmission::Wait(undecided) }
     }
 
-    /// What is decided about `permission` at `now`, for who uses it.
+    /// Returns the decision about `permission` at `now`, for its user.
     pub(super) fn judge<'a>(
         &'a self,
         standing: &'a CurrentGrants,
@@ -180,14 +182,14 @@ impl PermissionGate {
 }
 
 impl ConnectedServer {
-    /// What the server calls `permission`.
+    /// Returns the name by which the server calls `permission`.
     pub(super) fn spelling<'a>(&'a self, permission: &'a Permission) -> &'a str {
         let own = self.required.iter().find(|(_, required)| required == permission);
         own.map_or_else(|| permission.as_str(), |(spelling, _)| spelling)
     }
 }
 
-/// What a scope is held against.
+/// Returns the arguments that a scope is checked against.
 fn arguments(request: &Request) -> Option<RawJson> {
     match request.judged_by(GateKind::Permission) {
         Ok(Some(judged)) => judged.arguments(),
@@ -202,7 +204,7 @@ fn classify(request: &Request) -> RequestClass {
     };
     match rule.concern {
         _ if rule.gates.has(GateKind::Permission) => RequestClass::Judged,
-        // What a notification says asks for nothing.
+        // A notification asks for nothing.
         _ if rule.kind == RequestKind::Notify => RequestClass::Free,
         RequestConcern::Session
         | RequestConcern::Logging

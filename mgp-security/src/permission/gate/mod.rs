@@ -1,4 +1,4 @@
-//! The client's side: the gate on the way to one server.
+//! The client's side of permissions: the gate on the way to one server.
 
 mod ask;
 mod attach;
@@ -27,11 +27,11 @@ pub(crate) use self::once::GrantedOnce;
 use self::once::OnceGrantGuard;
 use super::{Approver, GrantBook, PermissionSettings};
 
-/// What the permissions of one server come to: what it needs, what the settings say, and what operators decided.
+/// The gate that enforces the permissions of one server: its needs, the settings, and the decisions of operators.
 ///
-/// One is made for each connection to a server. [`negotiate`](Self::negotiate) settles what the server needs to
-/// operate before the first call, as a [`Gate`] it holds each call to what is granted, and
-/// [`follow`](Self::follow) tells the server what is decided later. Clones share it.
+/// One gate is made for each connection to a server. [`negotiate`](Self::negotiate) settles what the server needs to
+/// operate before the first call; as a [`Gate`] it holds each call to the granted permissions; and
+/// [`follow`](Self::follow) tells the server about later decisions. Clones share it.
 #[derive(Clone)]
 pub struct PermissionGate(Arc<PermissionGateInner>);
 
@@ -40,22 +40,22 @@ struct PermissionGateInner {
     settings: PermissionSettings,
     book: GrantBook,
     approver: Option<Arc<dyn Approver>>,
-    /// The permissions for which what the settings say stands in the audit trail; only then does it count.
+    /// The permissions for which the decision of the settings is in the audit trail; only then does it count.
     settled: ArcSwap<SettledPermissions>,
     settling: tokio::sync::Mutex<()>,
-    /// `None` until what the server needs is known.
+    /// The connected server; `None` until its needs are known.
     connected: ArcSwapOption<ConnectedServer>,
     attached: ArcSwapOption<AttachedGrants>,
 }
 
 type SettledPermissions = HashSet<Permission, RandomState>;
 
-/// What is known of the server once it is connected.
+/// The facts about the server that are known once it is connected.
 struct ConnectedServer {
-    /// What it needs to operate, in its own spelling and in ours.
+    /// The permissions that the server needs to operate, as it names them and as parsed.
     required: Vec<(Box<str>, Permission)>,
     session: Arc<Session>,
-    /// What the decisions answer.
+    /// The id of the request that the decisions answer.
     request_id: String,
     /// Whether grants travel with each call.
     attaches: bool,
@@ -63,10 +63,10 @@ struct ConnectedServer {
 }
 
 impl PermissionGate {
-    /// The gate to `server`, whose permissions are decided about by `settings` and `book`.
+    /// Returns the gate to `server`, whose permissions are decided by `settings` and `book`.
     ///
-    /// Without an [approver](Self::with_approver) nobody is asked, and what needs an operator waits until one decides
-    /// in the book.
+    /// Without an [approver](Self::with_approver) nobody is asked; a permission that needs an operator then waits
+    /// until one decides in the book.
     pub fn new(server: ServerId, settings: PermissionSettings, book: GrantBook) -> Self {
         Self(Arc::new(PermissionGateInner {
             server,
@@ -80,7 +80,7 @@ impl PermissionGate {
         }))
     }
 
-    /// The gate with somebody who asks operators. It has to be given before the gate is shared.
+    /// Sets the approver that asks operators. To be called before the gate is shared.
     #[must_use]
     pub fn with_approver(self, approver: Arc<dyn Approver>) -> Self {
         let inner = &self.0;
@@ -96,7 +96,7 @@ impl PermissionGate {
         }))
     }
 
-    /// The server behind the gate.
+    /// Returns the id of the server behind the gate.
     pub fn server(&self) -> &ServerId {
         &self.0.server
     }
@@ -116,16 +116,17 @@ impl fmt::Debug for PermissionGate {
     }
 }
 
-/// Lets through what the server was granted, and refuses the rest with 1000 and advice.
+/// Lets through the calls that the server's permissions allow, and refuses the others with 1000 and advice.
 ///
-/// Sits on the way to one server, inside of whatever checks arguments, so that a scope and a human see the arguments
-/// that were checked; outside of every timeout, because a call may wait for a human; and outside of the era. Reads
-/// `context.tool`, and refuses a call without it; writes `context.trail`, and in the era without sessions the grants
-/// into the request's `_meta`, from which it takes away what a caller may have put there. The methods that ask for
-/// and grant permissions do not pass: they are the gate's own.
+/// The gate stands on the way to one server: further in than the layers that check arguments, so that a scope and a
+/// human see checked arguments; further out than every timeout, because a call may wait for a human; and further out
+/// than the translation between protocol eras. It reads `context.tool`, and refuses a call without it. It writes
+/// `context.trail` and, in the era without sessions, the grants into the request's `_meta`, from which it removes a
+/// value put there by the caller. The methods that ask for and grant permissions do not pass: only the gate itself
+/// sends them.
 ///
-/// A call that is allowed by decisions without a scope is let through without a lock and without an allocation. A call
-/// that has to wait for an operator boxes its future; dropping it takes the question back.
+/// A call that is allowed by decisions without a scope passes without a lock and without an allocation. A call that
+/// has to wait for an operator boxes its future; dropping it withdraws the question.
 impl Gate for PermissionGate {
     type Pass = PermittedCall;
 
@@ -144,7 +145,7 @@ impl Gate for PermissionGate {
         })
     }
 
-    /// Refuses a call whose permission was taken away while it waited, and has it carry the grants as they are now.
+    /// Refuses a call whose permission was taken away while it waited, and updates the grants that it carries.
     fn recheck(&self, call: &mut PermittedCall, request: &mut Request) -> Result<(), Error> {
         self.admit_late(request, &WaitedPermissions::default())?;
         call.carried = self.attach(request);
@@ -158,16 +159,16 @@ impl Gate for PermissionGate {
     }
 }
 
-/// A call that may be made: what it carries, and what it was granted for itself alone.
+/// A call that may be made: the grants that it carries, and those for this call alone.
 pub struct PermittedCall {
     carried: CarriedGrants,
-    /// Ends what was granted once when it is dropped.
+    /// The guard that ends one-call grants when it is dropped.
     #[expect(dead_code, reason = "it is held, and not read")]
     running: Option<OnceGrantGuard>,
 }
 
 impl PermissionGate {
-    /// Waits for an operator.
+    /// Waits for an operator, and returns the permitted call.
     async fn permit(&self, request: &mut Request, undecided: &[Permission]) -> Result<PermittedCall, Error> {
         let mut waited = self.wait(request, undecided).await?;
         let once = std::mem::take(&mut waited.once);
@@ -176,7 +177,7 @@ impl PermissionGate {
         Ok(PermittedCall { carried: self.attach(request), running })
     }
 
-    /// Gives up a handle that the server does not take any more; the next call carries the grants themselves.
+    /// Drops a handle that the server no longer accepts; the next call carries the grants themselves.
     fn heed(&self, outcome: &Result<Response, Error>) {
         let refused =
             |error: &Error| error.code() == code::PERMISSION_DENIED && error.origin() == Origin::Peer;
@@ -192,7 +193,7 @@ impl fmt::Debug for PermittedCall {
     }
 }
 
-/// Whether the method asks for permissions or grants them.
+/// Returns whether the method asks for permissions or grants them.
 pub(super) fn is_about_permissions(name: &str) -> bool {
     matches!(
         name,

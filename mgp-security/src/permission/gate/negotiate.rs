@@ -1,3 +1,6 @@
+//! The negotiation of a server's permissions: settling its needs before the first call, and telling it about
+//! decisions.
+
 use std::future::poll_fn;
 use std::sync::Arc;
 
@@ -14,31 +17,32 @@ use crate::permission::OnRefusal;
 use crate::permission::book::GrantUse;
 use crate::random;
 
-/// What became of the permissions that a server needs to operate.
+/// The outcome for the permissions that a server needs to operate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settlement {
-    /// Those it has.
+    /// The permissions that the server has.
     pub approved: Vec<Permission>,
-    /// Those it has not; the connection proceeds only because it is configured to do without.
+    /// The permissions that the server does not have; the connection proceeds only because it is configured to do
+    /// without.
     pub denied: Vec<Permission>,
-    /// Those nobody has decided about; calls are refused until somebody does.
+    /// The permissions that nobody has decided about; calls are refused until somebody does.
     pub deferred: Vec<Permission>,
 }
 
 impl PermissionGate {
-    /// Settles what the server behind `service` needs to operate, as it declared in `session`, and tells it the
-    /// outcome (§3.4). To be called when the connection is agreed on and before the first call; `service` is the way
-    /// to the server below the gate.
+    /// Settles the permissions that the server behind `service` needs to operate, as it declared in `session`, and
+    /// tells it the outcome (§3.4). To be called when the connection is agreed on and before the first call;
+    /// `service` is the way to the server below the gate.
     ///
-    /// What the server answers is not taken for a decision: the operator's is.
+    /// The answer of the server does not count as a decision; only an operator's does.
     ///
     /// # Errors
-    /// The connection is to be rejected: the server may not have what it needs (1000), declares more than can be
-    /// looked at, or the decisions cannot be recorded. Or the connection is lost.
+    /// Fails if the connection is to be rejected: the server may not have what it needs (1000), it declares more than
+    /// can be checked, or the decisions cannot be recorded. Also fails if the connection is lost.
     ///
     /// # Cancel safety
-    /// Dropping the future takes the questions to operators back, and leaves the gate shut.
+    /// Dropping the future withdraws the questions to operators, and leaves the gate shut.
     pub async fn negotiate<S: RpcService>(
         &self,
         service: &mut S,
@@ -80,15 +84,15 @@ impl PermissionGate {
         Ok(settlement)
     }
 
-    /// Tells the server whatever is decided from now on, until the connection is lost. To be polled beside the
+    /// Tells the server about all further decisions, until the connection is lost. To be polled beside the
     /// connection.
     ///
     /// # Errors
-    /// The connection is lost.
+    /// Fails when the connection is lost.
     pub async fn follow<S: RpcService>(&self, mut service: S) -> Result<(), Error> {
         let mut changes = self.0.book.changes();
         loop {
-            // What changed before anybody listened is told first.
+            // Decisions made before anybody listened are told first.
             let connected = self.0.connected.load_full();
             if let Some(connected) = connected.filter(|connected| connected.told.lock().is_some()) {
                 self.send_decisions(&mut service, &connected).await?;
@@ -116,7 +120,7 @@ impl PermissionGate {
         settlement
     }
 
-    /// Whether a human has to decide about one of these.
+    /// Returns whether a human has to decide about one of these permissions.
     fn asks_about(&self, permissions: &[Permission]) -> bool {
         let standing = self.0.book.standing();
         let now = self.0.book.now();
@@ -129,7 +133,7 @@ impl PermissionGate {
         permissions.iter().any(undecided)
     }
 
-    /// Asks the server to wait; whether it knows what that means.
+    /// Asks the server to wait for approval, and returns whether it knows the method.
     //= mgp §3.5
     //# Direction: Client → Server (the client asks the server to wait for approval)
     async fn send_request<S: RpcService>(
@@ -150,7 +154,7 @@ impl PermissionGate {
         Ok(answer.is_some())
     }
 
-    /// Tells the server what is decided, if it does not know it yet.
+    /// Tells the server the current decisions, if it does not know them yet.
     async fn send_decisions<S: RpcService>(
         &self,
         service: &mut S,
@@ -190,7 +194,7 @@ impl PermissionGate {
     }
 }
 
-/// What the server declared that it needs, each once under the first name it gave.
+/// Returns the permissions that the server declared, each once under the first name that it gave.
 fn required(session: &Session) -> Result<Vec<(Box<str>, Permission)>, Error> {
     let declared = session.mgp.as_ref().map_or(&[][..], |mgp| &mgp.peer().permissions_required);
     if declared.len() > MAX_REQUIRED || declared.iter().any(|name| name.len() > MAX_NAME_BYTES) {
@@ -206,13 +210,13 @@ fn required(session: &Session) -> Result<Vec<(Box<str>, Permission)>, Error> {
     Ok(required)
 }
 
-/// The newer name for peers that declare a version that has it.
+/// Returns the newer method name for peers that declare a version that has it, or else the specified one.
 fn spoken(session: &Session, specified: &'static str, later: &'static str) -> &'static str {
     let version = session.mgp.as_ref().map(|mgp| mgp.peer().version);
     if version.is_some_and(|version| version >= RENAMED_IN) { later } else { specified }
 }
 
-/// Sends a call; `None` if the server does not know the method or refuses it.
+/// Sends a call; returns `None` if the server does not know the method or refuses it.
 async fn send<S: RpcService>(
     service: &mut S,
     connected: &ConnectedServer,
@@ -237,7 +241,7 @@ async fn send<S: RpcService>(
     }
 }
 
-/// What the server wants to be sent instead of the grants, and until when.
+/// Returns the handle that the server wants to be sent instead of the grants, and its end.
 fn handle(answer: &RawJson) -> Option<(RawJson, Option<Timestamp>)> {
     let answer = Object::from_raw(answer).ok()?;
     let handle = answer
@@ -250,8 +254,11 @@ fn handle(answer: &RawJson) -> Option<(RawJson, Option<Timestamp>)> {
     Some((handle.detached(), end))
 }
 
+/// The version of MGP from which on peers know the later method names.
 const RENAMED_IN: MgpVersion = MgpVersion::new(0, 4, 0);
-/// More than there are types, with room for custom ones.
+/// The largest number of permissions that a server may declare: more than there are types, with room for custom ones.
 pub(super) const MAX_REQUIRED: usize = 64;
+/// The largest length of a permission's name, in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 256;
+/// The largest length of a handle, in bytes.
 const MAX_HANDLE: usize = 8192;

@@ -1,14 +1,16 @@
+//! The permissions that are granted for one call alone.
+
 use mgp_types::Request;
 use mgp_types::mgp::{Permission, ServerId};
 
 use crate::permission::GrantBook;
 
-/// The permissions that were granted for the request that carries them, and no other. The gate puts them there, and nothing
-/// outside of this crate can.
+/// The permissions that were granted for the request that carries them, and for no other. The gate puts them into the
+/// request; no code outside this crate can.
 #[derive(Debug)]
 pub(crate) struct GrantedOnce(Vec<Permission>);
 
-/// A call that runs with permissions that were granted for it alone; while it does, the server has them.
+/// A guard for a running call with permissions granted for it alone; the server has them until the guard is dropped.
 pub(super) struct OnceGrantGuard {
     book: GrantBook,
     server: ServerId,
@@ -16,14 +18,14 @@ pub(super) struct OnceGrantGuard {
 }
 
 impl GrantedOnce {
-    /// Whether `permission` was granted for this request.
+    /// Returns whether `permission` was granted for this request.
     pub(crate) fn holds(request: &Request, permission: &Permission) -> bool {
         request.extensions.get::<Self>().is_some_and(|once| once.0.contains(permission))
     }
 }
 
 impl OnceGrantGuard {
-    /// Lets `request` go on with `permissions`, until what is returned is dropped.
+    /// Lets `request` go on with `permissions`, until the returned guard is dropped.
     pub(super) fn begin(
         book: &GrantBook,
         server: &ServerId,

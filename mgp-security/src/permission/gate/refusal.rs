@@ -1,3 +1,5 @@
+//! The errors with which the permission gate refuses requests.
+
 use std::borrow::Cow;
 
 use mgp_types::mgp::{EventType, Permission, Refusal, ServerId, Timestamp, code};
@@ -7,22 +9,22 @@ use crate::Finding;
 use crate::permission::{ApprovalId, WaitingSubject, waits_for_approval};
 use crate::refusal::{advice, refusal};
 
-/// Why a call may not use a permission.
+/// The reason why a call may not use a permission.
 #[derive(Debug)]
 pub(in crate::permission) enum PermissionRefusal {
-    /// Somebody decided that it may not; until then, if that has an end.
+    /// An operator or the settings denied the permission; `until` is the end of the denial, if it has one.
     Denied { until: Option<Timestamp> },
-    /// It might until a while ago; the question about it waits under this id, if there is one.
+    /// An earlier grant has ended; the question about a new one waits under this id, if there is one.
     Expired(Option<ApprovalId>),
-    /// Nobody has decided; the question about it waits under this id, if there is one.
+    /// Nobody has decided; the question waits under this id, if there is one.
     Deferred(Option<ApprovalId>),
-    /// It may, but not with these arguments.
+    /// The permission is granted, but not for these arguments.
     OutOfScope(Finding),
     /// The request is one that only the gate itself sends.
     NotYours,
 }
 
-/// The refusal of `request`, which is noted in its trail.
+/// Refuses `request`, and notes the refusal in its trail.
 pub(in crate::permission) fn refuse(
     server: &ServerId,
     reason: &PermissionRefusal,
@@ -82,8 +84,8 @@ pub(in crate::permission) fn refuse(
     Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery)
 }
 
-/// The refusal of a call to a server that has not yet what it needs to operate; an operator is asked about that under the id
-/// `waits`, if there is one.
+/// Refuses a call to a server that does not have what it needs to operate yet; the question to an operator waits
+/// under the id `waits`, if there is one.
 pub(super) fn not_ready(server: &ServerId, waits: Option<&ApprovalId>, request: &Request) -> Error {
     if let Some(trail) = &request.context.trail {
         trail.note_refusal(Refusal::new("permission", "not-settled"));
@@ -98,10 +100,10 @@ pub(super) fn not_ready(server: &ServerId, waits: Option<&ApprovalId>, request: 
     refusal(code::SERVER_NOT_READY, message)
 }
 
-/// The slot is empty, or was filled for another server.
+/// Returns the error for a request whose slot is empty, or was filled for another server.
 pub(super) fn not_resolved() -> Error {
     Error::invalid_request("nobody resolved the request, so nobody knows what it needs")
 }
 
-/// People decide slowly.
+/// The time in milliseconds after which a client may try again; people decide slowly.
 const RETRY_AFTER_MS: u64 = 30_000;

@@ -1,3 +1,5 @@
+//! The decisions of the gate by which a server holds calls to the permissions that clients granted.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +21,7 @@ use crate::refusal::advice;
 enum HeldAdmission {
     Pass,
     Answer(Result<Response, Error>),
-    /// These are missing, and the client can be asked.
+    /// The client can be asked for these missing permissions.
     Ask(Vec<Permission>),
 }
 
@@ -74,12 +76,13 @@ impl HeldPermissionsShared {
         HeldAdmission::Answer(Err(refuse(&missing[0], Decision::Deferred, request)))
     }
 
-    /// What the clock says, and never less than it said before: a clock that is put back revives nothing.
+    /// Returns the time of the clock, but never less than a time returned before: setting the clock back revives no
+    /// grant.
     fn now(&self) -> Timestamp {
         self.latest.after(self.clock.now())
     }
 
-    /// What the sender of `request` granted.
+    /// Returns the grants of the sender of `request`.
     fn held(
         &self,
         request: &Request,
@@ -98,7 +101,7 @@ impl HeldPermissionsShared {
         grants.expires_at.is_none_or(|end| now < end).then(|| Arc::new(grants))
     }
 
-    /// Answers at once what is known; the rest the client tells when its operator has decided.
+    /// Answers at once with the known decisions; the client reports the others when its operator has decided.
     fn await_decision(&self, request: &Request, session: &Arc<Session>) -> Result<Response, Error> {
         let asked: PermissionRequest = request.body()?;
         if asked.permissions.len() > MAX_PERMISSIONS {
@@ -141,7 +144,7 @@ impl Gate for HeldPermissionsGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        // Grants change here and not in a future, so that the calls behind them find them.
+        // Grants change here and not in a future, so that the calls that follow see them.
         match self.0.admit(request) {
             HeldAdmission::Pass => Flow::Pass(()),
             HeldAdmission::Answer(answer) => Flow::Answer(answer),
@@ -156,7 +159,7 @@ impl Gate for HeldPermissionsGate {
     }
 }
 
-/// Asks the client for what is missing, for this call.
+/// Asks the client for the missing permissions, for this call only.
 async fn ask(request: &Request, missing: &[Permission]) -> Result<(), Error> {
     let names: Vec<String> = missing.iter().map(|permission| permission.as_str().to_owned()).collect();
     let list: Vec<_> = names.iter().map(|name| approval::line(name)).collect();
@@ -180,7 +183,7 @@ async fn ask(request: &Request, missing: &[Permission]) -> Result<(), Error> {
     }
 }
 
-/// Whether the client can ask a human.
+/// Returns whether the client can ask a human.
 fn can_ask(context: &Context, session: &Session) -> bool {
     let reachable = context.input.is_some() || (session.lasts() && context.outbox.is_open());
     let unspecific = session.peer_can(&["elicitation"]) && !session.peer_can(&["elicitation", "url"]);
@@ -205,5 +208,7 @@ fn plain<T: serde::Serialize>(result: &T) -> Response {
     RawJson::from_value(result).map_or_else(|_| Response::empty(), Response::plain)
 }
 
+/// The longest time for which a handle is valid.
 const HANDLE_TTL: Duration = Duration::from_hours(1);
+/// The largest number of permissions in one request.
 const MAX_PERMISSIONS: usize = 64;

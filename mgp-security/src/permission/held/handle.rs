@@ -1,3 +1,5 @@
+//! The sealed handle that carries a client's grants in the era without sessions.
+
 use std::fmt;
 
 use base64::Engine;
@@ -9,26 +11,27 @@ use mgp_types::mgp::{PermissionResponse, Timestamp};
 
 use crate::random;
 
-/// Seals grants into a handle that only this server can open, and only for the principal it was made for, until its
-/// end. Instances that answer for each other need the same key.
+/// A key that seals grants into a handle. The handle can be opened only with this key, only for the principal that it
+/// was made for, and only until its end. Server instances that answer for each other need the same key.
 #[derive(Clone)]
 pub struct HandleKey(XChaCha20Poly1305);
 
 impl HandleKey {
-    /// A key that only this process has.
+    /// Returns a random key that only this process has.
     ///
     /// # Panics
-    /// The system has no random numbers; a key that can be guessed is worse than a process that does not start.
+    /// Panics if the system has no random numbers: a process that does not start is better than a key that can be
+    /// guessed.
     pub fn random() -> Self {
         Self::new(random::bytes().expect("a system without random numbers can keep nothing secret"))
     }
 
-    /// The key made of these bytes.
+    /// Returns the key made of these bytes.
     pub fn new(key: [u8; 32]) -> Self {
         Self(XChaCha20Poly1305::new(&key.into()))
     }
 
-    /// The handle for `grants` of `principal`, which opens before `end`.
+    /// Returns the handle for `grants` of `principal`, which can be opened before `end`.
     pub(super) fn seal(
         &self,
         grants: &PermissionResponse,
@@ -43,7 +46,7 @@ impl HandleKey {
         Some(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))
     }
 
-    /// The grants in `handle`; `None` if it is not one of this principal, or not any more.
+    /// Returns the grants in `handle`; `None` if it was not made for this principal, or has ended.
     pub(super) fn open(
         &self,
         handle: &str,
@@ -68,7 +71,7 @@ impl fmt::Debug for HandleKey {
     }
 }
 
-/// What a handle is for. Nobody is another principal than one without a name.
+/// Returns the data to which a handle is bound. No principal differs from a principal with an empty name.
 fn purpose(principal: Option<&Principal>) -> Vec<u8> {
     let mut purpose = b"mgp permission grants".to_vec();
     if let Some(principal) = principal {
@@ -80,6 +83,7 @@ fn purpose(principal: Option<&Principal>) -> Vec<u8> {
     purpose
 }
 
+/// The length of the nonce, in bytes.
 const NONCE: usize = 24;
 
 #[cfg(test)]

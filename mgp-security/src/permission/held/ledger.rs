@@ -1,3 +1,5 @@
+//! The record of the grants that a server holds for each session.
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
 
@@ -6,31 +8,31 @@ use foldhash::fast::RandomState;
 use mgp_types::Session;
 use mgp_types::mgp::{Decision, Grant, PermissionResponse, Timestamp};
 
-/// What each session was granted, for as long as it lasts. Reading takes no lock.
+/// The grants of each session, kept as long as the session lasts. Reading takes no lock.
 #[derive(Default)]
 pub(super) struct GrantLedger(ArcSwap<HashMap<usize, SessionGrants, RandomState>>);
 
-/// What one session was granted.
+/// The grants of one session.
 #[derive(Clone)]
 struct SessionGrants {
-    /// Whose it is: a place in memory may belong to another session later.
+    /// The session that the grants belong to; its address may be that of another session later.
     session: Weak<Session>,
     grants: Arc<GrantSet>,
 }
 
-/// Decisions that came at different times and end at different times.
+/// A set of decisions that came at different times and end at different times.
 #[derive(Clone, Default)]
 pub(super) struct GrantSet {
-    /// By the name it was asked for, with the decision's own end.
+    /// The decisions by the permission's requested name, each with its own end.
     grants: BTreeMap<String, (Grant, Option<Timestamp>)>,
     approved_by: Option<String>,
     request_id: String,
-    /// The decisions as one, which holds until the first of them ends.
+    /// The decisions combined into one, which holds until the first of them ends.
     whole: Option<Arc<PermissionResponse>>,
 }
 
 impl GrantLedger {
-    /// What was granted in `session` and holds at `now`.
+    /// Returns the grants of `session` that hold at `now`.
     pub(super) fn held(&self, session: &Arc<Session>, now: Timestamp) -> Option<Arc<PermissionResponse>> {
         let accounts = self.0.load();
         let account = accounts.get(&key(session))?;
@@ -40,7 +42,7 @@ impl GrantLedger {
         account.grants.at(now)
     }
 
-    /// Adds what was decided in `session` at `now`; a newer decision about a permission replaces an older one.
+    /// Adds the decisions made in `session` at `now`; a newer decision about a permission replaces an older one.
     pub(super) fn add(&self, session: &Arc<Session>, decided: &PermissionResponse, now: Timestamp) {
         self.0.rcu(|accounts| {
             let mut accounts = HashMap::clone(accounts);
@@ -104,5 +106,5 @@ fn key(session: &Arc<Session>) -> usize {
     Arc::as_ptr(session).addr()
 }
 
-/// More than there are types, with room for custom ones.
+/// The largest number of grants of a session: more than there are types, with room for custom ones.
 const MAX_GRANTS: usize = 256;

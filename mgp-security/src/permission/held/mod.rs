@@ -1,4 +1,4 @@
-//! The server's side: the permissions that its clients granted.
+//! The server's side of permissions: the grants of its clients, and the gate that holds tools to them.
 
 mod gate;
 mod handle;
@@ -14,25 +14,27 @@ use self::ledger::GrantLedger;
 use crate::Clock;
 use crate::latest_time::LatestTime;
 
-/// Which permissions the tool of this name needs; empty for a tool that needs none or does not exist.
+/// A function that returns the permissions that a tool needs by name; empty for a tool that needs none or does not
+/// exist.
 pub type NeededPermissions = Arc<dyn Fn(&str) -> Arc<[Permission]> + Send + Sync>;
 
-/// Takes what clients grant, and refuses the calls of tools that need more with 1000.
+/// A gate that takes the grants of clients, and refuses calls of tools that need more with 1000.
 ///
-/// Sits behind the layers that know the session and the principal, and around the router; where it is to ask a client
-/// that cannot be asked directly, inside the layer that carries such questions. Reads `context.session`, refuses
-/// what needs a permission without it, and writes `context.grants`.
+/// The gate stands behind the layers that set the session and the principal, and in front of the router; to ask a
+/// client that cannot be asked directly, it has to stand further in than the layer that carries such questions. It
+/// reads `context.session`, without which it refuses a call that needs a permission, and writes `context.grants`.
 ///
-/// The gate answers `mgp/permission/request`: the client decides, so permissions that it has not told of are deferred. Decisions
-/// that the client tells by `mgp/permission/response` hold for the session; without sessions, each request carries its grants or
-/// the handle made of them in `_meta`, and one that carries none has none. A tool that lacks a permission asks for it
-/// where the client can ask a human, and a yes is one for this call. Where permissions were not negotiated these
-/// methods do not exist, and no tool is held back: a client that does not know them cannot grant them.
+/// The gate answers `mgp/permission/request`: the client decides, so permissions that it has not reported are
+/// deferred. Decisions that the client reports by `mgp/permission/response` hold for the session. Without sessions,
+/// each request carries its grants, or the handle made from them, in `_meta`; a request that carries none has none. A
+/// tool that lacks a permission asks for it where the client can ask a human, and an approval is for this call only.
+/// Where permissions were not negotiated, these methods do not exist and no tool is held back: a client that does not
+/// know them cannot grant them.
 ///
-/// A call of a tool that needs nothing costs no lock and no allocation. One that has to ask boxes its future; dropping
-/// it takes the question back.
+/// A call of a tool that needs nothing costs no lock and no allocation. A call that has to ask boxes its future;
+/// dropping it withdraws the question.
 ///
-/// Clones share what is held.
+/// Clones share the grants.
 #[derive(Clone)]
 pub struct HeldPermissionsGate(Arc<HeldPermissionsShared>);
 
@@ -45,7 +47,7 @@ struct HeldPermissionsShared {
 }
 
 impl HeldPermissionsGate {
-    /// Holds each tool to what `needed` says of it.
+    /// Returns a gate that holds each tool to the permissions that `needed` returns for it.
     pub fn new(needed: NeededPermissions, clock: Clock) -> Self {
         Self(Arc::new(HeldPermissionsShared {
             needed,
@@ -56,8 +58,8 @@ impl HeldPermissionsGate {
         }))
     }
 
-    /// Gives clients without a session a handle for their grants, sealed with `key`, to send in their place. To be
-    /// given before anything is held.
+    /// Gives clients without a session a handle, sealed with `key`, to send in place of their grants. To be called
+    /// before any grants are held.
     #[must_use]
     pub fn with_handles(self, key: HandleKey) -> Self {
         let HeldPermissionsShared { needed, clock, .. } = &*self.0;

@@ -1,29 +1,32 @@
+//! The reading of a call's arguments: which of them are paths, commands, hosts and so on, by the names of their
+//! members.
+
 use serde_json::Value;
 
 use super::words::MAX_WORDS;
 
-/// What the arguments of a call are about, by the names of their members.
+/// The paths, commands, hosts and other facts in the arguments of a call, found by the names of their members.
 #[derive(Debug, Default)]
 pub(super) struct ArgumentFacts<'a> {
     pub(super) paths: Vec<&'a str>,
     pub(super) commands: Vec<CommandLine<'a>>,
     pub(super) hosts: Vec<&'a str>,
-    /// Ports; `None` for what should be one and is not.
+    /// The ports; `None` for a value that should be a port and is not.
     pub(super) ports: Vec<Option<u16>>,
     pub(super) languages: Vec<&'a str>,
     pub(super) times_ms: Vec<u64>,
-    /// Texts whose names say nothing, and the names of such members.
+    /// The texts whose names tell nothing, and the names of such members.
     pub(super) others: Vec<&'a str>,
-    /// Whether there is code, or something else that only the server can read.
+    /// Whether there is code, or another value that only the server can read.
     pub(super) code: bool,
 }
 
-/// A command as it was given.
+/// A command in the form in which it was given.
 #[derive(Debug)]
 pub(super) enum CommandLine<'a> {
-    /// As one text, and the words that come beside it.
+    /// A command line as one text, with the separate words beside it.
     Text(&'a str, Vec<&'a str>),
-    /// As words.
+    /// A command as a list of words.
     Words(Vec<&'a str>),
 }
 
@@ -38,7 +41,7 @@ enum ArgumentKind {
     Language,
     Time,
     Code,
-    /// Text that is stored or sent, in which a slash means nothing.
+    /// A text that is stored or sent, in which a slash means nothing.
     Content,
     Other,
 }
@@ -50,11 +53,11 @@ impl<'a> ArgumentFacts<'a> {
         facts
     }
 
-    /// The names are JSON, which is no deeper than frames may be, so the recursion is bounded.
+    /// Collects the facts in `value`. JSON is nested no deeper than a frame may be, so the recursion is bounded.
     fn walk(&mut self, value: &'a Value, kind: ArgumentKind, unit: u64) {
         match value {
             Value::Object(members) => {
-                // What lies within something stored or sent is looked at for itself: it may be a wrapper.
+                // An object within stored or sent content is searched by itself: the content may be a wrapper.
                 let kind = if kind == ArgumentKind::Content { ArgumentKind::Other } else { kind };
                 let own = |name: &str| match classify(name) {
                     (ArgumentKind::Other, _) => (kind, unit),
@@ -76,7 +79,7 @@ impl<'a> ArgumentFacts<'a> {
                     }
                     match (kind, value) {
                         (ArgumentKind::Words, _) if words_in(value).is_some() => {}
-                        // `arguments` may hold those of another call, whose names say what they are.
+                        // A member `arguments` may hold those of another call, with names of their own.
                         (ArgumentKind::Words, _) => {
                             self.walk(
                                 value,
@@ -112,7 +115,7 @@ impl<'a> ArgumentFacts<'a> {
     }
 
     fn command(&mut self, line: CommandLine<'a>) {
-        // Each is looked at with the words beside it, so that many of both would take long.
+        // Each command is checked with the words beside it, so many of both would take long.
         if self.commands.len() < MAX_COMMANDS {
             self.commands.push(line);
         } else {
@@ -135,7 +138,7 @@ impl<'a> ArgumentFacts<'a> {
             ArgumentKind::Code => self.code = true,
             ArgumentKind::Content => {}
             ArgumentKind::Other => {
-                // Arguments within a text are read by somebody, in a way that is not seen here.
+                // Something further on parses arguments within a text, in a way that is not visible here.
                 self.code |= is_json(text);
                 self.others.push(text);
             }
@@ -147,7 +150,7 @@ fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// The words of a command that `value` is; `None` if it is something else.
+/// Returns the words of a command that `value` holds; `None` if it holds something else.
 fn words_in(value: &Value) -> Option<Vec<&str>> {
     match value {
         Value::String(text) => Some(vec![text]),
@@ -156,7 +159,7 @@ fn words_in(value: &Value) -> Option<Vec<&str>> {
     }
 }
 
-/// A span in milliseconds; what is no number is longer than any limit.
+/// Returns a duration in milliseconds; a value that is no number counts as longer than any limit.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -167,8 +170,8 @@ fn millis(number: Option<f64>, unit: u64) -> u64 {
     number.filter(|number| *number >= 0.0).map_or(u64::MAX, |number| (number * unit as f64).ceil() as u64)
 }
 
-/// What a member of this name holds, and for times how many milliseconds its unit has. The last word that says
-/// something decides: a `file_content` is content, a `content_file` is a file.
+/// Returns the kind of value that a member of this name holds and, for durations, the number of milliseconds in its
+/// unit. The last telling word decides: a `file_content` is content, a `content_file` is a file.
 fn classify(name: &str) -> (ArgumentKind, u64) {
     let words = words(name);
     let kind = words.iter().rev().find_map(|word| kind_of(word)).unwrap_or(ArgumentKind::Other);
@@ -177,7 +180,7 @@ fn classify(name: &str) -> (ArgumentKind, u64) {
     if !is_time {
         return (kind, 1);
     }
-    // Seconds are assumed where nothing is said: of the two that are usual, it is the longer span.
+    // Seconds are assumed where the name has no unit: of the two usual ones, they make the longer duration.
     let unit = match words.last().map(String::as_str) {
         Some("ms" | "millis" | "milliseconds" | "msec") => 1,
         _ => 1000,
@@ -206,7 +209,7 @@ fn kind_of(word: &str) -> Option<ArgumentKind> {
     })
 }
 
-/// The words of a name in snake, kebab or camel case, in lower case.
+/// Returns the words of a name in snake, kebab or camel case, in lower case.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut after_lower = false;
@@ -225,7 +228,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// More than one call runs.
+/// The largest number of commands in the arguments of a call: more than one call runs.
 const MAX_COMMANDS: usize = 64;
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! The check of commands against a scope.
+
 use super::ScopeError;
 use super::arguments::{ArgumentFacts, CommandLine};
 use super::glob::{Glob, GlobCase, GlobKind};
@@ -9,15 +11,17 @@ use crate::Finding;
 pub(super) struct CommandScope {
     allowed: Box<[CommandPattern]>,
     denied: Box<[CommandPattern]>,
-    /// `None` if the scope says nothing, which lets nobody raise privileges where commands are bounded at all.
+    /// Whether raising privileges is allowed; `None` if the scope does not say, which forbids it where commands are
+    /// bounded at all.
     sudo: Option<bool>,
 }
 
 #[derive(Debug, Clone)]
 enum CommandPattern {
-    /// The command alone.
+    /// A pattern for the command's name.
     Name(Glob),
-    /// The command with its arguments, and the same at the end of a line that runs it.
+    /// A pattern for the command with its arguments, and the same pattern for the end of a line that runs the
+    /// command.
     Line { whole: Glob, within: Glob },
 }
 
@@ -85,7 +89,7 @@ impl CommandScope {
             if self.sudo != Some(true) {
                 return Err(raised());
             }
-            // Options of it could be anything; without them what follows is the command.
+            // Its options could mean anything; without options, the words that follow are the command.
             if !rest.first().is_some_and(|word| !word.starts_with('-') && !word.contains('=')) {
                 return Err(Finding::new(
                     "scope-command-form",
@@ -119,8 +123,8 @@ impl CommandScope {
         Err(Finding::new("scope-command", "this command was not granted"))
     }
 
-    /// Checks what a command that runs others is told to run. Whoever granted it by name granted what it runs, as
-    /// long as that is not closed.
+    /// Checks the arguments of a command that runs other commands. A grant of such a command by name includes the
+    /// commands that it runs, unless these are denied.
     fn check_run_by(&self, rest: &[String], line: &str) -> Result<(), Finding> {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '\\');
         for part in rest.iter().flat_map(|word| word.split(|c| !is_part(c))) {
@@ -140,7 +144,7 @@ impl CommandScope {
         if self.denied.iter().any(within) {
             return Err(closed());
         }
-        // A word with blanks in it is a line or a program of its own, and spells names in ways of its own.
+        // A word that contains blanks is a command line or a program of its own, which can write names in other ways.
         let is_program =
             |word: &String| word.contains(|c: char| c.is_whitespace() || matches!(c, '(' | ';' | '|'));
         if !self.denied.is_empty() && rest.iter().any(is_program) {
@@ -168,7 +172,7 @@ impl CommandPattern {
     }
 }
 
-/// The name of a command without its directory and the endings of Windows, in lower case.
+/// Returns the name of a command without its directory and Windows file extensions, in lower case.
 fn base(command: &str) -> String {
     let name = command.rsplit(['/', '\\']).next().unwrap_or(command).to_lowercase();
     let ending = [".exe", ".com", ".bat", ".cmd"].into_iter().find(|ending| name.ends_with(ending));
@@ -180,12 +184,13 @@ fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.contains(&stem)
 }
 
+/// The characters that separate words in a pattern.
 const BLANKS: [char; 2] = [' ', '\t'];
 
-/// Commands that raise privileges.
+/// The commands that raise privileges.
 const RAISING: [&str; 9] = ["sudo", "doas", "su", "pkexec", "runas", "gosu", "su-exec", "sudoedit", "run0"];
 
-/// Commands that run what their arguments say.
+/// The commands that run other commands given in their arguments.
 const RUNNING: [&str; 43] = [
     "env",
     "nohup",
@@ -232,7 +237,7 @@ const RUNNING: [&str; 43] = [
     "npx",
 ];
 
-/// Commands that run code; a version may follow the name.
+/// The commands that run code; a version may follow the name.
 const INTERPRETERS: [&str; 22] = [
     "sh",
     "bash",

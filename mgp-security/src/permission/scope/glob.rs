@@ -1,26 +1,28 @@
+//! The glob patterns of scopes.
+
 use super::ScopeError;
 
-/// A pattern as shells know it: `*`, `?`, `[a-z]`, `[!a-z]`, `\` before a character that stands for itself, and in
+/// A glob pattern as shells know it: `*`, `?`, `[a-z]`, `[!a-z]`, `\` to make the next character literal, and in
 /// paths `**` for any number of directories.
 ///
-/// Matching walks the text once with the set of all places in the pattern it may have reached, so no pattern makes
-/// it slow: the time is that of the text's length times the pattern's.
+/// Matching walks the text once with the set of all positions in the pattern that may be reached, so no pattern makes
+/// it slow: the time is proportional to the length of the text times that of the pattern.
 #[derive(Debug, Clone)]
 pub(super) struct Glob {
     tokens: Box<[GlobToken]>,
     folded: bool,
 }
 
-/// What a pattern is matched with.
+/// The kind of text that a pattern is matched with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GlobKind {
     /// Paths, in which `*` and `?` stop at a slash.
     Path,
-    /// Other texts, in which `*` stands for anything.
+    /// Other texts, in which `*` matches any characters.
     Text,
 }
 
-/// Whether upper and lower case are told apart.
+/// The treatment of upper and lower case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GlobCase {
     Exact,
@@ -30,7 +32,7 @@ pub(super) enum GlobCase {
 #[derive(Debug, Clone)]
 enum GlobToken {
     Literal(char),
-    /// `?`; the flag says whether it may be a slash.
+    /// The token `?`; the flag says whether it matches a slash.
     One {
         slash: bool,
     },
@@ -39,11 +41,12 @@ enum GlobToken {
         ranges: Box<[(char, char)]>,
         slash: bool,
     },
-    /// `*`, or `**` where it may be a slash.
+    /// The token `*`, or `**` where it matches slashes.
     Many {
         slash: bool,
     },
-    /// `**/`, at the start of a directory's name. It takes two places: this one, and the next within a name.
+    /// The token `**/` at the start of a directory's name. It takes two positions: this one, and the next for within
+    /// a name.
     Directories,
     WithinDirectory,
 }
@@ -66,7 +69,7 @@ impl Glob {
         self.run_folded(text, false)
     }
 
-    /// Whether the pattern matches the path, or a directory that the path lies in.
+    /// Returns whether the pattern matches the path, or a directory that contains it.
     pub(super) fn covers(&self, path: &str) -> bool {
         self.run_folded(path, true)
     }
@@ -111,7 +114,7 @@ impl Glob {
         now[self.tokens.len()]
     }
 
-    /// Marks `place`, and those that follow it without a character.
+    /// Marks `place`, and the positions that can be reached from it without a character.
     fn enter(&self, places: &mut [bool], mut place: usize) {
         while !std::mem::replace(&mut places[place], true) {
             match self.tokens.get(place) {
@@ -146,7 +149,7 @@ fn tokens(mut rest: &[char], slash: bool) -> Option<Vec<GlobToken>> {
                 if !slash && stars > 0 && at_name && rest.first() == Some(&'/') {
                     rest = &rest[1..];
                     tokens.extend([GlobToken::Directories, GlobToken::WithinDirectory]);
-                    // The next character stands at the start of a name again.
+                    // The next character again stands at the start of a name.
                     continue;
                 }
                 tokens.push(GlobToken::Many { slash: slash || stars > 0 });
@@ -166,7 +169,7 @@ fn class(mut rest: &[char], slash: bool) -> Option<(GlobToken, &[char])> {
         let (&from, behind) = rest.split_first()?;
         rest = behind;
         match from {
-            // A bracket that comes first stands for itself.
+            // A closing bracket in first place is literal.
             ']' if !ranges.is_empty() => {
                 return Some((GlobToken::Class { negated, ranges: ranges.into(), slash }, rest));
             }
@@ -189,6 +192,7 @@ fn class(mut rest: &[char], slash: bool) -> Option<(GlobToken, &[char])> {
     }
 }
 
+/// The largest length of a pattern, in characters.
 const MAX_PATTERN_CHARS: usize = 512;
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! The check of hosts and ports against a scope.
+
 use std::net::{IpAddr, Ipv4Addr};
 
 use url::{Host, Url};
@@ -15,7 +17,7 @@ pub(super) struct HostScope {
     ports: Box<[u16]>,
 }
 
-/// Where a text leads.
+/// The host and port that a text leads to.
 struct HostAddress {
     host: String,
     port: Option<u16>,
@@ -47,7 +49,7 @@ impl HostScope {
             seen = true;
             self.check_place(text, facts)?;
         }
-        // A bare name may be that of a host, too.
+        // A bare name may also be that of a host.
         let is_short = |text: &&&str| text.len() <= MAX_HOST_BYTES && !text.contains(char::is_whitespace);
         let mut places = facts.others.iter().filter(is_short).filter_map(|text| HostAddress::read(text));
         if !self.denied.is_empty() && places.any(|place| self.is_denied(&place.host)) {
@@ -80,7 +82,7 @@ impl HostScope {
         }
         match place.port {
             _ if self.ports.is_empty() => Ok(()),
-            // The port stands beside the host, and is checked there.
+            // The port is given beside the host, and is checked there.
             None if !facts.ports.is_empty() => Ok(()),
             port => self.check_port(port),
         }
@@ -111,14 +113,14 @@ impl HostAddress {
         let url = if has_scheme {
             Url::parse(text).ok()?
         } else {
-            // An address of the newer protocol stands bare where it is no part of a URL.
+            // An IPv6 address has no brackets where it is not part of a URL.
             let bracketed = text.parse::<std::net::Ipv6Addr>().map(|ip| format!("http://[{ip}]/"));
             Url::parse(&bracketed.unwrap_or_else(|_| format!("http://{}", text.trim_start_matches('/'))))
                 .ok()?
         };
         let host = match url.host()? {
             Host::Domain(name) if url.scheme().starts_with("http") || !has_scheme => name.to_owned(),
-            // Other schemes are not read as those of the web are; the host is read once more in their way.
+            // The host of another scheme is not normalized like that of a web scheme, so it is parsed once more here.
             Host::Domain(name) => match Host::parse(name).ok()? {
                 Host::Domain(name) => name,
                 Host::Ipv4(ip) => ip.to_string(),
@@ -133,12 +135,12 @@ impl HostAddress {
     }
 }
 
-/// The address in the older protocol, if it is one of those written as one of the newer.
+/// Returns the address as text, as an IPv4 address if it is one written as IPv6.
 fn canonical(ip: IpAddr) -> String {
     match ip.to_canonical() {
         IpAddr::V4(ip) => ip.to_string(),
         IpAddr::V6(ip) => match ip.segments() {
-            // The prefix under which translators carry the older protocol.
+            // The NAT64 prefix, under which translators carry IPv4 addresses.
             [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
                 let [a, b] = high.to_be_bytes();
                 let [c, d] = low.to_be_bytes();
@@ -160,5 +162,7 @@ fn denied() -> Finding {
     Finding::new("scope-host", "this host is closed")
 }
 
+/// The largest length of a host's name, in bytes.
 const MAX_HOST_BYTES: usize = 255;
+/// The largest length of a URL that is read, in bytes.
 const MAX_URL_BYTES: usize = 8192;

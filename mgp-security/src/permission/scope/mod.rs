@@ -1,17 +1,18 @@
-//! How far a grant reaches: the patterns of a [`Scope`] held against the arguments of a call.
+//! The check of calls against the scope of a grant: the patterns of a [`Scope`] are matched with the arguments of a
+//! call.
 //!
-//! Which argument is a path, a command or a host is told by its name (`path`, `file`, `cwd`; `command`, `argv`;
-//! `url`, `host`), and beyond that by what a text looks like. What is denied is looked for first. Where a scope
-//! bounds something that the arguments do not show, the call is refused: a bound that cannot be held is none.
-//! The rules in full:
+//! The name of an argument tells whether it is a path, a command or a host (`path`, `file`, `cwd`; `command`, `argv`;
+//! `url`, `host`); beyond that, the look of a text does. Denials are checked first. Where a scope bounds something
+//! that the arguments do not show, the call is refused: a bound that cannot be enforced would be none. The rules in
+//! full:
 //!
-//! * An absolute path is compared as it is written; `..`, encoded slashes, backslashes and control characters make
-//!   it one that only the file system could judge, and it is refused. A relative path is judged by relative patterns
-//!   alone. Links are not seen here: what lies behind a path that may be touched is the sandbox's to bound.
-//! * A command is split into words as a POSIX shell does. One that chains, redirects or substitutes is refused, and
-//!   so is one that runs another, unless the patterns name that one too. A pattern without a blank is the name of a
-//!   command, one with blanks is the whole line.
-//! * A host is read as browsers read it, so every spelling of an address is one address.
+//! * An absolute path is compared as it is written. A path with `..`, encoded slashes, backslashes or control
+//!   characters could be judged only by the file system, so it is refused. A relative path is matched with relative
+//!   patterns only. Links are not visible here: bounding what lies behind an allowed path is the task of the sandbox.
+//! * A command is split into words as a POSIX shell does it. A command that chains, redirects or substitutes is
+//!   refused, and so is one that runs another, unless the patterns allow that one too. A pattern without a blank is
+//!   the name of a command, and a pattern with blanks is a whole line.
+//! * A host is read as browsers read it, so all spellings of an address are one address.
 //! * Neither a command nor code shows which paths or hosts it touches, so a scope that bounds these refuses both.
 
 mod arguments;
@@ -30,7 +31,7 @@ use self::host::HostScope;
 use self::path::PathScope;
 use crate::Finding;
 
-/// A [`Scope`] that is ready to be held against arguments.
+/// A [`Scope`] that is ready to be checked against arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct ScopeCheck {
     paths: PathScope,
@@ -40,14 +41,14 @@ pub(crate) struct ScopeCheck {
     max_execution_time_ms: Option<u64>,
 }
 
-/// Why a scope bounds nothing that can be checked.
+/// The reason why a scope cannot be checked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScopeError {
     /// A pattern is malformed.
     #[error("`{pattern}` is no pattern: empty, too long, or with a bracket or backslash that leads nowhere")]
     Pattern {
-        /// The pattern.
+        /// The malformed pattern.
         pattern: String,
     },
 }
@@ -56,7 +57,7 @@ impl ScopeCheck {
     /// Reads the patterns of `scope`.
     ///
     /// # Errors
-    /// One of them is malformed; a grant with such a scope must not be made.
+    /// Fails if one of them is malformed; a grant with such a scope must not be made.
     pub(crate) fn new(scope: &Scope) -> Result<Self, ScopeError> {
         Ok(Self {
             paths: PathScope::new(&scope.paths, &scope.deny_paths)?,
@@ -67,10 +68,10 @@ impl ScopeCheck {
         })
     }
 
-    /// Whether a call with these arguments stays within the scope.
+    /// Checks that a call with these arguments stays within the scope.
     ///
     /// # Errors
-    /// It does not, or the arguments do not show whether it does.
+    /// Fails if it does not, or if the arguments do not show whether it does.
     pub(crate) fn check(&self, arguments: Option<&RawJson>) -> Result<(), Finding> {
         let value = match arguments {
             None => serde_json::Value::Null,

@@ -1,3 +1,5 @@
+//! The check of paths against a scope.
+
 use super::ScopeError;
 use super::arguments::ArgumentFacts;
 use super::glob::{Glob, GlobCase, GlobKind};
@@ -7,7 +9,8 @@ use crate::Finding;
 #[derive(Debug, Clone)]
 pub(super) struct PathScope {
     allowed: Box<[Glob]>,
-    /// Without regard to case: where the file system tells case apart, this denies more, never less.
+    /// The denied paths, matched without regard to case: where the file system is case-sensitive, this denies more,
+    /// never less.
     denied: Box<[Glob]>,
 }
 
@@ -15,7 +18,7 @@ impl PathScope {
     pub(super) fn new(allowed: &[String], denied: &[String]) -> Result<Self, ScopeError> {
         let allowed = allowed.iter().map(|pattern| Glob::new(pattern, GlobKind::Path, GlobCase::Exact));
         let denied = denied.iter().map(|pattern| {
-            // One that is not tied to the root denies at any depth.
+            // A pattern that is not tied to the root denies at any depth.
             let anywhere = !pattern.starts_with(['/', '~']) && !pattern.starts_with("**/");
             let pattern = if anywhere { format!("**/{pattern}") } else { pattern.clone() };
             Glob::new(&pattern, GlobKind::Path, GlobCase::Folded)
@@ -34,7 +37,7 @@ impl PathScope {
             ));
         }
         let mut seen = false;
-        // A `file:` address is a path by another name, and some take a path where they take an address.
+        // A `file:` URL is a path in another form, and some tools take a path where they take a URL.
         let is_path = |text: &&&str| scheme_is_file(text) || (looks_like_path(text) && !text.contains("://"));
         let addresses = facts.hosts.iter().filter(is_path);
         let paths = facts
@@ -46,7 +49,7 @@ impl PathScope {
             seen = true;
             self.check_path(text)?;
         }
-        // A bare name may be that of a file, too.
+        // A bare name may also be that of a file.
         if facts.others.iter().any(|text| text.len() <= MAX_PATH_BYTES && self.is_denied(text)) {
             return Err(denied());
         }
@@ -67,7 +70,7 @@ impl PathScope {
             return Err(denied());
         }
         if self.allowed.is_empty() {
-            // Where a relative path leads is not known, so it cannot be said to lead past what is denied.
+            // A relative path leads to an unknown place, which could be a denied one.
             return if is_absolute(&path) { Ok(()) } else { Err(relative()) };
         }
         if self.allowed.iter().any(|glob| glob.matches(&path)) {
@@ -80,13 +83,13 @@ impl PathScope {
         })
     }
 
-    /// Whether the path or a directory it lies in is denied.
+    /// Returns whether the path, or a directory that contains it, is denied.
     fn is_denied(&self, path: &str) -> bool {
         self.denied.iter().any(|glob| glob.covers(path))
     }
 }
 
-/// The path without empty and `.` parts; `None` for one that only the file system could judge.
+/// Returns the path without empty and `.` parts; `None` for a path that only the file system could judge.
 fn plain(text: &str) -> Option<String> {
     let decoded;
     let mut text = text;
@@ -100,7 +103,7 @@ fn plain(text: &str) -> Option<String> {
     if text.is_empty() || text.len() > MAX_PATH_BYTES || encoded || text.chars().any(char::is_control) {
         return None;
     }
-    // A path with blanks around it is another one to those who trim.
+    // A path with surrounding blanks is a different path to code that trims it.
     if text.trim() != text || (text.contains('\\') && !drive) || text.starts_with("//") {
         return None;
     }
@@ -157,5 +160,7 @@ fn relative() -> Finding {
     Finding::new("scope-path-form", "give an absolute path: where a relative one leads cannot be seen")
 }
 
+/// The largest length of a path, in bytes.
 const MAX_PATH_BYTES: usize = 4096;
+/// The largest number of parts of a path.
 const MAX_DEPTH: usize = 256;

@@ -1,14 +1,16 @@
+//! The splitting of a command line into words.
+
 /// The words of a command line, as a POSIX shell splits it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ShellWords {
     pub(super) words: Vec<String>,
-    /// Whether the shell would put other words in the place of some, by patterns, braces or the home directory.
+    /// Whether the shell would replace some words, by patterns, braces or the home directory.
     pub(super) expands: bool,
-    /// Whether it would do so in the first, and so choose the command.
+    /// Whether the shell would replace the first word, and so choose the command.
     pub(super) expands_command: bool,
 }
 
-/// Splits `line`; `None` if it is more than one simple command, or cannot be read without running a shell.
+/// Splits `line`; returns `None` if it is more than one simple command, or cannot be read without running a shell.
 pub(super) fn split(line: &str) -> Option<ShellWords> {
     let mut words = ShellWords { words: Vec::new(), expands: false, expands_command: false };
     let mut word: Option<String> = None;
@@ -46,7 +48,7 @@ pub(super) fn split(line: &str) -> Option<ShellWords> {
             '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' | '!' | '#' | '\n' | '\r' | '\0' => {
                 return None;
             }
-            // PowerShell's and cmd's ways to substitute and escape.
+            // Characters by which PowerShell and cmd substitute and escape.
             '%' | '^' | '@' => return None,
             c if c.is_control() => return None,
             c => {
@@ -62,11 +64,11 @@ pub(super) fn split(line: &str) -> Option<ShellWords> {
         }
     }
     words.words.extend(word);
-    // What is assigned before a command can change what the command is.
+    // An assignment before a command can change which command it is.
     (!words.words.first()?.contains('=')).then_some(words)
 }
 
-/// More than people write.
+/// The largest number of words that are read: more than people write.
 pub(super) const MAX_WORDS: usize = 256;
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
+//! Classification of IP addresses: public, or not public and why.
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::Finding;
 
-/// Why an address is none of the public network.
+/// The reason why an address is not part of the public network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NonPublicReason {
     Loopback,
@@ -15,9 +17,10 @@ pub(super) enum NonPublicReason {
 }
 
 impl NonPublicReason {
-    /// What stands before `ip`; `None` for an address of the public network.
+    /// Returns the reason why `ip` is not public; `None` for a public address.
     ///
-    /// IPv6 is decided by what is known to be public, IPv4 by what is known not to be: there, everything else is.
+    /// For IPv6 there is a list of public ranges, and all others are refused. For IPv4 there is a list of non-public
+    /// ranges, and all others are public.
     pub(super) fn of(ip: IpAddr) -> Option<Self> {
         match ip {
             IpAddr::V4(ip) => Self::of_v4(ip),
@@ -35,7 +38,8 @@ impl NonPublicReason {
             [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Self::Private,
             [169, 254, ..] => Self::LinkLocal,
             [224..=239, ..] => Self::Multicast,
-            // This network, protocol assignments, documentation, the retired 6to4 relay, benchmarks, the future.
+            // The local network `0.0.0.0/8`, protocol assignments, documentation, the retired 6to4 relay, benchmarks,
+            // and addresses reserved for the future.
             [0 | 240..=255, ..]
             | [192, 0, 0 | 2, _]
             | [192, 88, 99, _]
@@ -62,9 +66,10 @@ impl NonPublicReason {
             [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] | [0x64, 0xff9b, 1, ..] => Self::Private,
             [0xfe80..=0xfebf, ..] => Self::LinkLocal,
             [0xff00..=0xffff, ..] => Self::Multicast,
-            // Inside the unicast space: protocol assignments with Teredo, and documentation.
+            // Non-public ranges inside the unicast space: protocol assignments with Teredo, and documentation.
             [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Self::Reserved,
-            // The unicast space, and public IPv4 addresses behind one of the two prefixes that lead there.
+            // The unicast space, and public IPv4 addresses behind the two prefixes (IPv4-mapped and NAT64) that lead to
+            // them.
             [0x2000..=0x3fff, ..] | [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => {
                 return None;
             }
@@ -100,8 +105,8 @@ impl NonPublicReason {
     }
 }
 
-/// The address that a packet for `ip` ends up at, as far as the address itself tells: the IPv4 address inside
-/// an IPv6 one, where it leads there.
+/// Returns the address that a packet for `ip` arrives at, as far as the address itself tells: the IPv4 address embedded
+/// in an IPv6 address that leads to it, or `ip`.
 pub(super) fn reached(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V6(v6) if !v6.is_loopback() && !v6.is_unspecified() => embedded(v6).map_or(ip, IpAddr::V4),
@@ -109,9 +114,9 @@ pub(super) fn reached(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// The IPv4 address inside an IPv6 one: mapped, compatible, translated, NAT64, 6to4 and ISATAP.
+/// Returns the IPv4 address embedded in an IPv6 address: mapped, compatible, translated, NAT64, 6to4 or ISATAP.
 ///
-/// A Teredo address holds one as well, but is refused whatever it is.
+/// A Teredo address embeds one as well, but is refused in any case.
 fn embedded(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     let joined = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
     match ip.segments() {
@@ -124,8 +129,8 @@ fn embedded(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Where clouds answer questions about the machine: the address that most share, containers' credentials of
-/// ECS and EKS, Tencent, Alibaba, Oracle, and Azure, whose wire server has an address that looks public.
+/// The IPv4 addresses of cloud metadata services: the address that most clouds share, those for container credentials
+/// of ECS and EKS, Tencent, Alibaba, Oracle, and the Azure wire server, whose address looks public.
 const METADATA_V4: [Ipv4Addr; 7] = [
     Ipv4Addr::new(169, 254, 169, 254),
     Ipv4Addr::new(169, 254, 170, 2),
@@ -136,7 +141,7 @@ const METADATA_V4: [Ipv4Addr; 7] = [
     Ipv4Addr::new(168, 63, 129, 16),
 ];
 
-/// The same over IPv6: AWS, EKS, Google, Scaleway.
+/// The IPv6 addresses of cloud metadata services: AWS, EKS, Google, Scaleway.
 const METADATA_V6: [Ipv6Addr; 4] = [
     Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
     Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23),

@@ -1,3 +1,5 @@
+//! Connections that are made only to addresses that the policy allows.
+
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -10,14 +12,14 @@ use crate::Finding;
 
 use super::{NetworkPolicy, target};
 
-/// Makes connections to the addresses that a policy lets through, and to no others.
+/// A connector that only connects to addresses that a policy allows.
 ///
-/// The name is resolved once. All its addresses are judged, and one that is forbidden refuses them all: a name
-/// that leads inward and outward at once is no accident. The connection goes to the addresses that were judged,
-/// so a name that answers differently the next time gains nothing.
+/// The name is resolved once, and all its addresses are judged. A single forbidden address refuses the whole name: a
+/// name that leads to the public and to an internal network at once does so on purpose. The connection goes to the
+/// addresses that were judged, so a name that resolves differently the next time gains nothing.
 ///
-/// It fits wherever a dialer can be given. For an HTTP client of this workspace that is `dial_with`, which takes
-/// a closure from the URL to a stream:
+/// The connector fits wherever a dialer can be configured. For an HTTP client of this workspace that is `dial_with`,
+/// which takes a closure from the URL to a stream:
 ///
 /// ```text
 /// let guard = Arc::new(GuardedConnector::new(policy));
@@ -30,10 +32,10 @@ use super::{NetworkPolicy, target};
 /// })
 /// ```
 ///
-/// A proxy would resolve the name anew, so a guarded client must not use one.
+/// A proxy would resolve the name again, so a guarded client must not use one.
 ///
-/// Dropping the future of [`connect`](Self::connect) ends the attempt. It waits as long as the system does: a
-/// limit is the caller's.
+/// Dropping the future of [`connect`](Self::connect) ends the attempt. The attempt lasts as long as the system allows;
+/// callers set a timeout themselves.
 #[derive(Debug, Clone)]
 pub struct GuardedConnector<R = SystemResolver> {
     policy: NetworkPolicy,
@@ -41,29 +43,29 @@ pub struct GuardedConnector<R = SystemResolver> {
 }
 
 impl GuardedConnector {
-    /// A connector that asks the system for addresses.
+    /// Creates a connector that resolves names with the system's resolver.
     pub fn new(policy: NetworkPolicy) -> Self {
         Self::with_resolver(policy, SystemResolver::new())
     }
 }
 
 impl<R: HostResolver> GuardedConnector<R> {
-    /// A connector that asks `resolver` for addresses.
+    /// Creates a connector that resolves names with `resolver`.
     pub fn with_resolver(policy: NetworkPolicy, resolver: R) -> Self {
         Self { policy, resolver }
     }
 
-    /// Connects to `host`, a name or an address as a URL has it, IPv6 in brackets.
+    /// Connects to `host`, which is a name or an address as it appears in a URL, with IPv6 addresses in brackets.
     pub async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, ConnectError> {
         let addresses = self.addresses(host, port).await?;
         TcpStream::connect(&*addresses).await.map_err(ConnectError::Unreachable)
     }
 
-    /// The addresses of `host`, all of which may be reached. There is at least one.
+    /// Returns the addresses of `host`, at least one, all of which the policy allows.
     pub async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
         let host = target::parse_host(host, Some(port), &self.policy)?;
         let name = match &host {
-            // An address is not resolved: a resolver might read it in another way.
+            // A literal address is not resolved, because a resolver might read it in another way.
             Host::Ipv4(ip) => return Ok(vec![SocketAddr::new(IpAddr::V4(*ip), port)]),
             Host::Ipv6(ip) => return Ok(vec![SocketAddr::new(IpAddr::V6(*ip), port)]),
             Host::Domain(name) => name,
@@ -82,19 +84,19 @@ impl<R: HostResolver> GuardedConnector<R> {
     }
 }
 
-/// Knows the addresses of hosts.
+/// A resolver of host names.
 pub trait HostResolver: Send + Sync {
-    /// The addresses of `host`, with `port`.
+    /// Returns the addresses of `host`, each with `port`.
     fn resolve(&self, host: &str, port: u16) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send;
 }
 
-/// Asks the system, as every other program on it does.
+/// A resolver that asks the operating system, like the other programs on the machine.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct SystemResolver;
 
 impl SystemResolver {
-    /// The system's resolver.
+    /// Creates the resolver.
     pub const fn new() -> Self {
         Self
     }
@@ -106,13 +108,13 @@ impl HostResolver for SystemResolver {
     }
 }
 
-/// Why there is no connection.
+/// The reason why no connection was made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The policy refuses the host or one of its addresses.
     Refused(Finding),
-    /// The host has no address, or does not answer.
+    /// The host has no address or cannot be connected to.
     Unreachable(io::Error),
 }
 
@@ -158,7 +160,7 @@ mod tests {
     use super::*;
     use crate::validator::network::Redirects;
 
-    /// Answers each look-up with the next of the answers, and the last one from then on.
+    /// A resolver that answers the look-ups with the given answers in order, and with the last one from then on.
     struct Answers {
         answers: Vec<Vec<IpAddr>>,
         asked: AtomicUsize,

@@ -1,10 +1,12 @@
+//! URLs and addresses found in free text.
+
 use std::net::Ipv6Addr;
 
 use crate::Finding;
 
 use super::{NetworkPolicy, check_address, check_url, target};
 
-/// Decides on every URL and address in free text, like the arguments of a command.
+/// Checks every URL and address in free text, such as the arguments of a command.
 pub(crate) fn check_text(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
     find_urls(text).try_for_each(|found| {
         if found.contains("://") { check_url(found, policy) } else { check_bare(found, policy) }
@@ -20,7 +22,7 @@ fn check_bare(word: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
     target::parse_host(bare_host(word), port, policy).map(drop)
 }
 
-/// The host and the port of a word that ends behind them. One whose port is none is a host as a whole.
+/// Splits a word into its host and its port. A word whose port is missing or invalid is returned as a whole.
 pub(super) fn split_port(word: &str) -> (&str, Option<u16>) {
     let host = bare_host(word);
     let port = word.strip_prefix(host).and_then(|rest| rest.strip_prefix(':'));
@@ -31,15 +33,16 @@ pub(super) fn split_port(word: &str) -> (&str, Option<u16>) {
     }
 }
 
-/// The URLs in free text, and what is an address of its own: four numbers, an IPv6 address in brackets, and
-/// `localhost` or an address in another spelling where a port or path follows.
+/// Returns the URLs in free text, and the words that are clearly addresses without a scheme: four numbers, an IPv6
+/// address, and `localhost` or an address in another notation that is followed by a port or a path.
 ///
-/// A word of prose is no address: `1.2.3` is a version and `localhost` alone is a word.
+/// Words of prose are not taken for addresses: `1.2.3` is a version, and `localhost` alone is a word.
 pub(super) fn find_urls(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_delimiter).flat_map(|word| WordUrls { rest: word.trim_end_matches(is_trailing) })
 }
 
-/// The URLs and addresses in one word, which may hold more than one: `--proxy=http://a/` and `10.0.0.1,10.0.0.2`.
+/// An iterator over the URLs and addresses in one word, which may hold more than one: `--proxy=http://a/` and
+/// `10.0.0.1,10.0.0.2`.
 struct WordUrls<'a> {
     rest: &'a str,
 }
@@ -63,7 +66,7 @@ impl<'a> Iterator for WordUrls<'a> {
 }
 
 impl<'a> WordUrls<'a> {
-    /// Takes the text up to a comma. Inside a URL a comma is a character like others, unless a URL follows.
+    /// Takes the text up to the next comma. A comma inside a URL does not end it, unless another URL follows.
     fn take_part(&mut self) -> &'a str {
         let text = self.rest;
         let mut in_url = false;
@@ -83,7 +86,7 @@ fn begins_url(text: &str) -> bool {
     scheme > 0 && text[scheme..].starts_with("://")
 }
 
-/// How many bytes at the end of `text` can be a scheme.
+/// Returns the number of bytes at the end of `text` that can be a scheme.
 fn scheme_length(text: &str) -> usize {
     text.bytes().rev().take_while(|byte| is_of_scheme(*byte)).count()
 }
@@ -92,10 +95,10 @@ fn is_of_scheme(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
 }
 
-/// Whether a word without a scheme is an address.
+/// Returns whether a word without a scheme is an address.
 fn is_address(word: &str) -> bool {
     if word.parse::<Ipv6Addr>().is_ok() {
-        // `a::b` is a path in the code of some languages.
+        // `a::b` is a path in the source code of some languages.
         return word.bytes().any(|byte| byte.is_ascii_digit());
     }
     let host = bare_host(word);
@@ -106,14 +109,15 @@ fn is_address(word: &str) -> bool {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     let parts = host.split('.').count();
     if host.split('.').all(is_number) {
-        // A single decimal number before a colon is a time or a line of a file, unless it is as large as addresses.
+        // A single decimal number before a colon is a time of day or a line of a file, unless it is as large as an
+        // address.
         let large = host.starts_with("0x") || host.len() > 7;
         return parts == 4 || (followed && (parts > 1 || large));
     }
     followed && (host == "localhost" || host.ends_with(".localhost"))
 }
 
-/// The host of a word without a scheme.
+/// Returns the host in a word without a scheme.
 fn bare_host(word: &str) -> &str {
     if word.starts_with('[') {
         return word.split_inclusive(']').next().unwrap_or(word);
@@ -121,7 +125,7 @@ fn bare_host(word: &str) -> &str {
     word.split(['/', ':', '?', '#']).next().unwrap_or(word)
 }
 
-/// Whether a part of an address is a number: decimal, octal or hexadecimal.
+/// Returns whether a part of an address is a number: decimal, octal or hexadecimal.
 fn is_number(part: &str) -> bool {
     let digits = part.strip_prefix("0x").or_else(|| part.strip_prefix("0X"));
     match digits {
@@ -130,13 +134,13 @@ fn is_number(part: &str) -> bool {
     }
 }
 
-/// What ends a URL in prose, code and command lines.
+/// Returns whether the character ends a URL in prose, code and command lines.
 fn is_delimiter(character: char) -> bool {
     character.is_whitespace()
         || matches!(character, '"' | '\'' | '`' | '<' | '>' | '|' | ';' | '(' | ')' | '{' | '}')
 }
 
-/// What stands behind a URL in a sentence.
+/// Returns whether the character is punctuation that follows a URL in a sentence.
 fn is_trailing(character: char) -> bool {
     matches!(character, '.' | ',' | ':' | '!' | '?' | '&')
 }

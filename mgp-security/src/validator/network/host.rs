@@ -1,17 +1,20 @@
+//! Checks of host names by what is known of them without resolving them.
+
 use std::net::{IpAddr, Ipv4Addr};
 
 use crate::Finding;
 
 use super::address::NonPublicReason;
 
-/// Decides on a name, in lower-case ASCII as a URL's parser gives it, by what is known of it without asking.
+/// Checks a name by what is known of it without resolving it. The name is in lower-case ASCII, as URL parsers return
+/// it.
 pub(super) fn check(name: &str) -> Result<(), Finding> {
     let name = name.strip_suffix('.').unwrap_or(name);
     if is_metadata_name(name) {
         return Err(NonPublicReason::Metadata.finding());
     }
     let Some((_, top)) = name.rsplit_once('.') else {
-        // A bare name is completed by the machine's own search list.
+        // A bare name is completed with the search list of the machine, so it leads to the internal network.
         return Err(if name == "localhost" { NonPublicReason::Loopback.finding() } else { inward() });
     };
     if top == "localhost" || LOOPBACK_NAMES.iter().any(|own| is_or_is_below(name, own)) {
@@ -35,7 +38,7 @@ pub(super) fn check(name: &str) -> Result<(), Finding> {
     }
 }
 
-/// Whether clouds answer questions about the machine under the name, which has no dot at its end.
+/// Returns whether clouds serve metadata of the machine under the name, which must have no trailing dot.
 pub(super) fn is_metadata_name(name: &str) -> bool {
     METADATA_NAMES.contains(&name)
 }
@@ -48,8 +51,8 @@ fn barred(ip: Ipv4Addr) -> Result<(), Finding> {
     NonPublicReason::of(IpAddr::V4(ip)).map_or(Ok(()), |barrier| Err(barrier.finding()))
 }
 
-/// A service that answers with the address written in the name: that address decides, and where none can be
-/// read, nothing speaks for it.
+/// Checks a name of a service that resolves to the address written in the name. The written address decides; a name
+/// without a readable address is refused.
 fn check_wildcard(name: &str) -> Result<(), Finding> {
     let mut found = false;
     for ip in dotted(name).into_iter().chain(name.split('.').filter_map(label_address)) {
@@ -59,8 +62,8 @@ fn check_wildcard(name: &str) -> Result<(), Finding> {
     if found { Ok(()) } else { Err(inward()) }
 }
 
-/// The address in the first four labels in a row that are one. No ordinary name has four numbers in a row, but
-/// every service that answers with the address in a name knows them.
+/// Returns the address in the first four consecutive labels that form one. Ordinary names do not have four numbers in a
+/// row, but all services that resolve to the address in a name read them.
 fn dotted(name: &str) -> Option<Ipv4Addr> {
     let mut octets = [0_u8; 4];
     let mut run = 0;
@@ -85,7 +88,7 @@ fn dotted(name: &str) -> Option<Ipv4Addr> {
     last
 }
 
-/// The address in one label: `127-0-0-1`, `app-127-0-0-1`, `7f000001`.
+/// Returns the address in one label: `127-0-0-1`, `app-127-0-0-1` or `7f000001`.
 fn label_address(label: &str) -> Option<Ipv4Addr> {
     if label.len() == 8
         && let Ok(number) = u32::from_str_radix(label, 16)
@@ -107,7 +110,8 @@ fn inward() -> Finding {
     )
 }
 
-/// Names under which clouds answer questions about the machine, besides those that are internal by their form.
+/// The names under which clouds serve metadata of the machine, besides those that are recognized as internal by their
+/// form.
 const METADATA_NAMES: [&str; 11] = [
     "metadata",
     "instance-data",
@@ -122,7 +126,7 @@ const METADATA_NAMES: [&str; 11] = [
     "api.metadata.cloud.ibm.com",
 ];
 
-/// Top labels that never lead to the public network: reserved ones, and those that networks use for themselves.
+/// The top-level labels that never lead to the public network: reserved ones, and those that networks use internally.
 const INWARD_TOPS: [&str; 18] = [
     "default",
     "local",
@@ -161,7 +165,7 @@ const LOOPBACK_NAMES: [&str; 13] = [
     "spoofed.burpcollaborator.net",
 ];
 
-/// Services that answer with the address written in the name.
+/// Services that resolve to the address written in the name.
 const WILDCARD_NAMES: [&str; 11] = [
     "nip.io",
     "sslip.io",
@@ -176,6 +180,6 @@ const WILDCARD_NAMES: [&str; 11] = [
     "local-ip.sh",
 ];
 
-/// Services whose names answer now with one address and now with another.
+/// Services whose names resolve to different addresses at different times (DNS rebinding).
 const REBINDING_NAMES: [&str; 7] =
     ["rbndr.us", "1u.ms", "rebind.network", "rebind.it", "rebindtest.com", "whonow.org", "dnsrebind.it"];

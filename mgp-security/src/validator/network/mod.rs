@@ -1,9 +1,9 @@
-//! Where a call may reach: the validator `network_restricted` (MGP §4.5).
+//! Network targets that a call may reach: the engine of the validator `network_restricted` (MGP §4.5).
 //!
-//! The text of a URL decides only half of it. [`check_url`] refuses what its text gives away: forbidden addresses
-//! in every spelling, names that lead inward, schemes and authorities that parsers disagree on. What a public
-//! name resolves to is known when it is resolved, so [`GuardedConnector`] judges the addresses themselves and
-//! connects to the ones it judged; and each redirect is a new URL, for which there is [`Redirects`].
+//! The text of a URL decides only part of it. [`check_url`] refuses what the text shows: forbidden addresses in every
+//! notation, names of the internal network, and schemes and authorities that parsers read differently. The addresses of
+//! a public name are only known once it is resolved, so [`GuardedConnector`] judges the addresses themselves and
+//! connects to those it judged. Each redirect is a new URL, which [`Redirects`] judges.
 //!
 //! | item | decides |
 //! |---|---|
@@ -37,10 +37,10 @@ pub use policy::NetworkPolicy;
 pub(crate) use policy::is_network_scheme;
 pub use redirect::Redirects;
 
-/// Decides whether `text` is a URL that a call may go to.
+/// Checks that `text` is a URL that a call may go to.
 ///
-/// Besides the host it refuses everything that two programs could read differently, whatever it leads to: the one
-/// that checks a URL and the one that fetches it are seldom the same.
+/// Besides forbidden hosts, this refuses everything that two programs could read differently, wherever it leads,
+/// because the program that checks a URL and the one that fetches it are seldom the same.
 ///
 /// ```
 /// use mgp_security::validator::network::{NetworkPolicy, check_url};
@@ -53,15 +53,15 @@ pub fn check_url(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
     target::parse(text, policy).map(drop)
 }
 
-/// Decides whether a call may go to `host`: a name, or an address in any spelling, with a port or without.
+/// Checks that a call may go to `host`, which is a name or an address in any notation, with or without a port.
 ///
-/// That a name passes says nothing about the addresses it has.
+/// A name that passes can still have addresses that do not.
 pub(crate) fn check_host(host: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
     let (host, port) = found::split_port(host);
     target::parse_host(host, port, policy).map(drop)
 }
 
-/// Decides whether a call may go to `ip`.
+/// Checks that a call may go to `ip`.
 fn check_address(ip: IpAddr, policy: &NetworkPolicy) -> Result<(), Finding> {
     policy.judge_address(ip, None)
 }

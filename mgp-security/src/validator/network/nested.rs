@@ -1,3 +1,5 @@
+//! URLs nested in the path, query or fragment of another URL.
+
 use std::borrow::Cow;
 
 use url::Host;
@@ -7,12 +9,12 @@ use crate::Finding;
 use super::address::NonPublicReason;
 use super::host;
 
-/// Decides on the URLs inside of path, query and fragment of another.
+/// Checks the URLs in the path, query and fragment of another URL, of which `rest` consists.
 ///
-/// An inner URL is fetched by whoever runs the outer host, or is where it sends the caller back to; then the
-/// redirect is judged for itself. So a local address is no harm here, and common: signing in ends at one. The
-/// metadata of a cloud is another matter. Nobody has an honest use for handing its address on, and the host that
-/// fetches it gives away its own credentials.
+/// An inner URL is either fetched by the operator of the outer host, or is the target of a redirect, which is judged by
+/// itself. A local address is therefore harmless here, and common: sign-in flows end at one. Metadata services of
+/// clouds are refused: there is no honest reason to pass on their address, and the host that fetches it gives away its
+/// own credentials.
 pub(crate) fn check(rest: &str) -> Result<(), Finding> {
     let mut text = Cow::Borrowed(rest);
     for _ in 0..MAX_LAYERS {
@@ -27,7 +29,8 @@ pub(crate) fn check(rest: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Whether a URL, or a parameter that begins with a host and a port or path, names a host of metadata.
+/// Returns whether `text` contains a URL, or a parameter that begins with a host and a port or path, that names a
+/// metadata service.
 fn leads_to_metadata(text: &str) -> Result<bool, Finding> {
     let mut looked_at = 0;
     for (at, byte) in text.bytes().enumerate() {
@@ -52,7 +55,7 @@ fn leads_to_metadata(text: &str) -> Result<bool, Finding> {
     Ok(false)
 }
 
-/// The host at the beginning of `text`, credentials left out.
+/// Returns the host at the beginning of `text`, without credentials.
 fn host_of(text: &str) -> &str {
     let bounded = text.char_indices().nth(MAX_HOST).map_or(text, |(end, _)| &text[..end]);
     let authority = &bounded
@@ -75,7 +78,7 @@ fn is_metadata(written: &str) -> bool {
     }
 }
 
-/// The text with its percent signs resolved once; `None` if there are none.
+/// Returns the text with one layer of percent-encoding decoded; `None` if it contains no percent sign.
 pub(crate) fn percent_decoded(text: &str) -> Option<String> {
     text.contains('%').then(|| {
         let mut bytes = Vec::with_capacity(text.len());
@@ -94,11 +97,12 @@ pub(crate) fn percent_decoded(text: &str) -> Option<String> {
     })
 }
 
-/// How often a nested URL can be encoded before nobody decodes it any more.
+/// The largest number of layers of percent-encoding that are decoded. Programs do not decode a nested URL more often.
 const MAX_LAYERS: usize = 4;
 
-/// How many URLs and parameters are looked into.
+/// The largest number of nested URLs and parameters that are checked; a URL with more is refused.
 const MAX_INNER: usize = 1000;
 
-/// No host is longer than 253 characters; credentials before it may be.
+/// The number of characters at the beginning of a nested URL in which its host is looked for. No host is longer than
+/// 253 characters, but credentials may stand before it.
 const MAX_HOST: usize = 1024;

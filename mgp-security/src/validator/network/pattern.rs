@@ -1,4 +1,4 @@
-//! Patterns of hosts and ports, as the configuration writes them.
+//! Patterns of hosts and ports, in the notation of the configuration.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,7 +9,8 @@ use url::Host;
 use super::address::{NonPublicReason, reached};
 use super::host::is_metadata_name;
 
-/// One host, `*.` before a name for every name below it, or a network such as `10.0.0.0/8`; and the port, if only one is meant.
+/// A pattern of hosts: one host, `*.` before a name for every name below it, or a network such as `10.0.0.0/8`, each
+/// with an optional port.
 ///
 /// ```
 /// use mgp_security::validator::network::HostPattern;
@@ -22,7 +23,7 @@ use super::host::is_metadata_name;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPattern {
     hosts: HostMatch,
-    /// Every port, if there is none.
+    /// The port that is covered; `None` covers every port.
     port: Option<u16>,
 }
 
@@ -35,7 +36,7 @@ enum HostMatch {
 }
 
 impl HostPattern {
-    /// Whether the name is covered. A wildcard never covers a name under which a cloud answers questions about the machine.
+    /// Returns whether the pattern covers the name. A wildcard never covers the name of a cloud's metadata service.
     pub(super) fn covers_name(&self, name: &str) -> bool {
         let name = name.strip_suffix('.').unwrap_or(name);
         match &self.hosts {
@@ -48,8 +49,8 @@ impl HostPattern {
         }
     }
 
-    /// Whether the address is covered, in every spelling: what counts is where it leads. A network never covers an address of
-    /// a cloud's metadata.
+    /// Returns whether the pattern covers the address. The notation does not matter: the address that packets arrive at
+    /// is compared. A network never covers the address of a cloud's metadata service.
     pub(super) fn covers_address(&self, ip: IpAddr) -> bool {
         let led_to = reached(ip);
         match &self.hosts {
@@ -61,18 +62,18 @@ impl HostPattern {
         }
     }
 
-    /// Whether the port is the pattern's for sure; `None` is a port that nobody knows.
+    /// Returns whether the pattern certainly covers the port; `None` is an unknown port.
     pub(super) fn has_port(&self, port: Option<u16>) -> bool {
         self.port.is_none_or(|own| port == Some(own))
     }
 
-    /// Whether the port may be the pattern's.
+    /// Returns whether the pattern may cover the port; `None` is an unknown port.
     pub(super) fn may_have_port(&self, port: Option<u16>) -> bool {
         port.is_none() || self.has_port(port)
     }
 }
 
-/// Whether the first `bits` of two addresses of one family are the same.
+/// Returns whether the first `bits` bits of two addresses of the same family are equal.
 fn is_within(ip: IpAddr, base: IpAddr, bits: u8) -> bool {
     match (ip, base) {
         (IpAddr::V4(ip), IpAddr::V4(base)) => {
@@ -112,7 +113,7 @@ impl FromStr for HostPattern {
     }
 }
 
-/// The host and the port of a pattern. An address in brackets keeps them; `:*` is every port, as no port is.
+/// Splits a pattern into host and port. An address in brackets keeps them; `:*`, like a missing port, means every port.
 fn split_port(text: &str) -> Result<(&str, Option<u16>), InvalidHostPattern> {
     let after_host = if text.starts_with('[') { text.find(']').map_or(text.len(), |at| at + 1) } else { 0 };
     let Some(colon) = text[after_host..].find(':') else { return Ok((text, None)) };
@@ -128,8 +129,8 @@ fn split_port(text: &str) -> Result<(&str, Option<u16>), InvalidHostPattern> {
     }
 }
 
-/// A network, such as `10.0.0.0/8` or `fd00::/8`. Bits behind the prefix have to be zero: whoever writes them means something
-/// else.
+/// Reads a network such as `10.0.0.0/8` or `fd00::/8`. The bits after the prefix must be zero: if they are not, the
+/// author means something else.
 fn network(base: &str, bits: &str) -> Result<HostMatch, InvalidHostPattern> {
     let unbracketed = base.strip_prefix('[').and_then(|base| base.strip_suffix(']')).unwrap_or(base);
     let base: IpAddr = unbracketed.parse().map_err(|_| InvalidHostPattern)?;
@@ -142,7 +143,7 @@ fn network(base: &str, bits: &str) -> Result<HostMatch, InvalidHostPattern> {
     if bits > 0 && rest_is_zero { Ok(HostMatch::Network { base, bits }) } else { Err(InvalidHostPattern) }
 }
 
-/// The text is no pattern of hosts.
+/// The error for a text that is not a valid pattern of hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no host: write one such as `localhost`, `localhost:3000`, `*.internal:8443`, `[::1]:*` or the network `10.0.0.0/8`"

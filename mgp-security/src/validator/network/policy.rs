@@ -1,3 +1,5 @@
+//! The policy that says which hosts and schemes calls may reach.
+
 use std::net::IpAddr;
 
 use url::Host;
@@ -7,11 +9,12 @@ use crate::Finding;
 use super::address::{NonPublicReason, reached};
 use super::{HostPattern, host};
 
-/// What calls may reach. By default: the public network, over HTTP and WebSocket.
+/// A policy of the network targets that calls may reach. The default allows the public network, over HTTP and
+/// WebSocket.
 ///
-/// What is denied is decided first and for good. A host that is allowed is let through although it, or the
-/// addresses its name has, are not public; the metadata of clouds stays out of reach even then, unless the
-/// address itself is allowed, not only a network or a wildcard that it is in.
+/// Denied hosts are decided first and are always refused. An allowed host passes even if it, or the addresses of its
+/// name, are not public. Metadata services of clouds stay refused even then, unless the address itself is allowed, and
+/// not only a network or a wildcard that contains it.
 ///
 /// ```
 /// use mgp_security::validator::network::{NetworkPolicy, check_url};
@@ -31,13 +34,13 @@ pub struct NetworkPolicy {
     allowed: Vec<HostPattern>,
     denied: Vec<HostPattern>,
     others: OtherHosts,
-    /// Whether this machine's own addresses are let through.
+    /// Whether the addresses of this machine are allowed.
     loopback: bool,
-    /// The server whose calls are held to the policy.
+    /// The server whose calls the policy applies to.
     server: Option<Box<str>>,
 }
 
-/// What becomes of hosts that no pattern names.
+/// The treatment of hosts that no pattern names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OtherHosts {
     PublicPass,
@@ -58,46 +61,47 @@ impl Default for NetworkPolicy {
 }
 
 impl NetworkPolicy {
-    /// Lets `host` through although it is not public.
+    /// Allows `host` even if it is not public.
     pub fn allow_host(mut self, host: HostPattern) -> Self {
         self.allowed.push(host);
         self
     }
 
-    /// Refuses `host` whatever else is said about it.
+    /// Denies `host`, whatever the other settings say.
     pub fn deny_host(mut self, host: HostPattern) -> Self {
         self.denied.push(host);
         self
     }
 
-    /// Refuses every host that is not allowed by name, public ones as well.
+    /// Refuses every host that is not explicitly allowed, public ones included.
     pub fn only_allowed_hosts(mut self) -> Self {
         self.others = OtherHosts::Refused;
         self
     }
 
-    /// Lets `localhost`, the names below it and this machine's own addresses through, at any port.
+    /// Allows `localhost`, the names below it and the addresses of this machine, at any port.
     pub fn allow_loopback(mut self) -> Self {
         self.loopback = true;
         self
     }
 
-    /// Names the server whose calls are held to the policy, so that a refusal says where the configuration lets a host through.
+    /// Sets the server whose calls the policy applies to, so that refusals name the line of the configuration that
+    /// would allow a host.
     pub fn for_server(mut self, id: &str) -> Self {
         self.server = Some(id.into());
         self
     }
 
-    /// Lets URLs with `scheme` through, like `ftp`, if their host may be reached.
+    /// Allows URLs with `scheme`, such as `ftp`, if their host is allowed.
     ///
-    /// It helps with schemes that name a host behind `//`; others, like `file`, have nothing to decide on and
-    /// stay refused.
+    /// This helps with schemes that name a host behind `//`. Others, like `file`, have no host to decide on and stay
+    /// refused.
     pub fn allow_scheme(mut self, scheme: &str) -> Self {
         self.schemes.push(scheme.to_ascii_lowercase().into());
         self
     }
 
-    /// Refuses URLs with `scheme`, for example `http` where everything must be encrypted.
+    /// Refuses URLs with `scheme`, for example `http` if every connection must be encrypted.
     pub fn deny_scheme(mut self, scheme: &str) -> Self {
         self.schemes.retain(|allowed| !allowed.eq_ignore_ascii_case(scheme));
         self
@@ -107,7 +111,7 @@ impl NetworkPolicy {
         self.schemes.iter().any(|allowed| allowed.eq_ignore_ascii_case(scheme))
     }
 
-    /// Decides on a host as a URL names it, at a port; `None` is a port that nobody knows.
+    /// Checks a host as a URL names it, at a port; `None` is an unknown port.
     pub(super) fn judge_host(&self, host: &Host<String>, port: Option<u16>) -> Result<(), Finding> {
         let name = match host {
             Host::Domain(name) => name,
@@ -134,7 +138,7 @@ impl NetworkPolicy {
         judged.map_err(|finding| self.with_way(finding, &host, port))
     }
 
-    /// Decides on an address that `host`, which was judged before, resolved to.
+    /// Checks an address that `host`, which was checked before, resolved to.
     pub(super) fn judge_resolved(&self, host: &Host<String>, ip: IpAddr, port: u16) -> Result<(), Finding> {
         let port = Some(port);
         if self.denied.iter().any(|pattern| pattern.may_have_port(port) && pattern.covers_address(ip)) {
@@ -157,7 +161,7 @@ impl NetworkPolicy {
         }
     }
 
-    /// What stands before an address that no pattern names.
+    /// Returns the reason why an address that no pattern names is refused, if there is one.
     fn barrier(&self, ip: IpAddr) -> Option<NonPublicReason> {
         let is_own = |barrier| matches!(barrier, NonPublicReason::Loopback | NonPublicReason::Unspecified);
         NonPublicReason::of(ip).filter(|barrier| !(self.loopback && is_own(*barrier)))
@@ -183,7 +187,7 @@ impl NetworkPolicy {
         }
     }
 
-    /// Adds to a finding the line of the configuration that lets the host through, where one would.
+    /// Adds the line of the configuration that would allow the host to a finding, if there is such a line.
     fn with_way(&self, finding: Finding, host: &Host<String>, port: Option<u16>) -> Finding {
         if NEVER_OPENED.contains(&finding.rule) {
             return finding;
@@ -206,13 +210,13 @@ impl NetworkPolicy {
     }
 }
 
-/// Whether a name is this machine's own by definition, so that no resolver decides where it leads.
+/// Returns whether the name belongs to this machine by definition, so that no resolver decides where it leads.
 fn is_localhost(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// Whether the lists decide.
+/// The decision by the lists of allowed and denied hosts; a denied host is an error instead.
 enum ListDecision {
     Allowed,
     Not,
@@ -222,17 +226,18 @@ fn denied() -> Finding {
     Finding::new("denied-host", "the host may not be reached: use another source")
 }
 
-/// Whether a scheme names a host of the network behind it, which programs connect to.
+/// Returns whether URIs of the scheme name a network host, to which programs connect.
 pub(crate) fn is_network_scheme(scheme: &str) -> bool {
     NETWORK_SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme))
 }
 
-/// Schemes whose URIs are fetched over the network.
+/// The schemes whose URIs are fetched over the network.
 const NETWORK_SCHEMES: &[&str] = &[
     "http", "https", "ws", "wss", "ftp", "ftps", "sftp", "tftp", "scp", "ssh", "telnet", "smb", "cifs",
     "nfs", "gopher", "ldap", "ldaps", "dict", "rtsp", "imap", "imaps", "smtp", "smtps", "pop3", "dav",
     "davs",
 ];
 
-/// The rules whose refusals name no line of the configuration: an operator denied the host, or no honest call goes there.
+/// The rules whose refusals never name a line of the configuration: the operator denied the host, or no honest call
+/// goes there.
 const NEVER_OPENED: &[&str] = &["denied-host", "metadata-endpoint", "rebinding-host"];

@@ -1,10 +1,12 @@
+//! The redirects of a request, each judged like its first URL.
+
 use url::Url;
 
 use crate::Finding;
 
 use super::{NetworkPolicy, target};
 
-/// The redirects of one request: each is judged like the URL it began with, and there is an end to them.
+/// The redirects of one request. Each target is judged like the first URL, and the number of redirects is limited.
 ///
 /// ```
 /// use mgp_security::validator::network::{NetworkPolicy, Redirects};
@@ -23,12 +25,12 @@ pub struct Redirects<'p> {
 }
 
 impl<'p> Redirects<'p> {
-    /// Begins at `url`, which is judged as well.
+    /// Begins at `url`, which is checked as well.
     pub fn new(url: &str, policy: &'p NetworkPolicy) -> Result<Self, Finding> {
         Ok(Self { at: target::parse(url, policy)?, policy, left: MAX_HOPS })
     }
 
-    /// Goes where the header `Location` says, and returns the whole URL.
+    /// Follows a redirect to the value of the header `Location`, and returns the resulting absolute URL.
     pub fn follow(&mut self, location: &str) -> Result<&str, Finding> {
         self.left = self.left.checked_sub(1).ok_or_else(|| {
             Finding::new("too-many-redirects", "the URL leads on and on: use the one it should end at")
@@ -40,7 +42,7 @@ impl<'p> Redirects<'p> {
 
 fn next(from: &Url, location: &str, policy: &NetworkPolicy) -> Result<Url, Finding> {
     target::check_spelling(location)?;
-    // Only a location that names no host of its own is joined; joining would repair what ought to be refused.
+    // Only a location without a host of its own is joined; joining others would repair text that ought to be refused.
     let begins_path =
         location.starts_with('/') && !location.starts_with("//") && !location.starts_with("/\\");
     let names_host = location.contains(':') || location.contains('\\') || location.starts_with("//");
@@ -70,5 +72,5 @@ fn is_encrypted(url: &Url) -> bool {
     matches!(url.scheme(), "https" | "wss")
 }
 
-/// As many as curl follows by default would be 50; nothing honest needs more than these.
+/// The largest number of redirects of one request. Curl follows 50 by default; no honest request needs more than this.
 const MAX_HOPS: u8 = 10;

@@ -1,3 +1,5 @@
+//! The parser of URLs and hosts that only accepts text that all programs read alike.
+
 use url::{Host, Url};
 
 use crate::Finding;
@@ -5,7 +7,7 @@ use crate::validator::text;
 
 use super::{NetworkPolicy, nested};
 
-/// Reads a URL in the one way that all readers share, and decides on it.
+/// Parses a URL, checks that all readers read it alike, and checks it against the policy.
 pub(super) fn parse(written: &str, policy: &NetworkPolicy) -> Result<Url, Finding> {
     check_spelling(written)?;
     let (scheme, rest) = split_scheme(written)?;
@@ -27,7 +29,7 @@ pub(super) fn parse(written: &str, policy: &NetworkPolicy) -> Result<Url, Findin
         return Err(ambiguous("it names no host"));
     }
     let host = parse_host(authority.host, url.port_or_known_default(), policy)?;
-    // Both ways of reading must end at one host; schemes that the parser does not know keep the host as text.
+    // Both parsers must find the same host; for schemes that the URL parser does not know, it keeps the host as text.
     if url.host_str().is_none_or(|read| Host::parse(read).ok().as_ref() != Some(&host)) {
         return Err(ambiguous("its host can be read in more than one way"));
     }
@@ -35,7 +37,7 @@ pub(super) fn parse(written: &str, policy: &NetworkPolicy) -> Result<Url, Findin
     Ok(url)
 }
 
-/// Reads a host, and decides on it at a port, if that is known: first by what it means, then by how it is written.
+/// Parses a host, and checks it at a port, if that is known: first its meaning against the policy, then its notation.
 pub(super) fn parse_host(
     written: &str,
     port: Option<u16>,
@@ -46,7 +48,8 @@ pub(super) fn parse_host(
     policy.judge_host(&host, port)?;
     match &host {
         Host::Ipv4(ip) => {
-            // Readers disagree on the base of `010.8.8.8`, so only the usual spelling means one address.
+            // Readers disagree on the base of numbers such as `010` in `010.8.8.8`, so only the usual notation means
+            // one address.
             if written.strip_suffix('.').unwrap_or(written) != ip.to_string() {
                 return Err(ambiguous("write the address as four decimal numbers"));
             }
@@ -62,7 +65,7 @@ pub(super) fn parse_host(
             if written.contains('%') {
                 return Err(ambiguous("write its host without percent signs"));
             }
-            // Letters that only look unusual and mean ASCII have no other purpose than to look so.
+            // Non-ASCII letters whose host normalizes to plain ASCII serve no other purpose than to look different.
             if !written.is_ascii() && !name.split('.').any(|label| label.starts_with("xn--")) {
                 return Err(ambiguous("write its host in plain letters"));
             }
@@ -71,7 +74,7 @@ pub(super) fn parse_host(
     Ok(host)
 }
 
-/// What no URL contains, wherever it stands.
+/// Refuses text that no URL contains in any part: white space, control and hidden characters, and excessive length.
 pub(super) fn check_spelling(written: &str) -> Result<(), Finding> {
     if written.len() > MAX_BYTES {
         return Err(Finding::new("ambiguous-url", "the URL is too long: send the data in the body"));
@@ -90,18 +93,18 @@ fn split_scheme(written: &str) -> Result<(&str, &str), Finding> {
     if starts && scheme.bytes().all(goes_on) { Ok((scheme, rest)) } else { Err(missing()) }
 }
 
-/// What stands between the two slashes and the path.
+/// The authority of a URL, which stands between the two slashes and the path, and the text after it.
 struct Authority<'a> {
     user: Option<&'a str>,
     host: &'a str,
-    /// Path, query and fragment.
+    /// The path, query and fragment.
     rest: &'a str,
 }
 
 impl<'a> Authority<'a> {
     fn split(text: &'a str) -> Result<Self, Finding> {
-        // Readers disagree on whether `?`, `#` and `\` end the authority; up to the first slash they must not
-        // hide an `@` that would begin another one.
+        // Readers disagree on whether `?`, `#` and `\` end the authority. Up to the first slash, these characters must
+        // not hide an `@` that could begin another authority.
         let until_slash = &text[..text.find('/').unwrap_or(text.len())];
         let end = until_slash.find(['?', '#']).unwrap_or(until_slash.len());
         let (authority, behind) = until_slash.split_at(end);
@@ -129,7 +132,7 @@ impl<'a> Authority<'a> {
         Ok(Self { user, host, rest })
     }
 
-    /// Credentials are let through where nobody could take them for the host.
+    /// Checks that credentials, if present, cannot be taken for the host.
     fn check_user(&self) -> Result<(), Finding> {
         let Some(user) = self.user else { return Ok(()) };
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b'+');
@@ -153,5 +156,5 @@ fn ambiguous(instead: &str) -> Finding {
     Finding::new("ambiguous-url", format!("programs would read the URL differently: {instead}"))
 }
 
-/// Longer than any server takes, and short enough to look through.
+/// The largest length of a URL in bytes: longer than servers accept, and short enough to search.
 const MAX_BYTES: usize = 64 * 1024;

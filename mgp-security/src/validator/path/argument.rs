@@ -1,3 +1,5 @@
+//! Recognition of the arguments that are paths, and of what a call does with them.
+
 use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::{Permission, ResolvedTool};
 
@@ -5,18 +7,18 @@ use super::PathAccess;
 use crate::tool::{ArgumentNature, NameManner, words};
 use crate::validator::call::CallArgument;
 
-/// How sure it is that an argument is a path.
+/// The certainty with which an argument is a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PathLikeness {
-    /// Its name or its schema says so, or it is a `file:` address.
+    /// The argument's name or schema says that it is a path, or its value is a `file:` URI.
     Named,
-    /// It is written as one: it begins at a root, in a home or in a directory above.
+    /// The value is written like a path: it begins at a root, in a home or in a parent directory.
     Written,
-    /// It is one word, and so perhaps the name of a file.
+    /// The value is a single word, which may be the name of a file.
     Perhaps,
 }
 
-/// Returns how sure it is that `text`, one reading of `argument`, is a path; `None` for what is none.
+/// Returns how certain it is that `text`, one reading of `argument`, is a path; `None` if it is not a path.
 pub(crate) fn likeness(argument: &CallArgument, text: &str) -> Option<PathLikeness> {
     let line = text.trim();
     let is_line = !line.is_empty() && line.len() <= MAX_BYTES && !line.contains('\n');
@@ -27,7 +29,7 @@ pub(crate) fn likeness(argument: &CallArgument, text: &str) -> Option<PathLikene
             None
         }
         _ if is_file_address => Some(PathLikeness::Named),
-        // Some take a path where they take an address.
+        // Some tools accept a path where they accept a URL.
         ArgumentNature::Url => (is_line && !line.contains("://")).then_some(PathLikeness::Perhaps),
         _ if !is_line || leaves_out(&argument.name) => None,
         nature => {
@@ -41,18 +43,19 @@ pub(crate) fn likeness(argument: &CallArgument, text: &str) -> Option<PathLikene
     }
 }
 
-/// Returns what a call of `tool` does with the file that `argument` names.
-pub(crate) fn access(tool: &ResolvedTool, argument: &CallArgument) -> PathAccess {
-    let of_tool = access_of_tool(tool);
+/// Returns what a call to a tool does with the file that `argument` names; `of_tool` is [what the tool does with
+/// files](access_of_tool).
+pub(crate) fn access(of_tool: PathAccess, argument: &CallArgument) -> PathAccess {
     let words = words(&argument.name);
     let has = |table: &[&str]| words.iter().any(|word| table.contains(&word.as_str()));
     let is_place = words.last().is_some_and(|last| PLACES.contains(&last.as_str())) || has(&["working"]);
-    // Where a program runs is read, and a file that is copied stays as it was.
+    // A working directory is only read, and a file that is copied stays unchanged.
     if is_place || (of_tool == PathAccess::Write && has(SOURCES)) { PathAccess::Read } else { of_tool }
 }
 
-/// Its name decides; what the server says of it beside that counts only where the name says nothing.
-fn access_of_tool(tool: &ResolvedTool) -> PathAccess {
+/// Returns what `tool` does with files. The name of the tool decides; the annotations of its server count only if the
+/// name says nothing.
+pub(crate) fn access_of_tool(tool: &ResolvedTool) -> PathAccess {
     let name =
         tool.definition.text("name").map_or_else(|| tool.name.to_string(), std::borrow::Cow::into_owned);
     if words(&name).iter().any(|word| REMOVES.contains(&word.as_str())) {
@@ -78,22 +81,22 @@ fn begins_like_a_path(text: &str) -> bool {
         || ["/", "\\", "~", "./", "../", ".\\", "..\\", "$", "%"].iter().any(|start| text.starts_with(start))
 }
 
-/// Whether the argument says what is not meant, as in `exclude: [".env"]`.
+/// Returns whether the argument lists what is left out, as in `exclude: [".env"]`.
 fn leaves_out(name: &str) -> bool {
     const WORDS: [&str; 8] =
         ["exclude", "excludes", "excluded", "ignore", "ignored", "ignores", "skip", "except"];
     words(name).iter().any(|word| WORDS.contains(&word.as_str()))
 }
 
-/// Words of tools that take files away.
+/// The words in the names of tools that remove files.
 const REMOVES: &[&str] = &[
     "delete", "remove", "move", "rename", "unlink", "rmdir", "trash", "purge", "wipe", "erase", "destroy",
     "rm", "mv",
 ];
-/// Last words of arguments that say where something runs.
+/// The last words in the names of arguments that are working directories.
 const PLACES: &[&str] = &["cwd", "workdir", "workspace", "pwd"];
-/// Words of arguments that name what is copied, packed or sent.
+/// The words in the names of arguments that are sources: files that are copied, packed or sent.
 const SOURCES: &[&str] = &["source", "sources", "src", "from", "input", "inputs"];
 
-/// As long as Linux takes a path.
+/// The largest length in bytes of a text that can be a path, which is the limit of Linux.
 const MAX_BYTES: usize = 4096;

@@ -1,9 +1,11 @@
+//! The decoder of percent-encoded paths.
+
 use crate::Finding;
 
-/// The path with one layer of encoding resolved: `%2e`, `%u002e`, and nothing else. `None` if there is none.
+/// Decodes one layer of encoding (`%2e`, `%u002e`, and nothing else); returns `None` if nothing was encoded.
 ///
-/// What programs decode in different ways is refused: overlong and other forms that are not UTF-8, escapes that
-/// are cut short or wrong in a way that lenient decoders repair, and character references.
+/// Encodings that programs decode in different ways are refused: overlong and other sequences that are not UTF-8,
+/// escapes that are truncated or malformed in a way that lenient decoders repair, and character references.
 pub(crate) fn decode(form: &str) -> Result<Option<String>, Finding> {
     if form.contains("&#") {
         return Err(refused());
@@ -50,11 +52,11 @@ enum Unit {
     Character(char),
 }
 
-/// What stands behind a percent sign.
+/// The meaning of the text after a percent sign.
 enum Escape {
     Byte(u8),
     Character(char),
-    /// Nearly an escape. One may be chance, as in `50%off`.
+    /// A malformed escape. A single one may be accidental, as in `50%off`.
     Broken,
     None,
 }

@@ -1,8 +1,8 @@
-//! Where in the file system a call may reach.
+//! Checks of the paths that a call may reach in the file system.
 //!
 //! The text of a path is refused if it leads out of any directory, in every spelling that some program on the way may
-//! decode. [`Roots`] knows the directories that are open, and asks the system where a path really ends. [`ProtectedPaths`]
-//! knows the files that no call may touch.
+//! decode. [`Roots`] holds the open directories, and asks the operating system where a path really ends.
+//! [`ProtectedPaths`] holds the files that no call may touch.
 
 mod argument;
 mod encoding;
@@ -19,22 +19,24 @@ use std::borrow::Cow;
 use crate::Finding;
 use crate::validator::text;
 
-pub(crate) use argument::{PathLikeness, access, likeness};
+pub(crate) use argument::{PathLikeness, access, access_of_tool, likeness};
 pub(crate) use encoding::decode;
+pub(crate) use protected::ProtectedKind;
+#[cfg(feature = "code-safety")]
+pub(crate) use protected::ProtectedReason;
 pub use protected::{PathAccess, ProtectedPaths};
-pub(crate) use protected::{ProtectedKind, ProtectedReason};
 pub use roots::Roots;
 use segments::PathSpelling;
 
-/// Decides on a path by its text: relative, below the directory it is resolved in, whoever decodes it, and not
-/// [protected](ProtectedPaths).
+/// Checks the text of a path: it must be relative, must stay below the directory it is resolved in, whichever program
+/// decodes it, and must not be [protected](ProtectedPaths).
 pub(crate) fn check_text(path: &str) -> Result<(), Finding> {
     check(path, AbsolutePaths::Refused)?;
-    // What is done with the file is not known, so it may be changed.
+    // The use of the file is not known, so it may be changed.
     ProtectedPaths::default().check(path, PathAccess::Write)
 }
 
-/// Whether a path may begin at the root of the file system; then it is for the [`Roots`] to decide.
+/// Whether a path may begin at the root of the file system. If it may, the [`Roots`] decide on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AbsolutePaths {
     Refused,
@@ -51,8 +53,8 @@ fn check(path: &str, absolute: AbsolutePaths) -> Result<(), Finding> {
     text::check(path)?;
     shape::check_variables(path)?;
     let mut form = Cow::Borrowed(path);
-    // What is refused in one layer of encoding is refused in all: whether a program on the way decodes the path
-    // is not for the path to say. Only a root that is written plainly is seen by `Roots`.
+    // A path that is refused in one layer of encoding is refused in all, because it is not known which programs on the
+    // way decode it. `Roots` only sees a root that is written plainly.
     let inside = if path.starts_with('/') { absolute } else { AbsolutePaths::Refused };
     let mut absolute = absolute;
     for layer in 0..MAX_LAYERS {
@@ -67,7 +69,7 @@ fn check(path: &str, absolute: AbsolutePaths) -> Result<(), Finding> {
     Err(encoding::refused())
 }
 
-/// Decides on the path in one layer of its encoding.
+/// Checks the path in one layer of its encoding.
 fn check_form(form: &str, absolute: AbsolutePaths, spelling: PathSpelling) -> Result<(), Finding> {
     if form.contains(|character: char| character.is_ascii_control()) {
         return Err(Finding::new("control-character", "the path contains a control character: leave it out"));
@@ -79,16 +81,16 @@ fn check_form(form: &str, absolute: AbsolutePaths, spelling: PathSpelling) -> Re
     shape::check(form, absolute)
 }
 
-/// As long as Linux takes a path.
+/// The largest length of a path in bytes, which is the limit of Linux.
 const MAX_BYTES: usize = 4095;
 
-/// As long as the usual file systems take a name.
+/// The largest length of a name in a path in bytes, which is the limit of the usual file systems.
 const MAX_SEGMENT_BYTES: usize = 255;
 
-/// How often a path can be encoded before nobody decodes it any more.
+/// The largest number of layers of encoding. Programs do not decode a path more often; a path with more is refused.
 const MAX_LAYERS: usize = 6;
 
-/// Folders at the root of file systems.
+/// The names of folders at the root of file systems.
 pub(crate) const ROOT_FOLDERS: &[&str] = &[
     "etc", "proc", "sys", "dev", "root", "home", "Users", "var", "usr", "tmp", "private", "boot", "run",
     "mnt", "media", "opt", "srv", "bin", "sbin", "lib", "Library", "System", "Volumes", "Windows",

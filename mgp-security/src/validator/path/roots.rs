@@ -1,3 +1,5 @@
+//! The directories that are open to calls, and the resolution of paths in them.
+
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
@@ -9,11 +11,11 @@ use super::AbsolutePaths;
 
 /// The directories that are open to calls.
 ///
-/// A path is followed as the system would follow it, links included, and must end inside one of them. What does not
-/// exist yet may be named, below what does.
+/// A path is resolved as the operating system does it, links included, and must end inside one of the directories. The
+/// last parts of a path need not exist yet.
 ///
-/// Between this answer and the use of it a link can change. Where others may write to the directories, open what
-/// [`check`](Self::check) returns with a call that follows no links.
+/// A link can change between this check and the use of the path. If others may write to the directories, open the path
+/// that [`check`](Self::check) returns with a call that follows no links.
 ///
 /// ```
 /// use mgp_security::validator::path::Roots;
@@ -27,53 +29,54 @@ use super::AbsolutePaths;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Roots {
-    /// Where relative paths begin.
+    /// The directory in which relative paths begin.
     base: PathBuf,
     open: Vec<PathBuf>,
     origin: RootOrigin,
 }
 
-/// Who says which directories are open.
+/// The origin of the list of open directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RootOrigin {
-    /// The operator, as such.
+    /// The operator configured the directories as open.
     Configured,
-    /// They follow from what the operator named for something else.
+    /// The directories were named by the operator for another purpose.
     Named,
 }
 
 impl Roots {
-    /// Opens `base`, where relative paths begin.
+    /// Opens `base`, in which relative paths begin.
     ///
     /// # Errors
-    /// It is no directory that can be read.
+    /// Fails if `base` is not a readable directory.
     pub fn new(base: impl AsRef<Path>) -> io::Result<Self> {
         let base = directory(base.as_ref())?;
         Ok(Self { open: vec![base.clone()], base, origin: RootOrigin::Configured })
     }
 
-    /// Opens `open`, directories that somebody named without saying that they are all; relative paths begin at `base`.
-    /// Returns `None` if none of them can be read.
+    /// Opens the directories `open`, which were named for another purpose and so may be incomplete. Relative paths
+    /// begin at `base`. Returns `None` if `base` or all of the directories are unreadable.
     ///
-    /// A path that leads elsewhere is refused only if its beginning exists on this machine: `/v1/pages` is no path there.
+    /// A path that leads elsewhere is refused only if its first folder exists on this machine: `/v1/pages` is not a
+    /// path here.
     pub fn named(base: impl AsRef<Path>, open: impl IntoIterator<Item = PathBuf>) -> Option<Self> {
         let open: Vec<_> = open.into_iter().filter_map(|path| directory(&path).ok()).collect();
         let base = directory(base.as_ref()).ok()?;
         (!open.is_empty()).then_some(Self { base, open, origin: RootOrigin::Named })
     }
 
-    /// Opens another directory; paths in it are written in full.
+    /// Opens another directory. Paths in it must be absolute.
     ///
     /// # Errors
-    /// It is no directory that can be read.
+    /// Fails if `other` is not a readable directory.
     pub fn and(mut self, other: impl AsRef<Path>) -> io::Result<Self> {
         self.open.push(directory(other.as_ref())?);
         Ok(self)
     }
 
-    /// Decides on `path`, and returns where it ends, free of links.
+    /// Checks that `path` ends in an open directory, and returns the path it resolves to, free of links.
     ///
-    /// It asks the system, so it blocks as long as the file system does.
+    /// The check asks the operating system, so it blocks as long as the file system does.
     pub fn check(&self, path: &str) -> Result<PathBuf, Finding> {
         let slashed;
         let path = if cfg!(windows) {
@@ -90,12 +93,12 @@ impl Roots {
 
     fn locate(&self, path: &str) -> Result<PathBuf, Finding> {
         super::check(path, AbsolutePaths::Decided)?;
-        // A path with a root of its own takes the place of the base.
+        // An absolute path replaces the base.
         let end = resolve(&self.base.join(path))?;
         if self.holds(&end) { Ok(end) } else { Err(outside()) }
     }
 
-    /// Follows a path as the system does, and asks nothing of how it is written.
+    /// Resolves a path as the operating system does, without checks of its spelling.
     fn locate_named(&self, path: &str) -> Result<PathBuf, Finding> {
         let plain = local(path);
         let end = resolve(&self.base.join(&*plain))?;
@@ -109,7 +112,7 @@ impl Roots {
         Err(outside())
     }
 
-    /// Decides on a text that is a path by its looks alone, and so perhaps one of another place.
+    /// Checks a text that only looks like a path, and so may belong to another place than this machine.
     pub(crate) fn check_likely(&self, text: &str) -> Result<(), Finding> {
         self.locate_named(text).map(drop)
     }
@@ -127,7 +130,8 @@ fn outside() -> Finding {
     )
 }
 
-/// Returns a path of this machine as the system takes it: without the scheme of a `file:` address, with the home for `~`.
+/// Returns a path of this machine as the operating system reads it: without the scheme of a `file:` URI, and with the
+/// home directory for `~`.
 pub(super) fn local(path: &str) -> Cow<'_, str> {
     let path = path.trim();
     if let Some(address) =
@@ -150,7 +154,7 @@ fn directory(path: &Path) -> io::Result<PathBuf> {
     if path.is_dir() { Ok(path) } else { Err(io::ErrorKind::NotADirectory.into()) }
 }
 
-/// Where the path ends: the part that exists with its links followed, and the rest as it is written.
+/// Resolves a path: the links in the existing part are followed, and the rest stays as it is written.
 pub(super) fn resolve(path: &Path) -> Result<PathBuf, Finding> {
     let unclear =
         || Finding::new("unresolvable-path", "the path cannot be followed: name one that exists or is new");
@@ -162,7 +166,7 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf, Finding> {
                 end.extend(missing.iter().rev());
                 return Ok(end);
             }
-            // What is written to a link without an end is created at that end, wherever it lies.
+            // A file that is written through a dangling link is created at the target of the link, wherever that is.
             Err(error) if error.kind() != io::ErrorKind::NotFound || existing.is_symlink() => {
                 return Err(unclear());
             }

@@ -1,18 +1,20 @@
+//! The check that no segment of a path leads upwards.
+
 use std::borrow::Cow;
 
 use crate::Finding;
 
-/// How the dots and slashes of a path are written.
+/// The way in which the dots and slashes of a path are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathSpelling {
-    /// As everybody writes them.
+    /// The usual characters, not encoded.
     Plain,
-    /// Encoded, or with signs that look like them.
+    /// Encoded characters, or others that look like dots and slashes.
     Other,
 }
 
-/// Refuses a path that leads upwards, whichever of the ways to write it programs understand. Written plainly, it may lead
-/// up as far as it led down before.
+/// Checks that a path does not lead upwards, in any of the spellings that programs understand. A plainly written path
+/// may lead up again as far as it led down before.
 pub(super) fn check(path: &str, spelling: PathSpelling) -> Result<(), Finding> {
     check_dots(path, spelling)?;
     match hexadecimal(path) {
@@ -26,8 +28,8 @@ fn check_dots(path: &str, spelling: PathSpelling) -> Result<(), Finding> {
     let mut depth = 0_usize;
     let mut segments = path.split(is_separator).peekable();
     while let Some(segment) = segments.next() {
-        // One segment of three dots is a pattern of Go and a name like others. More of them, or one before what a
-        // filter takes out together with two of its dots, are `..` once the filter has been there.
+        // A single segment of three dots is a pattern of Go, or an ordinary name. Several of them, or one before an
+        // empty or `.` segment, can become `..` when a filter removes two dots and a slash.
         if spelling == PathSpelling::Plain
             && segment == ".."
             && depth > 0
@@ -50,24 +52,26 @@ fn check_dots(path: &str, spelling: PathSpelling) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Whether some program takes the segment for the parent directory.
+/// Returns whether some program takes the segment for the parent directory.
 fn leads_up(segment: &str) -> bool {
     if !segment.contains(['.', '?']) {
         return false;
     }
-    // Joined to a prefix that lacks its slash, as in a server's alias, two dots at the end of a name lead out of it.
+    // If the segment is appended to a prefix without its final slash, as in the alias of a server, two dots at its end
+    // lead upwards.
     let ends_in_two = segment.ends_with("..") && !segment.ends_with("...");
     ends_in_two || is_dots(segment) || is_dot_pattern(segment) || continues_encoded(segment)
 }
 
-/// Two or more dots, up to something that servers, shells and Windows cut a name at: `..`, `.. `, `..;x`, `..%`.
+/// Returns whether the segment consists of two or more dots, up to a character at which servers, shells or Windows cut
+/// a name off: `..`, `.. `, `..;x`, `..%`.
 fn is_dots(segment: &str) -> bool {
     let name = segment.split(is_cut).next().unwrap_or_default();
     let dots = name.bytes().filter(|byte| *byte == b'.').count();
     dots > 1 && name.chars().all(|character| character == '.' || character.is_whitespace())
 }
 
-/// A pattern that the parent directory matches: `.?`, `.*`, `[.].`.
+/// Returns whether the segment is a pattern that matches the parent directory: `.?`, `.*`, `[.].`.
 fn is_dot_pattern(segment: &str) -> bool {
     let all = |set: &[char]| segment.contains(|character| !set.contains(&character));
     segment.len() > 1
@@ -78,7 +82,8 @@ fn is_dot_pattern(segment: &str) -> bool {
         }
 }
 
-/// Dots before a separator of which a filter has taken the percent sign: `..2f`.
+/// Returns whether the segment consists of dots before an encoded separator that lost its percent sign in a filter:
+/// `..2f`.
 fn continues_encoded(segment: &str) -> bool {
     let behind = segment.strip_prefix("..").or_else(|| strip_ignoring_case(segment, "2e2e"));
     behind.is_some_and(|rest| {
@@ -91,7 +96,8 @@ fn strip_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     head.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
-/// The path with `0x2e`, `0x2f` and `0x5c` resolved. Such names exist, so only what they add up to counts.
+/// Returns the path with `0x2e`, `0x2f` and `0x5c` decoded. Such text can occur in ordinary names, so only the decoded
+/// path as a whole is judged.
 fn hexadecimal(path: &str) -> Cow<'_, str> {
     let mut spelled = Cow::Borrowed(path);
     if path.contains("0x") || path.contains("0X") {
@@ -109,7 +115,7 @@ fn hexadecimal(path: &str) -> Cow<'_, str> {
     spelled
 }
 
-/// Slashes, and what looks like them: some programs map it to one.
+/// Returns whether the character is a slash, or looks like one so that some programs convert it to one.
 pub(super) fn is_separator(character: char) -> bool {
     matches!(
         character,
@@ -117,7 +123,7 @@ pub(super) fn is_separator(character: char) -> bool {
     )
 }
 
-/// Where parameters, queries, fragments, streams and commands begin.
+/// Returns whether parameters, queries, fragments, streams or commands can begin with the character.
 fn is_cut(character: char) -> bool {
     matches!(
         character,

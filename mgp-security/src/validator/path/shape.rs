@@ -1,9 +1,11 @@
+//! Checks of the form of a path: variables, schemes, drives, streams, devices and system files.
+
 use crate::Finding;
 
 use super::AbsolutePaths;
 use super::segments::is_separator;
 
-/// Refuses what a shell, a runtime or Windows would put in the place of a part of the path.
+/// Refuses paths in which a shell, a runtime or Windows would substitute a part.
 pub(super) fn check_variables(path: &str) -> Result<(), Finding> {
     let expands = path.contains(['`']) || path.contains("$(") || path.contains("${");
     if expands || path.split(is_separator).any(is_variable) || has_percent_variable(path) {
@@ -15,7 +17,7 @@ pub(super) fn check_variables(path: &str) -> Result<(), Finding> {
     if let Some(rest) = path.strip_prefix('~') {
         let user = rest.split(is_separator).next().unwrap_or_default();
         let names_user = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'+');
-        // A name may begin so; only what is below it, or nothing at all, makes it a home.
+        // A file name may begin with a tilde too; `~name` is a home only if a path below it or nothing follows.
         let hidden = rest[user.len()..].trim_start_matches(is_separator).starts_with('.');
         let known = user.is_empty() || ACCOUNTS.contains(&user) || matches!(user, "+" | "-");
         if user.bytes().all(names_user) && (user.is_empty() || rest.len() > user.len()) && (known || hidden) {
@@ -28,7 +30,7 @@ pub(super) fn check_variables(path: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Refuses paths that do not begin in the directory they are resolved in, or do not end at a file of it.
+/// Refuses paths that do not begin in the directory they are resolved in, or do not end at an ordinary file in it.
 pub(super) fn check(path: &str, absolute: AbsolutePaths) -> Result<(), Finding> {
     let begins_at_root = path.starts_with(is_separator) || has_drive(path);
     if begins_at_root && absolute == AbsolutePaths::Refused {
@@ -37,7 +39,7 @@ pub(super) fn check(path: &str, absolute: AbsolutePaths) -> Result<(), Finding> 
             "the path begins at the root: write it from the open directory",
         ));
     }
-    // Windows writes separators so, and there `Roots` has made slashes of them.
+    // Windows uses backslashes as separators, but there `Roots` has already replaced them with slashes.
     if path.contains('\\') {
         return Err(Finding::new("backslash", "the path contains a backslash: write slashes"));
     }
@@ -70,13 +72,15 @@ fn check_names(path: &str) -> Result<(), Finding> {
         return Err(Finding::new("ambiguous-path", "a name in the path consists of spaces: leave it out"));
     }
     let name = path.rsplit('/').find(|name| !name.is_empty()).unwrap_or_default();
-    // Windows drops both, so that the name gets past a rule for another; what is protected is found without them.
+    // Windows drops dots and spaces from the end of a name, so the name could evade a rule for another file. The check
+    // of protected paths ignores them by itself.
     let is_dropped = |last: char| last == ' ' || (cfg!(windows) && last == '.');
     if !matches!(name, "." | "...") && name.ends_with(is_dropped) {
         return Err(Finding::new("ambiguous-path", "the path ends in a dot or space: leave it out"));
     }
     let device = name.strip_suffix(':').unwrap_or(name);
-    // With an extension these are devices to Windows alone; `aux.rs` is a common name elsewhere, `NUL.txt` is none.
+    // With an extension, these names are devices only on Windows. Elsewhere `aux.rs` is a common name, but `NUL.txt` is
+    // not.
     let (stem, has_extension) = device.split_once('.').map_or((device, false), |(stem, _)| (stem, true));
     let shouted = stem.bytes().all(|byte| !byte.is_ascii_lowercase()) || stem.eq_ignore_ascii_case("nul");
     let device = if has_extension && shouted { stem } else { device };
@@ -86,8 +90,8 @@ fn check_names(path: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Whether the whole segment is a variable: `$HOME`, `$env:TEMP`. A dollar sign before small letters is a name,
-/// as routers of web frameworks use it.
+/// Returns whether the whole segment is a variable: `$HOME`, `$env:TEMP`. A dollar sign before lower-case letters is
+/// part of a name, as the routers of web frameworks use it.
 fn is_variable(segment: &str) -> bool {
     let Some(name) = segment.strip_prefix('$') else { return false };
     let upper = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
@@ -95,7 +99,7 @@ fn is_variable(segment: &str) -> bool {
         || name.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("env:"))
 }
 
-/// Whether there is a variable of Windows: `%APPDATA%`.
+/// Returns whether the path contains a variable of Windows, such as `%APPDATA%`.
 fn has_percent_variable(path: &str) -> bool {
     let mut parts = path.split('%');
     parts.next();
@@ -109,7 +113,7 @@ fn has_percent_variable(path: &str) -> bool {
     false
 }
 
-/// Whether what stands behind a percent sign is decoded: two hexadecimal digits, or `u` and four.
+/// Returns whether the text after a percent sign is an escape: two hexadecimal digits, or `u` and four.
 fn is_escape(name: &str) -> bool {
     let code = match name.strip_prefix(['u', 'U']) {
         Some(code) => code.get(..4),
@@ -118,7 +122,7 @@ fn is_escape(name: &str) -> bool {
     code.is_some_and(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Whether the path begins at a drive. Where there are none, `a:b` is a name like others.
+/// Returns whether the path begins at a drive. On systems without drives, `a:b` is an ordinary name.
 fn has_drive(path: &str) -> bool {
     let [letter, b':', rest @ ..] = path.as_bytes() else { return false };
     letter.is_ascii_alphabetic() && (cfg!(windows) || matches!(rest, [] | [b'/' | b'\\', ..]))
@@ -131,7 +135,7 @@ fn has_scheme(path: &str) -> bool {
     named && (rest.starts_with("//") || WRAPPERS.iter().any(|own| own.eq_ignore_ascii_case(scheme)))
 }
 
-/// Whether the path is that of a system file without the slash before it, which some program would put there.
+/// Returns whether the path is that of a system file without its leading slash, which some program might add.
 fn is_system_file(path: &str) -> bool {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/').filter(|name| !name.is_empty() && *name != ".") {
@@ -159,7 +163,7 @@ fn is_system_file(path: &str) -> bool {
     }
 }
 
-/// Whether a file with an extension is followed by the name of a stream of it: `a.txt:hidden`. A number is a line.
+/// Returns whether the name of a stream follows a file with an extension: `a.txt:hidden`. A number there is a line.
 fn names_stream(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     name.split_once(':').is_some_and(|(file, stream)| {
@@ -176,11 +180,11 @@ fn is_numbered_device(name: &str) -> bool {
         && matches!(number, "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "¹" | "²" | "³")
 }
 
-/// Devices that Windows finds in every directory. A name with an extension, like `aux.rs`, is a file of its own on
-/// every system but old versions of that one, and a common one.
+/// The devices that Windows finds in every directory. With an extension, as in `aux.rs`, such a name is a common
+/// ordinary file on every system except old versions of Windows.
 const DEVICES: [&str; 7] = ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"];
 
-/// Accounts that systems come with, whose homes a path may begin at.
+/// The accounts that systems come with, at whose homes a path may begin.
 const ACCOUNTS: [&str; 14] = [
     "root",
     "admin",
@@ -198,7 +202,7 @@ const ACCOUNTS: [&str; 14] = [
     "guest",
 ];
 
-/// Schemes that runtimes open instead of a file, also without slashes behind the colon.
+/// The schemes for which runtimes open something other than a file, even without slashes after the colon.
 const WRAPPERS: [&str; 14] = [
     "file",
     "data",
@@ -216,7 +220,7 @@ const WRAPPERS: [&str; 14] = [
     "netdoc",
 ];
 
-/// What is in `/etc` of systems and seldom in a repository's own directory of that name.
+/// The names in the `/etc` of systems that seldom occur in a directory of that name in a repository.
 const SYSTEM_ETC: [&str; 17] = [
     "passwd",
     "passwd-",
@@ -237,6 +241,6 @@ const SYSTEM_ETC: [&str; 17] = [
     "ssh",
 ];
 
-/// The same for the directory of Windows.
+/// The names in the Windows directory that seldom occur in a directory of that name in a repository.
 const SYSTEM_WINDOWS: [&str; 8] =
     ["system32", "syswow64", "system", "win.ini", "system.ini", "repair", "php.ini", "my.ini"];

@@ -1,13 +1,15 @@
+//! The check that a command only reads.
+
 use crate::Finding;
 
 use super::options::{OptionWord, unknown};
 use super::programs::{self, ProgramRule};
 use super::{git, sed, writes};
 
-/// Decides on a command, split into its words: a program that is known to read, with options that are.
+/// Checks that a command, split into its words, only reads: its program and all its options must be known to read.
 ///
-/// The words are those that the program gets. A shell's operators must have been taken out before; a program that
-/// starts another one, be it `env`, `xargs` or `sudo`, is none that reads.
+/// The words are those that the program receives; the operators of the shell must have been removed before. A program
+/// that starts another one, such as `env`, `xargs` or `sudo`, does not count as reading.
 pub(crate) fn check_command_reads(argv: &[&str]) -> Result<(), Finding> {
     let Some((program, arguments)) = argv.split_first() else {
         return Err(writes("there is no command: name a program that reads"));
@@ -34,7 +36,8 @@ pub(crate) fn check_command_reads(argv: &[&str]) -> Result<(), Finding> {
     }
 }
 
-/// The program's name, if it stands alone or in a directory where only the system's programs are.
+/// Returns the name of the program if it is written without a directory, or with one that only holds programs of the
+/// system.
 fn bare_name(program: &str) -> Option<&str> {
     match program.rsplit_once('/') {
         None => Some(program),
@@ -42,7 +45,8 @@ fn bare_name(program: &str) -> Option<&str> {
     }
 }
 
-/// A program that reads with all its options but these, which are refused with what begins like them, too.
+/// Checks the arguments of a program that reads with all its options except `refused`. Abbreviations of these options
+/// are refused as well.
 fn check_without(arguments: &[&str], refused: &[&str]) -> Result<(), Finding> {
     for argument in arguments {
         let Some(option) = argument.strip_prefix("--") else { continue };
@@ -54,11 +58,11 @@ fn check_without(arguments: &[&str], refused: &[&str]) -> Result<(), Finding> {
     Ok(())
 }
 
-/// An expression of find: tests, and actions that print.
+/// Checks an expression of find: only tests, and actions that print, are allowed.
 fn check_find(arguments: &[&str]) -> Result<(), Finding> {
     for argument in arguments {
         let Some(name) = argument.strip_prefix('-') else { continue };
-        // The number of a test like `-mtime -7`.
+        // The number is the argument of a test, as in `-mtime -7`.
         let is_number = name.starts_with(|first: char| first.is_ascii_digit());
         if !name.is_empty() && !is_number && !programs::FIND.contains(&name) && !name.starts_with("newer") {
             return Err(unknown(argument));
@@ -70,7 +74,7 @@ fn check_find(arguments: &[&str]) -> Result<(), Finding> {
 fn check_curl(arguments: &[&str]) -> Result<(), Finding> {
     programs::CURL.read(arguments, |word| match word {
         OptionWord::Value("X" | "request", method) => super::check_http_method(method),
-        // What it writes out can be sent to a file.
+        // The format of `--write-out` can redirect its output to a file.
         OptionWord::Value("w" | "write-out", format) if format.contains("output{") => {
             Err(unknown("--write-out"))
         }
@@ -86,7 +90,8 @@ fn check_curl(arguments: &[&str]) -> Result<(), Finding> {
     })
 }
 
-/// Other protocols write with nothing but a URL, like gopher; without a scheme, curl takes the name for one.
+/// Checks a URL for curl. Other protocols, such as gopher, can write with nothing but a URL. Without a scheme, curl
+/// derives the protocol from the host name.
 fn check_curl_url(url: &str) -> Result<(), Finding> {
     let reads = if let Some((scheme, _)) = url.split_once("://") {
         ["http", "https"].iter().any(|own| own.eq_ignore_ascii_case(scheme))

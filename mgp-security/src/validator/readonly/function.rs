@@ -1,10 +1,12 @@
-/// Whether a function of SQL, as far as its name tells, has no effect and reads nothing but the database.
+//! The check that an SQL function only reads.
+
+/// Returns whether a function of SQL, as far as its name tells, has no effect and reads nothing but the database.
 ///
-/// Databases have thousands of functions and let users add more, so there is no list of all that read. What is
-/// refused are the families that write, wait, lock, run text as SQL, or leave the database, and every name that
-/// begins with a verb of writing.
+/// Databases have thousands of functions and let users add more, so there is no complete list of those that read.
+/// Refused are the families of functions that write, wait, lock, run text as SQL or reach outside the database, and
+/// every name that begins with a verb of writing.
 pub(super) fn reads(name: &str) -> bool {
-    // Some databases resolve escapes inside of quoted names.
+    // Some databases decode escapes in quoted names.
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')) {
         return false;
     }
@@ -17,14 +19,14 @@ pub(super) fn reads(name: &str) -> bool {
     !writes && !ACTING.contains(&&*name) && !is_of_family(&name)
 }
 
-/// Whether a function or package is one of a family that does more than read.
+/// Returns whether a function or package belongs to a family that does more than read.
 pub(super) fn is_of_family(name: &str) -> bool {
     FAMILIES
         .iter()
         .any(|family| name.get(..family.len()).is_some_and(|head| head.eq_ignore_ascii_case(family)))
 }
 
-/// Functions whose names begin with a verb or a family and that compute a value.
+/// Functions that only compute a value although their names begin with a verb of writing or the prefix of a family.
 const PURE: [&str; 3] = ["set_bit", "set_byte", "set_masklen"];
 
 const VERBS: [&str; 22] = [
@@ -32,7 +34,7 @@ const VERBS: [&str; 22] = [
     "revoke", "exec", "execute", "write", "lock", "unlock", "purge", "kill", "reset", "enqueue", "publish",
 ];
 
-/// What names of functions with an effect begin with.
+/// The prefixes of the names of functions with an effect.
 const FAMILIES: [&str; 40] = [
     // PostgreSQL: large objects, other databases, the server and its files, locks.
     "lo_",
@@ -75,7 +77,7 @@ const FAMILIES: [&str; 40] = [
     "lib_mysqludf",
     "fts3_tokenizer",
     "load_",
-    // The services of clouds.
+    // Cloud services.
     "query_export_",
     "system$",
 ];
@@ -133,7 +135,7 @@ const ACTING: [&str; 59] = [
     "httpuritype",
     "xmltype",
     "bfilename",
-    // ClickHouse and DuckDB: other hosts, files, programs, and text that is run.
+    // ClickHouse and DuckDB: other hosts, files, programs, and text that is run as SQL.
     "url",
     "urlcluster",
     "s3",

@@ -1,16 +1,18 @@
+//! The check that a command of git only reads.
+
 use crate::Finding;
 
 use super::options::unknown;
 use super::writes;
 
-/// Decides on the arguments of git: commands that look at the repository, without the options that write a file or
-/// start a program.
+/// Checks the arguments of git: only commands that inspect the repository are allowed, without the options that write a
+/// file or start a program.
 pub(super) fn check(arguments: &[&str]) -> Result<(), Finding> {
     let mut rest = arguments;
     loop {
         match rest {
             ["-C" | "--git-dir" | "--work-tree", _, after @ ..] => rest = after,
-            // `-c` and `--config-env` can name programs to start.
+            // `-c` and `--config-env` can configure programs that git starts.
             [option, after @ ..] if GLOBAL.contains(option) || is_place(option) => rest = after,
             [option, ..] if option.starts_with('-') => return Err(unknown(option)),
             [command, after @ ..] => return check_command(command, after),
@@ -27,7 +29,7 @@ fn check_command(command: &str, arguments: &[&str]) -> Result<(), Finding> {
     let reads = match command {
         "grep" => !arguments.iter().any(|argument| is_cluster_with(argument, 'O')),
         command if READING.contains(&command) => true,
-        // Without a name to make, these list.
+        // These commands list if they get no name to create.
         "branch" => only(arguments, &LISTING_BRANCHES),
         "tag" => only(arguments, &LISTING_TAGS) || matches!(arguments, ["-l" | "--list", ..]),
         "remote" => matches!(arguments, [] | ["-v" | "--verbose"] | ["get-url", ..]),
@@ -48,7 +50,7 @@ fn check_command(command: &str, arguments: &[&str]) -> Result<(), Finding> {
             "nothing says that this command of git only reads: use one like log, show or status",
         ));
     }
-    // Beginnings of these names are taken for them.
+    // Git accepts abbreviated names of options.
     let refused = arguments.iter().take_while(|argument| **argument != "--").find(|argument| {
         let Some(option) = argument.strip_prefix("--") else { return false };
         let name = option.split('=').next().unwrap_or_default();
@@ -68,12 +70,12 @@ fn is_cluster_with(argument: &str, letter: char) -> bool {
     argument.starts_with('-') && !argument.starts_with("--") && argument.contains(letter)
 }
 
-/// Options before the command that start nothing.
+/// The options before the command that start no program.
 const GLOBAL: [&str; 6] =
     ["--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects", "--bare"];
 
-/// Commands that look, whatever their operands are. Those that ask a remote are not here: its address can name a
-/// program to start.
+/// The commands that only inspect, whatever their operands are. Commands that ask a remote are not included, because
+/// the address of a remote can name a program to start.
 const READING: [&str; 28] = [
     "annotate",
     "blame",
@@ -105,7 +107,7 @@ const READING: [&str; 28] = [
     "whatchanged",
 ];
 
-/// Options that write a file, or start a program that the repository or the user has configured.
+/// The options that write a file, or start a program that the repository or the user has configured.
 const REFUSED: [&str; 5] = ["output", "ext-diff", "textconv", "filters", "open-files-in-pager"];
 
 const LISTING_BRANCHES: [&str; 14] = [

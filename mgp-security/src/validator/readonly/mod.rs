@@ -1,6 +1,6 @@
-//! What only reads: the validator `readonly` (MGP §4.5).
+//! Checks that a call only reads: the engines of the validator `readonly` (MGP §4.5).
 //!
-//! Each check knows one language and lets through what it knows to read; what it does not know, it refuses.
+//! Each check knows one language, and lets through only what it knows to read. Everything else is refused.
 //!
 //! | item | decides on |
 //! |---|---|
@@ -29,7 +29,7 @@ pub(crate) use command::check_command_reads;
 pub(crate) use sql::check_sql;
 pub(crate) use tool::check_tool_name;
 
-/// Decides on the method of a request: `GET`, `HEAD` and `OPTIONS` pass.
+/// Checks the method of a request: `GET`, `HEAD` and `OPTIONS` pass.
 pub(crate) fn check_http_method(method: &str) -> Result<(), Finding> {
     if ["GET", "HEAD", "OPTIONS"].iter().any(|own| own.eq_ignore_ascii_case(method)) {
         Ok(())
@@ -38,7 +38,7 @@ pub(crate) fn check_http_method(method: &str) -> Result<(), Finding> {
     }
 }
 
-/// What every check of this module finds.
+/// Returns the finding of every check in this module, with its own message.
 fn writes(message: impl Into<std::borrow::Cow<'static, str>>) -> Finding {
     Finding::new("writes", message)
 }

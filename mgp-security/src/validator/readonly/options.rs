@@ -1,24 +1,26 @@
+//! Tables of the options with which a program only reads, and the reader of arguments that they drive.
+
 use crate::Finding;
 
 use super::writes;
 
-/// The options of a program that are known to read. What is not listed is refused.
+/// The options of a program that are known to read. Options that are not listed are refused.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProgramOptions {
-    /// Letters of options without a value.
+    /// The letters of options without a value.
     pub(super) flags: &'static str,
-    /// Letters of options with a value, which is the rest of the word or the next one.
+    /// The letters of options with a value, which is the rest of the word or the next word.
     pub(super) values: &'static str,
-    /// Names behind two hyphens. They must be written out: programs accept beginnings of names, so that one not
-    /// listed here could be meant.
+    /// The names of options behind two hyphens. They must be written in full: programs accept abbreviations, which
+    /// could stand for an option that is not listed here.
     pub(super) long: &'static [&'static str],
-    /// Names behind two hyphens that have a value, in the same word or the next one.
+    /// The names of options behind two hyphens that have a value, in the same word or the next one.
     pub(super) long_values: &'static [&'static str],
-    /// How many words may stand beside the options; a further one may be what the program writes to.
+    /// The largest number of operands. A further one may name the file that the program writes to.
     pub(super) most_operands: usize,
 }
 
-/// An option and its value, or an operand.
+/// One option with its value, or one operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OptionWord<'a> {
     Flag(&'a str),
@@ -27,7 +29,7 @@ pub(super) enum OptionWord<'a> {
 }
 
 impl ProgramOptions {
-    /// Shows every word of `arguments` to `visit`; refuses options that are not known.
+    /// Passes every option and operand of `arguments` to `visit`; refuses unknown options.
     pub(super) fn read<'a>(
         &self,
         arguments: &[&'a str],
@@ -65,7 +67,7 @@ impl ProgramOptions {
         Ok(())
     }
 
-    /// Reads letters behind one hyphen.
+    /// Reads the letters of options behind one hyphen.
     fn read_cluster<'a>(
         &self,
         argument: &'a str,
@@ -88,7 +90,7 @@ impl ProgramOptions {
     }
 }
 
-/// Nothing is known to read; the start for those that list something.
+/// A table without options and without a limit of operands, on which the other tables are based.
 pub(super) const NONE: ProgramOptions =
     ProgramOptions { flags: "", values: "", long: &[], long_values: &[], most_operands: usize::MAX };
 

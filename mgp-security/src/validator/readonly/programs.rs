@@ -1,15 +1,15 @@
-//! The programs that are known to read, and what is known of their options.
+//! The table of the programs that are known to read, and of their options.
 
 use super::options::{NONE, ProgramOptions};
 
-/// How a program's arguments are decided on.
+/// The rule by which the arguments of a program are judged.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ProgramRule {
-    /// It only reads, whatever it is told.
+    /// The program only reads, whatever its arguments are.
     Reads,
-    /// It reads with these options.
+    /// The program reads if all its options are among these.
     With(&'static ProgramOptions),
-    /// It reads without these options.
+    /// The program reads unless one of these options is given.
     Without(&'static [&'static str]),
     Find,
     Date,
@@ -38,7 +38,7 @@ pub(super) fn find(name: &str) -> Option<ProgramRule> {
     })
 }
 
-/// Programs without any option that writes or starts another program.
+/// The programs without any option that writes or starts another program.
 const READING: [&str; 57] = [
     "arch",
     "b2sum",
@@ -169,7 +169,8 @@ pub(super) const FIND: [&str; 66] = [
     "xtype",
 ];
 
-/// Without those that send data, write files, read a configuration, or go through another host.
+/// The options of curl, except those that send data, write files, read a configuration, or connect through another
+/// host.
 pub(super) const CURL: ProgramOptions = ProgramOptions {
     flags: "012346GILNSfgijklnqsv#",
     values: "ACHXbemoruwyYz",
@@ -226,7 +227,7 @@ pub(super) const CURL: ProgramOptions = ProgramOptions {
     ..NONE
 };
 
-/// Without the one that sets the clock.
+/// The options of date, except the one that sets the clock.
 pub(super) const DATE: ProgramOptions = ProgramOptions {
     flags: "uRI",
     values: "dr",
@@ -235,7 +236,7 @@ pub(super) const DATE: ProgramOptions = ProgramOptions {
     ..NONE
 };
 
-/// Without the one that compiles a table.
+/// The options of file, except the one that compiles a table.
 const FILE: ProgramOptions = ProgramOptions {
     flags: "bcdEhikLlNnprsSvz0",
     values: "eFfmP",
@@ -243,7 +244,7 @@ const FILE: ProgramOptions = ProgramOptions {
     ..NONE
 };
 
-/// An operand would be the host's new name.
+/// The options of hostname, without operands, since an operand would become the new name of the host.
 const HOSTNAME: ProgramOptions = ProgramOptions {
     flags: "adfiIsAy",
     long: &["fqdn", "short", "domain", "ip-address", "long"],
@@ -251,7 +252,7 @@ const HOSTNAME: ProgramOptions = ProgramOptions {
     ..NONE
 };
 
-/// Without those that name an output, or a program to compress with.
+/// The options of sort, except those that name an output, or a program for compression.
 const SORT: ProgramOptions = ProgramOptions {
     flags: "bCcdfghiMmnRrsuVz",
     values: "ktS",
@@ -277,7 +278,7 @@ const SORT: ProgramOptions = ProgramOptions {
     ..NONE
 };
 
-/// Without the one that names an output.
+/// The options of tree, except the one that names an output.
 const TREE: ProgramOptions = ProgramOptions {
     flags: "aACDdFfghiJlNnpqQrSstuUvXx",
     values: "ILP",
@@ -286,7 +287,7 @@ const TREE: ProgramOptions = ProgramOptions {
     ..NONE
 };
 
-/// A second operand is the output.
+/// The options of uniq, with one operand, since a second one would be the output.
 const UNIQ: ProgramOptions = ProgramOptions {
     flags: "cDdiuz",
     values: "fsw",

@@ -1,9 +1,12 @@
+//! The check that a script of sed only reads.
+
 use crate::Finding;
 
 use super::options::{NONE, OptionWord, ProgramOptions};
 use super::writes;
 
-/// Decides on the arguments of sed: no editing in place, and a script without commands that write or start something.
+/// Checks the arguments of sed: editing in place, and scripts with commands that write files or start programs, are
+/// refused.
 pub(super) fn check(arguments: &[&str]) -> Result<(), Finding> {
     let mut scripts = Vec::new();
     let mut operands = Vec::new();
@@ -25,11 +28,12 @@ pub(super) fn check(arguments: &[&str]) -> Result<(), Finding> {
     }
 }
 
-/// What is left of a script.
+/// The part of a script that is not read yet.
 struct SedScript<'a>(&'a str);
 
 impl SedScript<'_> {
-    /// Whether the script consists of simple commands that are known to read. What is not understood does not.
+    /// Returns whether the script consists of simple commands that are known to read. A script that is not understood
+    /// does not count as reading.
     fn reads(mut self) -> bool {
         loop {
             self.0 = self.0.trim_start_matches([' ', '\t', '\n', ';', '}']);
@@ -75,7 +79,7 @@ impl SedScript<'_> {
         known.then_some(SedCommand::Whole)
     }
 
-    /// An address, or none.
+    /// Reads an optional address; returns whether it was understood.
     fn address(&mut self) -> bool {
         if self.take('/') {
             let found = self.until('/');
@@ -92,22 +96,22 @@ impl SedScript<'_> {
         if !self.until(delimiter) {
             return false;
         }
-        // The flags `w` and `e` write a file and start a program.
+        // The flags `w` (write a file) and `e` (start a program) are not skipped, so a script with them is refused.
         self.0 = self.0.trim_start_matches(|flag: char| {
             flag.is_ascii_digit() || matches!(flag, 'g' | 'p' | 'i' | 'I' | 'm' | 'M')
         });
         true
     }
 
-    /// Reads a delimiter and the first text it ends.
+    /// Reads a delimiter and the text up to the next one; returns the delimiter.
     fn delimited(&mut self) -> Option<char> {
         let delimiter = self.0.chars().next().filter(|delimiter| !matches!(delimiter, '\\' | '\n'))?;
         self.0 = &self.0[delimiter.len_utf8()..];
         self.until(delimiter).then_some(delimiter)
     }
 
-    /// Reads up to the delimiter. In brackets it stands for itself in some versions of sed and ends the text in
-    /// others, so a text with both is not understood.
+    /// Reads up to the delimiter; returns whether the text was understood. Inside brackets, the delimiter stands for
+    /// itself in some versions of sed and ends the text in others, so a text with both is not understood.
     fn until(&mut self, delimiter: char) -> bool {
         let mut escaped = false;
         let mut brackets = false;
@@ -136,14 +140,14 @@ impl SedScript<'_> {
     }
 }
 
-/// What was read of a script.
+/// The part of a script that was read.
 enum SedCommand {
     Whole,
-    /// A brace, behind which a command stands.
+    /// An opening brace, after which a command follows.
     Opens,
 }
 
-/// Without the one that edits in place, and the one that reads the script from a file.
+/// The options of sed, except those that edit in place or read the script from a file.
 const OPTIONS: ProgramOptions = ProgramOptions {
     flags: "nErsuz",
     values: "el",

@@ -1,3 +1,5 @@
+//! The check that SQL text only reads.
+
 use sqlparser::ast::{Query, SetExpr, Statement};
 use sqlparser::dialect::{
     BigQueryDialect, Dialect, DuckDbDialect, GenericDialect, MsSqlDialect, MySqlDialect, OracleDialect,
@@ -11,21 +13,21 @@ use crate::Finding;
 
 use super::{function, writes};
 
-/// Decides on SQL: each statement must be a query, or show or explain something, and have no effect besides.
+/// Checks that each statement of `text` is a query, or shows or explains something, and has no side effect.
 ///
-/// Which database will read the text is not known, so it is read as each of several would. One of them has to
-/// understand it, and none may see a write in it: a quotation mark that ends a string for one and not for
-/// another hides nothing.
+/// The database that will read the text is not known, so the text is read in several dialects. At least one of them has
+/// to understand it, and none may see a write in it. A quotation mark that ends a string in one dialect but not in
+/// another therefore hides nothing.
 pub(crate) fn check_sql(text: &str) -> Result<(), Finding> {
     if text.len() > MAX_BYTES {
         return Err(unreadable());
     }
-    // MySQL runs what stands in such a comment.
+    // MySQL runs the content of such a comment.
     if text.contains("/*!") || text.contains("/*M!") {
         return Err(writes("a comment contains a statement: write it as one, or leave it out"));
     }
-    // The parser takes a lot of stack for each level, and to run out of it would end the process. The caller may
-    // have little left, so what is not plainly shallow is read on a stack of its own.
+    // The parser needs much stack for each level of nesting, and a stack overflow would end the process. The caller may
+    // have little stack left, so text that may be nested deeply is read on a thread with its own stack.
     let brackets = text.bytes().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
     if brackets <= SHALLOW && text.len() <= SHORT_BYTES {
         match decide(text, SHALLOW) {
@@ -58,7 +60,8 @@ fn decide(text: &str, max_depth: usize) -> Result<(), Finding> {
         let Ok(tokens) = Tokenizer::new(dialect, text).tokenize() else { continue };
         let tokens: Vec<Token> = tokens.into_iter().filter(|token| !is_space(token)).collect();
         check_tokens(&tokens)?;
-        // The statements differ between dialects only where the tokens or the grammar do; once is enough.
+        // The parsed statements differ between dialects only where the tokens or the grammar do, so parsing once is
+        // enough.
         if understood {
             continue;
         }
@@ -84,8 +87,8 @@ fn decide(text: &str, max_depth: usize) -> Result<(), Finding> {
     if understood { Ok(()) } else { Err(unreadable()) }
 }
 
-/// Whether every dialect finds the same tokens in the text: it holds nothing that only some of them take for a quotation
-/// mark, an escape, a comment or a placeholder.
+/// Returns whether all dialects read the same tokens: the text contains nothing that only some of them take for a
+/// quotation mark, an escape, a comment or a placeholder.
 fn is_plain(text: &str) -> bool {
     let same = |byte: u8| {
         byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || b"_.,()=<>*+/%';-".contains(&byte)
@@ -110,7 +113,7 @@ fn is_space(token: &Token) -> bool {
     )
 }
 
-/// Whether the statement, as far as its own shape tells, only reads. What is nested in it shows in the tokens.
+/// Returns whether the outer form of the statement only reads. Writes that are nested in it are found in the tokens.
 fn reads(statement: &Statement) -> bool {
     match statement {
         Statement::Query(query) => query_reads(query),
@@ -135,8 +138,8 @@ fn reads(statement: &Statement) -> bool {
     }
 }
 
-/// Whether a pragma, which is sent alone, only tells something; `None` if the statement is none. The parser does not
-/// know those with a name in parentheses.
+/// Returns whether a pragma, which must stand alone, only reports something; `None` if the statement is not a pragma.
+/// The parser cannot read pragmas with a name in parentheses.
 fn pragma_reads(tokens: &[Token]) -> Option<bool> {
     let words = tokens.strip_suffix(&[Token::SemiColon]).unwrap_or(tokens);
     let [Token::Word(first), rest @ ..] = words else { return None };
@@ -167,8 +170,8 @@ fn body_reads(body: &SetExpr) -> bool {
     }
 }
 
-/// Refuses writes wherever they stand: in subqueries, behind common tables, after a query without a semicolon
-/// between, and in what functions do.
+/// Refuses writes in any position: in subqueries, after common table expressions, after a query without a separating
+/// semicolon, and in the effects of functions.
 fn check_tokens(tokens: &[Token]) -> Result<(), Finding> {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate() {
@@ -176,7 +179,7 @@ fn check_tokens(tokens: &[Token]) -> Result<(), Finding> {
             Token::LParen => depth += 1,
             Token::RParen => depth = depth.saturating_sub(1),
             Token::Assignment => return Err(writes("the query sets a variable: leave the assignment out")),
-            // Where dollar signs are no quotation marks, what stands between them is run.
+            // In dialects without dollar quoting, the text between the dollar signs is run.
             Token::DollarQuotedString(_) => {
                 return Err(writes("the query has dollar quotes: use single ones"));
             }
@@ -195,7 +198,7 @@ fn check_word(word: &Word, before: &[Token], after: &[Token]) -> Result<(), Find
         return Err(writes(format!("the function {} does more than read: leave it out", word.value)));
     }
     let is_part = before.last() == Some(&Token::Period);
-    // Oracle's sequences count on when asked for the next value.
+    // In Oracle, reading `nextval` of a sequence advances it.
     if is_part && word.value.eq_ignore_ascii_case("nextval") {
         return Err(writes("the query changes a sequence: leave it out"));
     }
@@ -209,7 +212,7 @@ fn check_word(word: &Word, before: &[Token], after: &[Token]) -> Result<(), Find
         "FOR" => matches!(&*next, "UPDATE" | "SHARE" | "NO" | "KEY"),
         "LOCK" => next == "IN",
         "NEXT" => next == "VALUE" && after.get(1).map(keyword).as_deref() == Some("FOR"),
-        // Without a semicolon before it, this is a name to some and the next statement to others.
+        // Without a semicolon before it, some databases read this as a name and others as the next statement.
         single if SINGLE.contains(&single) => before.last().is_some_and(ends_expression),
         strong if WRITING.contains(&strong) => {
             !next.is_empty() && !goes_on(&next, strong) && !is_named(before)
@@ -230,7 +233,7 @@ fn ends_expression(token: &Token) -> bool {
     }
 }
 
-/// Whether the packages that a function is qualified with are none of those that do more than read.
+/// Returns whether none of the packages that qualify a function does more than read.
 fn packages_read(mut before: &[Token]) -> bool {
     while let [rest @ .., Token::Word(package), Token::Period] = before {
         if function::is_of_family(&package.value) {
@@ -241,7 +244,7 @@ fn packages_read(mut before: &[Token]) -> bool {
     true
 }
 
-/// Whether the word behind is an alias, or what a statement shows the definition of.
+/// Returns whether the word after `before` is an alias, or follows a `SHOW` that begins a statement.
 fn is_named(before: &[Token]) -> bool {
     match before.split_last() {
         Some((last, earlier)) => match &*keyword(last) {
@@ -253,7 +256,8 @@ fn is_named(before: &[Token]) -> bool {
     }
 }
 
-/// The token as a word in capitals; `*` for a name or value that is no plain word, and nothing for an operator.
+/// Returns the token as a word in upper case; `*` for a quoted name, a string, `@` or `[`, and an empty text for every
+/// other token.
 fn keyword(token: &Token) -> String {
     match token {
         Token::Word(word) if word.quote_style.is_none() => word.value.to_ascii_uppercase(),
@@ -267,45 +271,46 @@ fn keyword(token: &Token) -> String {
     }
 }
 
-/// Whether an expression goes on behind a column of that name.
+/// Returns whether `next` continues an expression after a column with the name `name`.
 fn goes_on(next: &str, name: &str) -> bool {
-    // `DELETE FROM` is a statement wherever it stands; a column of that name has to be quoted.
+    // `DELETE FROM` is a statement in every position; a column of that name has to be quoted.
     (next == "FROM" && !matches!(name, "DELETE" | "MERGE")) || CONTINUING.contains(&next)
 }
 
-/// Longer than what anyone would write, and short enough to read several times.
+/// The largest length of SQL text in bytes: longer than people write, and short enough to read several times.
 const MAX_BYTES: usize = 64 * 1024;
 
 const UNREADABLE: &str = "unreadable-sql";
 
-/// A depth that fits on any stack.
+/// The largest depth of nesting that is read on the stack of the caller.
 const SHALLOW: usize = 10;
 
-/// A chain of operators is a tree as deep as it is long, and taken down level by level.
+/// The largest length in bytes that is read on the stack of the caller. A chain of operators is parsed into a tree as
+/// deep as the chain is long, and the tree is dropped recursively.
 const SHORT_BYTES: usize = 4 * 1024;
 
-/// Four times what the parser takes for the deepest query in a build without optimisations. It is reserved, and used
-/// only as far as the query needs it.
+/// The size of the separate stack in bytes: four times what the parser needs for the deepest query in an unoptimized
+/// build. It is reserved, but only used as far as the query needs it.
 const STACK_BYTES: usize = 32 * 1024 * 1024;
 
-/// How deep queries and expressions may nest. The parser tries several readings of a parenthesis, each of which
-/// may try several of the next one.
+/// The largest depth to which queries and expressions may nest. The parser tries several readings of a parenthesis,
+/// each of which may try several of the next one.
 const MAX_DEPTH: usize = 40;
 
-/// Words that begin a statement that writes.
+/// The words that begin a statement that writes.
 const WRITING: [&str; 13] = [
     "INSERT", "UPDATE", "DELETE", "MERGE", "DROP", "ALTER", "CREATE", "TRUNCATE", "GRANT", "REVOKE", "EXEC",
     "EXECUTE", "ATTACH",
 ];
 
-/// Words that begin a statement that acts, and are common names of columns, too.
+/// The words that begin a statement that acts, but that are common names of columns as well.
 const ACTING: [&str; 11] =
     ["REPLACE", "CALL", "COPY", "LOAD", "DO", "BACKUP", "RESTORE", "KILL", "BULK", "DBCC", "WAITFOR"];
 
-/// Words that are a whole statement.
+/// The words that are a complete statement.
 const SINGLE: [&str; 6] = ["SHUTDOWN", "RECONFIGURE", "CHECKPOINT", "COMMIT", "ROLLBACK", "REVERT"];
 
-/// Words that go on with an expression.
+/// The words that continue an expression.
 const CONTINUING: [&str; 34] = [
     "IS",
     "IN",
@@ -343,7 +348,7 @@ const CONTINUING: [&str; 34] = [
     "COLLATE",
 ];
 
-/// Pragmas of SQLite that answer a question, which may have an argument.
+/// The pragmas of SQLite that answer a question, with or without an argument.
 const READING_PRAGMAS: [&str; 14] = [
     "table_info",
     "table_xinfo",
@@ -361,7 +366,7 @@ const READING_PRAGMAS: [&str; 14] = [
     "integrity_check",
 ];
 
-/// Pragmas of SQLite that tell a setting unless they are given one.
+/// The pragmas of SQLite that report a setting, and change it if they are given a value.
 const SETTING_PRAGMAS: [&str; 13] = [
     "application_id",
     "auto_vacuum",

@@ -1,3 +1,5 @@
+//! The check that a tool only reads, by its name and its annotations.
+
 use mgp_types::mcp::ToolAnnotations;
 
 use crate::Finding;
@@ -5,11 +7,11 @@ use crate::validator::text;
 
 use super::writes;
 
-/// Decides on a tool by its name and by what its server says of it.
+/// Checks that a tool only reads, by its name and the annotations of its server.
 ///
-/// The first verb in the name decides, so `get_updates` reads and `update_get_token` writes; a second one counts
-/// where it is joined to it, as in `get_or_create`. A name without a verb that is known passes only if the server
-/// says that the tool reads. A server's word can refuse any tool, but it does not outweigh a verb of writing.
+/// The first verb in the name decides, so `get_updates` reads and `update_get_token` writes. A second verb counts if it
+/// is joined to the first, as in `get_or_create`. A name without a known verb passes only if the annotations say that
+/// the tool reads. Annotations can get any tool refused, but they do not outweigh a verb of writing.
 pub(crate) fn check_tool_name(name: &str, annotations: Option<&ToolAnnotations>) -> Result<(), Finding> {
     let said = annotations.and_then(|annotations| annotations.read_only_hint);
     let destroys = annotations.and_then(|annotations| annotations.destructive_hint) == Some(true);
@@ -38,7 +40,7 @@ fn effect(words: &[String]) -> Option<ToolEffect> {
     let mut first = None;
     let mut joined = false;
     for (at, word) in words.iter().enumerate() {
-        // A request to pull or merge is a thing.
+        // In names like `pull_request` and `merge_request`, these words are nouns.
         let is_thing = words.get(at + 1).is_some_and(|next| next.starts_with("request"));
         let found = match &**word {
             "pull" | "merge" if is_thing => None,
@@ -61,7 +63,7 @@ fn effect(words: &[String]) -> Option<ToolEffect> {
     first
 }
 
-/// The words of a name in small letters, however they are joined: `snake_case`, `kebab-case`, `camelCase`,
+/// Splits a name into its words, in lower case, however they are joined: `snake_case`, `kebab-case`, `camelCase`,
 /// `HTTPGet`, `dotted.name`.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
@@ -85,7 +87,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// No tool has a longer name.
+/// The largest number of characters of a name that are read; the names of tools are not longer.
 const MAX_LENGTH: usize = 256;
 
 const WRITING: [&str; 144] = [

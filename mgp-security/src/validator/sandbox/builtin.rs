@@ -1,4 +1,4 @@
-//! What the shell does itself: evaluation, sourcing, variables and the working directory.
+//! The commands that the shell runs itself: evaluation, sourcing, variables and the working directory.
 
 use crate::Finding;
 
@@ -8,7 +8,7 @@ use super::judge::{Judge, file_key};
 use super::place::Place;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 
-/// Runs `call` if the shell does it without a program.
+/// Judges `call` if it is a built-in command of the shell, and returns its output; `None` if it is not.
 pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>, Finding> {
     let flow = match call.program {
         ":" | "true" | "false" | "[" | "[[" | "test" | "shift" | "return" | "break" | "continue" | "wait" => {
@@ -102,7 +102,7 @@ fn source(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Flow, Finding> {
     Ok(Flow::default())
 }
 
-/// Judges what a shell that reads its commands from `input` would run.
+/// Judges the commands that a shell reads from `input`.
 pub(super) fn feed(judge: &mut Judge<'_>, input: &Flow) -> Result<Flow, Finding> {
     if input.marks.has(Marks::FETCHED) || input.marks.has(Marks::CRAFTED) {
         return Err(refuse(REFUSE_DOWNLOAD));
@@ -113,13 +113,14 @@ pub(super) fn feed(judge: &mut Judge<'_>, input: &Flow) -> Result<Flow, Finding>
             let text = text.clone();
             judge.text(&text, &Flow::default())
         }
-        // A script from a file is a script, whichever way it comes.
+        // A script from a file counts as a script file, even if it comes through a pipe.
         Text::Unknown if input.marks.has(Marks::FILE) => Ok(Flow::default()),
         Text::Unknown => Err(refuse(REFUSE_UNDECIDABLE)),
     }
 }
 
-/// Judges running `file` as a script: what came from elsewhere may not run, what was written here is read.
+/// Judges running `file` as a script: a file that was fetched or decoded is refused, and a file that was written in
+/// this command line is judged by its text.
 pub(super) fn run_file(judge: &mut Judge<'_>, file: &Arg) -> Result<(), Finding> {
     if file.marks.has(Marks::CRAFTED) && file.text.contains(HOLE) {
         return Err(refuse(REFUSE_UNDECIDABLE));

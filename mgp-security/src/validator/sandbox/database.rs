@@ -1,10 +1,10 @@
-//! Statements for databases that destroy what they name, or say who may do what.
+//! The rules about database statements that destroy data or change rights.
 
 use crate::Finding;
 
 use super::finding::{REFUSE_DESTRUCTION, REFUSE_PRIVILEGE, refuse};
 
-/// Judges what a client of a database is told to run.
+/// Judges the statements that a database client is given to run.
 pub(super) fn check(text: &str) -> Result<(), Finding> {
     if DOCUMENTS.iter().any(|call| text.contains(call)) {
         return Err(refuse(REFUSE_DESTRUCTION));
@@ -12,7 +12,7 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
     text.split(';').try_for_each(check_statement)
 }
 
-/// What destroys whole collections of a store of documents.
+/// The calls that destroy whole collections of a document database.
 const DOCUMENTS: [&str; 8] = [
     "dropDatabase(",
     ".drop()",

@@ -1,4 +1,4 @@
-//! Expansion of words as a shell does it: braces, variables, substitutions, splitting, patterns.
+//! The expansion of words as a shell does it: braces, variables, substitutions, splitting, patterns.
 
 use crate::Finding;
 use crate::shell::syntax::{Body, Part, Script, Word};
@@ -9,7 +9,7 @@ use super::judge::Judge;
 use super::known::is_listed;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 
-/// One character of a word, with what a shell may still do to it.
+/// One character of a word, with its origin, which decides what the shell still does to it.
 #[derive(Clone, Copy)]
 struct Cell {
     c: char,
@@ -18,10 +18,10 @@ struct Cell {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// Written without quotes: braces, tildes, patterns and splitting are active.
+    /// The character is written without quotes: braces, tildes, patterns and splitting are active.
     Bare,
     Quoted,
-    /// From a variable or a substitution outside quotes: split, and a pattern.
+    /// The character comes from a variable or a substitution outside quotes: it is split, and can be a pattern.
     Value,
 }
 
@@ -29,7 +29,7 @@ enum Origin {
 struct Cells {
     list: Vec<Cell>,
     marks: Marks,
-    /// Quotes were seen, so the word is there even if it is empty.
+    /// Whether the word contains quotes, so that it exists even if it is empty.
     quoted: bool,
 }
 
@@ -40,7 +40,7 @@ impl Cells {
 }
 
 impl Judge<'_> {
-    /// The arguments `word` becomes.
+    /// Returns the arguments that `word` expands to.
     pub(super) fn expand(&mut self, word: &Word) -> Result<Vec<Arg>, Finding> {
         let mut whole = Cells::default();
         self.gather(&word.parts, false, &mut whole)?;
@@ -57,7 +57,8 @@ impl Judge<'_> {
         Ok(args)
     }
 
-    /// The one text `word` becomes where a shell does not split: in assignments, redirections and here-texts.
+    /// Returns the single text that `word` expands to in places where a shell does not split: assignments, redirections
+    /// and here-strings.
     pub(super) fn expand_whole(&mut self, word: &Word) -> Result<Arg, Finding> {
         let mut whole = Cells::default();
         self.gather(&word.parts, false, &mut whole)?;
@@ -89,7 +90,7 @@ impl Judge<'_> {
                     self.gather(inner, true, out)?;
                 }
                 Part::Variable { name, operator } => {
-                    // `old=$IFS` only keeps the separators.
+                    // `old=$IFS` only saves the separators.
                     let kept = matches!(parts, [Part::Bare(text), _] if text.ends_with('='));
                     if name == "IFS" && !in_quotes && parts.len() > 1 && !kept {
                         out.marks.add(Marks::GLUED);
@@ -108,7 +109,7 @@ impl Judge<'_> {
                     }
                 }
                 Part::Process(script) => {
-                    // A shell that is fed, or read, through a file name runs what nobody has seen.
+                    // A shell that is fed or read through a file name runs commands that are not known here.
                     if is_lone_shell(script) {
                         return Err(refuse(REFUSE_UNDECIDABLE));
                     }
@@ -187,7 +188,7 @@ impl Judge<'_> {
     }
 }
 
-/// `bash` and nothing else.
+/// Returns whether the script is only the name of a shell, such as `bash`.
 fn is_lone_shell(script: &Script) -> bool {
     let [pipeline] = script.pipelines.as_slice() else { return false };
     let [stage] = pipeline.stages.as_slice() else { return false };
@@ -196,7 +197,7 @@ fn is_lone_shell(script: &Script) -> bool {
         && matches!(simple.words.as_slice(), [word] if matches!(word.parts.as_slice(), [Part::Bare(name)] if is_shell(name)))
 }
 
-/// Splits a word at unquoted blanks and notes patterns.
+/// Splits a word at unquoted blanks, and marks patterns.
 fn split(cells: &[Cell], marks: Marks, quoted: bool, args: &mut Vec<Arg>) {
     let mut arg = Arg { text: String::new(), marks };
     let mut begun = quoted;
@@ -218,7 +219,7 @@ fn split(cells: &[Cell], marks: Marks, quoted: bool, args: &mut Vec<Arg>) {
     }
 }
 
-/// Expands `{a,b}`; ranges and what would become too much are left as a hole.
+/// Expands `{a,b}`. Ranges, and expansions beyond the limit of steps, become a hole.
 fn braces(cells: Vec<Cell>, words: &mut Vec<Vec<Cell>>, steps: &mut usize) {
     let Some((open, commas, close)) = first_brace(&cells) else {
         words.push(cells);
@@ -252,7 +253,8 @@ fn braces(cells: Vec<Cell>, words: &mut Vec<Vec<Cell>>, steps: &mut usize) {
     }
 }
 
-/// Where the first brace that expands opens, has its commas and closes; a range has no commas.
+/// Returns the positions of the opening brace, the commas and the closing brace of the first brace expansion; a range
+/// has no commas.
 fn first_brace(cells: &[Cell]) -> Option<(usize, Vec<usize>, usize)> {
     let mut stack: Vec<(usize, Vec<usize>)> = Vec::new();
     let mut found: Option<(usize, Vec<usize>, usize)> = None;
@@ -283,7 +285,7 @@ fn first_brace(cells: &[Cell]) -> Option<(usize, Vec<usize>, usize)> {
     found
 }
 
-/// Whether a word is put together from pieces that say nothing by being apart, as in `w'h'o` or `/et\c`.
+/// Returns whether a word is split by quotes or escapes into pieces for no reason, as in `w'h'o` or `/et\c`.
 fn in_pieces(word: &Word) -> bool {
     let ends = |part: &Part| -> Option<(char, char, bool)> {
         let of = |text: &str, quoted| Some((text.chars().next()?, text.chars().last()?, quoted));
@@ -314,7 +316,7 @@ fn in_pieces(word: &Word) -> bool {
             let before = at.checked_sub(1).and_then(lettered);
             let here = lettered(at);
             let after = lettered(at + 1);
-            // `\ls` is the usual way around an alias.
+            // `\ls` is the usual way to bypass an alias.
             if at == 0 && matches!(parts[at], Part::Escaped(_)) {
                 return false;
             }

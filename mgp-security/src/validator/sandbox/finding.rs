@@ -1,8 +1,8 @@
-//! The classes of what is refused, and what the agent is told to do instead.
+//! The classes of dangers that are refused, each with advice for the agent.
 
 use crate::Finding;
 
-/// A class of danger: its name, and what to do instead.
+/// A class of danger: its name, and the advice for the agent.
 pub(super) type Danger = (&'static str, &'static str);
 
 pub(super) fn refuse((rule, message): Danger) -> Finding {
@@ -89,7 +89,7 @@ pub(super) const REFUSE_SERVED_FOLDER: Danger = (
     "opening a home or the whole system to the network is not allowed; serve a folder of the working directory",
 );
 
-/// The class of the name `class`.
+/// Returns the class with the name `class`.
 pub(super) fn danger(class: &str) -> Option<Danger> {
     CLASSES.iter().find(|(name, _)| *name == class).copied()
 }

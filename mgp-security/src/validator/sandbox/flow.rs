@@ -1,4 +1,4 @@
-//! What comes out of a command: its text if it is known, and where it came from.
+//! The output of a command: its text if it is known, and where it came from.
 
 use crate::shell::{decode_escapes, hides_letters};
 
@@ -8,7 +8,7 @@ use super::known::{Kind, Trait, facts, is_listed};
 use super::place::Place;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 
-/// What `call` writes to its standard output.
+/// Returns the standard output of `call`.
 pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
     let marks =
         call.args.iter().fold(call.input.marks, |marks, arg| marks.and(arg.marks)).without(Marks::PATTERN);
@@ -17,7 +17,7 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
     } else {
         marks
     };
-    // What a program makes of a file is no file any more.
+    // The output that a program derives from a file is not the file itself any more.
     let marks = if matches!(call.program, "cat" | "tee") { marks } else { marks.without(Marks::FILE) };
     copies(judge, call);
     match call.program {
@@ -92,7 +92,8 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
             let marks = marks.and(Marks::TELLING);
             Flow::unknown(if chosen { marks } else { marks.and(Marks::EVERYTHING) })
         }
-        // Nothing but what is asked of it from elsewhere comes out of such a shell.
+        // The output of an interactive shell without a script is what its input asks for, which may come from
+        // elsewhere.
         program if is_shell(program) && call.args.iter().all(|arg| arg.text == "-i") => {
             Flow::unknown(marks.and(Marks::SENSITIVE))
         }
@@ -104,7 +105,7 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
     }
 }
 
-/// The marks of what is read from the file `target`.
+/// Returns the marks of data that is read from the file `target`.
 pub(super) fn of_file(target: &Arg, directory: &str) -> Marks {
     let place = Place::new(&target.text, directory);
     let mut marks = target.marks.and(Marks::TELLING);
@@ -179,7 +180,7 @@ fn printf(judge: &mut Judge<'_>, call: &Call<'_>, mut marks: Marks) -> Flow {
     if values.next().is_some() { Flow::unknown(marks) } else { Flow { text: Text::Known(text), marks } }
 }
 
-/// Programs that hand on what they read.
+/// Returns the output of a program that passes on its input or files.
 fn pass(judge: &Judge<'_>, call: &Call<'_>, mut marks: Marks) -> Flow {
     if matches!(call.program, "head" | "tail") {
         marks = marks.without(Marks::ENDLESS).without(Marks::EVERYTHING);
@@ -208,7 +209,7 @@ fn pass(judge: &Judge<'_>, call: &Call<'_>, mut marks: Marks) -> Flow {
     flow
 }
 
-/// Notes which files hold what was written into others, or flows through `tee`.
+/// Records the files that a command fills by copying others, or by `tee`.
 fn copies(judge: &mut Judge<'_>, call: &Call<'_>) {
     match call.program {
         "tee" => {
@@ -234,7 +235,7 @@ fn copies(judge: &mut Judge<'_>, call: &Call<'_>) {
     }
 }
 
-/// Notes which files hold what came over the network.
+/// Records the files that hold data from the network.
 fn downloads(judge: &mut Judge<'_>, call: &Call<'_>) {
     let mut names: Vec<String> = Vec::new();
     let chosen = match call.program {
@@ -272,7 +273,7 @@ fn downloads(judge: &mut Judge<'_>, call: &Call<'_>) {
     }
 }
 
-/// `tr` that maps characters onto others, and does not only change case or separators.
+/// Returns whether `tr` maps characters to others, beyond a change of case or separators.
 fn shifts(call: &Call<'_>) -> bool {
     let mut sets = call.operands().map(|arg| arg.text.as_str());
     let (Some(from), Some(to)) = (sets.next(), sets.next()) else { return false };
@@ -288,12 +289,12 @@ fn decodes(call: &Call<'_>) -> bool {
     call.flag('d', "decode") || call.flag('D', "decrypt") || call.has("-d")
 }
 
-/// Programs that print code for the shell they are asked to set up.
+/// Returns whether the program prints set-up code for a shell.
 fn sets_up(program: &str, call: &Call<'_>) -> bool {
     is_listed("prints-setup", program) || call.args.iter().any(|arg| is_listed("setup", &arg.text))
 }
 
-/// Whether code prints all variables of the environment; one of them by its name is none of them.
+/// Returns whether code prints all variables of the environment; code that prints one by its name does not.
 fn tells_environment(code: &str) -> bool {
     ["process.env", "os.environ", "$ENV", "%ENV", "ENV.to_h", "Deno.env.toObject", "getenv()", "env"]
         .iter()
@@ -309,7 +310,7 @@ fn tells_environment(code: &str) -> bool {
         })
 }
 
-/// Whether `call` writes whole trees, disks, databases or the traffic of a network.
+/// Returns whether `call` outputs whole trees, disks, databases or the traffic of a network.
 fn is_bulk(call: &Call<'_>) -> bool {
     match call.program {
         "mysqldump" | "mariadb-dump" => call.flag('A', "all-databases"),
@@ -323,5 +324,5 @@ fn is_bulk(call: &Call<'_>) -> bool {
     }
 }
 
-/// What a temporary file that was just made stands for.
+/// The output of `mktemp`, a placeholder for the path of the new temporary file.
 const MADE: &str = "/tmp/tmp.made\n";

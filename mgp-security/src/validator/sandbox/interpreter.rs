@@ -1,4 +1,4 @@
-//! Interpreters: the code they are given on the command line, through a pipe or in a file.
+//! The rules about interpreters: the code they get on the command line, through a pipe or in a file.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ use super::sed::{Effect, effects};
 use super::unwrap::is_bare_shell;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 
-/// Judges the code `call` runs, if its program is an interpreter or a file.
+/// Judges the code that `call` runs, if its program is an interpreter or a file.
 pub(super) fn check(
     judge: &mut Judge<'_>,
     call: &Call<'_>,
@@ -117,9 +117,9 @@ fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Judges the code among the arguments, the files of code, and the input if it is code.
+/// Judges the code in the arguments, the files of code, and the input if it is code.
 fn code(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result<(), Finding> {
-    // What `-MModule` and `-rlibrary` load belongs to the code.
+    // The modules that `-MModule` and `-rlibrary` load are judged together with the code.
     let loaded = call
         .args
         .iter()
@@ -146,7 +146,7 @@ fn code(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result
         scan(&text.text)?;
     }
     let scripts = reading.kinds().filter(|(_, kind)| *kind == Some(Kind::Script)).map(|(arg, _)| arg);
-    // With code among the options the operands are arguments of the code.
+    // If an option contains the code, the operands are arguments of the code.
     let coded = found;
     let scripts = scripts.filter(move |_| !coded).chain(reading.values(Kind::Script));
     let mut piped = false;
@@ -178,13 +178,13 @@ fn code(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result
     }
 }
 
-/// Whether code is fetched from an address when it runs.
+/// Returns whether the script is an address, from which its code is fetched.
 fn is_remote(script: &str) -> bool {
     let lower = script.to_ascii_lowercase();
     ["http://", "https://", "ftp://"].iter().any(|scheme| lower.starts_with(scheme))
 }
 
-/// What a script of expect spawns or executes.
+/// Judges the commands that a script of expect spawns or executes.
 fn spawned(judge: &mut Judge<'_>, script: &str) -> Result<(), Finding> {
     for statement in script.split([';', '\n', '[', ']']) {
         let words = statement.trim_start();
@@ -202,7 +202,7 @@ fn is_written(judge: &Judge<'_>, arg: &Arg) -> bool {
     judge.files.contains_key(&file_key(&arg.text))
 }
 
-/// Judges running a file of code: what was written into it before is read in its own language.
+/// Judges running a file of code. Text that was written into it before is scanned as code.
 fn written_code(judge: &mut Judge<'_>, file: &Arg) -> Result<(), Finding> {
     match judge.files.get(&file_key(&file.text)) {
         Some(Flow { text: Text::Known(text), marks })
@@ -225,7 +225,7 @@ fn not_from_elsewhere(code: &Arg) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Refuses code in any of the languages that runs programs, opens sockets, deletes or reads secrets.
+/// Refuses code in any language that runs programs, opens sockets, deletes files or reads secrets.
 pub(super) fn scan(code: &str) -> Result<(), Finding> {
     if NETWORK.is_match(code) || is_network_device(code) {
         return Err(refuse(REFUSE_REVERSE_SHELL));
@@ -256,7 +256,8 @@ pub(super) fn scan(code: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// In awk, texts that are run are common and harmless; they are judged as far as they are written out.
+/// Judges the code of awk. In awk, running texts as commands is common and harmless, so they are judged as far as they
+/// are written out.
 fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
     for arg in call.args {
         let text = arg.text.as_str();
@@ -273,7 +274,7 @@ fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
             let expression =
                 run.get(1).or_else(|| run.get(2)).or_else(|| run.get(3)).map_or("", |m| m.as_str());
             let command = joined(expression);
-            // Who only wants to see the accounts asks no awk for it.
+            // Listing the accounts does not need awk, so doing it this way is a disguise.
             let detour = command.split_whitespace().any(|word| call.place(word).is_accounts());
             if detour || is_bare_shell(&command) {
                 return Err(refuse(REFUSE_CODE));
@@ -291,14 +292,14 @@ fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
     Ok(())
 }
 
-/// A variable is run: what is assigned in the program is judged in its place.
+/// Judges the texts that are assigned in an awk program, in place of a variable that the program runs.
 fn assigned(judge: &mut Judge<'_>, program: &str) -> Result<(), Finding> {
     let mut found = false;
     for value in AWK_ASSIGNS.captures_iter(program) {
         found = true;
         let command = joined(value.get(1).map_or("", |m| m.as_str()));
         match judge.text(&command, &Flow::default()) {
-            // Not every text that is assigned is the command.
+            // Not every assigned text is the command that is run.
             Err(finding) if finding.rule != REFUSE_UNDECIDABLE.0 => return Err(finding),
             _ => {}
         }
@@ -306,7 +307,7 @@ fn assigned(judge: &mut Judge<'_>, program: &str) -> Result<(), Finding> {
     if found { Ok(()) } else { Err(refuse(REFUSE_UNDECIDABLE)) }
 }
 
-/// The text of an awk expression: its literals, with holes for the rest.
+/// Returns the text of an awk expression: its literals, with holes for everything else.
 fn joined(expression: &str) -> String {
     let mut text = String::new();
     let mut last = 0;
@@ -324,7 +325,7 @@ fn joined(expression: &str) -> String {
     text
 }
 
-/// GNU sed runs what stands behind `e` and what `s///e` makes, and writes files from its script.
+/// Judges the scripts of GNU sed, which run the command behind `e` and the result of `s///e`, and can write files.
 fn sed(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result<(), Finding> {
     let given = reading.given.iter().filter(|given| matches!(given.name, "-e" | "--expression"));
     let mut scripts: Vec<&str> = given.map(|given| given.value.text.as_str()).collect();
@@ -350,7 +351,7 @@ fn sed(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result<
     Ok(())
 }
 
-/// Code that joins a socket.
+/// Code that connects a socket.
 static NETWORK: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)\.connect(_ex)?\s*\(|create_connection|dup2|\bpty\b|TCPSocket|UDPSocket|IO::Socket|use\s+Socket|fsockopen|",
@@ -368,7 +369,7 @@ static REMOTE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Code that runs programs, deletes, or changes who it is.
+/// Code that runs programs, deletes files, or changes its user.
 static DANGEROUS: LazyLock<RegexSet> = LazyLock::new(|| {
     patterns([
         r"(?i)\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*|fork|kill|setuid|setgid|remove|unlink|rmdir|removedirs|chmod|chown)\b",
@@ -389,7 +390,7 @@ static DANGEROUS: LazyLock<RegexSet> = LazyLock::new(|| {
 
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| pattern(r#""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"#));
 
-/// A file opened for writing.
+/// Code that opens a file for writing.
 static WRITES: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r#"(?i)(?:open|write_text|writeFileSync|writeFile|file_put_contents|File\.write)\s*\(?\s*["']>{0,2}\s*([^"']+)["']"#,
@@ -404,7 +405,7 @@ static AWK_RUNS: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// A file that awk prints into.
+/// A file that awk prints to.
 static AWK_WRITES: LazyLock<Regex> = LazyLock::new(|| pattern(r#"\bprintf?\b[^;}]*>\s*"([^"]+)""#));
 
 static AWK_RUNS_VARIABLE: LazyLock<Regex> = LazyLock::new(|| {

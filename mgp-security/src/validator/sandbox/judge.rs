@@ -1,4 +1,4 @@
-//! Walks over the syntax of a command line, keeps what is known on the way, and judges each command.
+//! The walk over the syntax of a command line, which tracks what is known and judges each command.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,15 +18,15 @@ use super::unwrap::{Inner, inner_commands};
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 use super::{builtin, flow, interpreter, stranger, windows};
 
-/// What is known while a command line is judged.
+/// The state of the judgement of one command line.
 pub(super) struct Judge<'p> {
     pub(super) policy: &'p CommandPolicy,
-    /// Variables that were assigned; no text if the value cannot be known.
+    /// The variables that were assigned; the text is `None` if the value cannot be known.
     variables: HashMap<String, (Option<String>, Marks)>,
     functions: HashSet<String>,
-    /// Names under which other programs can be run: aliases, copies and links.
+    /// The names under which other programs can be run: aliases, copies and links.
     pub(super) copies: HashMap<String, String>,
-    /// What was written into files on the way.
+    /// The output that was written into files so far.
     pub(super) files: HashMap<String, Flow>,
     pub(super) directory: String,
     depth: u32,
@@ -38,7 +38,7 @@ impl<'p> Judge<'p> {
     pub(super) fn new(policy: &'p CommandPolicy) -> Self {
         Self {
             policy,
-            // The parent of the shell is a program of the kernel.
+            // The parent process of the shell is a program of the kernel.
             variables: HashMap::from([("PPID".to_owned(), (None, Marks::KERNEL))]),
             copies: HashMap::new(),
             functions: HashSet::new(),
@@ -50,7 +50,7 @@ impl<'p> Judge<'p> {
         }
     }
 
-    /// Judges `text` as a command line.
+    /// Judges `text` as a command line, and returns its output.
     pub(super) fn text(&mut self, text: &str, input: &Flow) -> Result<Flow, Finding> {
         self.step()?;
         self.deeper(|judge| {
@@ -99,7 +99,7 @@ impl<'p> Judge<'p> {
         self.variables.contains_key(name)
     }
 
-    /// Where the value of a variable came from.
+    /// Returns the marks of the value of a variable.
     pub(super) fn origin(&self, name: &str) -> Marks {
         self.variables.get(name).map_or(Marks::NONE, |(_, marks)| marks.and(Marks::NAMED))
     }
@@ -115,7 +115,7 @@ impl<'p> Judge<'p> {
         if self.steps > MAX_STEPS { Err(refuse(REFUSE_COMPLEX)) } else { Ok(()) }
     }
 
-    /// Counts `cells` characters of expansion, of which there may be only so many.
+    /// Adds `cells` to the characters made by expansion, whose total is limited.
     pub(super) fn spend(&mut self, cells: usize) -> Result<(), Finding> {
         self.cells = self.cells.saturating_add(cells);
         if self.cells > MAX_CELLS { Err(refuse(REFUSE_COMPLEX)) } else { Ok(()) }
@@ -227,7 +227,7 @@ impl<'p> Judge<'p> {
             marks.add(Marks::SENSITIVE);
         }
         if known.is_empty() || known.len() > MAX_ROUNDS || !known.iter().all(Arg::is_known) {
-            // One name of many tells little.
+            // One value among many tells little.
             self.assign(variable, None, marks.without(Marks::TELLING));
             let mut out = self.script(body, input)?;
             out.marks.add(marks);
@@ -260,7 +260,7 @@ impl<'p> Judge<'p> {
         if args.is_empty() {
             return Ok(if simple.words.is_empty() { input.clone() } else { Flow::default() });
         }
-        // With other separators a variable falls apart in places that nobody sees.
+        // With other separators, a variable can split at places that are not visible in the text.
         let separated = self.lookup("IFS").is_some_and(|signs| signs.contains(|c: char| !c.is_whitespace()));
         let begins = simple.words.first().and_then(|word| word.parts.first());
         if separated && matches!(begins, Some(Part::Variable { .. })) {
@@ -270,12 +270,12 @@ impl<'p> Judge<'p> {
         self.command(&args, input)
     }
 
-    /// What is known of files, seen from the working directory.
+    /// Returns the protected files, seen from the working directory.
     fn files_of(&self) -> Files<'_> {
         Files { protected: &self.policy.protected, directory: &self.directory }
     }
 
-    /// Judges one program and its arguments.
+    /// Judges one program with its arguments, and returns its output.
     pub(super) fn command(&mut self, args: &[Arg], input: &Flow) -> Result<Flow, Finding> {
         self.step()?;
         let Some((head, rest)) = args.split_first() else { return Ok(input.clone()) };
@@ -327,7 +327,7 @@ impl<'p> Judge<'p> {
     }
 }
 
-/// The key under which a written file is kept.
+/// Returns the key under which a written file is recorded.
 pub(super) fn file_key(path: &str) -> String {
     path.trim_start_matches("./").to_owned()
 }
@@ -336,10 +336,10 @@ fn known(arg: &Arg) -> Text {
     if arg.text.contains(HOLE) { Text::Unknown } else { Text::Known(arg.text.clone()) }
 }
 
-/// The name of the program `head` starts, in lower case and without directories.
+/// Returns the name of the program that `head` starts, in lower case and without directories.
 pub(super) fn program_name(head: &Arg) -> Result<String, Finding> {
     let text = head.text.trim_end_matches('/');
-    // Another name for whatever a process runs.
+    // This is another name for the program that a process runs, whatever that is.
     if text.starts_with("/proc/") && text.ends_with("/exe") {
         return Err(refuse(REFUSE_OBFUSCATION));
     }
@@ -355,14 +355,14 @@ pub(super) fn program_name(head: &Arg) -> Result<String, Finding> {
     {
         return Err(refuse(REFUSE_UNDECIDABLE));
     }
-    // `=name` is a shell's way to say where `name` is.
+    // `=name` is the notation of a shell for the path of the program `name`.
     let lower = name.trim_start_matches('=').to_ascii_lowercase();
     Ok(lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower))
 }
 
-/// Refuses command names that are spelled to be overlooked.
+/// Refuses command names that are spelled so that they are overlooked.
 fn check_spelling(word: &Word) -> Result<(), Finding> {
-    // `.\program.exe` is a path of another system.
+    // `.\program.exe` is a path on Windows.
     let windows = matches!(word.parts.as_slice(), [Part::Bare(here), Part::Escaped(_), Part::Bare(name)]
         if here == "." && [".exe", ".bat", ".cmd", ".ps1"].iter().any(|end| name.ends_with(end)));
     let odd = !windows
@@ -388,7 +388,7 @@ fn check_spelling(word: &Word) -> Result<(), Finding> {
     if odd { Err(refuse(REFUSE_OBFUSCATION)) } else { Ok(()) }
 }
 
-/// `$(which program)` and its like, which name a program by its name.
+/// Returns whether the script looks a program up by its name, like `$(which program)`.
 fn looks_up(script: &Script) -> bool {
     let [Pipeline { stages, .. }] = script.pipelines.as_slice() else { return false };
     let [Stage { body: Body::Simple(simple), .. }] = stages.as_slice() else { return false };
@@ -398,7 +398,7 @@ fn looks_up(script: &Script) -> bool {
     )
 }
 
-/// A function that starts itself beside itself.
+/// Returns whether a function starts itself in parallel to itself, within `pipeline`.
 fn calls_itself(pipeline: &Pipeline, name: &str) -> bool {
     let calls = pipeline.stages.iter().filter(|stage| match &stage.body {
         Body::Simple(simple) => {
@@ -418,7 +418,7 @@ fn calls_itself(pipeline: &Pipeline, name: &str) -> bool {
         || (calls == 1 && pipeline.stages.iter().any(|stage| !matches!(stage.body, Body::Simple(_))))
 }
 
-/// `for ((;;))`.
+/// Returns whether the command is the head of an endless loop `for ((;;))`.
 fn is_bare_loop(simple: &Simple) -> bool {
     simple.words.get(1).is_some_and(|word| {
         matches!(word.parts.as_slice(), [Part::Double(inner)]
@@ -426,7 +426,7 @@ fn is_bare_loop(simple: &Simple) -> bool {
     })
 }
 
-/// A loop without end that starts a process in the background each time.
+/// Returns whether the loop never ends and starts a background process in each round.
 fn multiplies(condition: &Script, body: &Script) -> bool {
     let endless = condition.pipelines.iter().any(|pipeline| match pipeline.stages.as_slice() {
         [Stage { body: Body::Simple(simple), .. }] => matches!(
@@ -445,7 +445,7 @@ fn multiplies(condition: &Script, body: &Script) -> bool {
     endless && !waits && starts_beside(body)
 }
 
-/// Whether a script starts something and goes on without it.
+/// Returns whether a script starts a background process and continues without it.
 fn starts_beside(script: &Script) -> bool {
     script.pipelines.iter().any(|pipeline| {
         pipeline.background
@@ -456,11 +456,11 @@ fn starts_beside(script: &Script) -> bool {
     })
 }
 
-/// More values than these are not tried one by one.
+/// The largest number of values of a loop that are tried one by one.
 const MAX_ROUNDS: usize = 16;
 const MAX_STEPS: u32 = 2_000;
-/// Longer values are not followed.
+/// The largest length in bytes of a value that is tracked in a variable.
 const MAX_VALUE: usize = 4096;
-/// The characters that all expansions together may make.
+/// The largest number of characters that all expansions together may make.
 const MAX_CELLS: usize = 1 << 20;
 const MAX_DEPTH: u32 = 24;

@@ -1,4 +1,4 @@
-//! The commands of a line whose every word stands there, for checks that have to know all of them.
+//! The commands of a line in which every word is literal, for checks that have to know all commands.
 
 use crate::Finding;
 use crate::shell::read;
@@ -6,11 +6,11 @@ use crate::shell::syntax::{Body, Direction, Part, Script, Word};
 
 use super::finding::{REFUSE_UNDECIDABLE, refuse};
 
-/// The commands of `line`, each as the words that its program gets; patterns of paths stay as they are written.
+/// Returns the commands of `line`, each as the words that its program gets. Patterns of paths stay as they are written.
 ///
 /// # Errors
-/// `undecidable` if a word is computed, a command could run under a condition that hides it, or the line cannot be read;
-/// `writes` if something is written to a file.
+/// Fails with `undecidable` if a word is computed, a command depends on a condition that hides it, or the line cannot
+/// be read; fails with `writes` if a command writes to a file.
 pub(crate) fn literal_commands(line: &str) -> Result<Vec<Vec<String>>, Finding> {
     let reading = read(line);
     if reading.flaw.is_some() {

@@ -1,12 +1,12 @@
-//! What a shell command may do, decided on its syntax and argument vectors (MGP §4.5, `sandbox`).
+//! The judgement of shell commands by their syntax and argument vectors (MGP §4.5, `sandbox`).
 //!
-//! Two questions are asked of two kinds of text. `check_word` asks of one argument: can it become more than
-//! data? [`check_command`] asks of a whole command line: what would a shell run, and is that dangerous?
+//! Two kinds of text are judged. `check_word` judges one argument: can it become more than data? [`check_command`]
+//! judges a whole command line: what would a shell run, and is that dangerous?
 //!
-//! A command line is read into a small syntax, its words are expanded as a shell does it, wrappers are taken
-//! off, and what is left is judged as a program with arguments. What can be known is decided; what cannot be
-//! known is refused where it names a program or its code, and let through where it is a plain argument. Nothing
-//! is run, looked up or read: both are functions of the text alone.
+//! A command line is parsed into a small syntax tree, its words are expanded as a shell does it, wrapper programs are
+//! removed, and each remaining program is judged with its arguments. A value that is not known in advance is refused if
+//! it names a program or its code, and passes if it is a plain argument. Nothing is run, looked up or read: both checks
+//! are functions of the text alone.
 
 mod argv;
 mod builtin;
@@ -44,7 +44,7 @@ use value::Flow;
 pub(crate) use literal::literal_commands;
 pub(crate) use one_word::check_word;
 
-/// What a command line may do beyond what is harmless everywhere.
+/// The exceptions and additional protections that apply to command lines.
 #[derive(Debug, Clone, Default)]
 pub struct CommandPolicy {
     scratch: Vec<Place>,
@@ -53,22 +53,23 @@ pub struct CommandPolicy {
 }
 
 impl CommandPolicy {
-    /// Lets whole trees strictly below `directory` be deleted, if they are written out.
+    /// Allows commands to delete whole trees strictly below `directory`, if their paths are written out.
     pub fn with_scratch(mut self, directory: &str) -> Self {
         self.scratch.push(Place::new(directory, ""));
         self
     }
 
-    /// Lets whole trees be deleted that are named and lie below the working directory, like `rm -rf build`, and those
-    /// that programs fill again: caches, and named trees among temporary files.
+    /// Allows commands to delete whole trees that are named and lie below the working directory, as in `rm -rf build`,
+    /// and trees that programs fill again: caches, and named trees among temporary files.
     ///
-    /// Not by default: the specification blocks recursive deletes, and what is named may still be all there is.
+    /// The default refuses this: the specification blocks recursive deletes, and a named tree can still be all there
+    /// is.
     pub const fn with_named_trees(mut self) -> Self {
         self.named_trees = true;
         self
     }
 
-    /// Keeps commands from the files of `protected`, besides those that are known by their names.
+    /// Keeps commands away from the files of `protected`, in addition to those that are known by their names.
     pub fn with_protected(mut self, protected: ProtectedPaths) -> Self {
         self.protected = protected;
         self
@@ -83,10 +84,10 @@ impl CommandPolicy {
     }
 }
 
-/// Judges a command line that a shell is going to run.
+/// Checks a command line that a shell is going to run.
 ///
 /// The finding names the class of the danger, such as `recursive-delete`, `download-and-run`, `reverse-shell` or
-/// `undecidable`, and what to do instead.
+/// `undecidable`, and the way to avoid it.
 pub fn check_command(command: &str, policy: &CommandPolicy) -> Result<(), Finding> {
     if command.len() > MAX_COMMAND_BYTES {
         return Err(refuse(REFUSE_COMPLEX));
@@ -96,7 +97,7 @@ pub fn check_command(command: &str, policy: &CommandPolicy) -> Result<(), Findin
     if command.is_ascii() {
         return Ok(());
     }
-    // Signs that only look like those of a shell may become them on the way, so both readings are judged.
+    // Characters that only look like those of a shell can be converted to them later, so both readings are judged.
     let folded: String = command.nfkc().map(fold_dash).collect();
     check_visible(&folded)?;
     if folded != command {
@@ -105,7 +106,7 @@ pub fn check_command(command: &str, policy: &CommandPolicy) -> Result<(), Findin
     Ok(())
 }
 
-/// Refuses what cannot be seen and changes how a text is read or shown.
+/// Refuses invisible characters, which change how a text is read or shown.
 fn check_visible(text: &str) -> Result<(), Finding> {
     super::text::check(text).map_err(|_| refuse(REFUSE_INVISIBLE))
 }
@@ -117,5 +118,5 @@ fn fold_dash(c: char) -> char {
     }
 }
 
-/// A line that is longer is no line but a program.
+/// The largest length of a command line in bytes; longer text is a program and not a line.
 const MAX_COMMAND_BYTES: usize = 64 * 1024;

@@ -1,18 +1,18 @@
-//! Values that name one program, such as an editor, a pager or a compiler: in variables, options and settings.
+//! The rules about values that name one program, such as an editor, a pager or a compiler.
 
 use super::argv::{Call, is_shell};
 use super::known::{Kind, Reading, Trait, facts};
 use super::unwrap::{command_name, command_separators, is_for_everybody};
 use super::value::{Arg, Flow, HOLE};
 
-/// Whether `value` is what somebody sets who wants another editor, pager or compiler: one program of the system or of a
-/// package, which neither is a shell nor talks to other machines nor takes code.
+/// Returns whether `value` is an ordinary choice of an editor, a pager or a compiler: one program of the system or of a
+/// package that is no shell, does not talk to other machines and takes no code.
 pub(super) fn is_plain(call: &Call<'_>, value: &str) -> bool {
     let value = value.trim();
     if value.is_empty() || value.chars().all(|c| c == HOLE) {
         return true;
     }
-    // Lists are one way to write the words of a command.
+    // A list is one way to write the words of a command.
     if command_separators(value) || value.contains(HOLE) || value.starts_with(['[', '!', '(']) {
         return false;
     }
@@ -33,7 +33,7 @@ pub(super) fn is_plain(call: &Call<'_>, value: &str) -> bool {
         && (known.is_some() || alone || !first.text.contains('/'))
 }
 
-/// Whether the program is an interpreter that is given code or a file of it, or deletes.
+/// Returns whether the program deletes, or is an interpreter that is given code or a file of code.
 fn takes_code(call: &Call<'_>, name: &str, args: &[Arg]) -> bool {
     if matches!(name, "rm" | "shred" | "dd" | "eval" | "source") {
         return true;

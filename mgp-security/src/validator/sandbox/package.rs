@@ -1,4 +1,5 @@
-//! Installing: packages come by their names from the registries that everybody knows, never from an address.
+//! The rules about installing packages: they must come by their names from well-known registries, never from an
+//! address.
 
 use crate::Finding;
 
@@ -8,7 +9,7 @@ use super::known::{holds_listed, is_listed};
 use super::unwrap::is_for_everybody;
 use super::value::{Arg, HOLE, Marks};
 
-/// Judges what a package manager is told to install.
+/// Judges a package that a package manager is told to install.
 pub(super) fn check(call: &Call<'_>, package: &Arg) -> Result<(), Finding> {
     if package.marks.has(Marks::FETCHED) && package.marks.has(Marks::PROCESS) {
         return Err(refuse(REFUSE_DOWNLOAD));
@@ -20,7 +21,7 @@ pub(super) fn check(call: &Call<'_>, package: &Arg) -> Result<(), Finding> {
     }
 }
 
-/// Judges what a package manager of the system is told to install: what it installs may do all that root may.
+/// Judges a package that a package manager of the system is told to install, which gets the rights of root.
 pub(super) fn check_system(call: &Call<'_>, package: &Arg) -> Result<(), Finding> {
     check(call, package)?;
     let text = package.text.trim();
@@ -30,7 +31,7 @@ pub(super) fn check_system(call: &Call<'_>, package: &Arg) -> Result<(), Finding
     if file && !text.contains(HOLE) { Err(refuse(REFUSE_FOREIGN_PACKAGE)) } else { Ok(()) }
 }
 
-/// Judges what `go` installs or runs: a folder, or a module of a forge or domain that many use.
+/// Judges a module that `go` installs or runs: a folder, or a module of a widely used forge or domain.
 pub(super) fn check_module(module: &str) -> Result<(), Finding> {
     let (path, version) = module.split_once('@').unwrap_or((module, ""));
     let host = path.split('/').next().unwrap_or("");
@@ -38,7 +39,7 @@ pub(super) fn check_module(module: &str) -> Result<(), Finding> {
     if fetched && !is_listed("go-hosts", host) { Err(refuse(REFUSE_FOREIGN_PACKAGE)) } else { Ok(()) }
 }
 
-/// Judges where a package manager is told to look.
+/// Judges the source of packages that a package manager is told to use.
 pub(super) fn check_index(address: &str) -> Result<(), Finding> {
     let Some((_, rest)) = address.split_once("://") else { return Ok(()) };
     let authority = rest.split(['/', '?', '#', ' ']).next().unwrap_or("");
@@ -64,7 +65,7 @@ fn is_address(program: &str, package: &str) -> bool {
     if holds_listed("package-addresses", &lower) || lower.starts_with("\\\\") {
         return true;
     }
-    // `owner/name` is a repository to the package managers of JavaScript.
+    // The package managers of JavaScript take `owner/name` for a repository.
     let script = matches!(program, "npm" | "pnpm" | "yarn" | "bun" | "npx" | "pnpx" | "bunx");
     script
         && package.split('/').count() == 2
@@ -72,7 +73,7 @@ fn is_address(program: &str, package: &str) -> bool {
         && package.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./#".contains(&b))
 }
 
-/// Whether the package is a file where anybody may have put it.
+/// Returns whether the package is a file in a place where any user may have put it.
 fn is_left_lying(call: &Call<'_>, package: &str) -> bool {
     package.contains('/') && is_for_everybody(call, package)
 }

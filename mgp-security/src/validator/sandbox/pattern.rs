@@ -1,4 +1,4 @@
-//! Regular expressions that are written in the source.
+//! The compilation of regular expressions that are written in the source code.
 
 use regex::{Regex, RegexSet};
 

@@ -1,4 +1,4 @@
-//! What a path leads to: the system, a device, a secret, a file that runs at the next login.
+//! The classification of paths: the system, a device, a secret, a file that runs at the next login.
 
 use super::known::{is_listed, lies_in};
 use super::value::HOLE;
@@ -8,7 +8,7 @@ use super::value::HOLE;
 pub(super) struct Place(String);
 
 impl Place {
-    /// The place `path` names, seen from the directory `from`.
+    /// Returns the place that `path` denotes, seen from the directory `from`.
     pub(super) fn new(path: &str, from: &str) -> Self {
         let path = path.strip_prefix("file://").unwrap_or(path).replace('\\', "/");
         let joined = match path.as_bytes().first() {
@@ -33,7 +33,7 @@ impl Place {
         } else if climbed {
             place.insert_str(0, "../");
         }
-        // Root's home and the homes of users are homes like ours.
+        // The homes of root and of other users are treated like the home of the current user.
         for prefix in ["/root", "/home/", "/Users/", "/export/home/"] {
             if let Some(rest) = place.strip_prefix(prefix) {
                 let rest = if prefix == "/root" { Some(rest) } else { rest.find('/').map(|at| &rest[at..]) };
@@ -49,7 +49,8 @@ impl Place {
         self.0.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// The root, a directory right below it, or a whole home: too much for one command.
+    /// Returns whether the place is the root, a directory right below it, or a whole home, which is too much for one
+    /// command.
     pub(super) fn is_vast(&self) -> bool {
         let trimmed = self.0.strip_suffix("/*").unwrap_or(&self.0);
         let top = trimmed.strip_prefix('/').is_some_and(|rest| rest.is_empty() || is_listed("top", rest));
@@ -61,7 +62,7 @@ impl Place {
         top || drive || home || matches!(trimmed, "/var/lib" | "/var/log" | "/usr/bin" | "/usr/lib")
     }
 
-    /// A file that belongs to the system and that only administrators change.
+    /// Returns whether the place belongs to the system, so that only administrators change it.
     pub(super) fn is_system(&self) -> bool {
         if self.is_device()
             || self.0 == "/*"
@@ -80,17 +81,17 @@ impl Place {
         lies_in("system-folders", &self.0) || lower.starts_with("c:/windows") || lower.starts_with("c:/boot")
     }
 
-    /// Leads out of the directory it is seen from.
+    /// Returns whether the path leads out of the directory that it is seen from.
     pub(super) fn climbs(&self) -> bool {
         self.0.split('/').next() == Some("..")
     }
 
-    /// A tree that is named and lies below the working directory. The records of a repository do not count, nor
-    /// does what only a variable or a pattern that fits almost everything names.
+    /// Returns whether the place is a named tree below the working directory. The records of a repository do not count,
+    /// nor does a tree that is only named by a variable or by a pattern that matches almost everything.
     pub(super) fn is_below_here(&self) -> bool {
         let first = self.0.split('/').next().unwrap_or("");
         let pattern = first.contains(['*', '?', '[']);
-        // `*.o` chooses, `a*` hardly does.
+        // The pattern `*.o` is specific, but `a*` is not.
         let named = |letters: usize| letters > usize::from(pattern && !first.contains('.'));
         let mut bracketed = false;
         let letters = first.chars().filter(|&c| {
@@ -103,13 +104,13 @@ impl Place {
             && !self.0.split('/').any(|part| matches!(part, ".git" | ".hg" | ".jj"))
     }
 
-    /// A tree below the working directory that a build or an installation makes anew.
+    /// Returns whether the place is a tree below the working directory that a build or an installation creates again.
     pub(super) fn is_rebuilt(&self) -> bool {
         self.is_below_here()
             && self.0.split('/').any(|part| is_listed("rebuilt", part) || part.ends_with(".egg-info"))
     }
 
-    /// A cache that programs fill again, or a named tree among temporary files.
+    /// Returns whether the place is a cache that programs fill again, or a named tree among temporary files.
     pub(super) fn is_refillable(&self) -> bool {
         let named = |directory: &&str| {
             self.0
@@ -122,12 +123,12 @@ impl Place {
             || (exact && ["/tmp/", "/var/tmp/"].iter().any(named))
     }
 
-    /// A disk, a partition or the memory itself.
+    /// Returns whether the place is a disk, a partition or the memory itself.
     pub(super) fn is_device(&self) -> bool {
         self.0.strip_prefix("/dev/").is_some_and(|name| is_listed("disks", name))
     }
 
-    /// A file that some program reads and runs later, without being asked.
+    /// Returns whether the place is a file that some program reads and runs later, without being asked.
     pub(super) fn runs_later(&self) -> bool {
         if let Some(rest) = self.0.strip_prefix("~/") {
             return lies_in("startup", rest);
@@ -138,12 +139,12 @@ impl Place {
             || self.0.contains(".git/hooks/")
     }
 
-    /// A record of what was done.
+    /// Returns whether the place is a record of what was done.
     pub(super) fn is_log(&self) -> bool {
         self.inside("/var/log") || self.inside("/var/run/utmp") || self.is_history()
     }
 
-    /// A log of who came and what they did.
+    /// Returns whether the place is a log of the users who came and of what they did.
     pub(super) fn is_trail(&self) -> bool {
         self.is_history() || self.0.strip_prefix("/var/log/").is_some_and(|name| is_listed("trails", name))
     }
@@ -157,7 +158,7 @@ impl Place {
         self.0.rsplit('/').next().unwrap_or("")
     }
 
-    /// A file whose contents give access to something.
+    /// Returns whether the place is a file whose contents give access to something.
     pub(super) fn is_secret(&self) -> bool {
         let name = self.name();
         let lower = self.0.to_ascii_lowercase();
@@ -190,7 +191,7 @@ impl Place {
             || self.inside("/var/run/secrets")
     }
 
-    /// A file that runs in place of a program that everybody starts by its name.
+    /// Returns whether the place is a file that runs in place of a program that people start by its name.
     pub(super) fn shadows_program(&self) -> bool {
         let folders = ["/usr/local/bin/", "/usr/local/sbin/", "~/.local/bin/", "~/bin/", "~/.cargo/bin/"];
         folders
@@ -198,12 +199,12 @@ impl Place {
             .any(|folder| self.0.strip_prefix(folder).is_some_and(|name| is_listed("shadowed", name)))
     }
 
-    /// The socket of a service that gives whoever talks to it the rights of root.
+    /// Returns whether the place is the socket of a service that gives its clients the rights of root.
     pub(super) fn is_control(&self) -> bool {
         is_listed("sockets", self.name())
     }
 
-    /// The list of accounts: no secret, yet what an intruder shows first.
+    /// Returns whether the place is the list of accounts. It is not secret, but is what an intruder shows first.
     pub(super) fn is_accounts(&self) -> bool {
         matches!(self.0.as_str(), "/etc/passwd" | "/etc/group" | "/private/etc/passwd")
     }

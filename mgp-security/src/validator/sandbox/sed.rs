@@ -1,14 +1,15 @@
-//! What a script of sed does besides printing: the commands it runs and the files it writes.
+//! The effects of a sed script besides printing: the commands it runs and the files it writes.
 
-/// An effect of a script.
+/// An effect of a sed script.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Effect<'a> {
-    /// A command, or the text that a substitution makes.
+    /// The script runs this command; `None` stands for a command that is only known when the script runs.
     Runs(Option<&'a str>),
     Writes(&'a str),
 }
 
-/// The effects of `script`. Versions of sed differ in whether brackets hide the delimiter, so both readings count.
+/// Returns the effects of `script`. Versions of sed differ in whether brackets hide the delimiter, so the effects of
+/// both readings are returned.
 pub(super) fn effects(script: &str) -> Vec<Effect<'_>> {
     let mut found = Vec::new();
     for brackets in [false, true] {
@@ -24,7 +25,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads as far as the script can be understood.
+    /// Reads the script as far as it can be understood, and adds its effects to `found`.
     fn read(mut self, found: &mut Vec<Effect<'a>>) {
         while self.command(found).is_some() {}
     }
@@ -116,7 +117,7 @@ impl<'a> Reader<'a> {
         self.rest = &self.rest[end..];
     }
 
-    /// The rest of the line.
+    /// Reads the rest of the line.
     fn line(&mut self) -> &'a str {
         let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
         self.rest = rest;

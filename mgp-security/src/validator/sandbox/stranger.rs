@@ -1,4 +1,4 @@
-//! Programs that nobody knows: what they are given is judged, as far as it can be a command or code.
+//! The rules about unknown programs: their arguments are judged as far as they can be a command or code.
 
 use crate::Finding;
 
@@ -36,7 +36,8 @@ pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Findin
     Ok(())
 }
 
-/// Whether `args` begin with a command of the operators: a program of another name may be the kernel's.
+/// Returns whether `args` begin with a command for the kernel's operators. A program with another name may be the
+/// kernel's program too.
 pub(super) fn decides(args: &[Arg]) -> bool {
     let mut words = args.iter().filter(|arg| !arg.is_option()).map(|arg| arg.text.as_str());
     let (Some(what), Some(how)) = (words.next(), words.next()) else { return false };
@@ -54,7 +55,7 @@ fn as_command(judge: &mut Judge<'_>, text: &str) -> Result<(), Finding> {
     tolerate(judge.text(text, &Flow::default()))
 }
 
-/// What cannot be decided of a text that may be none is no reason to refuse it.
+/// Turns an `undecidable` finding into a pass: a text that may not be a command at all often cannot be decided.
 fn tolerate(judged: Result<Flow, Finding>) -> Result<(), Finding> {
     match judged {
         Err(finding) if finding.rule != REFUSE_UNDECIDABLE.0 => Err(finding),
@@ -62,7 +63,7 @@ fn tolerate(judged: Result<Flow, Finding>) -> Result<(), Finding> {
     }
 }
 
-/// Whether an option of this name takes a command or code with most programs.
+/// Returns whether an option with this name takes a command or code in most programs.
 fn is_running(name: &str) -> bool {
     let Some(bare) = name.strip_prefix("--").or_else(|| name.strip_prefix('-').filter(|bare| bare.len() > 1))
     else {

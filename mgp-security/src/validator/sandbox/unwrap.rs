@@ -1,4 +1,5 @@
-//! What a program runs in turn, and what of its arguments is never let through: both told by the table of programs.
+//! The commands that a program runs in turn, and the arguments that are always refused, both as the table of programs
+//! tells.
 
 use crate::Finding;
 
@@ -11,16 +12,16 @@ use super::known::{Kind, Reading, Trait, facts, holds_listed, is_listed, lies_in
 use super::value::{Arg, HOLE, Marks, Text};
 use super::{database, named_program, package};
 
-/// What a program runs in turn.
+/// A command that a program runs in turn.
 pub(super) enum Inner {
     Command(Vec<Arg>),
-    /// A text that a shell reads.
+    /// A text that a shell reads as commands.
     Shell(String),
-    /// What is refused whatever else the call runs.
+    /// A refusal that applies whatever else the call runs.
     Never(Danger),
 }
 
-/// The commands that `call` runs in turn.
+/// Returns the commands that `call` runs in turn.
 pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<Vec<Inner>, Finding> {
     let mut inner = Vec::new();
     if call.program == "command" && (call.flag('v', "") || call.flag('V', "")) {
@@ -67,12 +68,13 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
             inner.push(Inner::Command(command));
         }
     }
-    // What the inner commands do says more than that they are run in a way that is refused.
+    // The findings about the inner commands come first, because they say more than the refusal of running them this
+    // way.
     inner.extend(reading.refused().map(Inner::Never));
     Ok(inner)
 }
 
-/// Judges one value by what it is to the program.
+/// Judges one value by its kind, and adds the commands in it to `inner`.
 fn of_value(
     call: &Call<'_>,
     reading: &Reading<'_>,
@@ -127,7 +129,7 @@ fn of_value(
     Ok(())
 }
 
-/// A program that serves a folder serves the working directory if it is told no other.
+/// Judges a program that serves a folder, and serves the working directory if no other is given.
 fn serves_here(call: &Call<'_>, reading: &Reading<'_>) -> Result<(), Finding> {
     let serves = reading.facts.every == Some(Kind::Shared);
     if serves && reading.values(Kind::Shared).next().is_none() && call.place(".").is_vast() {
@@ -136,20 +138,20 @@ fn serves_here(call: &Call<'_>, reading: &Reading<'_>) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Whether the name of a database says that it is there to be thrown away.
+/// Returns whether the name of a database says that it is only for tests.
 fn is_for_tests(name: &str) -> bool {
     let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
     words.any(|word| matches!(word, "test" | "tests" | "tmp" | "temp" | "scratch" | "sandbox"))
 }
 
-/// Whether a bucket is named without anything in it.
+/// Returns whether the address names a whole bucket, and not an object in it.
 fn is_whole_bucket(address: &str) -> bool {
     address.split_once("://").is_some_and(|(_, rest)| {
         rest.split_once('/').is_none_or(|(_, key)| key.is_empty() || key.starts_with('*'))
     })
 }
 
-/// Whether opening such a file runs it, or opens it in a program that runs it.
+/// Returns whether opening such a file runs it, or opens it in a program that runs it.
 fn starts_on_opening(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let runs =
@@ -158,7 +160,8 @@ fn starts_on_opening(text: &str) -> bool {
     runs.iter().any(|end| lower.ends_with(end)) || programs.contains(&lower.trim_end_matches(".app"))
 }
 
-/// Whether a container gets a folder that holds the system, a home, keys, or the rights of whoever commands the host.
+/// Returns whether a container gets a folder that holds the system, a home or keys, or the socket of a service that
+/// controls the host.
 fn mounts_host(call: &Call<'_>, mount: &str) -> bool {
     let named =
         |part: &str| ["source=", "src="].iter().find_map(|key| part.strip_prefix(key)).map(str::to_owned);
@@ -169,7 +172,7 @@ fn mounts_host(call: &Call<'_>, mount: &str) -> bool {
     place.is_secret() || place.is_device() || (place.is_vast() && !optional) || place.is_control()
 }
 
-/// Judges what the program reads from its input.
+/// Judges the text that the program reads from its input, and adds the commands in it to `inner`.
 fn of_input(call: &Call<'_>, reading: &Reading<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
     let Text::Known(text) = &call.input.text else { return Ok(()) };
     match reading.facts.input {
@@ -189,7 +192,7 @@ fn of_input(call: &Call<'_>, reading: &Reading<'_>, inner: &mut Vec<Inner>) -> R
     Ok(())
 }
 
-/// Whether a command of a client, an editor or a database names a file with keys or passwords.
+/// Returns whether a command of a client, an editor or a database names a file with keys or passwords.
 fn names_secret(call: &Call<'_>, text: &str) -> bool {
     let mut words = text.split(|c: char| c.is_whitespace() || "'\"(),;".contains(c));
     words.any(|word| word.starts_with(['/', '~', '.']) && call.place(word).is_secret())
@@ -200,13 +203,13 @@ fn escape(text: &str, inner: &mut Vec<Inner>) -> Result<(), Finding> {
         if command.trim().is_empty() || is_bare_shell(command) {
             return Err(refuse(REFUSE_OPTION));
         }
-        // Nobody who is not sitting at a terminal has a reason for a detour through such a program.
+        // Outside an interactive terminal, there is no honest reason to run a command through such a program.
         inner.extend([Inner::Shell(command.to_owned()), Inner::Never(REFUSE_OPTION)]);
     }
     Ok(())
 }
 
-/// Adds the arguments that `xargs` and `parallel` read from their input.
+/// Adds the arguments that `xargs` and `parallel` read from their input to `command`.
 fn fed(call: &Call<'_>, reading: &Reading<'_>, command: &mut Vec<Arg>) {
     if let Some(at) = command.iter().position(|arg| arg.text.starts_with(":::")) {
         let values = command.split_off(at);
@@ -241,7 +244,7 @@ fn fed(call: &Call<'_>, reading: &Reading<'_>, command: &mut Vec<Arg>) {
     }
 }
 
-/// `find -exec .. ;` and its kin.
+/// Judges the commands that a search runs, as in `find -exec .. ;`, and adds them to `inner`.
 fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
     let unfiltered = super::argv::delete::is_unfiltered(call);
     let secrets = super::argv::delete::looks_for_secrets(call);
@@ -292,7 +295,7 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Whether each file that is found is sent to another machine.
+/// Returns whether each file that is found is sent to another machine.
 fn sends_found(words: &[&str]) -> bool {
     let text = words.join(" ");
     let pieces = || text.split(|c: char| c.is_whitespace() || "'\"|;&<>()".contains(c));
@@ -303,7 +306,7 @@ fn sends_found(words: &[&str]) -> bool {
     sends && given && !pieces().any(super::argv::is_local_host)
 }
 
-/// Judges `key=value`, or `key value`, in which some keys of some programs name a command.
+/// Judges `key=value` or `key value`, in which some keys of some programs name a command.
 fn setting(call: &Call<'_>, text: &str, inner: &mut Vec<Inner>) -> Result<(), Finding> {
     let (key, value) = text.split_once(['=', ' ']).unwrap_or((text, ""));
     let key = key.to_ascii_lowercase();
@@ -314,7 +317,7 @@ fn setting(call: &Call<'_>, text: &str, inner: &mut Vec<Inner>) -> Result<(), Fi
     if value.is_empty() || matches!(value, "true" | "false" | "yes" | "no" | "none") {
         return Ok(());
     }
-    // Scripts of a package run when others do, or when it is installed.
+    // The scripts of a package run when others do, or when it is installed.
     if key.starts_with("scripts.") {
         return Err(refuse(REFUSE_RUNS_LATER));
     }
@@ -335,18 +338,18 @@ fn setting(call: &Call<'_>, text: &str, inner: &mut Vec<Inner>) -> Result<(), Fi
     Ok(())
 }
 
-/// The name of the program that a command line begins with.
+/// Returns the name of the program that a command line begins with.
 pub(super) fn command_name(command: &str) -> &str {
     command.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("")
 }
 
-/// Whether a text is more than one command, or one that is computed.
+/// Returns whether a text is more than one command, or is computed.
 pub(super) fn command_separators(text: &str) -> bool {
     text.contains([';', '|', '&', '`', '$', '<', '>', '\n'])
 }
 
-/// Whether code is loaded from where anybody can put it: an address, a folder for everybody, a file that came from
-/// elsewhere, or a library that is none of the system's.
+/// Returns whether code is loaded from a place that others can write to: an address, a folder for all users, a file
+/// that was fetched, or a library outside the folders of the system.
 fn is_foreign_code(call: &Call<'_>, value: &Arg) -> bool {
     let lower = value.text.to_ascii_lowercase();
     let system =
@@ -361,21 +364,21 @@ fn is_foreign_code(call: &Call<'_>, value: &Arg) -> bool {
         || (!system && library.iter().any(|end| ends_in(&lower, end)))
 }
 
-/// Whether `path` lies where any user can write.
+/// Returns whether `path` lies where any user can write.
 pub(super) fn is_for_everybody(call: &Call<'_>, path: &str) -> bool {
     let place = call.place(path);
     let lower = place.as_str().to_ascii_lowercase();
     lies_in("open-folders", &lower)
 }
 
-/// Whether `text` holds a file name with this extension.
+/// Returns whether `text` contains a file name with this extension.
 fn ends_in(text: &str, extension: &str) -> bool {
     text.match_indices(extension).any(|(at, _)| {
         text[at + extension.len()..].chars().next().is_none_or(|next| !next.is_alphanumeric() && next != '/')
     })
 }
 
-/// What stands behind `:!`, `\!` or `shell` in the command language of an editor, a pager or a client.
+/// Returns the command behind `:!`, `\!` or `shell` in the command language of an editor, a pager or a client.
 fn escaped_command(text: &str) -> Option<&str> {
     let text = text.trim_start_matches(['+', ':', ' ', ',']);
     let lower = text.to_ascii_lowercase();
@@ -390,7 +393,7 @@ fn escaped_command(text: &str) -> Option<&str> {
     Some(rest.trim_start_matches(['(', '"', '\'', ' ']).trim_end_matches(['"', '\'', ')', ' ']))
 }
 
-/// A shell without anything to do: what it will do is up to whoever sits before it.
+/// Returns whether the command is a shell without commands, so that its user decides what it does.
 pub(super) fn is_bare_shell(command: &str) -> bool {
     let mut words = command.split_whitespace();
     let program = words.next().unwrap_or("").rsplit('/').next().unwrap_or("");
@@ -400,7 +403,7 @@ pub(super) fn is_bare_shell(command: &str) -> bool {
 
 const MAX_FED: usize = 256;
 
-/// How a command begins in such a language, in small letters.
+/// The texts, in lower case, with which a command begins in such a language.
 const ESCAPES: [&str; 17] = [
     "%(",
     "%{lua",
@@ -421,6 +424,6 @@ const ESCAPES: [&str; 17] = [
     "process launch ",
 ];
 
-/// The same inside a text.
+/// The texts that begin a command in such a language in the middle of a text.
 const INNER_ESCAPES: [&str; 8] =
     [":!", "silent !", "platform shell ", "exec:", "shell_escape ", "|!", "system(", "term://"];

@@ -1,6 +1,6 @@
-//! What is known of an argument, and of what flows through a pipe.
+//! The facts that are known of an argument, and of data that flows through a pipe.
 
-/// Stands in a text for what is only known when the command runs.
+/// The placeholder in a text for a part that is only known when the command runs.
 pub(super) const HOLE: char = '\0';
 
 /// An argument after expansion.
@@ -25,45 +25,45 @@ impl Arg {
     }
 }
 
-/// Facts about a text besides what it says.
+/// Facts about a text besides its content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Marks(u32);
 
 impl Marks {
     pub(super) const NONE: Self = Self(0);
-    /// An unquoted pattern that file names replace.
+    /// The text contains an unquoted pattern that file names replace.
     pub(super) const PATTERN: Self = Self(1);
-    /// Put together by cutting, replacing or decoding.
+    /// The text was made by cutting, replacing or decoding.
     pub(super) const CRAFTED: Self = Self(1 << 1);
-    /// A file that another process fills: `<( .. )`.
+    /// The text names a file that another process fills: `<( .. )`.
     pub(super) const PROCESS: Self = Self(1 << 2);
-    /// Tells something about this machine, its user or its files.
+    /// The text tells something about this machine, its user or its files.
     pub(super) const TELLING: Self = Self(1 << 3);
-    /// Came over the network.
+    /// The text came over the network.
     pub(super) const FETCHED: Self = Self(1 << 4);
-    /// Spelled in pieces that only a shell puts together.
+    /// The text is spelled in pieces that only a shell puts together.
     pub(super) const PIECES: Self = Self(1 << 5);
-    /// The set-up code that a program prints for its own shell integration.
+    /// The text is the set-up code that a program prints for its own shell integration.
     pub(super) const SETUP: Self = Self(1 << 6);
-    /// Never ends by itself.
+    /// The text never ends by itself.
     pub(super) const ENDLESS: Self = Self(1 << 7);
-    /// Holds what nobody outside should see: the environment, the history, the list of accounts.
+    /// The text holds data that must not leave the machine: the environment, the history, the list of accounts.
     pub(super) const SENSITIVE: Self = Self(1 << 8);
-    /// Names all files of a tree, without a choice among them.
+    /// The text names all files of a tree, without a selection among them.
     pub(super) const EVERYTHING: Self = Self(1 << 9);
-    /// The whole of a file that was there before.
+    /// The text is the whole of a file that existed before.
     pub(super) const FILE: Self = Self(1 << 11);
-    /// Came out of a variable.
+    /// The text came out of a variable.
     pub(super) const NAMED: Self = Self(1 << 12);
-    /// Names what a test chose, in a place where deleting is of no great harm.
+    /// The text names files that a test selected, in a place where deleting does no great harm.
     pub(super) const CHOSEN: Self = Self(1 << 13);
-    /// Holds many files or records of this machine at once.
+    /// The text holds many files or records of this machine at once.
     pub(super) const BULK: Self = Self(1 << 14);
-    /// Tells which processes are the kernel's.
+    /// The text tells which processes are the kernel's.
     pub(super) const KERNEL: Self = Self(1 << 15);
-    /// Names what a build or an installation makes anew.
+    /// The text names something that a build or an installation creates again.
     pub(super) const REBUILT: Self = Self(1 << 16);
-    /// Written with the field separator where others write a blank.
+    /// The text uses the field separator in place of a blank.
     pub(super) const GLUED: Self = Self(1 << 10);
 
     pub(super) const fn has(self, mark: Self) -> bool {
@@ -83,17 +83,17 @@ impl Marks {
     }
 }
 
-/// What comes out of a command, or goes into one.
+/// The output or the input of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Flow {
     pub(super) text: Text,
     pub(super) marks: Marks,
 }
 
-/// How far the text of a [`Flow`] is known.
+/// The known part of the text of a [`Flow`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Text {
-    /// Nothing flows: the input is whatever the caller has.
+    /// No data flows: the command has the same input as its caller.
     #[default]
     Absent,
     Known(String),
@@ -113,7 +113,7 @@ impl Flow {
         self.text != Text::Absent
     }
 
-    /// This flow, then `next`.
+    /// Appends `next` to this flow.
     pub(super) fn then(&mut self, next: Self) {
         let chosen = |flow: &Self| !flow.is_fed() || flow.marks.has(Marks::CHOSEN);
         let all_chosen = chosen(self) && chosen(&next);
@@ -132,5 +132,5 @@ impl Flow {
     }
 }
 
-/// Longer texts are not followed through pipes.
+/// The largest length in bytes of a text that is followed through pipes.
 const MAX_TEXT: usize = 1 << 16;

@@ -1,4 +1,4 @@
-//! Lines for cmd.exe and PowerShell, which quote and name things in other ways.
+//! The rules about lines for cmd.exe and PowerShell, which have their own quoting and names.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ use super::known::is_listed;
 use super::pattern::{pattern, patterns};
 use super::place::Place;
 
-/// Judges a whole line, in which only what spans several commands or hides in quotes is looked for.
+/// Judges a whole line, only for dangers that span several commands or are hidden in quotes.
 pub(super) fn check_line(line: &str) -> Result<(), Finding> {
     if line.contains('^') && CARETS.is_match(line) {
         return Err(refuse(REFUSE_OBFUSCATION));
@@ -39,7 +39,7 @@ pub(super) fn check_simple(source: &str, policy: &CommandPolicy) -> Result<(), F
         powershell(source)?;
         return nested(source, policy);
     }
-    // What `rm` means to a shell is judged elsewhere.
+    // The rules for shells judge `rm`.
     if name == "rm" || !is_listed("windows-names", name) {
         return Ok(());
     }
@@ -50,7 +50,7 @@ pub(super) fn check_simple(source: &str, policy: &CommandPolicy) -> Result<(), F
     found.map_or(Ok(()), |at| Err(refuse(RULES[at].1)))
 }
 
-/// What an interpreter is given: every word may begin a command.
+/// Judges the text that an interpreter is given, in which every word may begin a command.
 fn nested(source: &str, policy: &CommandPolicy) -> Result<(), Finding> {
     for (at, _) in source.match_indices([' ', '"', '\'', '&', '|', ';', '(', '{']).take(MAX_STARTS) {
         let rest = source[at + 1..].trim_start();
@@ -69,7 +69,7 @@ fn nested(source: &str, policy: &CommandPolicy) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Whether trees are deleted, other than such that the policy lets be deleted.
+/// Returns whether the command deletes trees other than those that the policy allows to be deleted.
 fn deletes_tree(source: &str, policy: &CommandPolicy) -> bool {
     let mut words = source.split([' ', '\t', ',']).filter(|word| !word.is_empty());
     let name = words.next().unwrap_or("").trim_start_matches('@').to_ascii_lowercase();
@@ -87,7 +87,7 @@ fn deletes_tree(source: &str, policy: &CommandPolicy) -> bool {
         if switch.is_some_and(|switch| "recurse".starts_with(switch)) {
             recursive = true;
         } else if command && lower == "/s" {
-            // Files that fit a pattern are left to the other rules.
+            // The other rules judge the deletion of files that match a pattern.
             recursive |= matches!(name, "rd" | "rmdir");
         } else if switch.is_none() && !(word.starts_with('/') && word.len() == 2) {
             targets.push(word.trim_matches(['"', '\'', '(', ')', '{', '}']));
@@ -112,7 +112,7 @@ fn powershell(source: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Patterns over one command, each with what it is.
+/// Patterns that match one command, each with the danger it stands for.
 static RULES: [(&str, Danger); 31] = [
     (
         r"(?i)^\W*(?:del|erase)\b.*(?:/s\b|\s/q\b.*\*|[a-z]:\\(?:\*|windows|users|program))",
@@ -176,10 +176,10 @@ static RULES: [(&str, Danger); 31] = [
 
 static SIMPLE: LazyLock<RegexSet> = LazyLock::new(|| patterns(RULES.iter().map(|(text, _)| *text)));
 
-/// Letters of a name kept apart by the escape character of cmd.exe.
+/// Letters of a name that the escape character of cmd.exe separates.
 static CARETS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)(?:^|[&|;])\s*@?\^?[a-z]+\^[a-z]+\^[a-z]"));
 
-/// Code that is fetched and run without ever being a file.
+/// Code that is fetched and run without being stored in a file.
 static IN_MEMORY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)(?:\biex\b|invoke-expression)\s*[\s(&]*.*(?:downloadstring|downloadfile|downloaddata|webclient|invoke-webrequest|iwr|irm|invoke-restmethod|frombase64string|curl|wget)|",

@@ -1,3 +1,5 @@
+//! The validator `code_safety`.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -10,16 +12,17 @@ use crate::tool::ArgumentNature;
 use crate::validator::call::{CallArgument, ValidatedCall};
 use crate::validator::validate::{BlockedCall, Validator};
 
-/// `code_safety`: code among the arguments does nothing that the declared level forbids (§7).
+/// The validator `code_safety`: it refuses code among the arguments that does something its level forbids (§7).
 ///
-/// What was declared by the server and by the operator is applied together, the stricter counting; where nobody declared
-/// a level it is `standard`. The language is the declared one, or what an argument `language` says.
+/// The declarations of the server and of the operator are applied together, and the stricter one counts. Without any
+/// declared level, the level is `standard`. The language is the declared one, or the value of an argument such as
+/// `language`.
 #[derive(Debug, Clone, Default)]
 pub struct CodeValidator {
     policies: Arc<Policies>,
 }
 
-/// The policies in use: there are as many as tools declare different things, and making one costs more than a scan.
+/// A cache of policies, one for each different declaration of tools. Creating a policy costs more than a scan.
 #[derive(Debug, Default)]
 struct Policies(ArcSwap<HashMap<CodeSafety, Arc<CodePolicy>, foldhash::fast::RandomState>>);
 
@@ -30,7 +33,7 @@ impl Policies {
         }
         let policy = Arc::new(CodePolicy::new(safety));
         self.0.rcu(|known| {
-            // Callers choose the language, so the policies could become many.
+            // Callers choose the language, so the number of policies has to be limited.
             let mut known =
                 if known.len() < MAX_POLICIES { HashMap::clone(known) } else { HashMap::default() };
             known.insert(safety.clone(), policy.clone());
@@ -73,7 +76,7 @@ impl Validator for CodeValidator {
     }
 }
 
-/// The code arguments; where none is known as such, whatever may be one.
+/// Returns the code among the arguments; if no argument is known to be code, those that may be code.
 fn code<'a>(call: &'a ValidatedCall<'_>) -> impl Iterator<Item = &'a CallArgument> {
     let known = call.of(ArgumentNature::Code).next().is_some();
     call.arguments.iter().filter(move |argument| match argument.nature {

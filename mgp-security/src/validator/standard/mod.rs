@@ -1,4 +1,4 @@
-//! The validators of the specification, as what they ask of each argument.
+//! The validators of the specification, which apply the engines of the other modules to the arguments of calls.
 
 #[cfg(feature = "code-safety")]
 mod code;
@@ -19,7 +19,7 @@ use mgp_types::mgp::ValidatorName;
 use super::call::ValidatedCall;
 use super::validate::{BlockedCall, Validator};
 
-/// `none`: the server looks after itself.
+/// The validator `none`, which passes everything: the server protects itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NoneValidator;
 

@@ -1,3 +1,5 @@
+//! The validator `network_restricted`.
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -13,34 +15,35 @@ use crate::validator::network::{
 use crate::validator::path::ROOT_FOLDERS;
 use crate::validator::validate::{BlockedCall, Validator};
 
-/// `network_restricted`: no argument leads to this host, its network, or a cloud's metadata.
+/// The validator `network_restricted`: no argument may lead to this machine, its network, or the metadata service of a
+/// cloud.
 #[derive(Clone, Default)]
 pub struct NetworkValidator {
     policy: NetworkPolicy,
     owns: Option<Arc<IsOwn>>,
-    /// Whether URLs that hold their page themselves pass.
+    /// Whether `data:` URLs, which contain their page themselves, pass.
     pages_in_urls: bool,
 }
 
-/// Whether a scheme is the server's own.
+/// A function that returns whether a scheme is the server's own.
 type IsOwn = dyn Fn(&str) -> bool + Send + Sync;
 
 impl NetworkValidator {
-    /// Holds calls to `policy`.
+    /// Creates a validator that applies `policy`.
     pub fn new(policy: NetworkPolicy) -> Self {
         Self { policy, owns: None, pages_in_urls: false }
     }
 
-    /// Lets URIs through whose scheme is the server's own, as `owns` says: it lists resources under them, and nobody else
-    /// can follow them. Schemes that name a host or a file are never one.
+    /// Allows URIs with schemes of the server's own, which `owns` recognizes: the server lists resources under them,
+    /// and no other program can follow them. Schemes that name a host or a file never count as such.
     #[must_use]
     pub fn with_own_schemes(mut self, owns: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.owns = Some(Arc::new(owns));
         self
     }
 
-    /// Lets `data:` URLs through, which browsers show without asking anybody, if no address in them is refused. What is
-    /// encoded passes only where it is a picture: nobody can look into a page that is.
+    /// Allows `data:` URLs, which browsers show without any request, if no address in them is refused. Base64-encoded
+    /// content passes only if it is a picture, because an encoded page is not inspected.
     #[must_use]
     pub fn with_pages_in_urls(mut self) -> Self {
         self.pages_in_urls = true;
@@ -86,7 +89,7 @@ impl Validator for NetworkValidator {
                 ArgumentNature::Url | ArgumentNature::Host if text.is_empty() => Ok(()),
                 ArgumentNature::Url => self.check_url(text),
                 ArgumentNature::Host => check_host(text, &self.policy),
-                // Text for people is fetched by nobody, and may well speak of localhost.
+                // Text for people is not fetched by any program, and may mention localhost.
                 ArgumentNature::Text => Ok(()),
                 _ => check_text(text, &self.policy),
             })?;
@@ -101,7 +104,7 @@ impl fmt::Debug for NetworkValidator {
     }
 }
 
-/// Whether a text is the path of an address whose host the server knows, such as `/api/search`.
+/// Returns whether a text is the path of an address whose host the server knows, such as `/api/search`.
 fn is_place_at_server(text: &str) -> bool {
     let Some(inner) = text.strip_prefix('/').filter(|inner| !inner.starts_with('/')) else { return false };
     let first = inner.split(['/', '?', '#']).next().unwrap_or_default();
@@ -112,7 +115,8 @@ fn is_place_at_server(text: &str) -> bool {
         && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control())
 }
 
-/// The whole address for one that people write without a scheme: `example.com/docs`, `localhost:3000`, `//example.com`.
+/// Returns the complete URL for an address that people write without a scheme: `example.com/docs`, `localhost:3000`,
+/// `//example.com`.
 fn completed(text: &str) -> Option<String> {
     if let Some(rest) = text.strip_prefix("//") {
         return Some(format!("https://{rest}"));
@@ -126,7 +130,7 @@ fn completed(text: &str) -> Option<String> {
     (is_host && port.is_none_or(is_port)).then(|| format!("https://{text}"))
 }
 
-/// A `data:` URL.
+/// A `data:` URL, split into its parts.
 struct Data<'a> {
     media_type: &'a str,
     is_base64: bool,
@@ -152,20 +156,20 @@ impl<'a> Data<'a> {
                 Err(Finding::new("encoded-page", "the page in the URL is encoded: write it as plain text"))
             };
         }
-        // A browser decodes it once; what leads to metadata is found however often it is encoded.
+        // A browser decodes the content once. The addresses of metadata services are found in every layer of encoding.
         let page = percent_decoded(self.content).map_or(Cow::Borrowed(self.content), Cow::Owned);
         check_text(&page, policy)?;
         check_nested(&page)
     }
 }
 
-/// What browsers show where nothing is to be seen.
+/// The URL that browsers use for an empty page.
 const EMPTY_PAGE: &str = "about:blank";
 
-/// Schemes that programs read without a host.
+/// The schemes that programs read without a host.
 const FILE_SCHEMES: [&str; 5] = ["file", "data", "javascript", "jar", "blob"];
 
-/// Pictures in which no program is.
+/// The media types of pictures that contain no programs.
 const PICTURES: [&str; 5] = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"];
 
 #[cfg(test)]

@@ -1,3 +1,7 @@
+//! The validator of paths, an addition to those of the specification.
+
+use std::cell::LazyCell;
+
 use mgp_types::mgp::ValidatorName;
 
 use crate::Finding;
@@ -5,8 +9,8 @@ use crate::validator::call::ValidatedCall;
 use crate::validator::path::{PathAccess, PathLikeness, ProtectedPaths, Roots, access, likeness};
 use crate::validator::validate::{BlockedCall, Validator};
 
-/// Keeps path arguments away from what is [protected](ProtectedPaths), and within configured directories. Not of the
-/// specification: its name is [`PathsValidator::NAME`].
+/// A validator that keeps path arguments away from [protected](ProtectedPaths) files, and within configured
+/// directories. It is not part of the specification; its name is [`PathsValidator::NAME`].
 #[derive(Debug, Clone)]
 pub struct PathsValidator {
     name: ValidatorName,
@@ -15,24 +19,24 @@ pub struct PathsValidator {
 }
 
 impl PathsValidator {
-    /// The name that configurations ask for it by.
+    /// The name of the validator in configurations.
     pub const NAME: &'static str = "dev.cloto.paths";
 
-    /// Keeps paths away from what is `protected`.
+    /// Creates a validator that keeps paths away from `protected` files.
     pub fn new(protected: ProtectedPaths) -> Self {
         Self { name: ValidatorName::read(Self::NAME), protected, roots: None }
     }
 
-    /// Holds paths within `roots`, too.
+    /// Keeps paths within `roots` as well.
     pub fn within(mut self, roots: Roots) -> Self {
         self.roots = Some(roots);
         self
     }
 
-    /// Checks a path or a `file:` address that is for `access`.
+    /// Checks a path or a `file:` URI that is used with `access`.
     ///
     /// # Errors
-    /// It is protected, or leads outside of the roots.
+    /// Fails if the path is protected, or leads outside of the roots.
     pub(crate) fn check_path(&self, path: &str, access: PathAccess) -> Result<(), Finding> {
         self.protected.check(path, access)?;
         self.roots.as_ref().map_or(Ok(()), |roots| roots.check(path).map(drop))
@@ -41,7 +45,7 @@ impl PathsValidator {
     fn check_reading(&self, text: &str, likeness: PathLikeness, access: PathAccess) -> Result<(), Finding> {
         match likeness {
             PathLikeness::Named => {
-                // Some take several paths in one text.
+                // Some tools accept several paths in one text.
                 let mut parts = text.split(is_between).filter(|part| !part.is_empty());
                 parts.try_for_each(|part| self.protected.check(part, access))?;
                 self.check_path(text, access)
@@ -66,9 +70,9 @@ impl Validator for PathsValidator {
 
     fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         for argument in &call.arguments {
-            let access = access(call.tool, argument);
+            let access = LazyCell::new(|| access(call.access, argument));
             argument.check(|text| match likeness(argument, text) {
-                Some(likeness) => self.check_reading(text, likeness, access),
+                Some(likeness) => self.check_reading(text, likeness, *access),
                 None => Ok(()),
             })?;
         }

@@ -1,3 +1,5 @@
+//! The validator `readonly`.
+
 use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::ValidatorName;
 
@@ -8,7 +10,8 @@ use crate::validator::readonly::{check_command_reads, check_http_method, check_s
 use crate::validator::sandbox::literal_commands;
 use crate::validator::validate::{BlockedCall, Validator};
 
-/// `readonly`: the tool only reads, or, where its arguments tell it what to do, what they tell.
+/// The validator `readonly`: the tool only reads or, if its arguments tell it what to do, the arguments only ask for
+/// reads.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadonlyValidator;
 
@@ -39,7 +42,7 @@ impl Validator for ReadonlyValidator {
     }
 }
 
-/// A line only reads if each of its commands does.
+/// Checks that every command of a command line only reads.
 fn check_line(line: &str) -> Result<(), Finding> {
     for command in literal_commands(line)? {
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
@@ -48,6 +51,7 @@ fn check_line(line: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// What says itself whether it reads or writes, so that the name of the tool need not.
+/// The natures of arguments that show themselves whether the call reads or writes, so that the name of the tool need
+/// not.
 const TELLING: [ArgumentNature; 3] =
     [ArgumentNature::Sql, ArgumentNature::HttpMethod, ArgumentNature::Command];

@@ -1,3 +1,5 @@
+//! The validator `sandbox`.
+
 use mgp_types::mgp::ValidatorName;
 
 use crate::Finding;
@@ -6,22 +8,22 @@ use crate::validator::call::{CallArgument, Located, ValidatedCall};
 use crate::validator::sandbox::{CommandPolicy, check_command, check_word};
 use crate::validator::validate::{BlockedCall, Validator};
 
-/// `sandbox`: no argument makes a shell do harm (§4.5).
+/// The validator `sandbox`: no argument may make a shell do harm (§4.5).
 ///
-/// A command is held to the policy as a whole, its separate arguments included; whatever else may end up in a command
-/// has to stay one word of it.
+/// A command is judged by the policy as a whole, together with arguments that are given separately. Every other
+/// argument that may end up in a command has to stay a single word of it.
 #[derive(Debug, Clone, Default)]
 pub struct SandboxValidator {
     policy: CommandPolicy,
 }
 
 impl SandboxValidator {
-    /// Holds calls to `policy`.
+    /// Creates a validator that applies `policy`.
     pub fn new(policy: CommandPolicy) -> Self {
         Self { policy }
     }
 
-    /// Checks the words of a command that come apart, with the program they are for.
+    /// Checks a command whose words are separate arguments, together with the program that they belong to.
     fn check_vector(&self, call: &ValidatedCall<'_>, vector: &[CallArgument]) -> Result<(), Located> {
         let Some(first) = vector.first() else { return Ok(()) };
         let program = program_beside(call, vector).map(|program| program.text.clone());
@@ -65,13 +67,13 @@ impl Validator for SandboxValidator {
     }
 }
 
-/// Whether an element of an array is a word of a command.
+/// Returns whether an element of an array is a word of a command.
 fn is_of_command(argument: &CallArgument) -> bool {
     const VECTORS: [&str; 6] = ["args", "arguments", "argv", "parameters", "options", "flags"];
     argument.nature == ArgumentNature::Command || VECTORS.contains(&&*argument.name.to_lowercase())
 }
 
-/// The program that stands in the member beside an array of its arguments, as in `{"command": "rm", "args": ["-rf"]}`.
+/// Returns the program in the member beside an array of its arguments, as in `{"command": "rm", "args": ["-rf"]}`.
 fn program_beside<'a>(call: &'a ValidatedCall<'_>, vector: &[CallArgument]) -> Option<&'a CallArgument> {
     let parent = |pointer: &'a str| pointer.rsplit_once('/').map(|(parent, _)| parent);
     let array = vector.first()?.array()?;
@@ -80,7 +82,7 @@ fn program_beside<'a>(call: &'a ValidatedCall<'_>, vector: &[CallArgument]) -> O
         .find(|program| program.array().is_none() && parent(&program.pointer) == Some(object))
 }
 
-/// A word as the shell's grammar keeps it one.
+/// Returns the word quoted, so that a shell reads it as a single word.
 fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {
@@ -89,7 +91,8 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// A URL has characters of its own that a word would not be let have; those that end a word it can always encode.
+/// Checks a URL as a word of a command. A URL contains characters that other words may not; only those that end a word
+/// are refused, because a URL can always encode them.
 fn check_url_word(url: &str) -> Result<(), Finding> {
     let ends_word = |character: char| character.is_whitespace() || "'\"`|;<>\\(){}^".contains(character);
     if url.contains(ends_word) || url.contains("$(") || url.starts_with('-') {

@@ -1,16 +1,18 @@
+//! The check for invisible, reordering and control characters in text.
+
 use crate::Finding;
 
 use super::script;
 
-/// Refuses characters that a person reading the text would not see, or would see in another order: controls,
-/// bidirectional controls, tags, joiners, selectors and spaces without width where they do nothing for the
-/// script around them, annotations, and code points that mean nothing outside one program.
+/// Refuses characters that a person who reads the text would not see, or would see in another order: control
+/// characters, bidirectional controls, tags, annotations, and code points that have a meaning only in a single program.
+/// Joiners, selectors and spaces without width are refused where they have no effect on the script around them.
 ///
-/// What writing needs passes: joiners inside Arabic and Indic words and emoji, selectors behind the characters
-/// they are for, directional marks beside letters that run from right to left, the three regional flags, and a
-/// byte order mark at the very beginning.
+/// The characters that writing needs pass: joiners inside Arabic and Indic words and emoji, selectors behind the
+/// characters they apply to, directional marks beside letters that run from right to left, the three regional flags,
+/// and a byte order mark at the very beginning.
 ///
-/// Printable ASCII is decided in one pass over the bytes; nothing is ever allocated.
+/// Printable ASCII is checked in one pass over the bytes. The check never allocates.
 pub(crate) fn check(text: &str) -> Result<(), Finding> {
     let Some(first) = text.bytes().position(|byte| !plain(byte)) else {
         return Ok(());
@@ -34,12 +36,12 @@ pub(crate) fn check(text: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Whether the byte is ASCII that is printed, or one of the three controls that lay out text.
+/// Returns whether the byte is printable ASCII, or one of the three controls that lay out text.
 fn plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')
 }
 
-/// What stands beside a character.
+/// The neighbours of a character.
 struct CharacterContext<'a> {
     before: Option<char>,
     after: std::str::Chars<'a>,
@@ -60,7 +62,7 @@ impl CharacterContext<'_> {
     }
 }
 
-/// The characters that are refused unless their neighbours have a use for them.
+/// The class of a character that is refused unless its neighbours have a use for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CharacterClass {
     Control,
@@ -98,7 +100,7 @@ impl CharacterClass {
             '\u{e0100}'..='\u{e01ef}' => Self::IdeographSelector,
             '\u{180b}'..='\u{180d}' | '\u{180f}' => Self::MongolianSelector,
             '\u{2800}' => Self::BrailleBlank,
-            // A soft hyphen is here as well: it parts a word for every program and for no reader.
+            // A soft hyphen belongs here as well: programs see it as splitting a word, but readers do not.
             '\u{ad}'
             | '\u{34f}'
             | '\u{115f}'..='\u{1160}'
@@ -122,11 +124,11 @@ impl CharacterClass {
         })
     }
 
-    /// Whether the character does here what it was made for.
+    /// Returns whether the character has its intended effect in this place.
     fn has_use(self, here: char, around: &CharacterContext<'_>) -> bool {
         match self {
             Self::DirectionalMark => around.either(script::is_right_to_left),
-            // A joiner may end a word behind a virama, to show a half form.
+            // A joiner may end a word after a virama, to show a half form.
             Self::Joiner => {
                 around.before.is_some_and(script::joins_letters)
                     || (around.before.is_some_and(script::ends_emoji)
@@ -141,7 +143,8 @@ impl CharacterClass {
             Self::IdeographSelector => around.before.is_some_and(script::is_ideograph),
             Self::MongolianSelector => around.before.is_some_and(script::is_mongolian),
             Self::BrailleBlank => around.either(script::is_braille),
-            // Tags are stepped over behind the flag they belong to; one that is met here belongs to none.
+            // The tags behind the flag that they belong to are skipped together with it, so a tag that is met here
+            // belongs to none.
             Self::Tag
             | Self::Control
             | Self::DirectionalFormat
@@ -182,15 +185,15 @@ impl CharacterClass {
     }
 }
 
-/// How many bytes the tags behind a black flag take if they spell one of the three flags that exist. Any other
-/// sequence of tags is a text of its own that nobody sees.
+/// Returns the length in bytes of the tags behind a black flag if they spell one of the three flags that exist. Any
+/// other sequence of tags is an invisible text.
 fn flag_length(rest: &str) -> Option<usize> {
     FLAGS.iter().find(|flag| rest.starts_with(**flag)).map(|flag| flag.len())
 }
 
 const BLACK_FLAG: char = '\u{1f3f4}';
 
-/// England, Scotland and Wales in tags, ended by the cancelling tag.
+/// The flags of England, Scotland and Wales in tags, each ended by the cancelling tag.
 const FLAGS: [&str; 3] = [
     "\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
     "\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",

@@ -1,5 +1,5 @@
-//! What text may consist of, whichever tool it goes to: every other validator reads text only after [`check`]
-//! has let it through, so that what it reads is what people and programs see.
+//! Checks and normalization of text that apply to every tool. The other validators read text only after [`check`] has
+//! passed it, so that they read what people and programs see.
 //!
 //! | item | what it does |
 //! |---|---|
@@ -21,10 +21,10 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 pub(crate) use characters::check;
 pub(crate) use walk::{StringPart, walk};
 
-/// The text with every compatibility character in its plain spelling: `ｒｍ` becomes `rm`, `①` becomes `1`.
+/// Returns the text with every compatibility character in its plain form: `ｒｍ` becomes `rm`, `①` becomes `1`.
 ///
-/// This is NFKC. It is for comparing and for matching patterns, never for passing on: a tool gets the text as it
-/// was written. Nothing is copied if the text is in that form already, as all ASCII is.
+/// This is NFKC normalization. It is for comparing and for matching patterns, never for forwarding: a tool gets the
+/// text as it was written. Text that is in this form already, like all ASCII, is not copied.
 pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
         Cow::Borrowed(text)

@@ -1,7 +1,7 @@
-//! Which writing a character belongs to, as far as invisible characters have a use in it. Blocks, not scripts: a
-//! block is a range, and a range that is a little too wide only lets a joiner stand where it does nothing.
+//! The writing systems in which invisible characters have a use. The ranges are blocks, not scripts: a range that is a
+//! little too wide only allows a joiner where it has no effect.
 
-/// Whether joiners shape this character: cursive and Indic letters and their marks.
+/// Returns whether joiners affect the shape of this character: cursive and Indic letters and their marks.
 pub(super) fn joins_letters(character: char) -> bool {
     matches!(character,
         '\u{620}'..='\u{74f}'      // Arabic letters and marks, Syriac
@@ -20,14 +20,15 @@ pub(super) fn joins_letters(character: char) -> bool {
         | '\u{1e900}'..='\u{1e95f}') // Adlam
 }
 
-/// Whether the character is written from right to left.
+/// Returns whether the character is written from right to left.
 pub(super) fn is_right_to_left(character: char) -> bool {
     matches!(character,
         '\u{590}'..='\u{61b}' | '\u{61d}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdcf}' | '\u{fdf0}'..='\u{fdff}'
         | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
-/// Whether words of this writing follow one another without spaces, so that a break must be marked.
+/// Returns whether words in the script of the character follow one another without spaces, so that breaks have to be
+/// marked.
 pub(super) fn is_written_without_spaces(character: char) -> bool {
     matches!(character,
         '\u{e00}'..='\u{109f}' | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{17ff}' | '\u{1950}'..='\u{1aaf}'
@@ -45,25 +46,25 @@ pub(super) fn is_mongolian(character: char) -> bool {
     matches!(character, '\u{1820}'..='\u{18aa}')
 }
 
-/// Whether dots are shown; the blank itself is not meant.
+/// Returns whether the character is a braille pattern with dots; the blank pattern does not count.
 pub(super) fn is_braille(character: char) -> bool {
     matches!(character, '\u{2801}'..='\u{28ff}')
 }
 
-/// Whether the character is a picture that a joiner may lead to.
+/// Returns whether the character is an emoji that may follow a joiner.
 pub(super) fn is_emoji(character: char) -> bool {
     matches!(character, '\u{1f000}'..='\u{1faff}') || is_symbol(character)
 }
 
-/// Whether an emoji may end in this character before it is joined to the next one.
+/// Returns whether an emoji may end in this character before it is joined to the next one.
 pub(super) fn ends_emoji(character: char) -> bool {
     is_emoji(character) || character == '\u{fe0f}'
 }
 
-/// Whether `selector` chooses a form of `base`.
+/// Returns whether `selector` selects a variant of `base`.
 pub(super) fn takes_selector(base: char, selector: char, after: Option<char>) -> bool {
     match selector {
-        // Text or picture; a digit is a picture only under a keycap.
+        // The text or emoji presentation; a digit is an emoji only together with a keycap.
         '\u{fe0e}' | '\u{fe0f}' => match base {
             '0'..='9' | '#' | '*' => after == Some('\u{20e3}') || selector == '\u{fe0e}',
             _ => is_emoji(base),
@@ -83,7 +84,7 @@ pub(super) fn is_noncharacter(character: char) -> bool {
     matches!(character, '\u{fdd0}'..='\u{fdef}') || u32::from(character) & 0xfffe == 0xfffe
 }
 
-/// Whether the character is one of the symbols that can be shown as a picture.
+/// Returns whether the character is a symbol that can be shown as an emoji.
 fn is_symbol(character: char) -> bool {
     matches!(character,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2100}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}'

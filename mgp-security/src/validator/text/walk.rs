@@ -1,3 +1,5 @@
+//! The walk over all strings of a JSON value.
+
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
@@ -6,19 +8,19 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 
 use crate::Finding;
 
-/// Where in a JSON value a string stands.
+/// The position of a string in a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StringPlace<'a> {
-    /// The JSON pointer of the string; of a member's name, that of the member.
+    /// The JSON pointer of the string; for the name of a member, the pointer of the member.
     pub(crate) pointer: &'a str,
-    /// The name of the innermost member that the string is or stands in; elements of an array have that of the
+    /// The name of the innermost member that the string is or stands in. Elements of an array have the name of the
     /// array.
     pub(crate) member: Option<&'a str>,
     /// Whether the string is a value or the name of a member.
     pub(crate) part: StringPart,
 }
 
-/// What a string is within a JSON value.
+/// The role of a string within a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StringPart {
     /// The name of a member.
@@ -27,14 +29,14 @@ pub(crate) enum StringPart {
     Value,
 }
 
-/// Shows every string of `value`, at any depth, to `visit`, with its escapes resolved; names before their values.
+/// Passes every string of `value`, at any depth, to `visit`, with its escapes decoded. The name of a member comes
+/// before its value.
 ///
-/// The first finding ends the walk. No tree is built, and a string without escapes is not copied; what is
-/// allocated is one pointer that grows to the deepest place.
+/// The first finding ends the walk. No tree is built, and a string without escapes is not copied. Only one pointer is
+/// allocated, which grows to the deepest position.
 ///
-/// # Errors
-/// What `visit` found; or `unreadable-json` if the value nests deeper than the parser's bound or holds a number
-/// that does not fit any type, for what cannot be read cannot be judged.
+/// # Errors Fails with the first finding of `visit`, or with `unreadable-json` if the value nests deeper than the limit
+/// of the parser or holds a number that fits no type: a value that cannot be read cannot be judged.
 pub(crate) fn walk(
     value: &RawJson,
     visit: &mut dyn FnMut(StringPlace<'_>, &str) -> Result<(), Finding>,
@@ -52,7 +54,7 @@ pub(crate) fn walk(
 struct Walker<'v> {
     visit: &'v mut dyn FnMut(StringPlace<'_>, &str) -> Result<(), Finding>,
     pointer: String,
-    /// What ended the walk; the parser's own error can carry text only.
+    /// The finding that ended the walk, since the error of the parser can only carry text.
     finding: Option<Finding>,
 }
 
@@ -81,7 +83,7 @@ impl Walker<'_> {
     }
 }
 
-/// One value to walk, and the member it stands in.
+/// One value to walk, with the member it stands in.
 struct WalkStep<'w, 'v> {
     walker: &'w mut Walker<'v>,
     member: Option<&'w str>,
@@ -154,7 +156,7 @@ impl<'de> Visitor<'de> for WalkStep<'_, '_> {
 
 struct MemberName<'de>(Cow<'de, str>);
 
-/// Reads a name without copying it unless it has escapes; `Cow`'s own implementation always copies.
+/// A deserializer of names that copies only those with escapes. The implementation of `Cow` always copies.
 struct NameSeed;
 
 impl<'de> DeserializeSeed<'de> for NameSeed {

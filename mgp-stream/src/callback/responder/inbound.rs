@@ -75,7 +75,7 @@ impl<S: RpcService> Service<Request> for CallbackInbound<S> {
             && is_ours
             && negotiated::have(Some(session), &Extension::Callbacks)
         {
-            self.desk.take(session, &request, request.context.clone());
+            self.desk.take(session, &request, (*request.context).clone());
             return CallbackInboundFuture { state: State::Taken };
         }
         CallbackInboundFuture { state: State::Passed { future: self.inner.call(request) } }

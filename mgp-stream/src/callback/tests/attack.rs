@@ -40,7 +40,7 @@ impl Asked {
 
     async fn take(&mut self, request: &CallbackRequest) {
         let mut notification = Request::notify(method::CALLBACK_REQUEST, request.to_params());
-        notification.context = self.context.clone();
+        *notification.context = self.context.clone();
         self.inbound.call(notification).await.unwrap();
     }
 

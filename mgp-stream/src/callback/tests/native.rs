@@ -205,7 +205,7 @@ async fn a_response_without_its_members_is_refused() {
     for params in ["{}", r#"{"callback_id":"a"}"#, r#"{"callback_id":1,"response":1}"#] {
         let params = mgp_types::Object::parse(params.to_owned()).unwrap();
         let mut request = Request::call(Method::new("mgp/callback/respond"), params);
-        request.context = bench.context.clone();
+        *request.context = bench.context.clone();
         assert_eq!(bench.server.call(request).await.unwrap_err().code(), code::INVALID_PARAMS);
     }
 }

@@ -111,8 +111,8 @@ impl OutboxPort for Up {
         let sent = self.network.carry(|| {
             let (mut server, acknowledged) = (self.server.clone(), acknowledged.clone());
             let (mut honest, mut stolen) = (request.clone(), request.clone());
-            honest.context = self.client.clone();
-            stolen.context = self.stranger.clone();
+            *honest.context = self.client.clone();
+            *stolen.context = self.stranger.clone();
             Box::pin(async move {
                 // Another client that learns an id and an answer can do nothing with them.
                 let refused = server.call(stolen).await.unwrap_err();

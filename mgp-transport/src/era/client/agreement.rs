@@ -29,8 +29,11 @@ pub(super) struct AgreedSession {
 /// The members of `_meta` that every stateless request carries.
 #[derive(Clone)]
 pub(super) struct RequestStamp {
-    members: Vec<(&'static str, RawJson)>,
-    /// The members as one object, for requests without metadata of their own.
+    /// The revision and the name of the client, as members in JSON.
+    fixed: Vec<u8>,
+    capabilities: RawJson,
+    level: Option<Severity>,
+    /// All members as one object, for requests without metadata of their own.
     whole: RawJson,
 }
 
@@ -118,7 +121,7 @@ impl AgreedSession {
     pub(super) fn prepare(&self, request: &mut Request) {
         match (&self.stamp, &self.relay, self.caller(request)) {
             (Some(stamp), Some(relay), Some(caller)) => {
-                stamp.apply_for(relay.capabilities(caller), caller.log_level(), &mut request.params);
+                stamp.apply_for(&relay.capabilities(caller), caller.log_level(), &mut request.params);
             }
             (Some(stamp), ..) => stamp.apply(&mut request.params),
             (None, _, Some(caller)) if caller.revision.is_stateless() => undescribe(&mut request.params),
@@ -135,75 +138,76 @@ impl AgreedSession {
 }
 
 impl RequestStamp {
-    pub(super) fn new(revision: Revision, info: RawJson, capabilities: &Object) -> Self {
+    pub(super) fn new(revision: Revision, info: &RawJson, capabilities: &Object) -> Self {
+        let mut fixed = Vec::new();
         // A revision is written as it is, because it has no character that JSON escapes.
-        let version = RawJson::from_value(revision.as_str()).unwrap_or_else(|_| RawJson::null());
-        let members = vec![
-            (key::PROTOCOL_VERSION, version),
-            (key::CLIENT_INFO, info),
-            (key::CLIENT_CAPABILITIES, capabilities.to_raw()),
-        ];
-        Self::of(members)
-    }
-
-    fn of(members: Vec<(&'static str, RawJson)>) -> Self {
-        let mut whole = Object::new();
-        for (name, value) in &members {
-            whole.set(name, value.clone());
-        }
-        Self { members, whole: whole.to_raw() }
+        write_member(&mut fixed, key::PROTOCOL_VERSION, format!("\"{}\"", revision.as_str()).as_bytes());
+        write_member(&mut fixed, key::CLIENT_INFO, info.as_bytes());
+        let mut stamp =
+            Self { fixed, capabilities: capabilities.to_raw(), level: None, whole: RawJson::null() };
+        stamp.set_log_level(None);
+        stamp
     }
 
     fn set_log_level(&mut self, level: Option<Severity>) {
-        let mut members = std::mem::take(&mut self.members);
-        members.retain(|(name, _)| *name != key::LOG_LEVEL);
-        if let Some(level) = level.and_then(|level| RawJson::from_value(level.as_str()).ok()) {
-            members.push((key::LOG_LEVEL, level));
+        self.level = level;
+        self.whole = Object::new().with_first(&self.members(&self.capabilities, level), &[]);
+    }
+
+    /// Returns the members as JSON text, for a client with these capabilities and this log level.
+    fn members(&self, capabilities: &RawJson, level: Option<Severity>) -> Vec<u8> {
+        let mut members = Vec::with_capacity(self.fixed.len() + capabilities.as_bytes().len() + NAMES_BYTES);
+        members.extend_from_slice(&self.fixed);
+        write_member(&mut members, key::CLIENT_CAPABILITIES, capabilities.as_bytes());
+        if let Some(level) = level {
+            write_member(&mut members, key::LOG_LEVEL, format!("\"{}\"", level.as_str()).as_bytes());
         }
-        *self = Self::of(members);
+        members
     }
 
     /// Puts the members into the `_meta` of `params`.
     pub(super) fn apply(&self, params: &mut Object) {
-        let own = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
-        let meta = match own {
+        let meta = match params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()) {
             None => self.whole.clone(),
-            Some(mut meta) => {
-                for (name, value) in &self.members {
-                    // A single request may ask for other log messages than the rest.
-                    if *name != key::LOG_LEVEL || !meta.contains(name) {
-                        meta.set(name, value.clone());
-                    }
-                }
-                meta.to_raw()
+            // A single request may ask for other log messages than the rest.
+            Some(meta) if meta.contains(key::LOG_LEVEL) => {
+                meta.with_first(&self.members(&self.capabilities, None), DESCRIPTION)
             }
+            Some(meta) => meta.with_first(&self.members(&self.capabilities, self.level), DESCRIPTION),
         };
         params.set("_meta", meta);
     }
 
     /// Puts the members into the `_meta` of `params`, with the capabilities and the log level of the client behind the
     /// request.
-    fn apply_for(&self, capabilities: RawJson, level: Option<Severity>, params: &mut Object) {
-        let own = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
-        let mut meta = own.unwrap_or_default();
-        for (name, value) in &self.members {
-            meta.set(name, value.clone());
-        }
-        meta.set(key::CLIENT_CAPABILITIES, capabilities);
-        match level.and_then(|level| RawJson::from_value(level.as_str()).ok()) {
-            Some(level) => meta.set(key::LOG_LEVEL, level),
-            None => _ = meta.remove(key::LOG_LEVEL),
-        }
-        params.set("_meta", meta.to_raw());
+    fn apply_for(&self, capabilities: &RawJson, level: Option<Severity>, params: &mut Object) {
+        let own = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()).unwrap_or_default();
+        let [version, info, described] = *DESCRIPTION;
+        let replaced = [version, info, described, key::LOG_LEVEL];
+        params.set("_meta", own.with_first(&self.members(capabilities, level), &replaced));
     }
 }
+
+/// Appends a member whose name has no character that JSON escapes.
+fn write_member(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    let separator: &[u8] = if out.is_empty() { b"\"" } else { b",\"" };
+    for part in [separator, name.as_bytes(), b"\":", value] {
+        out.extend_from_slice(part);
+    }
+}
+
+/// The members by which a request describes its client.
+const DESCRIPTION: &[&str; 3] = &[key::PROTOCOL_VERSION, key::CLIENT_INFO, key::CLIENT_CAPABILITIES];
+
+/// About how many bytes the names of the capabilities and the log level take, with the level.
+const NAMES_BYTES: usize = 128;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn stamp() -> RequestStamp {
-        RequestStamp::new(Revision::LATEST, RawJson::empty_object(), &Object::new())
+        RequestStamp::new(Revision::LATEST, &RawJson::empty_object(), &Object::new())
     }
 
     #[test]

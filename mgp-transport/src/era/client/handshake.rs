@@ -135,7 +135,7 @@ impl<W: RpcService> Handshake<'_, W> {
 
     fn stamp(&self, revision: Revision) -> Result<RequestStamp, Error> {
         let info = self.identity.info(revision)?;
-        Ok(RequestStamp::new(revision, info, &self.identity.capabilities(revision)))
+        Ok(RequestStamp::new(revision, &info, &self.identity.capabilities(revision)))
     }
 
     fn stateless(&self, description: ServerDescription) -> Result<AgreedSession, Error> {

@@ -68,7 +68,7 @@ async fn answer_all<H: RpcService>(
             None => Object::new(),
         };
         let mut request = Request::call(method.clone(), params);
-        request.context.clone_from(context);
+        (*request.context).clone_from(context);
         let mut inbound = inbound.clone();
         let answer = async move {
             poll_fn(|cx| inbound.poll_ready(cx)).await?;

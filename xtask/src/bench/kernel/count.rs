@@ -9,7 +9,7 @@ use super::{Programs, load};
 use crate::bench::callgrind::{self, Total};
 use crate::process::Background;
 
-/// What a call costs a gateway, as the difference of a run of few calls and one of many.
+/// Returns the cost of a call for a gateway, as the difference between a run of many calls and one of few.
 pub(super) fn each(
     programs: &Programs,
     upstream: Upstream,

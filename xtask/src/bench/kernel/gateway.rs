@@ -33,7 +33,7 @@ pub(super) struct Gateway {
     pub(super) command: Vec<String>,
     pub(super) port: u16,
     pub(super) path: &'static str,
-    /// What the names of the tools have in front.
+    /// The prefix of the names of the tools.
     pub(super) prefix: &'static str,
     pub(super) key: Option<String>,
 }
@@ -137,9 +137,9 @@ const STDIO: &[&str] = &["stdio-pipes"];
 
 const AGENT: &str = "bench";
 
-/// What the key is for.
-const PERMITTED: [&str; 6] =
-    ["--allow", "list", "--allow", "call:g.echo", "--allow", "call:mgp.tools.discover"];
+/// The options of `mgp keys new` that permit the calls of the benchmark, of servers that the kernel that is asked does not know.
+const PERMITTED: [&str; 7] =
+    ["--allow", "list", "--allow", "call:g.echo", "--allow", "call:mgp.tools.discover", "--force"];
 
 const EVERYTHING: &str = r#"
 [listen]

@@ -10,7 +10,7 @@ use super::figure::{Figure, Limit};
 use super::gateway::{Gateway, Upstream};
 use crate::process::{self, Background};
 
-/// Where driver, gateway and server run.
+/// The cores on which driver, gateway and server run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cores {
     /// All on one: what a call takes, without what it takes to wake another core.
@@ -56,7 +56,7 @@ impl Server {
     }
 }
 
-/// What was measured of one gateway.
+/// The measurements of one gateway.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured {
     pub(super) p50: f64,
@@ -77,7 +77,7 @@ impl Measured {
     }
 }
 
-/// What was measured of all gateways in the same rounds.
+/// The measurements of all gateways in the same rounds.
 pub(super) struct Best {
     floor: Measured,
     proxy: Option<Measured>,
@@ -156,7 +156,7 @@ struct Output {
     results: Vec<Scenario>,
 }
 
-/// What the driver tells of a scenario.
+/// The report of the driver on a scenario.
 #[derive(Deserialize)]
 pub(super) struct Scenario {
     #[serde(rename = "scenario")]

@@ -64,7 +64,7 @@ struct Programs {
     proxy: PathBuf,
     /// The floor, the server behind the gateways, and the load driver.
     peers: PathBuf,
-    /// Where configurations, states and profiles go.
+    /// The folder for configurations, states and profiles.
     folder: PathBuf,
 }
 
@@ -73,7 +73,7 @@ impl Programs {
         let (_, peers) = super::build_peers(workspace, bench_dir)?;
         let kernel = workspace.build_program("mgp-kernel", "mgp", Profile::Dist)?;
         let folder = workspace.target.join("bench/kernel");
-        // What a run before has left is none of this one's.
+        // Files that an earlier run has left must not count for this one.
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }

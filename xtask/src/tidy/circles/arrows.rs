@@ -96,7 +96,7 @@ impl Crate {
         let Some((name, after)) = rest.split_first() else { return Some(module.file.clone()) };
         let handed_on = module.uses.iter().find(|used| used.alias.as_deref() == Some(name));
         if let Some(used) = handed_on.filter(|_| steps > 0) {
-            // What another crate defines is of no file of this one.
+            // A definition of another crate belongs to no file of this one.
             let mut absolute = self.absolute(place, &used.path)?;
             absolute.extend(after.iter().cloned());
             return self.file_of(&absolute, steps - 1);

@@ -1,4 +1,4 @@
-//! As much of the syntax of Rust as it takes to see what a file names.
+//! The part of the syntax of Rust that is needed to see what a file names.
 
 /// A path as it is written, and the name that a `use` gives to what it leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]

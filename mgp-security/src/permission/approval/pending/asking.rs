@@ -1,4 +1,5 @@
-//! Those who ask: their place before a question, how long they wait, and what of it is kept.
+//! The asking side of the queue: callers that wait for an answer, how long they wait, and when their questions are
+//! stored.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -54,20 +55,20 @@ impl PendingApprovals {
         let (mut answer, waiting) = self.open(&question)?;
         let is_told = question.progress_token.is_some() && question.context.outbox.is_open();
         let is_call = question.asker().is_some();
-        // A caller that hears nothing gives up before it could hear what it waits for.
+        // A caller that gets no progress gives up too early to hear the answer.
         let patience = if is_told || !is_call || self.0.watched.is_watched() {
             question.patience
         } else {
             question.patience.min(PATIENCE_UNTOLD)
         };
         let id = waiting.id().unwrap_or_else(|| ApprovalId::from(""));
-        // From now on it can be answered, whatever ends.
+        // From here on the question can be answered even if this future or the process ends.
         self.keep_if_possible(&id).await;
         let told = pin!(keep_telling(&question, &id));
         let in_time = timeout(patience, select(&mut answer, told)).await;
         let answered = match in_time {
             Ok(Either::Left((answer, _))) => answer.ok(),
-            // It may have come in this moment.
+            // The answer may have come at this very moment.
             _ => answer.try_recv().ok(),
         };
         if let Some(answer) = answered {
@@ -75,24 +76,24 @@ impl PendingApprovals {
         }
         let id = waiting.id().unwrap_or_else(|| id.clone());
         drop(waiting);
-        // It may have got another id since.
+        // The question may have got another id meanwhile.
         self.keep_if_possible(&id).await;
         Ok(ApprovalReply::Waits(id))
     }
 
-    /// As [`keep`](Self::keep), where a question that is not kept is no reason to refuse anything.
+    /// Stores the question like [`keep`](Self::keep), but only logs a failure: it is no reason to refuse a request.
     pub(super) async fn keep_if_possible(&self, id: &ApprovalId) {
         if let Err(error) = self.keep(id).await {
             tracing::warn!(%error, "questions to operators are lost, or come back, when the kernel stops");
         }
     }
 
-    /// Brings the question `id` into the store as it is, and takes out of it what is gone.
+    /// Writes the current state of the question `id` into the store, and removes questions that are gone from it.
     pub(super) async fn keep(&self, id: &ApprovalId) -> Result<(), Error> {
         let Some(store) = self.0.store.clone() else { return Ok(()) };
         let (queue, id) = (self.clone(), id.clone());
         let kept = off_the_runtime(move || {
-            // What is written is what stands when it is written, so the last to write is right.
+            // The state is read under the lock, so the last writer writes the latest state.
             let _alone = queue.0.writing.lock();
             let (gone, written) = {
                 let mut open = queue.0.open.lock();
@@ -113,7 +114,7 @@ impl PendingApprovals {
     }
 }
 
-/// Somebody's place before a question; given up when dropped.
+/// A caller's place among those that wait for an answer; dropping it gives the place up.
 struct QuestionWaiter {
     questions: PendingApprovals,
     place: u64,
@@ -121,7 +122,8 @@ struct QuestionWaiter {
 }
 
 impl QuestionWaiter {
-    /// The id of the question, which is another one after one of those who waited for it was answered.
+    /// Returns the id of the question, which changes when one of several waiting callers gets an answer for itself
+    /// alone.
     fn id(&self) -> Option<ApprovalId> {
         self.questions.0.open.lock().rows.get(&self.place).map(|row| row.id.clone())
     }
@@ -136,7 +138,8 @@ impl Drop for QuestionWaiter {
     }
 }
 
+/// The largest number of callers that wait for one answer.
 const MAX_WAITING: usize = 1024;
-/// How long a call waits whose caller hears nothing meanwhile and that nobody watches: less than the minute after which many
-/// clients give up.
+/// The longest wait of a call whose caller gets no progress while nobody watches the queue: less than the minute
+/// after which many clients give up.
 const PATIENCE_UNTOLD: Duration = Duration::from_secs(30);

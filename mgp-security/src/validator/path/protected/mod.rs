@@ -1,8 +1,8 @@
-//! Files that no call may touch, wherever the roots are.
+//! The files that no call may touch, independent of the open directories.
 //!
-//! [`ProtectedPaths::check`] understands a path in every way that some program may, and holds each against `table`, against the
-//! kernel's own files, and against what the operator let through. Where the paths are of this machine, it asks the system
-//! where they really end.
+//! [`ProtectedPaths::check`] reads a path in every way that some program may read it. It compares each reading with the
+//! `table`, with the kernel's own files, and with the exceptions of the operator. For paths of this machine, it also
+//! asks the operating system where they really end.
 
 mod pattern;
 mod spelling;
@@ -18,18 +18,18 @@ use self::pattern::{PathPattern, PatternRelation};
 use self::spelling::{PathAnchor, PathReading};
 use crate::Finding;
 
-/// What a call does with a file.
+/// The use that a call makes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PathAccess {
-    /// It reads it, or lists what is in it.
+    /// The call reads the file, or lists the directory.
     Read,
-    /// It makes it, changes it or replaces it.
+    /// The call creates, changes or replaces the file.
     Write,
-    /// It takes it away with all that is below it: deletes or moves it.
+    /// The call removes the file with everything below it: it deletes or moves it.
     Remove,
 }
 
-/// What a protected file is.
+/// The kind of a protected file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ProtectedKind {
     /// A file of the kernel itself: its state, sockets and configuration.
@@ -44,36 +44,37 @@ pub(crate) enum ProtectedKind {
     Browser,
     /// A file that a shell, an editor, a session or the system starts programs from.
     Startup,
-    /// What git starts, or where it pushes to.
+    /// A file that makes git start programs, or decides where it pushes to.
     Git,
     /// The configuration of a client or an editor, which starts programs.
     Client,
-    /// The passwords of accounts, and who may become whom.
+    /// The passwords of accounts, and the rules of who may act as whom.
     Accounts,
-    /// The list of accounts: no secret, but what an intruder reads first.
+    /// The list of accounts. It is not secret, but is what an intruder reads first.
     AccountList,
-    /// The standard streams and terminals of a process.
+    /// A standard stream or terminal of a process.
     Stream,
     /// A device.
     Device,
-    /// A socket that commands another program.
+    /// A socket that controls another program.
     Socket,
     /// A part of the system: processes, the running kernel, programs and their settings.
     System,
 }
 
-/// Why a path is protected.
+/// The reason why a path is protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProtectedReason {
-    /// What the file is.
+    /// The kind of the file.
     pub(crate) kind: ProtectedKind,
-    /// Whether it may be read.
+    /// Whether the file may be read.
     pub(crate) readable: bool,
-    /// The entry that it falls under, in the words that `allow_paths` takes; nothing releases the kernel's own files.
+    /// The pattern that protects the file, in the notation of `allow_paths`. No entry there releases the kernel's own
+    /// files.
     pub(crate) pattern: Cow<'static, str>,
 }
 
-/// What a group forbids.
+/// The use that a group of patterns forbids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ForbiddenUse {
     Nothing,
@@ -81,7 +82,7 @@ enum ForbiddenUse {
     Everything,
 }
 
-/// The files that no call may touch.
+/// The set of files that no call may touch.
 ///
 /// ```
 /// use mgp_security::validator::path::{PathAccess, ProtectedPaths};
@@ -95,11 +96,11 @@ enum ForbiddenUse {
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct ProtectedPaths {
-    /// Files and directories of the kernel: each as it is written and where it ends.
+    /// The files and directories of the kernel, each as it is written and as it resolves.
     own: Vec<Own>,
     released: Vec<PathPattern>,
     homes: Vec<Vec<String>>,
-    /// Where relative paths begin, if the paths are of this machine.
+    /// The directory in which relative paths begin, if the paths are of this machine.
     base: Option<PathBuf>,
 }
 
@@ -110,7 +111,7 @@ struct Own {
 }
 
 impl ProtectedPaths {
-    /// Protects a file of the kernel, or a directory with all that is below it. It need not exist yet.
+    /// Protects a file of the kernel, or a directory with everything below it. The path need not exist yet.
     pub fn with_own(mut self, path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
         let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -125,27 +126,28 @@ impl ProtectedPaths {
         self
     }
 
-    /// Lets through what fits `pattern`, which is written as in the table: `~/.npmrc`, `**/.env`, `/etc/hosts`.
+    /// Releases the paths that match `pattern`, which is in the notation of the table: `~/.npmrc`, `**/.env`,
+    /// `/etc/hosts`.
     pub fn releasing(mut self, pattern: &str) -> Self {
         self.released.push(PathPattern::new(pattern));
         self
     }
 
-    /// Takes `directory` for the home of a user.
+    /// Adds `directory` as the home of a user.
     pub fn with_home(mut self, directory: impl AsRef<Path>) -> Self {
         self.homes.push(spelling::names_of(directory.as_ref()));
         self
     }
 
-    /// Asks the system where paths end. Relative ones begin at `base`.
+    /// Resolves paths on this machine as well. Relative paths begin at `base`.
     pub fn on_this_machine(mut self, base: impl Into<PathBuf>) -> Self {
         self.base = Some(base.into());
         self
     }
 
-    /// Returns why `path` is protected against `access`; `None` if it is not.
+    /// Returns why `path` is protected against `access`; `None` if it is not protected.
     ///
-    /// `path` may be a pattern of a shell or a `file:` address, too.
+    /// `path` may also be a shell pattern or a `file:` URI.
     pub(crate) fn judge(&self, path: &str, access: PathAccess) -> Option<ProtectedReason> {
         if path.len() > MAX_BYTES || path.contains('\n') {
             return None;
@@ -157,15 +159,15 @@ impl ProtectedPaths {
         judge(path).or_else(|| judge(&self.end_of(path)?.to_string_lossy()))
     }
 
-    /// Checks `path` as a validator does.
+    /// Checks that `path` is not protected against `access`.
     ///
     /// # Errors
-    /// It is protected against `access`, and why.
+    /// Fails if the path is protected; the finding names the reason.
     pub fn check(&self, path: &str, access: PathAccess) -> Result<(), Finding> {
         self.judge(path, access).map_or(Ok(()), |reason| Err(reason.into()))
     }
 
-    /// Judges one place by all that it is called.
+    /// Judges one place by all its readings.
     fn judge_place(&self, same: &[PathReading], access: PathAccess) -> Option<ProtectedReason> {
         let own = same.iter().find_map(|reading| self.judge_own(reading, access));
         let released = |reading: &PathReading| {
@@ -196,7 +198,7 @@ impl ProtectedPaths {
         Some(ProtectedReason { kind: ProtectedKind::Kernel, readable: false, pattern: found.written.clone() })
     }
 
-    /// Where the path ends on this machine, if that is known.
+    /// Returns the path that `path` resolves to on this machine, if that is known.
     fn end_of(&self, path: &str) -> Option<PathBuf> {
         let base = self.base.as_deref()?;
         super::roots::resolve(&base.join(&*super::roots::local(path))).ok()
@@ -204,7 +206,7 @@ impl ProtectedPaths {
 }
 
 impl ProtectedReason {
-    /// What the file is, in words for people.
+    /// Returns the description of the file for messages to people.
     pub(crate) fn what(&self) -> &'static str {
         match self.kind {
             ProtectedKind::Kernel => "belongs to the kernel itself",
@@ -241,10 +243,10 @@ impl From<ProtectedReason> for Finding {
     }
 }
 
-/// Holds a reading against the table.
+/// Judges a reading by the table.
 fn judge_known(reading: &PathReading, access: PathAccess) -> Option<ProtectedReason> {
     for group in &*COMPILED {
-        // What lies in the way of a pattern is not let through for one of the files that it fits.
+        // A path with wildcards may also match other files than the harmless ones, so it gets no exception.
         if reading.is_pattern && group.forbids == ForbiddenUse::Nothing {
             continue;
         }
@@ -287,5 +289,5 @@ static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Longer texts are no paths.
+/// The largest length of a path in bytes; a longer text is not a path.
 const MAX_BYTES: usize = 4096;

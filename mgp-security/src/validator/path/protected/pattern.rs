@@ -1,20 +1,22 @@
+//! The patterns of protected paths, and how a reading of a path matches them.
+
 use super::spelling::{PathAnchor, PathReading};
 
-/// A pattern of the table or of an operator, taken apart.
+/// A pattern of the table or of the operator, split into its names.
 #[derive(Debug, Clone)]
 pub(super) struct PathPattern {
     anchor: PathAnchor,
-    /// Its names, in small letters; `**` is one of them.
+    /// The names of the pattern, in lower case; `**` is one of them.
     names: Vec<Box<str>>,
 }
 
-/// How a path meets a pattern.
+/// The relation of a path to a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatternRelation {
     No,
-    /// It is what the pattern describes.
+    /// The path matches the pattern.
     Inside,
-    /// What the pattern describes lies below it.
+    /// The path is a directory above the one that the pattern describes.
     Above,
 }
 
@@ -30,12 +32,12 @@ impl PathPattern {
         Self { anchor, names }
     }
 
-    /// Says how a path that is read so meets this pattern.
+    /// Returns the relation of a reading of a path to this pattern.
     pub(super) fn meets(&self, reading: &PathReading) -> PatternRelation {
         let names: Vec<&str> = reading.names.iter().map(String::as_str).collect();
         if self.anchor == PathAnchor::Relative {
             let inside = (0..names.len()).any(|start| {
-                // What fits nearly every name says nothing of this one.
+                // A wildcard that matches nearly every name does not count as a match of this one.
                 self.matches(&names[start..], reading.is_pattern)
                     && self.is_named_by(&names[start..], reading)
             });
@@ -64,7 +66,8 @@ impl PathPattern {
         names_meet(&own, names, is_pattern)
     }
 
-    /// Whether a path with wildcards says enough of the first name of the pattern that is no wildcard alone.
+    /// Returns whether a path with wildcards specifies enough of the names in this pattern, and does not merely match
+    /// them with a broad wildcard.
     fn is_named_by(&self, names: &[&str], reading: &PathReading) -> bool {
         if !reading.is_pattern {
             return true;
@@ -75,7 +78,7 @@ impl PathPattern {
     }
 }
 
-/// Whether the names of a pattern describe those of a path, which may have wildcards as well.
+/// Returns whether the names of a pattern match those of a path, which may contain wildcards as well.
 fn names_meet(own: &[&str], names: &[&str], is_pattern: bool) -> bool {
     match (own.split_first(), names.split_first()) {
         (None, None) => true,
@@ -94,7 +97,7 @@ fn names_meet(own: &[&str], names: &[&str], is_pattern: bool) -> bool {
     }
 }
 
-/// Whether one name of a pattern describes one of a path.
+/// Returns whether one name of a pattern matches one name of a path.
 pub(super) fn name_meets(own: &str, name: &str, is_pattern: bool) -> bool {
     if !is_pattern || !has_wildcard(name) {
         return if own.contains(['*', '?']) {
@@ -103,7 +106,7 @@ pub(super) fn name_meets(own: &str, name: &str, is_pattern: bool) -> bool {
             own == name || is_short_name(own, name)
         };
     }
-    // No shell lets a wildcard at the beginning stand for the dot of a hidden name.
+    // In shells, a leading wildcard never matches the dot of a hidden name.
     let hides = own.starts_with('.') && name.starts_with(['*', '?']);
     !hides && meet(&tokens(own, false), &tokens(name, false))
 }
@@ -133,9 +136,9 @@ fn tokens(text: &str, plain: bool) -> Vec<PatternToken> {
     tokens
 }
 
-/// Whether there is a text that both describe.
+/// Returns whether there is a text that both patterns match.
 fn meet(a: &[PatternToken], b: &[PatternToken]) -> bool {
-    // reached[j]: some text fits the first tokens of `a` and the first `j` of `b`.
+    // reached[j]: some text matches the first tokens of `a` and the first `j` of `b`.
     let mut reached = vec![false; b.len() + 1];
     reached[0] = true;
     for (j, token) in b.iter().enumerate() {
@@ -152,7 +155,7 @@ fn meet(a: &[PatternToken], b: &[PatternToken]) -> bool {
                 (PatternToken::Letter(one), PatternToken::Letter(two)) => reached[j] && one == two,
             };
         }
-        // A star of `b` may also stand for nothing.
+        // A star of `b` can also match nothing.
         for (j, other) in b.iter().enumerate() {
             next[j + 1] |= *other == PatternToken::Any && next[j];
         }
@@ -161,7 +164,7 @@ fn meet(a: &[PatternToken], b: &[PatternToken]) -> bool {
     reached[b.len()]
 }
 
-/// Whether `name` is the short name that Windows gives to `own`: `ssh~1`, `creden~1.jso`.
+/// Returns whether `name` is the short name that Windows gives to `own`: `ssh~1`, `creden~1.jso`.
 fn is_short_name(own: &str, name: &str) -> bool {
     let Some((head, tail)) = name.split_once('~') else { return false };
     let (number, extension) = tail.split_once('.').unwrap_or((tail, ""));
@@ -186,9 +189,9 @@ pub(super) fn has_wildcard(name: &str) -> bool {
     name.contains(['*', '?']) || name.find('[').is_some_and(|at| name[at..].contains(']'))
 }
 
-/// Whether a name with wildcards has at least half of what is fixed in `own`.
+/// Returns whether a name with wildcards contains at least half of the fixed text of `own`.
 fn says_enough(name: &str, own: &str) -> bool {
-    // An extension that many files have says nothing of one that has a name besides.
+    // If the name has letters besides its extension, a common extension alone does not identify it.
     if let (Some((stem, extension)), Some((own, same))) = (name.rsplit_once('.'), own.rsplit_once('.'))
         && extension == same
         && letters(own) > 0
@@ -205,7 +208,7 @@ fn says_enough(name: &str, own: &str) -> bool {
     (head + tail) * 2 >= own.iter().filter(|token| matches!(token, PatternToken::Letter(_))).count()
 }
 
-/// How many letters of a name are no wildcards.
+/// Returns the number of characters of a name that are not wildcards.
 fn letters(name: &str) -> usize {
     tokens(name, false).iter().filter(|token| matches!(token, PatternToken::Letter(_))).count()
 }

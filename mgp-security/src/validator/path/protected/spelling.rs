@@ -1,35 +1,38 @@
+//! The readings of a path: every way in which some program may understand its text.
+
 use std::path::Path;
 
 use super::super::encoding;
 use super::super::segments::is_separator;
 use super::pattern::{has_wildcard, name_meets};
 use super::table::{HOMES, MOUNTS, VARIABLES};
+use crate::shell::expand_braces;
 use crate::validator::text;
 
-/// Where a path begins.
+/// The place at which a path begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathAnchor {
-    /// At the root, or at that of a drive.
+    /// The root of the file system or of a drive.
     Root,
-    /// In the home of some user.
+    /// The home of some user.
     Home,
-    /// In a directory that is not known.
+    /// A directory that is not known.
     Relative,
-    /// Somewhere above it, perhaps at the root.
+    /// An unknown place above the current directory, possibly the root.
     Climbing,
 }
 
-/// One way to understand a path: where it begins, and its names in small letters, without what systems leave out.
+/// One reading of a path: its beginning, and its names in lower case, without the parts that file systems ignore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PathReading {
     pub(super) anchor: PathAnchor,
     pub(super) names: Vec<String>,
-    /// Whether there are wildcards among the names.
+    /// Whether the names contain wildcards.
     pub(super) is_pattern: bool,
 }
 
-/// Returns every way in which some program understands `path`, and for each all that the place is called then. `homes` are
-/// directories that are the home of a user beside those that every system has.
+/// Returns every place that some program may take `path` for, and for each place all readings that denote it. `homes`
+/// lists the homes of users in addition to those at the usual places.
 pub(super) fn readings(path: &str, homes: &[Vec<String>]) -> Vec<Vec<PathReading>> {
     let mut places: Vec<Vec<PathReading>> = Vec::new();
     let mut note = |reading: PathReading| {
@@ -41,7 +44,7 @@ pub(super) fn readings(path: &str, homes: &[Vec<String>]) -> Vec<Vec<PathReading
     };
     for form in forms(path) {
         let reading = read(&form);
-        // A dot before the query of an address, or a comment behind a name, hides nothing.
+        // A name is also read without the query of a URL or a comment behind it, so neither of them hides it.
         if let Some(cut) = reading.names.last().and_then(|last| last.find(['?', '#', ';', '|']))
             && cut > 0
         {
@@ -57,12 +60,12 @@ pub(super) fn readings(path: &str, homes: &[Vec<String>]) -> Vec<Vec<PathReading
     places
 }
 
-/// Returns a path of this machine, which is free of links, in the form of a reading.
+/// Returns the names of a path of this machine, which must be free of links, as a reading has them.
 pub(super) fn names_of(path: &Path) -> Vec<String> {
     read(&path.to_string_lossy()).names
 }
 
-/// Adds a reading, and those that follow from the places that it begins at.
+/// Adds a reading, and those in which its place is a mounted root or the home of a user.
 fn add(readings: &mut Vec<PathReading>, reading: PathReading, homes: &[Vec<String>]) {
     if readings.len() >= MAX_READINGS || readings.contains(&reading) {
         return;
@@ -95,38 +98,18 @@ fn add(readings: &mut Vec<PathReading>, reading: PathReading, homes: &[Vec<Strin
     }
 }
 
-/// Returns the text as it stands and with each layer of encoding and of braces resolved.
+/// Returns the text with braces expanded, as it stands and with each layer of encoding decoded.
 fn forms(path: &str) -> Vec<String> {
     let mut forms = Vec::new();
     let mut layer = text::fold(path).into_owned();
     for _ in 0..MAX_LAYERS {
-        expand_braces(&layer, &mut forms);
+        forms.extend(expand_braces(&layer, MAX_READINGS.saturating_sub(forms.len())));
         match encoding::decode(&layer) {
             Ok(Some(decoded)) => layer = text::fold(&decoded).into_owned(),
             _ => break,
         }
     }
     forms
-}
-
-/// Adds what a shell makes of `a{b,c}`: `ab` and `ac`.
-fn expand_braces(text: &str, forms: &mut Vec<String>) {
-    let mut open = vec![text.to_owned()];
-    while let Some(form) = open.pop() {
-        if forms.len() + open.len() >= MAX_READINGS {
-            forms.push(form);
-            continue;
-        }
-        let inner = form.find('}').and_then(|end| Some((form[..end].rfind('{')?, end)));
-        match inner.filter(|(start, end)| form[*start..*end].contains(',')) {
-            Some((start, end)) => {
-                for part in form[start + 1..end].split(',') {
-                    open.push(format!("{}{part}{}", &form[..start], &form[end + 1..]));
-                }
-            }
-            None => forms.push(form),
-        }
-    }
 }
 
 fn read(form: &str) -> PathReading {
@@ -158,7 +141,7 @@ fn read(form: &str) -> PathReading {
         && letter.is_ascii_alphabetic()
         && (trimmed.len() == 2 || trimmed.as_bytes()[2] == b'/' || trimmed.len() > 3)
     {
-        // `c:x` begins in the directory where that drive is, which nobody knows.
+        // `c:x` begins in the current directory of that drive, which is not known.
         let is_full = trimmed.as_bytes().get(2).is_none_or(|byte| *byte == b'/');
         anchor = if is_full { PathAnchor::Root } else { PathAnchor::Climbing };
         rest = &trimmed[2..];
@@ -186,7 +169,7 @@ fn read(form: &str) -> PathReading {
     PathReading { anchor, names, is_pattern }
 }
 
-/// Returns where a path begins whose first part is `~`, `~user` or a variable.
+/// Returns the place at which a path begins whose first part is `~`, `~user` or a variable.
 fn begins_at(first: &str) -> Option<PathReading> {
     let at = |text: &str| {
         let pattern = text.to_lowercase();
@@ -215,7 +198,7 @@ fn begins_at(first: &str) -> Option<PathReading> {
     ))
 }
 
-/// Returns the name of the last variable in `$HOME`, `${HOME}`, `$env:HOME`, `%HOMEDRIVE%%HOMEPATH%`, in small letters.
+/// Returns the name of the last variable in `$HOME`, `${HOME}`, `$env:HOME` or `%HOMEDRIVE%%HOMEPATH%`, in lower case.
 fn variable(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
     if let Some(inner) = lower.strip_prefix('%').and_then(|rest| rest.strip_suffix('%')) {
@@ -225,13 +208,13 @@ fn variable(text: &str) -> Option<String> {
     let name = lower.strip_prefix('$')?;
     let name = name.strip_prefix(['{', '(']).map_or(name, |inner| inner.trim_end_matches(['}', ')']));
     let name = name.strip_prefix("env:").unwrap_or(name);
-    // `${HOME:-x}` and `${HOME%/}`.
+    // The name of the variable ends before an operator: `${HOME:-x}` and `${HOME%/}`.
     let end = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
     (end > 0).then(|| name[..end].to_owned())
 }
 
-/// Returns a name as the file system that is told least apart compares it: in small letters, without the stream that is
-/// named behind it, without dots and spaces at its end and without characters that nobody sees.
+/// Returns a name in the form in which the most lenient file system compares it: in lower case, without the name of a
+/// stream behind it, without dots and spaces at its end, and without invisible characters.
 fn plain(name: &str) -> Option<String> {
     let cut = name.find(|c: char| c.is_ascii_control()).unwrap_or(name.len());
     let name = &name[..cut];

@@ -1,18 +1,18 @@
-//! What is known of the files of this world that no call may touch, as data: one group of patterns for each reason.
+//! The table of protected files, as data: groups of patterns with the kind of the files and the use that is forbidden.
 //!
-//! A pattern is written without regard to case. `**/` in front of it means in whichever directory, `~/` below the home of
-//! any user, `/` from the root or from a drive; `**` stands for any number of names, `*` for any part of one. What is
-//! below a directory is written `directory/**`, which is the directory as well. The first group that fits decides, so
-//! what is let through of a larger group stands before it.
+//! Patterns ignore case. A pattern begins with `**/` for any directory, `~/` for the home of any user, or `/` for the
+//! root or a drive. `**` matches any number of names, and `*` any part of one name. `directory/**` matches the
+//! directory itself and everything below it. The first group that matches decides, so exceptions stand before the
+//! larger group that they are made from.
 
 use super::{ForbiddenUse, ProtectedKind};
 
-/// Patterns that share what they forbid, and why.
+/// A group of patterns with the same kind and the same forbidden use.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) kind: ProtectedKind,
     pub(super) forbids: ForbiddenUse,
-    /// They are parted by commas.
+    /// The patterns, separated by a comma and a space.
     pub(super) patterns: &'static str,
 }
 
@@ -21,7 +21,7 @@ const fn group(kind: ProtectedKind, forbids: ForbiddenUse, patterns: &'static st
 }
 
 pub(super) const GROUPS: &[Group] = &[
-    // Let through: samples, public halves of keys, what every program of a system reads.
+    // Exceptions: samples, public halves of keys, and files that every program of a system reads.
     group(
         ProtectedKind::Secret,
         ForbiddenUse::Nothing,
@@ -51,7 +51,7 @@ pub(super) const GROUPS: &[Group] = &[
         ForbiddenUse::Writing,
         "**/id_*.pub, **/.ssh/*.pub, **/.ssh/config, **/.ssh/known_hosts",
     ),
-    // The kernel's own, by the names that it gives them; where it really keeps them it adds itself.
+    // The kernel's own files by their usual names. The kernel itself adds the places where it really keeps them.
     group(
         ProtectedKind::Kernel,
         ForbiddenUse::Everything,
@@ -283,7 +283,7 @@ pub(super) const GROUPS: &[Group] = &[
     ),
 ];
 
-/// What variables of the environment stand for, as patterns begin.
+/// Environment variables, each with the beginning of the patterns that it stands for.
 pub(super) const VARIABLES: &[(&str, &str)] = &[
     ("home", "~"),
     ("userprofile", "~"),
@@ -318,7 +318,7 @@ pub(super) const VARIABLES: &[(&str, &str)] = &[
     ("programfiles", "/program files"),
 ];
 
-/// Directories behind which a whole file system begins again.
+/// Directories below which a whole file system begins again.
 pub(super) const MOUNTS: &[&str] = &[
     "/private",
     "/mnt/?",
@@ -341,7 +341,7 @@ pub(super) const MOUNTS: &[&str] = &[
     "/proc/*/task/*/root",
 ];
 
-/// Directories that hold the homes of users, and those that are one.
+/// Homes of users, and patterns of the directories that hold them.
 pub(super) const HOMES: &[&str] = &[
     "/home/*",
     "/users/*",

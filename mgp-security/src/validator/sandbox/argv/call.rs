@@ -1,25 +1,25 @@
-//! A program with its arguments, and how options are found in them.
+//! A program with its arguments, and the lookup of options in them.
 
 use super::super::place::Place;
 use super::super::value::{Arg, Flow};
 use super::files::Files;
 
-/// A program that is about to run.
+/// A call of a program, before it runs.
 pub(in super::super) struct Call<'a> {
-    /// The name in lower case, without directories.
+    /// The name of the program in lower case, without directories.
     pub(in super::super) program: &'a str,
-    /// The name as it was written.
+    /// The name of the program as it was written.
     pub(in super::super) head: &'a str,
     pub(in super::super) args: &'a [Arg],
     pub(in super::super) input: &'a Flow,
-    /// The working directory, as far as it is known; empty if nothing changed it.
+    /// The working directory, as far as it is known; empty if no command changed it.
     pub(in super::super) directory: &'a str,
     /// The files that no command may touch.
     pub(in super::super) files: Files<'a>,
 }
 
 impl<'a> Call<'a> {
-    /// Whether the option is given: `-s`, in a cluster `-xs`, `--long` or an abbreviation of it.
+    /// Returns whether the option is given: `-s`, in a cluster `-xs`, `--long` or an abbreviation of it.
     pub(in super::super) fn flag(&self, short: char, long: &str) -> bool {
         self.options().any(|text| {
             if let Some(name) = text.strip_prefix("--") {
@@ -31,19 +31,19 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Whether `text` is one of the arguments.
+    /// Returns whether `text` is one of the arguments.
     pub(in super::super) fn has(&self, text: &str) -> bool {
         self.args.iter().any(|arg| arg.text == text)
     }
 
-    /// The arguments that are no options, values of options among them.
+    /// Returns the arguments that are not options. Values of options are among them.
     pub(in super::super) fn operands(&self) -> impl DoubleEndedIterator<Item = &'a Arg> + use<'a> {
         let end = self.args.iter().position(|arg| arg.text == "--").unwrap_or(self.args.len());
         let (before, after) = self.args.split_at(end);
         before.iter().filter(|arg| !arg.is_option()).chain(after.iter().skip(1))
     }
 
-    /// The value of an option, attached to it or in the next argument.
+    /// Returns the value of an option, which is attached to it or is the next argument.
     pub(in super::super) fn value(&self, short: char, long: &str) -> Option<&'a str> {
         let mut args = self.args.iter();
         while let Some(arg) = args.next() {
@@ -74,12 +74,12 @@ impl<'a> Call<'a> {
         None
     }
 
-    /// The first operand, as a subcommand.
+    /// Returns the first operand, which is the subcommand of many programs; empty if there is none.
     pub(in super::super) fn verb(&self) -> &'a str {
         self.operands().next().map_or("", |arg| arg.text.as_str())
     }
 
-    /// The place an argument names from here.
+    /// Returns the place that `path` denotes, seen from the working directory.
     pub(in super::super) fn place(&self, path: &str) -> Place {
         Place::new(path, self.directory)
     }

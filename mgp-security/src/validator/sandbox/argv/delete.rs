@@ -1,4 +1,4 @@
-//! Deleting: whole trees in any spelling.
+//! The rules about deleting: whole trees in any notation.
 
 use crate::Finding;
 
@@ -46,7 +46,7 @@ pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Findi
     }
 }
 
-/// `find .. -delete`.
+/// Judges `find .. -delete`.
 fn found(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
     let in_system = |root: &Arg| {
         let place = call.place(&root.text);
@@ -61,22 +61,23 @@ fn found(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Where a `find` begins.
+/// Returns the paths at which a `find` begins.
 fn roots<'a>(call: &Call<'a>) -> impl Iterator<Item = &'a Arg> + use<'a> {
     call.args.iter().take_while(|arg| !arg.text.starts_with(['-', '(', '!']))
 }
 
-/// Whether a `find` begins where keys are kept.
+/// Returns whether a `find` begins in a place with keys.
 pub(in super::super) fn begins_in_secret(call: &Call<'_>) -> bool {
     roots(call).any(|root| call.place(&root.text).is_secret())
 }
 
-/// Whether a `find` begins in directories that may be deleted as a whole.
+/// Returns whether a `find` begins only in directories that may be deleted as a whole.
 pub(in super::super) fn is_below_here(call: &Call<'_>) -> bool {
     roots(call).next().is_some() && roots(call).all(|root| root.is_known() && is_own(&call.place(&root.text)))
 }
 
-/// Whether what a `find` chooses may be deleted with all that is in it: it lies in no vast or foreign place.
+/// Returns whether the files that a `find` selects may be deleted with all their content, because they lie in no vast
+/// or foreign place.
 pub(in super::super) fn chooses_here(call: &Call<'_>) -> bool {
     !is_unfiltered(call)
         && roots(call).all(|root| {
@@ -86,7 +87,8 @@ pub(in super::super) fn chooses_here(call: &Call<'_>) -> bool {
         && !call.place(".").is_vast()
 }
 
-/// Whether a `find` chooses, below the working directory, by names of what a build or an installation makes anew.
+/// Returns whether a `find` selects only names that a build or an installation creates again, in a place where deleting
+/// is allowed.
 pub(in super::super) fn chooses_rebuilt(call: &Call<'_>) -> bool {
     let mut names =
         call.args.windows(2).filter(|two| matches!(two[0].text.as_str(), "-name" | "-iname")).peekable();
@@ -96,13 +98,13 @@ pub(in super::super) fn chooses_rebuilt(call: &Call<'_>) -> bool {
         && names.all(|two| Place::new(&two[1].text, "").is_rebuilt())
 }
 
-/// A named tree below the working directory, or one that any program can fill again.
+/// Returns whether the place is a named tree below the working directory, or one that programs can fill again.
 fn is_own(place: &Place) -> bool {
     place.is_below_here() || place.is_refillable()
 }
 
-/// Whether a `find` names all files of a tree: no test chooses among them, or the tree is too large to choose by
-/// a weak one.
+/// Returns whether a `find` selects all files of a tree: no test restricts the selection, or the tree is too large for
+/// a weak test.
 pub(in super::super) fn is_unfiltered(call: &Call<'_>) -> bool {
     let roots: Vec<&str> = roots(call).map(|arg| arg.text.as_str()).collect();
     let vast = roots.iter().any(|root| call.place(root).is_vast())
@@ -127,7 +129,7 @@ pub(in super::super) fn is_unfiltered(call: &Call<'_>) -> bool {
             "-mtime" | "-atime" | "-ctime" | "-mmin" | "-amin" | "-cmin" | "-size" | "-user" | "-group"
             | "-perm" | "-nouser" | "-nogroup" | "-newermt" | "-anewer" | "-cnewer" | "-uid" | "-gid"
             | "-links" => !vast,
-            // Links are no more than names.
+            // Deleting links only removes names.
             "-type" => value == "l",
             "-maxdepth" => value == "0" || (value == "1" && !vast),
             _ => false,
@@ -137,11 +139,11 @@ pub(in super::super) fn is_unfiltered(call: &Call<'_>) -> bool {
         }
         negated = false;
     }
-    // `fd pattern` chooses by its first operand.
+    // `fd pattern` selects by its first operand.
     !(matches!(call.program, "fd" | "fdfind") && call.operands().next().is_some_and(|arg| arg.text != "."))
 }
 
-/// Whether a `find` looks for keys, tokens or passwords by their names.
+/// Returns whether a `find` looks for keys, tokens or passwords by their names.
 pub(in super::super) fn looks_for_secrets(call: &Call<'_>) -> bool {
     call.args.windows(2).any(|two| {
         let name = two[1].text.as_str();
@@ -195,7 +197,7 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
         if place.is_system() {
             return Err(refuse(REFUSE_SYSTEM_PATH));
         }
-        // Nobody gets back what was overwritten, and a key is seldom there twice.
+        // Overwritten files cannot be recovered, and there is seldom a second copy of a key.
         let outside = place.as_str().starts_with('~') || place.climbs();
         if !arg.is_option() && outside && (overwrites(call.program) || place.is_secret()) {
             return Err(refuse(REFUSE_DESTRUCTION));
@@ -227,7 +229,7 @@ fn overwrites(program: &str) -> bool {
     matches!(program, "shred" | "srm" | "wipe")
 }
 
-/// A tree below the working directory that a build or an installation makes anew.
+/// Returns whether the argument is a tree below the working directory that a build or an installation creates again.
 fn is_rebuilt(call: &Call<'_>, arg: &Arg) -> bool {
     if arg.marks.has(Marks::REBUILT) && arg.text == "\0" {
         return true;
@@ -239,7 +241,7 @@ fn is_rebuilt(call: &Call<'_>, arg: &Arg) -> bool {
         && !call.directory.contains(HOLE)
 }
 
-/// Mirroring deletes in the target what the source does not have.
+/// Judges a mirroring copy, which deletes files in the target that the source does not have.
 fn mirror(call: &Call<'_>) -> Result<(), Finding> {
     let deleting =
         call.args.iter().any(|arg| arg.text.starts_with("--del") || arg.text == "--remove-source-files")

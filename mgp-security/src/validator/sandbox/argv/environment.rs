@@ -1,4 +1,4 @@
-//! Variables and settings that make programs load or run something else.
+//! The rules about variables and settings that make programs load or run something else.
 
 use crate::Finding;
 
@@ -13,7 +13,7 @@ use super::super::unwrap::{command_name, is_for_everybody};
 use super::super::value::{Arg, Flow};
 use super::{Call, Files};
 
-/// Judges the assignment of `value` to `name`.
+/// Judges the assignment of `value` to the variable `name`.
 pub(in super::super) fn check_assignment(
     judge: &mut Judge<'_>,
     name: &str,
@@ -32,13 +32,13 @@ pub(in super::super) fn check_assignment(
         tolerate(judge.command(&words.collect::<Vec<_>>(), &Flow::default()))?;
     }
     if matches!(name, "PS0" | "PS1" | "PS2" | "PS4") && text.contains(['$', '`']) {
-        // The prompt is expanded each time it is shown.
+        // The shell expands the prompt each time it is shown.
         tolerate(judge.text(&format!("echo \"{text}\""), &Flow::default()))?;
     }
     Ok(())
 }
 
-/// What cannot be decided of what is only a part of a command is no reason to refuse it.
+/// Turns an `undecidable` finding into a pass: a text that is only a part of a command often cannot be decided.
 fn tolerate(judged: Result<Flow, Finding>) -> Result<(), Finding> {
     match judged {
         Err(finding) if finding.rule != REFUSE_UNDECIDABLE.0 => Err(finding),
@@ -46,7 +46,7 @@ fn tolerate(judged: Result<Flow, Finding>) -> Result<(), Finding> {
     }
 }
 
-/// Judges a variable by the lists of the table.
+/// Judges the value of a variable by the lists of the table.
 fn check_variable(call: &Call<'_>, name: &str, text: &str) -> Result<(), Finding> {
     if matches!(name, "HISTFILE" | "HISTSIZE" | "HISTFILESIZE") && matches!(text, "" | "0" | "/dev/null") {
         return Err(refuse(REFUSE_LOG));
@@ -67,7 +67,7 @@ fn check_variable(call: &Call<'_>, name: &str, text: &str) -> Result<(), Finding
     if refused { Err(refuse(REFUSE_ENVIRONMENT)) } else { Ok(()) }
 }
 
-/// Whether options that come out of a variable load code from a file, or make the program run another.
+/// Returns whether options that a program takes from a variable load code from a file, or make it run another program.
 fn loads_code(call: &Call<'_>, program: &str, options: &str) -> bool {
     let args: Vec<Arg> = options.split_whitespace().map(Arg::new).collect();
     Reading::of(&Call { program, head: program, args: &args, ..*call }).is_some_and(|reading| {
@@ -100,7 +100,7 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
     if call.program == "git" || call.program == "yadm" { git(call) } else { Ok(()) }
 }
 
-/// The settings of git that run programs.
+/// Judges the settings of git that run programs.
 fn git(call: &Call<'_>) -> Result<(), Finding> {
     let texts: Vec<&str> = call.args.iter().map(|arg| arg.text.as_str()).collect();
     if texts.iter().any(|text| {
@@ -112,7 +112,7 @@ fn git(call: &Call<'_>) -> Result<(), Finding> {
         if matches!(pair[0], "-c" | "--config" | "--config-env")
             && let Some((key, value)) = pair[1].split_once('=')
         {
-            // A setting for one call that names a program is there to be run by that call.
+            // An alias that is set for a single call is run by that call.
             if key.to_ascii_lowercase().starts_with("alias.") && value.starts_with('!') {
                 return Err(refuse(REFUSE_OPTION));
             }
@@ -135,7 +135,7 @@ fn git_setting(call: &Call<'_>, key: &str, value: &str) -> Result<(), Finding> {
         return Err(refuse(REFUSE_RUNS_LATER));
     }
     let switch = matches!(value, "true" | "false" | "");
-    // Helpers and drivers of packages are named by what stands behind their `git-`.
+    // The helpers and drivers of packages are named by the part behind their `git-`.
     let names_program = is_listed("git-programs", &key) && !switch && !named_program::is_plain(call, value);
     let alias = value.strip_prefix('!').is_some_and(|command| {
         command_name(command) != "git" || command.replace("&&", "").contains([';', '|', '&', '`', '$', '>'])

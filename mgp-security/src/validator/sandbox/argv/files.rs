@@ -1,4 +1,4 @@
-//! The files that no command may touch, as the validators of paths know them.
+//! The files that no command may touch, from the same table as for the validator of paths.
 
 use crate::Finding;
 use crate::validator::path::{PathAccess, ProtectedKind, ProtectedPaths};
@@ -16,8 +16,8 @@ pub(in super::super) struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// Whether `path` is a file whose contents nobody should see. Devices, processes and lists of accounts have rules of
-    /// their own, which know what programs do with them.
+    /// Returns whether `path` is a file whose contents must stay secret. Devices, processes and lists of accounts are
+    /// not included, because they have rules of their own that know what programs do with them.
     pub(super) fn hides(&self, path: &str) -> bool {
         let secret = [
             ProtectedKind::Kernel,
@@ -30,18 +30,18 @@ impl Files<'_> {
         self.judge(path, PathAccess::Read).is_some_and(|kind| secret.contains(&kind))
     }
 
-    /// Judges writing `path`.
+    /// Judges writing to `path`.
     pub(super) fn check_write(&self, path: &str) -> Result<(), Finding> {
         let danger = match self.judge(path, PathAccess::Write) {
             Some(ProtectedKind::Kernel) => REFUSE_DECISION,
-            // New keys are made every day; who may log in here is something else.
+            // Creating new keys is common. Files that decide who may log in here are refused below.
             Some(ProtectedKind::Key) if !path.contains(".ssh") && !path.contains(".gnupg") => return Ok(()),
             Some(
                 ProtectedKind::Key | ProtectedKind::Startup | ProtectedKind::Git | ProtectedKind::Client,
             ) => REFUSE_RUNS_LATER,
             Some(ProtectedKind::Accounts) => REFUSE_SYSTEM_PATH,
             Some(ProtectedKind::Socket) => REFUSE_PRIVILEGE,
-            // A sample that is copied to `.env` becomes one, and is not read.
+            // A sample that is copied to `.env` becomes one, and is not read by that.
             Some(ProtectedKind::Secret | ProtectedKind::Browser) if !is_dotenv(path) => REFUSE_SECRET,
             _ => return Ok(()),
         };
@@ -49,7 +49,7 @@ impl Files<'_> {
     }
 
     fn judge(&self, path: &str, access: PathAccess) -> Option<ProtectedKind> {
-        // Neither an option nor a text is a path.
+        // Options and longer texts are not paths.
         if path.is_empty()
             || path.starts_with('-')
             || path.contains(['\n', '|', ';', '{', '('])

@@ -1,4 +1,4 @@
-//! The kernel itself: what its operators decide, its files, its sockets and its process.
+//! The rules about the kernel itself: the decisions of its operators, its files, its sockets and its process.
 
 use regex::RegexBuilder;
 
@@ -16,7 +16,7 @@ pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<()
     }
     let Some(reading) = reading else { return Ok(()) };
     let decides = reading.program.has(Trait::Decides) && !only_shows(call, reading)
-        // The arguments behind `--` go to the program that is built.
+        // The arguments behind `--` go to the program that cargo builds.
         || call.program == "cargo" && behind_dashes(call).is_some_and(stranger::decides);
     let ended = |arg: &super::Arg| arg.marks.has(Marks::KERNEL) || fits_kernel(&arg.text);
     let ends = reading.program.has(Trait::Ends) && call.operands().any(ended)
@@ -24,7 +24,7 @@ pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<()
     if decides || ends { Err(refuse(REFUSE_DECISION)) } else { Ok(()) }
 }
 
-/// Whether a program of the kernel's is asked for something that changes nothing.
+/// Returns whether a program of the kernel is called in a way that changes nothing.
 fn only_shows(call: &Call<'_>, reading: &Reading<'_>) -> bool {
     let asks = call.args.iter().any(|arg| matches!(arg.text.as_str(), "--help" | "-h" | "--version" | "-V"));
     asks || call.args.is_empty() || reading.facts.every == Some(Kind::Text)
@@ -35,7 +35,7 @@ fn behind_dashes<'a>(call: &Call<'a>) -> Option<&'a [super::Arg]> {
     call.args.get(at + 1..)
 }
 
-/// Whether the arguments are texts, or only names of files.
+/// Returns whether the arguments are texts, or only names of files.
 fn speaks_only(reading: Option<&Reading<'_>>) -> bool {
     reading.is_some_and(|reading| {
         [reading.program, reading.facts].iter().any(|facts| facts.has(Trait::Texts))
@@ -43,14 +43,14 @@ fn speaks_only(reading: Option<&Reading<'_>>) -> bool {
     })
 }
 
-/// Whether `text` names the kernel's process.
+/// Returns whether `text` names the process of the kernel.
 pub(in super::super) fn is_named(text: &str) -> bool {
-    // `[m]gp` is how a pattern avoids to find itself.
+    // A pattern such as `[m]gp` is used so that it does not match its own process.
     let plain: String = text.chars().filter(|c| !matches!(c, '[' | ']')).collect();
     plain.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == "mgp")
 }
 
-/// Whether a pattern of process names fits the kernel.
+/// Returns whether a pattern of process names matches the kernel.
 fn fits_kernel(pattern: &str) -> bool {
     if is_named(pattern) {
         return true;
@@ -60,7 +60,7 @@ fn fits_kernel(pattern: &str) -> bool {
         && built.is_ok_and(|built| built.is_match("mgp") || built.is_match("mgp serve"))
 }
 
-/// Whether `text` holds the path of a file that only the kernel and its operators touch.
+/// Returns whether `text` contains the path of a file that only the kernel and its operators touch.
 pub(in super::super) fn is_own_file(text: &str) -> bool {
     text.split(|c: char| c.is_whitespace() || "=:,@'\"()<>;".contains(c)).any(|piece| {
         let name = piece.rsplit(['/', '\\']).next().unwrap_or("");
@@ -71,7 +71,7 @@ pub(in super::super) fn is_own_file(text: &str) -> bool {
     })
 }
 
-/// Programs that end, change or look into a process by its number.
+/// The programs that end, change or inspect a process by its number.
 const TOUCHING: [&str; 9] = ["kill", "tkill", "gdb", "lldb", "strace", "ltrace", "perf", "renice", "reptyr"];
 
 const OWN_FILES: [&str; 4] = ["mgp.db", "mgp.sock", "mgp.toml", "servers.toml"];

@@ -1,4 +1,4 @@
-//! Judges one program with its arguments: a file for each family of danger.
+//! The rules for one program with its arguments, in one file for each family of dangers.
 
 mod call;
 pub(super) mod delete;
@@ -29,7 +29,7 @@ use super::finding::{
 use super::known::Reading;
 use super::value::{Arg, Marks};
 
-/// Judges `call` by every family.
+/// Judges `call` by the rules of every family.
 pub(super) fn check(
     call: &Call<'_>,
     reading: Option<&Reading<'_>>,
@@ -46,7 +46,7 @@ pub(super) fn check(
     environment::check(call)
 }
 
-/// Judges what no program should be given.
+/// Judges the arguments by the rules that apply to every program.
 pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
     for arg in call.args {
         if arg.marks.has(Marks::GLUED)
@@ -79,13 +79,14 @@ pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
     Ok(())
 }
 
-/// `/???/p??s??`: characters hidden in the first directory of a path.
+/// Returns whether the first directory of a path is disguised by wildcards, as in `/???/p??s??`.
 fn hides_directory(text: &str) -> bool {
     let first = text.strip_prefix('/').and_then(|rest| rest.split_once('/'));
     first.is_some_and(|(directory, rest)| directory.contains(['?', '[']) && !rest.is_empty())
 }
 
-/// `() { :;}; command` as old shells run it when they find it in a variable.
+/// Returns whether the value is a function definition with a command behind it, `() { :;}; command`, which old shells
+/// run when they find it in a variable.
 fn is_function_export(arg: &Arg) -> bool {
     let value = arg.text.split_once('=').map_or(arg.text.as_str(), |(_, value)| value);
     value.trim_start().starts_with("()")

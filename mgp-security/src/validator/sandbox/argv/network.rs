@@ -1,4 +1,4 @@
-//! The network: shells joined to it, data carried out, and the metadata service of the cloud.
+//! The rules about the network: shells connected to it, data sent out, and the metadata service of the cloud.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -17,17 +17,17 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
     resolves_data(call)
 }
 
-/// Programs that talk to other machines.
+/// Returns whether the program talks to other machines.
 pub(super) fn is_client(program: &str) -> bool {
     facts(program).is_some_and(|facts| facts.has(Trait::Client))
 }
 
-/// `/dev/tcp/host/port` and the addresses of awk.
+/// Returns whether `text` is a network device: `/dev/tcp/host/port`, or an address of awk.
 pub(in super::super) fn is_network_device(text: &str) -> bool {
     holds_listed("network-devices", text)
 }
 
-/// Whether `text` names a metadata service; a bare host counts where a host is expected.
+/// Returns whether `text` names a metadata service. With `bare`, a host without a scheme counts as well.
 pub(in super::super) fn address_of_metadata(text: &str, bare: bool) -> bool {
     let lower = text.to_ascii_lowercase();
     if lower.contains("169.254.169.254") && (bare || lower.contains("://")) {
@@ -61,7 +61,7 @@ fn is_metadata(address: IpAddr) -> bool {
     }
 }
 
-/// An IPv4 address as old resolvers read it: up to four numbers, each decimal, octal or hexadecimal.
+/// Reads an IPv4 address as old resolvers do: up to four numbers, each decimal, octal or hexadecimal.
 fn legacy_address(host: &str) -> Option<Ipv4Addr> {
     let parts: Vec<&str> = host.split('.').collect();
     if parts.len() > 4 || !host.starts_with(|c: char| c.is_ascii_digit()) {
@@ -111,7 +111,7 @@ fn joins_shell(call: &Call<'_>) -> Result<(), Finding> {
         }
         "telnet" => call.args.iter().any(|arg| is_shell_path(&arg.text)),
         program if is_shell(program) => {
-            // Nobody talks to a shell through a pipe, but another machine may.
+            // A person does not talk to an interactive shell through a pipe, but another machine may.
             call.input.is_fed() && call.has("-i")
         }
         _ => false,
@@ -129,7 +129,7 @@ fn is_shell_path(text: &str) -> bool {
         || text.to_ascii_lowercase().ends_with("powershell.exe")
 }
 
-/// Whether a word of the command names this machine.
+/// Returns whether a word of the command names this machine.
 pub(in super::super) fn is_local_host(word: &str) -> bool {
     let (_, rest) = word.split_once("://").unwrap_or(("", word));
     let authority = rest.split(['/', '?']).next().unwrap_or("");
@@ -141,7 +141,7 @@ pub(in super::super) fn is_local_host(word: &str) -> bool {
         || word.to_ascii_lowercase().contains(":localhost:")
 }
 
-/// Whether a word of the command names a machine that is none of the local network.
+/// Returns whether a word of the command names a machine outside this one and the local network.
 fn is_remote_host(word: &str) -> bool {
     let (_, rest) = word.split_once("://").unwrap_or(("", word));
     let host = rest.split(['/', '?']).next().unwrap_or("").rsplit('@').next().unwrap_or("");
@@ -153,7 +153,8 @@ fn is_remote_host(word: &str) -> bool {
 }
 
 fn carries_out(call: &Call<'_>) -> Result<(), Finding> {
-    // Whoever has a connection of his own, or sends all that comes in, sends what this machine tells of itself.
+    // A program with a raw connection, or one that sends all of its input, sends the facts about this machine that are
+    // in its input.
     let marks = call.input.marks;
     let raw = facts(call.program).is_some_and(|facts| facts.has(Trait::Raw));
     let all = call.args.iter().any(|arg| arg.text == "-" || arg.text.ends_with("@-"));
@@ -167,7 +168,7 @@ fn carries_out(call: &Call<'_>) -> Result<(), Finding> {
     if call.input.marks.has(Marks::SENSITIVE) || call.args.iter().any(secret) {
         return Err(refuse(REFUSE_EXFILTRATION));
     }
-    // Archives and disks go to one's own machines through programs that log in.
+    // People send archives and disks to their own machines with programs that log in.
     let logs_in = matches!(call.program, "ssh" | "scp" | "sftp" | "rsync" | "rclone" | "openssl");
     if call.input.marks.has(Marks::BULK) && !logs_in {
         return Err(refuse(REFUSE_EXFILTRATION));
@@ -233,7 +234,7 @@ fn carries_out(call: &Call<'_>) -> Result<(), Finding> {
     }
 }
 
-/// Data in the names that are asked for.
+/// Judges whether data is sent out in the names that a resolver is asked for.
 fn resolves_data(call: &Call<'_>) -> Result<(), Finding> {
     if !is_listed("resolvers", call.program) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Stopping: the machine, its processes, its protections, and the records of what was done.
+//! The rules about stopping: the machine, its processes, its protections, and the records of what was done.
 
 use crate::Finding;
 

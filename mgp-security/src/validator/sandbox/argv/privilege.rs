@@ -1,4 +1,4 @@
-//! Who may do what: set-user-id bits, shells of other users, and sockets that command the system.
+//! The rules about privileges: set-user-id bits, shells of other users, and sockets that control the system.
 
 use crate::Finding;
 
@@ -24,17 +24,18 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
             let rights = ["\"privileged\":true", "\"hostPID\":true", "\"hostIPC\":true", "\"hostPath\":"];
             rights.iter().any(|right| dense.contains(right))
         }),
-        // With other options these enter what the table says; without a command, a shell of another user.
+        // With other options, these programs enter what the table says. Without a command, they start a shell of
+        // another user.
         "sudo" | "doas" | "run0" | "pkexec" | "runuser" => enters_shell(call),
         program => !only_names(program) && reaches_control(call),
     };
     if gains { Err(refuse(REFUSE_PRIVILEGE)) } else { Ok(()) }
 }
 
-/// `u+s`, `+s`, `4755` and their like.
+/// Returns whether a mode sets the set-user-id bit, as in `u+s`, `+s` or `4755`.
 fn sets_user(mode: &str) -> bool {
     if mode.bytes().all(|b| b.is_ascii_digit()) {
-        // Four digits, or five with the zero of an octal number before them.
+        // The mode has four digits, or five with the leading zero of an octal number.
         let bits = if mode.len() == 5 { &mode[1..] } else { mode };
         return bits.len() == 4 && bits.starts_with(['4', '5', '6', '7']);
     }
@@ -48,7 +49,7 @@ fn sets_user(mode: &str) -> bool {
     })
 }
 
-/// Whether an argument names the socket of a service that gives whoever talks to it the rights of root.
+/// Returns whether an argument names the socket of a service that gives its clients the rights of root.
 fn reaches_control(call: &Call<'_>) -> bool {
     let names = |text: &str| {
         text.split(['=', ':', ',', ' ', '/', '"', '\'', ')']).any(|piece| is_listed("sockets", piece))
@@ -61,7 +62,7 @@ fn only_names(program: &str) -> bool {
         || matches!(program, "grep" | "rg")
 }
 
-/// Whether whoever becomes another user gets a shell, with nothing written out that it runs.
+/// Returns whether the call starts a shell of another user, without a written command for it to run.
 fn enters_shell(call: &Call<'_>) -> bool {
     let Some(reading) = Reading::of(call) else { return false };
     match reading.command {

@@ -1,4 +1,4 @@
-//! Reading: passwords, keys and tokens.
+//! The rules about reading passwords, keys and tokens.
 
 use crate::Finding;
 use crate::shell::syntax::Body;
@@ -23,7 +23,7 @@ pub(in super::super) fn check_input(target: &Arg, files: &Files<'_>, body: &Body
     if place.is_secret() || files.hides(&target.text) {
         return Err(refuse(REFUSE_SECRET));
     }
-    // Who has nothing to hide writes `cat file`.
+    // `cat` with a redirection is a disguise here; the usual way is `cat file`.
     let only_cat =
         matches!(body, Body::Simple(simple) if simple.words.len() == 1 && simple.source.starts_with("cat"));
     if only_cat && place.as_str().starts_with("/etc/") {
@@ -67,8 +67,8 @@ pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<()
     Ok(())
 }
 
-/// The arguments whose files a program may show: all of one that nobody knows, of others those that the table does not
-/// know as something else.
+/// Returns the arguments whose files a program may show: all arguments of an unknown program, and for other programs
+/// those that the table does not know as something else.
 fn candidates<'a>(call: &Call<'a>, reading: Option<&'a Reading<'a>>) -> Vec<&'a Arg> {
     let Some(reading) = reading else { return call.args.iter().collect() };
     let looks = |facts: &Facts| facts.has(Trait::Looks) || facts.has(Trait::Texts);
@@ -81,7 +81,7 @@ fn candidates<'a>(call: &Call<'a>, reading: Option<&'a Reading<'a>>) -> Vec<&'a 
     let operands = reading.kinds().filter(|(_, kind)| read(*kind)).map(|(arg, _)| arg);
     let values = reading.given.iter().filter(|given| read(Some(given.kind))).map(|given| &given.value);
     let sent = reading.program.has(Trait::Client);
-    // What is sent may be a file, `@file`, whatever the option is for.
+    // Data that is sent may be a file, `@file`, whatever the option is for.
     let sent = reading.given.iter().filter(move |given| sent && given.value.text.contains('@'));
     operands
         .chain(values)
@@ -90,7 +90,8 @@ fn candidates<'a>(call: &Call<'a>, reading: Option<&'a Reading<'a>>) -> Vec<&'a 
         .collect()
 }
 
-/// The parts of an argument that may be a path: all of it, and what follows `=`, `:`, `@` or a comma.
+/// Returns the parts of an argument that may be a path: the whole argument, and the parts after `=`, `:`, `@` or a
+/// comma.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let short = text.strip_prefix('-').filter(|rest| !rest.starts_with('-') && rest.len() > 1);
     let attached = short.and_then(|rest| rest.get(1..)).into_iter();
@@ -98,14 +99,15 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     std::iter::once(path_in(text)).chain(parts).chain(attached)
 }
 
-/// Whether a program is asked for the passwords of wireless networks; what else hands out secrets stands in the table.
+/// Returns whether a program is asked for the passwords of wireless networks. The other programs that show secrets are
+/// in the table.
 fn prints_keys(call: &Call<'_>) -> bool {
     call.program == "netsh"
         && call.args.iter().any(|arg| arg.text == "wlan")
         && call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("key=clear"))
 }
 
-/// The path in `@file`, `file=@path`, `if=path` and `host:path`.
+/// Returns the path in `@file`, `file=@path`, `if=path` or `file://path`.
 fn path_in(text: &str) -> &str {
     let text = text.strip_prefix("file://").unwrap_or(text);
     let text = text
@@ -117,8 +119,8 @@ fn path_in(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// Whether an option says that the file is used and not shown: a key of the working folder, as `--ssl-keyfile key.pem`
-/// names it, and the key that a program logs in with.
+/// Returns whether the file is the value of an option that uses it without showing it: a key in the working directory,
+/// as in `--ssl-keyfile key.pem`, or the key that a program logs in with.
 fn is_key_option(call: &Call<'_>, text: &str) -> bool {
     let names_key = |option: &str| {
         let option = option.trim_start_matches('-').to_ascii_lowercase();
@@ -139,7 +141,7 @@ fn is_key_option(call: &Call<'_>, text: &str) -> bool {
     })
 }
 
-/// A pattern that a secret file fits.
+/// Returns whether the argument is a pattern that matches a secret file.
 fn may_be_secret(arg: &Arg, place: &Place) -> bool {
     const SHOWN: [&str; 6] = [
         "/etc/shadow",
@@ -153,14 +155,14 @@ fn may_be_secret(arg: &Arg, place: &Place) -> bool {
         return false;
     }
     let pattern = place.as_str();
-    // What fits many other files as well is no sign of this one.
+    // A pattern that matches many other files as well does not indicate this one.
     let letters = |part: &str| part.chars().filter(char::is_ascii_alphabetic).count();
     let specific = pattern.rsplit('/').next().is_some_and(|name| name == "shadow" || letters(name) >= 2);
     (specific && pattern.starts_with(['/', '~']))
         && SHOWN.iter().any(|file| fits(pattern.as_bytes(), file.as_bytes()))
 }
 
-/// Whether the file pattern `pattern` fits `text`; brackets stand for any character.
+/// Returns whether the file pattern `pattern` matches `text`; brackets match any character.
 fn fits(pattern: &[u8], text: &[u8]) -> bool {
     let (mut at, mut from) = (0, 0);
     let mut star: Option<(usize, usize)> = None;

@@ -1,11 +1,12 @@
-//! Work under version control that a command throws away.
+//! The rules about work under version control that a command throws away.
 
 use crate::Finding;
 
 use super::super::finding::{REFUSE_LOST_WORK, refuse};
 use super::Call;
 
-/// The options that alone throw work away stand in the table; here is what takes more than one argument to see.
+/// Judges the commands of git that throw work away by more than one argument. The single options that do so are in the
+/// table.
 pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
     if !matches!(call.program, "git" | "yadm" | "dotfiles") {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Writing: to disks, to files of the system, and to files that run later.
+//! The rules about writing: to disks, to files of the system, and to files that run later.
 
 use crate::Finding;
 
@@ -76,7 +76,7 @@ fn written(path: &str, files: &Files<'_>) -> Result<(), Finding> {
     files.check_write(path)
 }
 
-/// The arguments into which `call` writes.
+/// Returns the arguments that `call` writes to.
 fn targets<'a>(call: &Call<'a>, reading: Option<&'a Reading<'a>>) -> Vec<&'a str> {
     let all = || call.operands().map(|arg| arg.text.as_str()).collect::<Vec<_>>();
     let mut told = Vec::new();
@@ -111,7 +111,7 @@ fn targets<'a>(call: &Call<'a>, reading: Option<&'a Reading<'a>>) -> Vec<&'a str
         }
         _ => Vec::new(),
     });
-    // A remote target is none of this machine.
+    // A remote target is not a file of this machine.
     let remote =
         |path: &&str| path.split_once(':').is_some_and(|(host, _)| host.len() > 1 && !host.contains('/'));
     told.into_iter().filter(|path| !remote(path)).collect()
@@ -123,10 +123,11 @@ fn extracts(call: &Call<'_>) -> bool {
     call.program == "unzip" || bundled || call.flag('x', "extract")
 }
 
-/// Directories that are there to unpack programs and data into.
+/// The directories in which archives of programs and data are usually unpacked.
 const OPTIONAL: [&str; 5] = ["/opt", "/srv", "/mnt", "/media", "/home"];
 
-/// Recursive changes of vast places count as writing to them, single changes as long as the file is not ours.
+/// Returns the paths whose permissions change in a way that counts as writing: recursive changes of vast places or
+/// files of the system, and single changes of files of the system, except for devices.
 fn permissions<'a>(call: &Call<'a>) -> Vec<&'a str> {
     let recursive = call.flag('R', "recursive");
     // `-x` is a mode that looks like an option.

@@ -1,7 +1,8 @@
-//! The table of programs: what is known of each, where the command stands that it runs, and what its options take.
+//! The table of programs: what each program is, the position of the command that it runs, and the values of its
+//! options.
 //!
-//! `programs.txt` is the data, and says how it is written; [`table`] reads it once, [`reading`] sorts the arguments of a
-//! call by it. No rule knows a program's options by itself.
+//! `programs.txt` contains the data and describes its own notation. [`table`] reads it once, and [`reading`] sorts the
+//! arguments of a call by it. The rules themselves contain no general knowledge of options.
 
 mod reading;
 mod table;

@@ -5,38 +5,38 @@ use super::super::finding::Danger;
 use super::super::value::Arg;
 use super::table::{Facts, Kind, Runs, Takes, Trait, facts, is_listed};
 
-/// An option that takes a value.
+/// An option with its value.
 pub(in super::super) struct Given {
     pub(in super::super) name: &'static str,
     pub(in super::super) kind: Kind,
     pub(in super::super) value: Arg,
 }
 
-/// What a program makes of its arguments.
+/// The arguments of a call, as its program reads them.
 pub(in super::super) struct Reading<'a> {
-    /// What is known of the program itself.
+    /// The facts about the program itself.
     pub(in super::super) program: &'static Facts,
-    /// What is known of the innermost subcommand; the program's facts if there is none.
+    /// The facts about the innermost subcommand; those of the program if there is no subcommand.
     pub(in super::super) facts: &'static Facts,
     pub(in super::super) given: Vec<Given>,
     pub(in super::super) operands: Vec<&'a Arg>,
-    /// Options that the table does not know.
+    /// The options that the table does not know.
     pub(in super::super) others: Vec<&'a Arg>,
     /// The inner command, and whether a shell reads it as one text.
     pub(in super::super) command: Option<(&'a [Arg], bool)>,
     refused: Option<Danger>,
-    /// Whether an option says that nothing is changed.
+    /// Whether an option makes the program change nothing.
     asks: bool,
     /// The program and the subcommands that were named, the innermost last.
     chain: Vec<&'static Facts>,
-    /// Those of which the next subcommand may be one.
+    /// The entries among whose subcommands the next one is looked for.
     level: Vec<&'static Facts>,
-    /// Those whose subcommands may follow at any depth.
+    /// The entries whose subcommands may follow at any depth.
     deep: Vec<&'static Facts>,
 }
 
 impl<'a> Reading<'a> {
-    /// Sorts the arguments of `call`; `None` if nobody knows the program.
+    /// Sorts the arguments of `call`; returns `None` if the table does not know the program.
     pub(in super::super) fn of(call: &Call<'a>) -> Option<Self> {
         let program = facts(call.program)?;
         let mut reading = Self {
@@ -56,18 +56,18 @@ impl<'a> Reading<'a> {
         Some(reading)
     }
 
-    /// Why the call is refused, whatever else it is given.
+    /// Returns the reason why the call is refused, whatever its other arguments are.
     pub(in super::super) fn refused(&self) -> Option<Danger> {
         let operands = self.facts.refused_operands.filter(|_| !self.operands.is_empty());
         self.refused.or(operands).filter(|_| !self.asks)
     }
 
-    /// The values of the options that take a value of this kind.
+    /// Returns the values of the options that take a value of this kind.
     pub(in super::super) fn values(&self, kind: Kind) -> impl Iterator<Item = &Arg> {
         self.given.iter().filter(move |given| given.kind == kind).map(|given| &given.value)
     }
 
-    /// The operands, each with what it is to the program.
+    /// Returns the operands, each with its kind.
     pub(in super::super) fn kinds(&self) -> impl Iterator<Item = (&'a Arg, Option<Kind>)> {
         let count = self.operands.len();
         self.operands.iter().enumerate().map(move |(at, arg)| {
@@ -125,7 +125,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Whether the program prints code that completes or sets up a shell: the name of the shell follows such a word.
+    /// Returns whether the program prints code that completes or sets up a shell: such a word is followed by the name
+    /// of the shell.
     fn completes(&self, next: &str) -> bool {
         let is_word = |text: &str| is_listed("completes", text);
         is_word(next) || self.operands.iter().chain(&self.others).any(|arg| is_word(&arg.text))
@@ -137,10 +138,10 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Goes down to the subcommands that `word` names; returns whether there are any.
+    /// Descends to the subcommands that `word` names; returns whether there are any.
     fn enter(&mut self, word: &str) -> bool {
         let own = self.level.iter().copied().filter(|_| self.operands.is_empty());
-        // Behind options that nobody knows, a word may be the value of one.
+        // After an unknown option, a word may be the value of that option.
         let deep =
             self.deep.iter().copied().filter(|_| self.others.is_empty() && self.operands.len() < MAX_DEPTH);
         let found: Vec<&'static Facts> = deep.chain(own).flat_map(|facts| facts.subcommands(word)).collect();
@@ -159,14 +160,14 @@ impl<'a> Reading<'a> {
     fn takes(&self, name: &str) -> Option<(&'static str, Takes)> {
         let exact = |name: &str| self.chain.iter().rev().find_map(|facts| facts.options.get_key_value(name));
         let found = exact(name).or_else(|| {
-            // Options behind a slash are known in small letters.
+            // Options with a slash are in the table in lower case.
             let lower = name.starts_with('/').then(|| name.to_ascii_lowercase())?;
             exact(&lower)
         });
         found.map(|(name, takes)| (*name, *takes))
     }
 
-    /// A long option by the beginning of its name, as many programs take it.
+    /// Finds a long option by the beginning of its name, which many programs accept.
     fn abbreviated(&self, name: &str) -> Option<(&'static str, Takes)> {
         if name.len() < 5 || !name.starts_with("--") {
             return None;
@@ -187,7 +188,7 @@ impl<'a> Reading<'a> {
         self.chain.iter().rev().find_map(begins)
     }
 
-    /// Reads an option at `args[at]`; returns how many arguments it takes up, `None` if it is an operand.
+    /// Reads an option at `args[at]`; returns the number of arguments it takes up, `None` if it is an operand.
     fn option(&mut self, args: &'a [Arg], at: usize) -> Option<usize> {
         let arg = &args[at];
         let text = arg.text.as_str();
@@ -201,7 +202,7 @@ impl<'a> Reading<'a> {
             }
         }
         if !arg.is_option() {
-            // `/option` of other systems is none of a program that has no such options.
+            // A program without such options takes `/option`, an option on Windows, for an operand.
             return None;
         }
         if text.starts_with("--") {
@@ -240,7 +241,7 @@ impl<'a> Reading<'a> {
         Some(1)
     }
 
-    /// Notes an option; returns whether it takes its value.
+    /// Records an option; returns whether it takes its value.
     fn note(&mut self, (name, takes): (&'static str, Takes), value: Option<Arg>) -> bool {
         match (takes, value) {
             (Takes::Refused(danger), _) => {
@@ -252,7 +253,7 @@ impl<'a> Reading<'a> {
                 false
             }
             (Takes::Value(kind), Some(value)) if kind != Kind::Flag => {
-                // `--pid=host` of the table is `--pid host` as well.
+                // An entry `--pid=host` of the table applies to `--pid host` as well.
                 if let Some((_, Takes::Refused(danger))) = self.takes(&format!("{name}={}", value.text)) {
                     self.refused = self.refused.or(Some(danger));
                 }
@@ -264,14 +265,14 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Whether a long option makes most programs say what they would do, and no more.
+/// Returns whether a long option makes most programs only report what they would do.
 fn is_asking(option: &str) -> bool {
     let name = option.split('=').next().unwrap_or(option);
     matches!(name, "--help" | "--version" | "--dry-run" | "--dryrun" | "--what-if")
         && !matches!(option, "--dry-run=none" | "--dry-run=false")
 }
 
-/// Whether a command begins at `args[at]`: a program of the table that is given something, or a shell.
+/// Returns whether a command begins at `args[at]`: a program of the table with arguments, or a shell.
 pub(in super::super) fn begins_command(args: &[Arg], at: usize) -> bool {
     let text = args[at].text.as_str();
     let name = text.rsplit(['/', '\\']).next().unwrap_or("").to_ascii_lowercase();
@@ -285,8 +286,8 @@ fn is_assignment(text: &str) -> bool {
     })
 }
 
-/// Further signs in an argument end no name of an option.
+/// The largest number of separators in an argument at which the name of an option may end.
 const MAX_SIGNS: usize = 3;
 
-/// Deeper than so many words no service has its commands.
+/// The number of operands after which no further subcommand is looked for; no service has its commands deeper.
 const MAX_DEPTH: usize = 4;

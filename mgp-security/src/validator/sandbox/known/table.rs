@@ -1,48 +1,48 @@
-//! The table as it lies in memory.
+//! The table of programs in memory, and its parser.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::super::finding::{Danger, danger};
 
-/// What is known of a program, or of one of its subcommands.
+/// The facts about a program, or about one of its subcommands.
 #[derive(Debug, Default)]
 pub(in super::super) struct Facts {
-    /// Where the command stands that the program runs.
+    /// The position of the command that the program runs.
     pub(in super::super) runs: Option<Runs>,
-    /// What an option takes, by its name with its hyphens.
+    /// The options by their names with hyphens, each with what it takes.
     pub(super) options: HashMap<&'static str, Takes>,
     pub(in super::super) every: Option<Kind>,
     pub(in super::super) first: Option<Kind>,
     pub(in super::super) last: Option<Kind>,
-    /// What the program does with its standard input.
+    /// The kind of the program's standard input.
     pub(in super::super) input: Option<Kind>,
-    /// Why the program or the subcommand is never run.
+    /// The reason why the program or the subcommand is always refused.
     pub(super) refused: Option<Danger>,
-    /// Why it is not run with operands.
+    /// The reason why the program or the subcommand is refused with operands.
     pub(super) refused_operands: Option<Danger>,
     traits: u32,
     subcommands: HashMap<&'static str, Self>,
-    /// Subcommands whose names are patterns, `delete-*` or `*`.
+    /// The subcommands whose names are patterns, such as `delete-*` or `*`.
     patterns: Vec<(&'static str, Self)>,
-    /// What `**` stands before: subcommands that may follow any others.
+    /// The entry for `**`: subcommands that may follow any others.
     pub(super) deep: Option<Box<Self>>,
 }
 
-/// Where an inner command begins.
+/// The position at which an inner command begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Runs {
-    /// Behind the options and this many operands, word by word.
+    /// After the options and this many operands, word by word.
     Words(usize),
-    /// Behind the options and this many operands, as one text for a shell.
+    /// After the options and this many operands, as one text for a shell.
     Shell(usize),
-    /// Behind `--`.
+    /// After `--`.
     Dashes,
     /// At the first argument that names a program of the table.
     Search,
 }
 
-/// What an option takes.
+/// The consequence of an option: a value of some kind, or a refusal.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Takes {
     Value(Kind),
@@ -50,7 +50,7 @@ pub(super) enum Takes {
     Refused(Danger),
 }
 
-/// An enum whose variants have names in the table.
+/// Defines an enum whose variants have names in the table.
 macro_rules! named {
     ($(#[$about:meta])* enum $Enum:ident { $($(#[$doc:meta])* $name:literal => $Variant:ident,)* }) => {
         $(#[$about])*
@@ -71,13 +71,13 @@ macro_rules! named {
 }
 
 named! {
-    /// What a value or an operand is to the program.
+    /// The meaning of a value or an operand to the program.
     enum Kind {
-        /// Neither a file nor a command: a name, a number, a pattern.
+        /// A name, a number or a pattern: neither a file nor a command.
         "text" => Text,
-        /// A file whose contents are read and come out somewhere.
+        /// A file whose contents are read and become visible in some output.
         "file" => File,
-        /// A file that is used and not shown: a key to log in with, settings.
+        /// A file that is used but not shown, such as a key to log in with, or settings.
         "used" => Used,
         /// A file that is written.
         "out" => Out,
@@ -85,7 +85,7 @@ named! {
         "cmd" => Command,
         /// `|command`, or a file that is written.
         "pipe" => Pipe,
-        /// `exec=command`, or an action of another kind.
+        /// An action such as `exec=command`.
         "action" => Action,
         /// Code of a scripting language.
         "code" => Code,
@@ -95,83 +95,83 @@ named! {
         "escapes" => Escapes,
         /// A library, a plug-in or settings that hold code.
         "lib" => Library,
-        /// `key=value` in which some keys run commands.
+        /// A setting `key=value`, in which some keys run commands.
         "setting" => Setting,
-        /// What is installed: a name, or an address, or a file.
+        /// A package to install: a name, an address or a file.
         "package" => Package,
-        /// Where packages come from.
+        /// The source of packages.
         "index" => Index,
-        /// What a package manager of the system installs: a name, never a file.
+        /// A package that a package manager of the system installs: a name, never a file.
         "system-package" => SystemPackage,
         /// A module of Go with its version, or a folder of the working directory.
         "module" => Module,
         /// A socket of the service that the program talks to.
         "socket" => Socket,
-        /// A folder that is opened to the network.
+        /// A folder that is served to the network.
         "shared" => Shared,
-        /// A folder of this machine that a container gets: `source:target`, or `type=bind,source=source`.
+        /// A folder of this machine that is mounted in a container: `source:target`, or `type=bind,source=source`.
         "mount" => Mount,
-        /// What is deleted, which has to be written out.
+        /// The target of a deletion, which has to be written out.
         "named" => Named,
         /// The method of a request to a service.
         "method" => Method,
-        /// What is deleted, unless its name says that it is for tests.
+        /// A database to delete, which is refused unless its name says that it is for tests.
         "database" => Database,
-        /// One program that does a part of the work: an editor, a pager, a compiler.
+        /// A program that does a part of the work: an editor, a pager, a compiler.
         "program" => Program,
-        /// The form in which secrets come out, or only their names.
+        /// The output format of secrets, which may be limited to their names.
         "contents" => Contents,
-        /// Groups that a user enters.
+        /// The groups that a user is added to.
         "groups" => Groups,
-        /// What is deleted of a bucket.
+        /// The target of a deletion in a bucket.
         "bucket" => Bucket,
-        /// A file that the desktop opens, or the program it opens it with.
+        /// A file that the desktop opens, or the program that opens it.
         "opened" => Opened,
-        /// With this option the program changes nothing.
+        /// An option with which the program changes nothing.
         "asks" => Asks,
-        /// Everything that follows the option is a command.
+        /// An option after which all arguments are a command.
         "rest" => Rest,
-        /// The option stands alone.
+        /// An option without a value.
         "flag" => Flag,
     }
 }
 
 named! {
-    /// What else is known of a program.
+    /// A further trait of a program.
     enum Trait {
-        /// It looks at names and properties of files, never at what they hold.
+        /// The program looks at names and properties of files, never at their contents.
         "looks" => Looks,
-        /// Its operands are texts, whatever they look like.
+        /// The operands of the program are texts, whatever they look like.
         "texts" => Texts,
-        /// It shows the files among its operands, and has no other operands.
+        /// The program shows the files among its operands, and has no other operands.
         "shows" => Shows,
-        /// It talks to other machines.
+        /// The program talks to other machines.
         "client" => Client,
-        /// It tells facts about this machine and who uses it.
+        /// The program tells facts about this machine and its users.
         "tells" => Tells,
-        /// `NAME=value` before the inner command are variables of it.
+        /// `NAME=value` before the inner command sets variables of the command.
         "assigns" => Assigns,
-        /// Its name begins no text but a command.
+        /// The name of the program begins no text but a command.
         "name" => Name,
-        /// Its name is a word of English that makes little sense without arguments.
+        /// The name of the program is an English word, and makes little sense as a command without arguments.
         "word" => Word,
-        /// Its name is a word of English, or short, and the program runs without arguments too.
+        /// The name of the program is an English word, or short, and the program runs without arguments too.
         "alone" => Alone,
-        /// It is a shell.
+        /// The program is a shell.
         "is-shell" => Shell,
-        /// It changes what the operators of the kernel decide.
+        /// The program changes decisions of the kernel's operators.
         "decides" => Decides,
-        /// It ends processes by their names.
+        /// The program ends processes by their names.
         "ends" => Ends,
-        /// A shell without commands is what it is there for.
+        /// The purpose of the program is to start a shell without commands.
         "enters" => Enters,
-        /// Its options hold whole commands on purpose.
+        /// The options of the program contain whole commands on purpose.
         "commands" => Commands,
         /// The inner command is a package that is fetched first.
         "fetches" => Fetches,
-        /// It joins its input and output to a connection as they are.
+        /// The program connects its input and output directly to a connection.
         "raw" => Raw,
-        /// It is a client of a database, and its commands are statements.
+        /// The program is a database client, and its commands are statements.
         "sql" => Sql,
     }
 }
@@ -181,8 +181,8 @@ impl Facts {
         self.traits & (1 << one as u32) != 0
     }
 
-    /// The subcommands that `word` names, in small letters where no other spelling is known; those by a pattern come
-    /// first.
+    /// Returns the subcommands that `word` names; those of a pattern come first. A word without an entry of its own
+    /// spelling is looked up in lower case.
     pub(super) fn subcommands(&'static self, word: &str) -> impl Iterator<Item = &'static Self> {
         let lower = word.to_ascii_lowercase();
         let exact = self.subcommands.get(word).or_else(|| self.subcommands.get(lower.as_str()));
@@ -190,7 +190,7 @@ impl Facts {
         fitting.map(|(_, facts)| facts).chain(exact)
     }
 
-    /// The entry of a subcommand, which is made if it is new.
+    /// Returns the entry of a subcommand, which is created if it is new.
     fn subcommand(&mut self, name: &'static str) -> &mut Self {
         if name == "**" {
             return self.deep.get_or_insert_default();
@@ -221,7 +221,7 @@ impl Facts {
         } else if let Some((names, kind)) = fact.rsplit_once('=') {
             let kind = Kind::named(kind)?;
             match names {
-                // That files are read says less than what else is known.
+                // The kind `file` for all operands is less specific than a kind that is known already.
                 "all" if kind == Kind::File && self.every.is_some() => {}
                 "all" => self.every = Some(kind),
                 "first" => self.first = Some(kind),
@@ -250,7 +250,7 @@ fn runs_named(fact: &str) -> Option<Runs> {
     })
 }
 
-/// Returns what is known of `program`, a name in lower case without directories; a version may follow it.
+/// Returns the facts about `program`, a name in lower case without directories, which may end in a version.
 pub(in super::super) fn facts(program: &str) -> Option<&'static Facts> {
     TABLE.programs.get(program).or_else(|| {
         let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
@@ -258,22 +258,22 @@ pub(in super::super) fn facts(program: &str) -> Option<&'static Facts> {
     })
 }
 
-/// Whether `word` is in the list `name` of the table, whose words may be patterns.
+/// Returns whether `word` is in the list `name` of the table, whose words may be patterns.
 pub(in super::super) fn is_listed(name: &str, word: &str) -> bool {
     TABLE.lists.get(name).is_some_and(|list| list.words.contains(word) || list.fits(word))
 }
 
-/// Whether `path` is in the list `name`, or lies below a folder that is.
+/// Returns whether `path` is in the list `name`, or lies below a folder that is.
 pub(in super::super) fn lies_in(name: &str, path: &str) -> bool {
     path.match_indices('/').map(|(at, _)| &path[..at]).chain([path]).any(|part| is_listed(name, part))
 }
 
-/// Whether a word of the list `name` stands somewhere in `text`.
+/// Returns whether `text` contains a word of the list `name`.
 pub(in super::super) fn holds_listed(name: &str, text: &str) -> bool {
     TABLE.lists.get(name).is_some_and(|list| list.words.iter().any(|word| text.contains(word)))
 }
 
-/// What the list `name` says of `key`: it stands there as `key:what`.
+/// Returns the text that the list `name` has for `key`, in the form `key:text`.
 pub(in super::super) fn told(name: &str, key: &str) -> Option<&'static str> {
     let list = TABLE.lists.get(name)?;
     list.words
@@ -282,7 +282,7 @@ pub(in super::super) fn told(name: &str, key: &str) -> Option<&'static str> {
         .map(|(_, what)| what)
 }
 
-/// Whether `pattern`, in which stars stand for any text, fits `text`.
+/// Returns whether `pattern`, in which stars match any text, matches `text`.
 fn fits(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
@@ -315,7 +315,7 @@ impl List {
     }
 }
 
-/// Reads the table; the error is the line that cannot be read.
+/// Parses the table; the error is the line that cannot be parsed.
 fn parse(text: &'static str) -> Result<Table, &'static str> {
     let mut table = Table::default();
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -338,8 +338,8 @@ fn parse(text: &'static str) -> Result<Table, &'static str> {
     Ok(table)
 }
 
-/// Adds `facts` to every subcommand of `entry` that `path` names, to itself if it names none; each step of the path
-/// holds alternatives.
+/// Adds `facts` to every subcommand of `entry` that `path` names, or to the entry itself if the path is empty. Each
+/// step of the path holds alternatives.
 fn enter(entry: &mut Facts, path: &[&'static str], facts: &[&'static str]) -> Option<()> {
     let Some((names, rest)) = path.split_first() else {
         return facts.iter().try_for_each(|fact| entry.learn(fact));

@@ -1,6 +1,7 @@
-//! Encodings that something further on may take off.
+//! The decoder of encodings that a later program may remove.
 
-/// Takes off one layer of encoding: percent signs, entities, and backslashes before line ends.
+/// Decodes one layer of encoding: percent signs, entities, and backslashes before line ends; returns `None` if nothing
+/// was encoded.
 pub(super) fn decode(text: &str) -> Option<String> {
     if !text.contains(['%', '&', '\\']) {
         return None;
@@ -40,7 +41,7 @@ fn hex(digits: Option<&[u8]>) -> Option<u8> {
     u8::from_str_radix(text, 16).ok()
 }
 
-/// `%0a` and `%0d`, which no plain value holds.
+/// Returns whether the text contains `%0a` or `%0d`, which plain values never contain.
 pub(super) fn hides_line_end(text: &str) -> bool {
     text.as_bytes()
         .windows(3)

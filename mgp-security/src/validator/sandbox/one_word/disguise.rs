@@ -1,4 +1,4 @@
-//! Commands that are spelled so that they do not look like one, and shells that are handed their commands.
+//! The detection of disguised commands, and of shells that are given their commands.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use regex::Regex;
 use super::super::pattern::pattern;
 use super::evidence::kind_of;
 
-/// Whether `text` begins with the name of a program in pieces: `w\hoami`, `c""at`, `cat$u`, `/bin/c?t -x`.
+/// Returns whether `text` begins with the name of a program in pieces: `w\hoami`, `c""at`, `cat$u`, `/bin/c?t -x`.
 pub(super) fn begins_disguised(text: &str) -> bool {
     let end = text.find(|c: char| c.is_whitespace() || ";|&<>()".contains(c)).unwrap_or(text.len());
     let (token, rest) = text.split_at(end);
@@ -25,17 +25,18 @@ pub(super) fn begins_disguised(text: &str) -> bool {
     let inner = token.trim_matches(['\'', '"', '\\']);
     let joined: String = inner.chars().filter(|c| !"'\"\\".contains(*c)).collect();
     joined.len() < inner.len() && !inner.contains(":\\") && kind_of(&joined).is_some() && {
-        // The last name of a Windows path is no name in pieces.
+        // The last name of a Windows path is not a disguised program.
         !inner.contains('\\') || inner.rsplit('\\').next().is_none_or(|last| kind_of(last).is_none())
     }
 }
 
-/// Carets between letters, and pieces cut out of variables, as cmd.exe puts them together.
+/// Returns whether the text contains carets between letters, or parts cut out of variables, which cmd.exe joins to a
+/// command.
 pub(super) fn is_cut_for_windows(text: &str) -> bool {
     text.contains('^') && CARETS.is_match(text) || text.contains(":~") && SUBSTRING.is_match(text)
 }
 
-/// A shell with the option by which it takes commands, or a file of the system that is shown.
+/// Returns whether the text is a shell or an interpreter with its option for commands, or shows a file of the system.
 pub(super) fn is_ready_to_run(text: &str) -> bool {
     let mut words = text.split_whitespace();
     let first = words.next().unwrap_or("");
@@ -62,12 +63,12 @@ pub(super) fn is_ready_to_run(text: &str) -> bool {
     }
 }
 
-/// A cell of a spreadsheet that starts a program when it is opened.
+/// Returns whether the text is a spreadsheet formula that starts a program when the file is opened.
 pub(super) fn is_formula(text: &str) -> bool {
     text.trim_start().starts_with(['=', '+', '-', '@']) && FORMULA.is_match(text)
 }
 
-/// Longer names are no names of programs in pieces.
+/// The largest length in bytes of a name in pieces; longer names are not program names.
 const MAX_TOKEN: usize = 64;
 
 static CARETS: LazyLock<Regex> = LazyLock::new(|| {

@@ -1,30 +1,30 @@
-//! How a text looks like a command and not like prose.
+//! The evidence that a text is a command and not prose.
 
 use super::super::known::{Trait, facts, is_listed};
 
-/// How sure it must be that a text is a command and no prose.
+/// The amount of evidence that is needed to take a text for a command and not for prose.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Evidence {
     /// The name of a program is enough.
     Any,
-    /// A name that is a word of English too needs arguments that prose does not have.
+    /// A name that is also an English word needs arguments that prose does not have.
     Some,
-    /// Any name needs such arguments.
+    /// Every name needs such arguments.
     Strong,
 }
 
-/// Whether the name of a program can be mistaken for something else.
+/// The likelihood that the name of a program is mistaken for something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// No other text begins with it.
+    /// Only commands begin with the name.
     Name,
-    /// It is a word of English that makes little sense without arguments.
+    /// The name is an English word, and makes little sense as a command without arguments.
     Word,
-    /// It is a word of English, or a short name, that runs alone too.
+    /// The name is an English word, or short, and the program runs without arguments too.
     Both,
 }
 
-/// What `name`, with or without directories, is the name of.
+/// Returns the kind of the program name `name`, with or without directories; `None` if it is not one.
 pub(super) fn kind_of(name: &str) -> Option<Kind> {
     let name = name.rsplit(['/', '\\']).next().unwrap_or("");
     if name.len() > MAX_NAME {
@@ -32,7 +32,7 @@ pub(super) fn kind_of(name: &str) -> Option<Kind> {
     }
     let lower = name.to_ascii_lowercase();
     let facts = facts(lower.strip_suffix(".exe").unwrap_or(&lower))?;
-    // With a version behind it, it is a word no more.
+    // With a version behind it, the name is not an English word.
     if lower.ends_with(|c: char| c.is_ascii_digit()) && facts.has(Trait::Word) {
         return Some(Kind::Name);
     }
@@ -60,7 +60,7 @@ pub(super) fn is_command(text: &str, evidence: Evidence) -> bool {
         (None, _) => called && rest.contains(';'),
         (Some(_), Evidence::Any) => true,
         (Some(Kind::Name), Evidence::Some) if !is_title(name) || name.contains('-') => true,
-        // A name with a capital is one word of a sentence like others.
+        // A name with a capital letter is an ordinary word of a sentence.
         (Some(_), _) if is_title(name) => {
             called || has_arguments(rest, Kind::Word) && !begins_with_number(rest)
         }
@@ -76,7 +76,8 @@ fn begins_with_number(rest: &str) -> bool {
     rest.trim_start().starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether what follows a name looks like arguments: options, paths, numbers, variables, or the end.
+/// Returns whether the text after a name looks like arguments: options, paths, numbers, variables, or the end of the
+/// text.
 pub(super) fn has_arguments(rest: &str, kind: Kind) -> bool {
     let args = rest.trim_start();
     let closed = args.is_empty()
@@ -87,7 +88,7 @@ pub(super) fn has_arguments(rest: &str, kind: Kind) -> bool {
     if !rest.starts_with([' ', '\t', '<', '>']) {
         return false;
     }
-    // `wait 5 seconds` is a number of something.
+    // In `wait 5 seconds`, the number counts something and is not an argument.
     let mut counted = args.split_whitespace();
     if kind == Kind::Word
         && counted.next().is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
@@ -111,7 +112,7 @@ pub(super) fn has_arguments(rest: &str, kind: Kind) -> bool {
         || (first.contains(['/', '\\']) && first.len() > 3)
 }
 
-/// The program a text begins with, as far as it can be one.
+/// Returns the program name that a text begins with, as far as it can be one.
 pub(super) fn first_name(text: &str) -> &str {
     let end =
         text.find(|c: char| c.is_whitespace() || ";|&<>()`'\"$#%,{}[]*?!=".contains(c)).unwrap_or(text.len());

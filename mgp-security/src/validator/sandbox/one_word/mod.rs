@@ -1,8 +1,8 @@
-//! One argument: can it become more than data?
+//! The check that one argument cannot become more than data.
 //!
-//! A word that is passed on as it is does no harm, whatever it says. The danger is a program further on that
-//! puts it into a command line, a template or a script. So what is looked for is not the presence of signs,
-//! which prose is full of, but a sign where a command could follow and something behind it that is a command.
+//! A word that is passed on unchanged does no harm, whatever it says. The danger is a later program that inserts it
+//! into a command line, a template or a script. Signs alone are no evidence, because prose is full of them. The check
+//! therefore looks for a sign after which a command could follow, with a command behind it.
 
 mod decode;
 mod disguise;
@@ -29,7 +29,7 @@ use super::place::Place;
 
 use super::{argv, check_visible, fold_dash};
 
-/// Judges one argument value that is going to be a single word of a command: a path, a host, a name, a text.
+/// Checks one argument that is going to be a single word of a command: a path, a host, a name, a text.
 pub(crate) fn check_word(word: &str) -> Result<(), Finding> {
     if word.len() > MAX_WORD_BYTES {
         return Err(refuse(REFUSE_COMPLEX));
@@ -51,7 +51,7 @@ pub(crate) fn check_word(word: &str) -> Result<(), Finding> {
         judge(&decoded)?;
         current = Cow::Owned(decoded);
     }
-    // Who encodes that often hides something.
+    // More layers of encoding than this are only used to hide something.
     if decode(&current).is_some() { Err(refuse(REFUSE_ENCODED)) } else { Ok(()) }
 }
 
@@ -78,7 +78,8 @@ fn judge(text: &str) -> Result<(), Finding> {
     place(text)
 }
 
-/// `() { :;}; command` where a value begins, as old shells take it for a function; no name stands before it.
+/// Returns whether a function definition such as `() { :;}; command`, which old shells run, stands where a value can
+/// begin. A definition with a name before it does not count.
 fn is_function_export(text: &str) -> bool {
     ["() {", "(){"].iter().any(|sign| {
         text.match_indices(sign).any(|(at, _)| {
@@ -88,7 +89,7 @@ fn is_function_export(text: &str) -> bool {
     })
 }
 
-/// Function calls of scripting languages where a statement can begin.
+/// Refuses function calls of scripting languages in positions where a statement can begin.
 fn calls(text: &str) -> Result<(), Finding> {
     for found in CALLS.find_iter(text) {
         let before = text[..found.start()].trim_end();
@@ -103,7 +104,7 @@ fn calls(text: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// `$(..)`, backticks and `${..}`.
+/// Refuses the substitutions `$(..)` and `${..}`, and backticks.
 fn substitutions(text: &str) -> Result<(), Finding> {
     let bytes = text.as_bytes();
     for (at, _) in text.match_indices('$') {
@@ -152,11 +153,12 @@ fn substitutions(text: &str) -> Result<(), Finding> {
     backticks(text)
 }
 
-/// Whether `$(..)` at `at` is a word of its own in a sentence, and holds nothing that would be refused.
+/// Returns whether the `$(..)` at `at` is only mentioned: it is a word of its own in a sentence, and contains nothing
+/// that would be refused.
 fn is_spoken_of(text: &str, at: usize) -> bool {
     let Some(length) = text[at..].find(')') else { return false };
     let (inner, after) = (&text[at + 2..at + length], &text[at + length + 1..]);
-    // A few words before it are enough to make a sentence.
+    // A few words before it are enough to recognize a sentence.
     let spoken = text[..at]
         .rsplit(char::is_whitespace)
         .take(MAX_SPOKEN)
@@ -172,10 +174,11 @@ fn is_spoken_of(text: &str, at: usize) -> bool {
         && !dangerous(inner)
 }
 
-/// Backticks quote in prose; what is quoted runs if it is a command, and surely if nothing else is there.
+/// Refuses backticks around a command. In prose, backticks quote; a quoted command is refused if it is dangerous, or if
+/// there is no sentence around it.
 fn backticks(text: &str) -> Result<(), Finding> {
     let words = text.split_whitespace().count();
-    // Fences of code blocks quote what is between them, and quote nothing in a shell.
+    // The fences of code blocks quote the text between them, and have no such meaning in a shell.
     let fence =
         |at: usize| text[at..].starts_with("```") || text[..at].ends_with('`') && text[..=at].ends_with("``");
     let fenced = text.contains("```\n") || text.contains("\n```");
@@ -200,7 +203,7 @@ fn backticks(text: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// `> /path`, `< /path` and `>& file`.
+/// Refuses redirections such as `> /path`, `< /path` and `>& file`.
 fn redirections(text: &str) -> Result<(), Finding> {
     let quote = text.find('"').unwrap_or(text.len());
     let mut seen = 0;
@@ -230,7 +233,7 @@ fn redirections(text: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// A text that is a command line from its first word on.
+/// Refuses a text that is a command line from its first word on.
 fn whole_command(text: &str) -> Result<(), Finding> {
     let text = text.trim_start_matches(['*', '\'', '"', ' ']);
     if is_ready_to_run(text) || begins_disguised(text) || text.starts_with("ext::") {
@@ -254,13 +257,13 @@ fn whole_command(text: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Whether `text` is a command line that would be refused as one.
+/// Returns whether `text` is a command line that would be refused as one.
 fn dangerous(text: &str) -> bool {
     let name = first_name(text);
     if kind_of(name).is_none() && !name.contains('/') {
         return false;
     }
-    // Without options, paths or addresses it is a sentence that begins with a verb.
+    // A text without options, paths or addresses is a sentence that begins with a verb.
     if !text.contains(['-', '/', '\\', '$', '|']) || text.matches(['\'', '"']).count() % 2 == 1 {
         return false;
     }
@@ -270,7 +273,7 @@ fn dangerous(text: &str) -> bool {
             .is_err_and(|finding| finding.rule != "undecidable")
 }
 
-/// Secret files, network devices and metadata services, which are no plain data either.
+/// Refuses secret files, network devices and metadata services, which are not plain data either.
 fn place(text: &str) -> Result<(), Finding> {
     if text.contains(' ') {
         return Ok(());
@@ -291,15 +294,15 @@ fn place(text: &str) -> Result<(), Finding> {
 
 const SIGNS: [char; 14] = [';', '|', '&', '`', '$', '<', '>', '(', '{', '\n', '\r', '%', '\'', '"'];
 
-/// A statement may begin behind these.
+/// The characters behind which a statement may begin.
 const BOUNDARY: [char; 10] = [';', '|', '&', '\'', '"', '`', '{', '(', '\n', '*'];
 
 const MAX_WORD_BYTES: usize = 64 * 1024;
 const MAX_DECODINGS: usize = 3;
-/// Words before a substitution that are looked at.
+/// The largest number of words before a substitution that are examined.
 const MAX_SPOKEN: usize = 12;
 
-/// Texts that are code of another language whatever stands around them.
+/// Texts that are code of another language, whatever stands around them.
 static MARKERS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let markers = [
         "<?php",

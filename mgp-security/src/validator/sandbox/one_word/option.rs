@@ -1,4 +1,4 @@
-//! Options that run something, where a file or a name is expected.
+//! The rules about options that run something, in places where a file or a name is expected.
 
 use crate::Finding;
 
@@ -23,11 +23,11 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
     {
         return Err(refuse(REFUSE_OPTION));
     }
-    // An option with a value of its own that no caller should choose: `-rf /`, `-T /etc/passwd`.
+    // The value of such an option is not for callers to choose: `-rf /`, `-T /etc/passwd`.
     if text.split_whitespace().skip(1).any(|value| value.starts_with(['/', '~']) && is_sensitive(value)) {
         return Err(refuse(REFUSE_OPTION));
     }
-    // `-o|program` and its like: a short option with a command for a value.
+    // A short option can have a command for a value, as in `-o|program`.
     let value = text.trim_start_matches(|c: char| c == '-' || c.is_alphanumeric());
     if value.trim_start_matches(['=', ' ', '\'', '"']).starts_with(['|', '!', '`']) {
         return Err(refuse(REFUSE_OPTION));

@@ -1,4 +1,4 @@
-//! Separators of commands, and what stands behind them.
+//! The rules about separators of commands, and the text behind them.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use super::super::pattern::pattern;
 use super::disguise::begins_disguised;
 use super::evidence::{Evidence, first_name, is_command, kind_of};
 
-/// `;`, `|`, `&` and line ends, with a command behind them.
+/// Refuses `;`, `|`, `&` and line ends with a command behind them.
 pub(super) fn check(text: &str) -> Result<(), Finding> {
     let trimmed = text.trim_start();
     let first = trimmed.trim_start_matches(['\'', '"', ')', '}', ']', '*']).trim_start();
@@ -26,7 +26,7 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
             }
         }
     }
-    // Separators in a row share what is behind them.
+    // Consecutive separators have the same text behind them.
     let mut seen = 0;
     let mut commands = 0;
     for (at, sign) in text.match_indices([';', '|', '&']) {
@@ -34,7 +34,7 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
             continue;
         }
         let rest = &text[at + sign.len()..];
-        // A sign in backticks of its own is spoken of.
+        // A sign in backticks is only mentioned.
         let after = rest.strip_prefix('`').unwrap_or("x");
         if text[..at].ends_with('`') && !after.starts_with(|c: char| c.is_alphanumeric() || "$/`".contains(c))
         {
@@ -53,10 +53,10 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
         if kind_of(name).is_some() {
             commands += 1;
         }
-        // Nothing but a command follows a bracket or an option that is closed by a sign.
+        // A sign directly after a closing bracket or quote can only be followed by a command.
         let closes = text[..at].ends_with([')', '\'']) && !text[..at].contains(' ') && tight;
         let doubled = rest.starts_with(sign) && sign != ";";
-        // A single word before the sign is no beginning of a sentence.
+        // A single word before the sign is not the beginning of a sentence.
         let single = sign == ";" && !text[..at].trim().contains(' ');
         let prints = matches!(name, "echo" | "printf" | "sleep" | "start" | "touch");
         let evidence =
@@ -76,7 +76,7 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
     {
         return Err(refuse(REFUSE_SEPARATOR));
     }
-    // `name|` makes some languages run the name.
+    // In some languages, `name|` runs the name.
     if let Some(before) = end.strip_suffix(['|', '&'])
         && !before.is_empty()
         && !before.trim_end().contains(' ')
@@ -87,7 +87,7 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Whether a text begins with a separator that something follows, as no prose does.
+/// Returns whether a text begins with a separator and further text behind it, which prose does not.
 fn leads(text: &str) -> bool {
     let rest = text.trim_start_matches([';', '|', '&', ' ', '\t']);
     let signs = text[..text.len() - rest.len()].trim_end();
@@ -96,7 +96,7 @@ fn leads(text: &str) -> bool {
         && !(signs == "&" && (rest.contains(';') && !rest.contains(' ') || is_entity(rest)))
 }
 
-/// `copy;` and its like behind the sign that begins an entity of HTML.
+/// Returns whether the text begins with the rest of an HTML entity, such as `copy;`, after its `&`.
 fn is_entity(text: &str) -> bool {
     const ENTITIES: [&str; 14] = [
         "copy", "reg", "trade", "amp", "lt", "gt", "nbsp", "quot", "hellip", "mdash", "ndash", "euro",
@@ -105,7 +105,7 @@ fn is_entity(text: &str) -> bool {
     text.split_once(';').is_some_and(|(name, _)| ENTITIES.contains(&name))
 }
 
-/// `| a | b |`, as tables are written in prose.
+/// Returns whether the text is a row of a table, `| a | b |`, as it appears in prose.
 fn is_table_row(text: &str) -> bool {
     let Some(cells) = text.trim_end().strip_prefix("| ").and_then(|row| row.strip_suffix(" |")) else {
         return false;
@@ -115,7 +115,7 @@ fn is_table_row(text: &str) -> bool {
         && cells.split(" | ").all(|cell| !is_command(cell.trim(), Evidence::Some))
 }
 
-/// Whether the sign at `at` stands in a quotation within a sentence, so that it is spoken of and not used.
+/// Returns whether the sign at `at` stands in a quotation within a sentence, so that it is mentioned and not used.
 fn quoted_list(text: &str, at: usize) -> bool {
     let before = &text[..at];
     let after = &text[at + 1..];
@@ -131,7 +131,7 @@ fn quoted_list(text: &str, at: usize) -> bool {
         && kind_of(before.split_whitespace().next().unwrap_or("")).is_none())
 }
 
-/// No text speaks of more commands behind separators.
+/// The largest number of commands behind separators in a text that passes.
 const MAX_COMMANDS: usize = 64;
 
 /// A name in pieces, or a path in patterns: `w'h'oami`, `/???/??t`.

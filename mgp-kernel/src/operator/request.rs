@@ -1,4 +1,4 @@
-//! Who asks for a method of operators, and the record of what is about to be done.
+//! The operator behind a request, and the record of what is about to be done.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use mgp_types::{Error, Principal};
 use super::proof::OperatorConnection;
 use crate::record::{AuditTrail, random};
 
-/// The operator who asks, and in which chain of requests; for what is recorded.
+/// A request of an operator: the operator and the chain of requests, for the record.
 pub(super) struct OperatorRequest {
     pub(super) audit: Arc<AuditTrail>,
     pub(super) by: Principal,
     pub(super) trace: Option<TraceId>,
-    /// The connection, where it may have to prove that a person is there.
+    /// The connection, if it may have to prove that a person is there.
     pub(super) connection: Option<Arc<OperatorConnection>>,
 }
 
 impl OperatorRequest {
-    /// Records what is about to be done, of which the sections record nothing themselves.
+    /// Records an act before it is done, where the section that does it records nothing itself.
     pub(super) async fn record(
         &self,
         what: &str,

@@ -2,6 +2,7 @@
 
 mod circles;
 mod crates;
+mod documents;
 mod modules;
 mod sources;
 
@@ -12,6 +13,7 @@ use crate::workspace::Workspace;
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut faults = crates::faults(workspace)?;
     faults.extend(circles::faults(workspace)?);
+    faults.extend(documents::faults(workspace)?);
     faults.extend(modules::faults(workspace)?);
     faults.extend(sources::faults(workspace)?);
     for fault in &faults {

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
 
-/// A call makes and drops some eighty small values, each in a third of the instructions that the system's allocator takes.
+/// The allocator of the program: a call makes and drops many small values, for which the system's allocator takes a multiple
+/// of the instructions.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

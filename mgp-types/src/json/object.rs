@@ -50,9 +50,28 @@ type Changes = SmallVec<[Change; 2]>;
 
 #[derive(Clone)]
 struct Change {
-    name: Box<str>,
+    name: ChangedName,
     /// The new value; `None` removes the member.
     value: Option<RawJson>,
+}
+
+/// The name of a changed member. Most are short, and take no allocation.
+#[derive(Clone)]
+struct ChangedName(SmallVec<[u8; 16]>);
+
+impl ChangedName {
+    fn new(name: &str) -> Self {
+        Self(SmallVec::from_slice(name.as_bytes()))
+    }
+
+    fn as_str(&self) -> &str {
+        // The bytes are those of a text.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    fn is(&self, name: &str) -> bool {
+        *self.0 == *name.as_bytes()
+    }
 }
 
 impl Object {
@@ -188,7 +207,7 @@ impl Object {
     pub fn written_bytes(&self) -> usize {
         let set = self.changes.iter().flat_map(|changes| changes.iter()).map(|change| {
             let value = change.value.as_ref().map_or(0, |value| value.as_bytes().len());
-            change.name.len() + value + r#""":,"#.len()
+            change.name.0.len() + value + r#""":,"#.len()
         });
         self.whole.len() + set.sum::<usize>() + "{}".len()
     }
@@ -255,37 +274,37 @@ impl Object {
     }
 
     fn changed(&self, name: &str) -> Option<&Change> {
-        self.changes.as_ref()?.iter().find(|change| &*change.name == name)
+        self.changes.as_ref()?.iter().find(|change| change.name.is(name))
     }
 
     /// Returns the change of a member that came with the frame.
     fn change_of(&self, member: &ObjectMember) -> Option<&Change> {
-        self.changes.as_ref()?.iter().find(|change| self.is_called(member, &change.name))
+        self.changes.as_ref()?.iter().find(|change| self.is_called(member, &change.name.0))
     }
 
     /// Returns the members that did not come with the frame.
     fn added(&self) -> impl Iterator<Item = (&str, &RawJson)> {
         self.changes.iter().flat_map(|changes| changes.iter()).filter_map(|change| {
             let value = change.value.as_ref()?;
-            self.member(&change.name).is_none().then_some((&*change.name, value))
+            self.member(change.name.as_str()).is_none().then_some((change.name.as_str(), value))
         })
     }
 
     fn change(&mut self, name: &str, value: Option<RawJson>) {
         let changes = Arc::make_mut(self.changes.get_or_insert_default());
-        match changes.iter_mut().find(|change| &*change.name == name) {
+        match changes.iter_mut().find(|change| change.name.is(name)) {
             Some(change) => change.value = value,
-            None => changes.push(Change { name: name.into(), value }),
+            None => changes.push(Change { name: ChangedName::new(name), value }),
         }
     }
 
     fn member(&self, name: &str) -> Option<&ObjectMember> {
-        self.members.iter().find(|member| self.is_called(member, name))
+        self.members.iter().find(|member| self.is_called(member, name.as_bytes()))
     }
 
-    fn is_called(&self, member: &ObjectMember, name: &str) -> bool {
+    fn is_called(&self, member: &ObjectMember, name: &[u8]) -> bool {
         let raw = &self.frame[range(&member.key.span)];
-        if member.key.escaped { unescape(raw) == name.as_bytes() } else { raw == name.as_bytes() }
+        if member.key.escaped { unescape(raw) == name } else { raw == name }
     }
 
     fn name(&self, member: &ObjectMember) -> Cow<'_, str> {

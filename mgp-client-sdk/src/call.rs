@@ -1,5 +1,6 @@
 //! A call that is ready to be sent, its settings, and its future.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -106,7 +107,7 @@ impl<S: RpcService, T> Call<S, T> {
     }
 
     /// Puts a member into the request's `_meta`; [`meta_value`](Self::meta_value) is for types with a key.
-    pub fn meta(self, name: &str, value: RawJson) -> Self {
+    pub fn meta(self, name: impl Into<Cow<'static, str>>, value: RawJson) -> Self {
         self.request_with(|request| {
             let mut meta = own_meta(request);
             meta.set(name, value);

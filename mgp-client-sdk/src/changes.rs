@@ -46,7 +46,7 @@ pub(crate) struct ChangeRoutes(Mutex<SubscriptionSlots>);
 #[derive(Debug, Default)]
 struct SubscriptionSlots {
     open: Vec<Arc<SubscriptionSlot>>,
-    /// Whether the connection is lost, so that no change will come any more.
+    /// True if the connection is lost, so that no change will come any more.
     lost: bool,
 }
 
@@ -64,7 +64,7 @@ impl Drop for ConnectionLossGuard {
 #[derive(Debug)]
 pub(crate) struct SubscriptionSlot {
     filter: SubscriptionFilter,
-    /// Whether the server opens a subscription of its own for this one.
+    /// True if the server opens a subscription of its own for this one.
     tagged: bool,
     state: Mutex<SubscriptionSlotState>,
 }
@@ -76,7 +76,7 @@ struct SubscriptionSlotState {
     honoured: Option<SubscriptionFilter>,
     /// The waiting changes. The queue is bounded: when it is full, one [`Change::Missed`] replaces all.
     waiting: VecDeque<Change>,
-    /// Whether no change will come any more.
+    /// True if no change will come any more.
     lost: bool,
     waker: Option<Waker>,
 }

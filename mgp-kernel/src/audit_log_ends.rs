@@ -45,7 +45,7 @@ pub(crate) struct AuditLogEnds {
     beside: PathBuf,
     /// The file with all ends, which is only appended to.
     added_to: Option<PathBuf>,
-    /// Whether the record held the last end when it was opened. Else that is evidence, and nothing takes its place.
+    /// True if the record held the last end when it was opened. Else that is evidence, and nothing takes its place.
     are_held: bool,
 }
 

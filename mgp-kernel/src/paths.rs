@@ -72,7 +72,7 @@ pub(crate) fn validator(
 struct LocalServerFiles {
     /// The directory at which its relative paths begin.
     directory: PathBuf,
-    /// Whether the configuration names the directory.
+    /// True if the configuration names the directory.
     is_configured: bool,
     arguments: Vec<String>,
 }

@@ -28,7 +28,7 @@ pub(crate) struct ServerInventory {
 #[derive(Debug, Default)]
 struct ToolInventory {
     names: BTreeSet<String>,
-    /// Whether the server has listed its tools, now or before.
+    /// True if the server has listed its tools, now or before.
     are_known: bool,
 }
 
@@ -37,7 +37,7 @@ struct ToolInventory {
 pub(crate) struct UnmatchedRule {
     pub(crate) rule: String,
     pub(crate) told: String,
-    /// Whether the rule stands in `mgp.toml`; else an operator insisted on it, or its target is gone.
+    /// True if the rule stands in `mgp.toml`; else an operator insisted on it, or its target is gone.
     pub(crate) is_configured: bool,
 }
 

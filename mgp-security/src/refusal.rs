@@ -26,10 +26,10 @@ pub(crate) fn refusal(code: i64, message: impl Into<Cow<'static, str>>) -> Error
 
 /// Returns the recovery advice of `code`, with `members` as details: the reason, and what to do next.
 #[cfg(feature = "permission")]
-pub(crate) fn advice(code: i64, members: &[(&str, &str)]) -> Recovery {
+pub(crate) fn advice(code: i64, members: &[(&'static str, &str)]) -> Recovery {
     let mut details = Object::new();
     for (name, text) in members {
-        details.set(name, RawJson::from_value(text).unwrap_or_else(|_| RawJson::null()));
+        details.set(*name, RawJson::from_value(text).unwrap_or_else(|_| RawJson::null()));
     }
     Recovery::for_code(code).unwrap_or_default().with_details(&details)
 }

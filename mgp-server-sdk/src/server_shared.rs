@@ -38,7 +38,7 @@ pub(crate) struct ServerDescription {
     pub(crate) cache: Option<CacheHint>,
     /// The values that handlers share, one per type.
     pub(crate) state: Extensions,
-    /// Whether a layer numbers the parts that handlers stream.
+    /// True if a layer numbers the parts that handlers stream.
     pub(crate) streams: bool,
     /// The open questions of handlers.
     pub(crate) callbacks: Callbacks,

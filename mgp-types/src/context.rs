@@ -17,8 +17,8 @@ pub struct Context {
     pub principal: Option<Principal>,
     /// Who speaks in the name of the principal, if somebody does. Written by whatever allows it.
     pub speaker: Option<Principal>,
-    /// Whether the request came by a way on which nobody is taken for the human in front of the caller, so that no answer
-    /// of the caller decides anything. Written by whoever knows the way.
+    /// True if the request came by a way on which nobody is taken for the human in front of the caller, so that no
+    /// answer of the caller decides anything. Written by whoever knows the way.
     pub unattended: bool,
     /// The reverse channel of the request. Written by the transport.
     pub outbox: Outbox,

@@ -59,7 +59,7 @@ pub trait OutboxPort: Send + Sync + 'static {
 pub struct Outbox {
     port: Option<Arc<dyn OutboxPort>>,
     stream: StreamId,
-    /// Whether messages that only MGP has are kept from the peer.
+    /// True if messages that only MGP has are kept from the peer.
     is_plain: bool,
 }
 

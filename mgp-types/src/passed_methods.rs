@@ -26,7 +26,7 @@ pub struct PassedMethods(Box<[MethodPattern]>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MethodPattern {
     name: Box<str>,
-    /// Whether the name is a prefix of the methods, up to a slash.
+    /// True if the name is a prefix of the methods, up to a slash.
     is_prefix: bool,
 }
 

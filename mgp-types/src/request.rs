@@ -14,7 +14,7 @@ pub type Params = Object;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Request {
-    /// Whether an answer is expected.
+    /// The kind of the request: a call or a notification.
     pub kind: RequestKind,
     /// What is asked for.
     pub method: Method,
@@ -27,7 +27,7 @@ pub struct Request {
     pub extensions: Extensions,
 }
 
-/// Whether an answer is expected.
+/// The kind of a request: a call expects an answer, a notification does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "closed by JSON-RPC")]
 pub enum RequestKind {
@@ -88,5 +88,15 @@ impl Request {
     /// -32602 if they do not have the shape of `T`.
     pub fn body<T: serde::de::DeserializeOwned>(&self) -> Result<T, Error> {
         self.params.to().map_err(|error| Error::invalid_params(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_small_to_move() {
+        assert!(size_of::<Request>() <= 23 * size_of::<u64>(), "{}", size_of::<Request>());
     }
 }

@@ -25,7 +25,7 @@ pub struct Response {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ResponseContext {
-    /// Whether the result may hold members that belong to the era.
+    /// The knowledge about members of the result that belong to the era.
     pub shape: ResultShape,
     /// The time for which the result may be kept, for a result without a time of its own.
     pub cache: Option<CacheHint>,
@@ -35,7 +35,7 @@ pub struct ResponseContext {
     pub stamp: Option<Bytes>,
 }
 
-/// Whether a result may hold members that belong to the era, like `resultType` or `_meta`.
+/// The knowledge about members of a result that belong to the era, like `resultType` or `_meta`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::exhaustive_enums, reason = "a result either may hold them or not")]
 pub enum ResultShape {

@@ -3,6 +3,7 @@
 mod handlers;
 mod prepared;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use mgp_transport::ConnectionLimits;
@@ -94,7 +95,7 @@ impl<L, I> ClientBuilder<L, I> {
     }
 
     /// Declares a capability that is not one of the handlers': `json` is its value.
-    pub fn capability(mut self, name: &str, json: RawJson) -> Self {
+    pub fn capability(mut self, name: impl Into<Cow<'static, str>>, json: RawJson) -> Self {
         self.registry.declare(name, json);
         self
     }

@@ -1,5 +1,6 @@
 //! The handlers of a client by method, the values that they return, and the roots.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
@@ -42,7 +43,7 @@ impl HandlerRegistry {
     }
 
     /// Declares a capability; `json` is its value.
-    pub(crate) fn declare(&mut self, name: &str, value: RawJson) {
+    pub(crate) fn declare(&mut self, name: impl Into<Cow<'static, str>>, value: RawJson) {
         self.capabilities.set(name, value);
     }
 
@@ -50,7 +51,7 @@ impl HandlerRegistry {
     pub(crate) fn declare_extension(&mut self, id: &str, settings: RawJson) {
         let extensions = self.capabilities.get("extensions");
         let mut extensions = extensions.and_then(|raw| Object::from_raw(&raw).ok()).unwrap_or_default();
-        extensions.set(id, settings);
+        extensions.set(id.to_owned(), settings);
         self.capabilities.set("extensions", extensions.to_raw());
     }
 

@@ -27,7 +27,7 @@ pub(crate) struct Reset([oneshot::Sender<()>; 2]);
 pub(crate) struct Breakable {
     stream: DuplexStream,
     broken: oneshot::Receiver<()>,
-    /// Whether `broken` has spoken, or never will.
+    /// The progress of `broken`: it has not spoken yet, has spoken, or never will.
     state: State,
 }
 

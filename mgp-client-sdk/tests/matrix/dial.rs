@@ -14,7 +14,7 @@ use crate::leg::{Builder, Connected, Leg, SERVE, Transport};
 use crate::seen::Erase;
 use crate::server::server;
 
-/// Whether the server speaks MGP.
+/// The protocols of a server: MCP alone, or MGP as well.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speaks {
     Mcp,

@@ -110,7 +110,7 @@ impl CatalogTemplate {
 }
 
 /// Returns the definition with the text of one member replaced.
-pub(super) fn with_text(definition: &Object, member: &str, text: &str) -> RawJson {
+pub(super) fn with_text(definition: &Object, member: &'static str, text: &str) -> RawJson {
     let mut quoted = Vec::with_capacity(text.len() + 2);
     write_string(&mut quoted, text);
     let mut definition = definition.clone();

@@ -276,7 +276,7 @@ fn owners<'a>(all: impl Iterator<Item = (&'a Arc<str>, &'a ServerId)>) -> UriOwn
 fn listed(
     owners: &UriOwners,
     server: &ServerId,
-    member: &str,
+    member: &'static str,
     uri: &str,
     definition: &mgp_types::Object,
 ) -> RawJson {

@@ -22,7 +22,7 @@ pub(super) struct KernelLocation {
     global: Global,
 }
 
-/// Whose configuration is changed.
+/// The options that name the configuration a command changes.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct ConfigScope {
     /// Write to mgp.toml in this folder

@@ -29,7 +29,7 @@ use crate::operator::servers::{ServerList, ServerRow};
 /// A connection of a command to a kernel.
 pub(super) struct KernelLink {
     pub(super) client: Client<PlainStack<Wire>>,
-    /// Whether the kernel runs independently. Otherwise it belongs to this process, and ends with the command.
+    /// True if the kernel runs independently. Otherwise it belongs to this process, and ends with the command.
     pub(super) running: bool,
     own: Option<Kernel>,
 }

@@ -54,7 +54,7 @@ pub(super) enum ColorChoice {
 pub(super) struct Output {
     form: OutputForm,
     color: bool,
-    /// Whether a person at a terminal can watch progress.
+    /// True if a person at a terminal can watch progress.
     watched: bool,
 }
 

@@ -169,13 +169,13 @@ struct PipeConversation {
     asked: BTreeSet<RawId>,
     /// The lines that the client has sent to a kernel that has sent nothing yet, and so may not have read them.
     unheard: Vec<Bytes>,
-    /// Whether the current kernel has sent anything.
+    /// True if the current kernel has sent anything.
     has_heard: bool,
-    /// Whether any kernel has sent anything.
+    /// True if any kernel has sent anything.
     has_begun: bool,
-    /// Whether the session has been lost and is not open again.
+    /// True if the session has been lost and is not open again.
     is_lost: bool,
-    /// Whether the client's input has ended.
+    /// True if the client's input has ended.
     is_over: bool,
 }
 

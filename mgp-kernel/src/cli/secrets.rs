@@ -63,7 +63,7 @@ struct SecretUse {
     server_id: String,
     /// The key in the entry of the server, such as `env.TOKEN`.
     key: String,
-    /// Whether the list of processes shows the value while the server runs.
+    /// True if the list of processes shows the value while the server runs.
     in_command_line: bool,
 }
 

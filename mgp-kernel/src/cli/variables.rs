@@ -9,7 +9,7 @@ use mgp_discovery::config::model::ServerConfig;
 pub(super) struct MissedVariable {
     pub(super) name: String,
     pub(super) sign: VariableHint,
-    /// Whether the variable is set where the command runs.
+    /// True if the variable is set where the command runs.
     pub(super) is_set: bool,
 }
 

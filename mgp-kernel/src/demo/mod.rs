@@ -21,9 +21,9 @@ use self::setup::DemoSetup;
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Whether each step is told as a JSON object.
+    /// True if each step is told as a JSON object.
     pub json: bool,
-    /// Whether the text has colours.
+    /// True if the text has colours.
     pub color: bool,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct EventSelection {
 pub(crate) struct QueryEvents {
     #[serde(flatten)]
     pub(crate) events: EventSelection,
-    /// Whether the oldest events come first; else the newest do.
+    /// True if the oldest events come first; else the newest do.
     pub(crate) oldest_first: bool,
     /// The number of the event in that order behind which the page begins.
     #[serde(skip_serializing_if = "Option::is_none")]

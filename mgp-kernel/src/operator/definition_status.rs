@@ -22,10 +22,10 @@ pub(crate) struct ShownDefinitionStatus {
     pub(crate) command: Option<String>,
     /// The commands that show the definition and change its status.
     pub(crate) way: String,
-    /// Whether the definition changed with the configuration of its server.
+    /// True if the definition changed with the configuration of its server.
     #[serde(default)]
     pub(crate) since_config: bool,
-    /// Whether an operator can approve the definition; else its server has to correct it.
+    /// True if an operator can approve the definition; else its server has to correct it.
     #[serde(default)]
     pub(crate) is_approvable: bool,
 }

@@ -20,7 +20,7 @@ use crate::settings;
 pub(crate) struct NewKey {
     /// The owner: clients that send the key are taken for this principal.
     pub(crate) owner: String,
-    /// Whether the key may decide what agents may do, beside calling tools.
+    /// True if the key may decide what agents may do, beside calling tools.
     #[serde(default)]
     pub(crate) operator: bool,
     /// The permissions of the key.
@@ -32,7 +32,7 @@ pub(crate) struct NewKey {
     /// The largest number of uses in a minute.
     #[serde(default)]
     pub(crate) per_minute: Option<NonZeroU32>,
-    /// Whether the key is issued although it names servers or tools that do not exist.
+    /// True if the key is issued although it names servers or tools that do not exist.
     #[serde(default)]
     pub(crate) force: bool,
 }
@@ -57,7 +57,7 @@ pub(crate) struct KeyRow {
     pub(crate) last_used: Option<Timestamp>,
     pub(crate) expires_at: Option<Timestamp>,
     pub(crate) expired: bool,
-    /// Whether the key lets nobody in because its owner's name is reserved for somebody else.
+    /// True if the key lets nobody in because its owner's name is reserved for somebody else.
     #[serde(default)]
     pub(crate) reserved: bool,
 }
@@ -84,7 +84,7 @@ pub(crate) struct KeyPage {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RevokeKey {
     pub(crate) id: String,
-    /// Whether calls in work may finish, whatever the configuration says.
+    /// True if calls in work may finish, whatever the configuration says.
     #[serde(default)]
     pub(crate) let_calls_finish: bool,
 }

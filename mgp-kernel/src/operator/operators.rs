@@ -10,9 +10,9 @@ use super::request::OperatorRequest;
 /// The status of a connection: whether it may decide.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ProofStatus {
-    /// Whether a passphrase is set.
+    /// True if a passphrase is set.
     pub(crate) passphrase_set: bool,
-    /// Whether the connection has to prove that a person is there before it decides.
+    /// True if the connection has to prove that a person is there before it decides.
     pub(crate) needs_proof: bool,
 }
 

@@ -147,7 +147,7 @@ pub(crate) struct GrantPermission {
     pub(crate) scope: Option<Scope>,
     #[serde(default)]
     pub(crate) expires_at: Option<Timestamp>,
-    /// Whether the permission is granted although there is no such server.
+    /// True if the permission is granted although there is no such server.
     #[serde(default)]
     pub(crate) force: bool,
 }
@@ -160,7 +160,7 @@ pub(crate) struct RevokePermission {
     /// The agent for whose calls the decision holds; `None` for all agents.
     #[serde(default)]
     pub(crate) agent_id: Option<AgentId>,
-    /// Whether the permission is denied although there is no such server.
+    /// True if the permission is denied although there is no such server.
     #[serde(default)]
     pub(crate) force: bool,
 }

@@ -20,7 +20,7 @@ use crate::servers::fleet::Fleet;
 pub(crate) struct ListPins {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server_id: Option<ServerId>,
-    /// Whether only definitions that are held or flagged are listed.
+    /// True if only definitions that are held or flagged are listed.
     pub(crate) waiting: bool,
     #[serde(flatten)]
     pub(crate) page: PageRequest,

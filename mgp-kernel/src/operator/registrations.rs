@@ -16,7 +16,7 @@ use super::request::OperatorRequest;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ListRegistrations {
-    /// Whether only servers that wait for approval are listed.
+    /// True if only servers that wait for approval are listed.
     pub(crate) waiting: bool,
     #[serde(flatten)]
     pub(crate) page: PageRequest,
@@ -50,7 +50,7 @@ pub(crate) struct RegistrationRow {
     #[serde(default)]
     pub(crate) permissions: Vec<Permission>,
     pub(crate) registered_by: String,
-    /// Whether an agent registered the server; else an operator did.
+    /// True if an agent registered the server; else an operator did.
     pub(crate) by_agent: bool,
     /// The author of the server, in the words of the client that registered it.
     pub(crate) created_by: Option<String>,
@@ -62,13 +62,13 @@ pub(crate) struct RegistrationRow {
     /// The inspected files, each with its digest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) files: Vec<CodeFile>,
-    /// Whether the system confines the server.
+    /// True if the system confines the server.
     #[serde(default)]
     pub(crate) confined: bool,
     /// The reason why the system does not confine the server, though it should.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) unconfined: Option<String>,
-    /// Whether the server ends with the session that it was registered for.
+    /// True if the server ends with the session that it was registered for.
     pub(crate) for_session: bool,
 }
 

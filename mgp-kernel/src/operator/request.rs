@@ -23,13 +23,13 @@ impl OperatorRequest {
         &self,
         what: &str,
         target: AuditTarget,
-        details: &[(&str, &str)],
+        details: &[(&'static str, &str)],
     ) -> Result<(), Error> {
         let trace = self.trace.unwrap_or_else(|| TraceId::from_random(random()));
         let actor = Actor::of(&self.by);
         let (now, kind) = (self.audit.clock.now(), EventType::read(what));
         let event = AuditEvent::new(now, trace, kind, actor, target, Outcome::Success);
-        let event = details.iter().fold(event, |event, (name, value)| event.with_detail(name, *value));
+        let event = details.iter().fold(event, |event, (name, value)| event.with_detail(*name, *value));
         self.audit.log.record(event).await
     }
 }

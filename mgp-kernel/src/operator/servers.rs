@@ -30,7 +30,7 @@ pub(crate) struct ServerRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) agent_id: Option<String>,
     pub(crate) state: ServerState,
-    /// Whether the configuration lets the server be used.
+    /// True if the configuration lets the server be used.
     pub(crate) enabled: bool,
     /// The number of its tools that are offered.
     pub(crate) tools: u64,

@@ -44,7 +44,7 @@ pub(crate) struct ToolRow {
     pub(crate) server_id: ServerId,
     pub(crate) tool_name: ToolName,
     pub(crate) risk: RiskLevel,
-    /// Whether the tool's definition is approved, so that it may be used.
+    /// True if the tool's definition is approved, so that it may be used.
     pub(crate) admitted: bool,
     /// The status of the tool's definition, if it is flagged.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -42,7 +42,7 @@ struct CallConversationState {
     questions: Vec<QuestionSlot>,
     /// The number of questions that the call has asked so far.
     asked: u64,
-    /// Whether the call is being polled, and may ask more.
+    /// True if the call is being polled, and may ask more.
     in_poll: bool,
     /// The place in the quota, taken with the first question.
     place: Option<QuotaSlot>,

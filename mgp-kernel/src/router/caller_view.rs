@@ -34,7 +34,7 @@ pub(crate) struct CallerView<'a> {
 /// The visible part of a list.
 pub(super) struct VisibleItems<T> {
     pub(super) items: Vec<Arc<T>>,
-    /// Whether the part is the whole list, for everybody.
+    /// True if the part is the whole list, for everybody.
     pub(super) is_whole: bool,
 }
 

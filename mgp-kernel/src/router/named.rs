@@ -170,7 +170,7 @@ fn uri(request: &Request) -> Result<String, Error> {
 }
 
 /// Replaces the client's name of an item with the server's. Returns whether the two differ.
-fn rename(params: &mut Object, member: &str, own: &str) -> bool {
+fn rename(params: &mut Object, member: &'static str, own: &str) -> bool {
     let is_other = params.text(member).as_deref() != Some(own);
     if is_other && let Ok(own) = RawJson::from_value(own) {
         params.set(member, own);

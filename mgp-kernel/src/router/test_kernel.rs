@@ -157,7 +157,7 @@ pub(crate) struct TestServer {
     answer: Arc<Mutex<Option<Result<Response, Error>>>>,
     /// The requests that listen. They stay open and are acknowledged, unless the server refuses everything.
     listening: Arc<Mutex<Vec<Outbox>>>,
-    /// Whether the server honours nothing of what requests that listen ask for.
+    /// True if the server honours nothing of what requests that listen ask for.
     is_deaf: Arc<AtomicBool>,
     ends_listening: Arc<Notify>,
 }

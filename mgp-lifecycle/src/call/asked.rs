@@ -50,7 +50,7 @@ impl Asked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AskedTime {
     pub(super) total: Duration,
-    /// Whether somebody is asked just now.
+    /// True if somebody is asked just now.
     pub(super) is_open: bool,
 }
 

@@ -49,7 +49,7 @@ impl Default for BreakerSettings {
     }
 }
 
-/// Whether calls are made to a server, by how the last ones ended: a value without a clock.
+/// The state of a breaker: it decides from the ends of the last calls whether further ones are made. It has no clock.
 ///
 /// A closed breaker counts calls. Once too many of them fail, it is open and lets none through. After a while it is
 /// half-open: a few calls are let through, and by them it closes, or opens for longer. If they do not end for as long as

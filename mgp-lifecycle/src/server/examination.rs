@@ -132,7 +132,7 @@ impl HealthExamination {
         for (name, resource) in named {
             let told = catch_unwind(AssertUnwindSafe(|| resource()));
             if let Ok(Some(value)) = told {
-                used.set(&name, value);
+                used.set(name.to_string(), value);
             } else {
                 tracing::warn!(resource = %name, "a resource cannot be reported");
             }
@@ -171,7 +171,7 @@ impl Findings {
         let mut checks = Object::new();
         for (name, passed) in &self.checks {
             if let Ok(passed) = RawJson::from_value(passed) {
-                checks.set(name, passed);
+                checks.set(name.to_string(), passed);
             }
         }
         checks

@@ -24,7 +24,7 @@ pub struct AccessEntry {
     pub server_id: ServerId,
     /// The tool that the entry is about, or a pattern of tools; `None` for the server as a whole.
     pub tool_name: Option<ToolName>,
-    /// Whether the agent is allowed or denied the use.
+    /// The decision on the use: allow or deny.
     pub permission: AccessPermission,
     /// The authenticated operator that granted the entry, whatever name the request claimed.
     pub granted_by: String,

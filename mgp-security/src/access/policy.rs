@@ -36,7 +36,7 @@ struct AccessPolicyInner {
     latest: LatestTime,
     /// The number of changes of the table.
     changes: AtomicU64,
-    /// Whether there has ever been an entry that expires.
+    /// True if there has ever been an entry that expires.
     has_ends: AtomicBool,
     /// A signal that is sent when an entry that expires is added.
     ends: watch::Sender<()>,
@@ -48,7 +48,7 @@ struct AccessPolicyInner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AccessVerdict {
-    /// Whether the agent is allowed or denied the use.
+    /// The decision on the use: allow or deny.
     pub permission: AccessPermission,
     /// The kind of rule that decided.
     pub source: AccessSource,

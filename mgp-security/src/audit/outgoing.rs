@@ -4,6 +4,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
+use mgp_types::json::ObjectWriter;
 use mgp_types::mgp::{Extension, TraceId};
 use mgp_types::{Flow, Gate, Object, RawJson, Request, RequestKind, Session};
 
@@ -106,8 +107,9 @@ fn write_traceparent(params: &mut Object, id: TraceId) {
     }
     // The span stands for this process. It is not a secret, and each hasher has its own seed.
     let span = RandomState::new().hash_one(());
-    let parent = format!(r#""traceparent":"{}""#, id.to_traceparent(span));
-    params.set("_meta", meta.with_first(parent.as_bytes(), &["traceparent"]));
+    let mut parent = ObjectWriter::new();
+    parent.text("traceparent", &id.to_traceparent(span));
+    params.set("_meta", parent.finish().followed_by(&meta));
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ type Keys = HashMap<KeyId, Arc<RingKey>, foldhash::quality::RandomState>;
 
 struct RingKey {
     stored: StoredKey,
-    /// Whether the owner has a reserved name, by which others are known; the key is then refused.
+    /// True if the owner has a reserved name, by which others are known; the key is then refused.
     is_reserved: bool,
     /// The digest of the secret part alone, known once the whole key was right. Together with the id it proves as
     /// much, and takes half the work to compute.

@@ -21,7 +21,7 @@ pub struct CodePolicy {
     declared_blocked: ModuleList,
     always_blocked: ModuleList,
     allowed: ModuleList,
-    /// Whether modules that the code brings along are allowed as well, which is so where no list says otherwise.
+    /// True if modules that the code brings along are allowed as well, which is so where no list says otherwise.
     allows_own: bool,
     /// The modules that lie beside the code and are checked like it.
     beside: BTreeSet<Box<str>>,

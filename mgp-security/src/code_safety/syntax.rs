@@ -44,7 +44,7 @@ struct Record {
     /// The index after the last node below this one.
     after: u32,
     named: bool,
-    /// Whether a child of the node is in a field. It saves a search, because lists of any length are asked for fields
+    /// True if a child of the node is in a field. It saves a search, because lists of any length are asked for fields
     /// that they do not have.
     has_fields: bool,
 }

@@ -299,7 +299,7 @@ mod replies {
     fn yes(key: &str) -> Object {
         let mut answers = Object::new();
         let yes = r#"{"action":"accept","content":{"decision":"approve"}}"#;
-        answers.set(key, RawJson::parse(yes).unwrap());
+        answers.set(key.to_owned(), RawJson::parse(yes).unwrap());
         answers
     }
 
@@ -361,10 +361,10 @@ mod rounds {
         layer.layer(TestServer::with_result(asked))
     }
 
-    fn with(members: &[(&str, &'static str)]) -> Request {
+    fn with(members: &[(&'static str, &'static str)]) -> Request {
         let mut request = of(RiskLevel::Dangerous);
         for (name, value) in members {
-            request.params.set(name, RawJson::parse(*value).unwrap());
+            request.params.set(*name, RawJson::parse(*value).unwrap());
         }
         request
     }

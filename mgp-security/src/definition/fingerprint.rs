@@ -134,7 +134,7 @@ mod tests {
         "outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true},"execution":{"taskSupport":"optional"},
         "security":{"risk_level":"safe"},"_meta":{"_mgp":{"admin_only":true},"example.com/etag":"1"},"icons":[]}"#;
 
-    fn changed(member: &str, value: &str) -> Digest {
+    fn changed(member: &'static str, value: &str) -> Digest {
         let mut tool = Object::parse(TOOL).unwrap();
         tool.set(member, RawJson::parse(value.to_owned()).unwrap());
         Definition::read(DefinitionKind::Tool, &tool).unwrap().digest()

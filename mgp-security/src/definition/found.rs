@@ -22,7 +22,7 @@ pub struct FlaggedDefinition {
 pub struct DefinitionFindings {
     /// One finding for each rule; there is at least one.
     pub findings: Vec<Finding>,
-    /// Whether the definition must not be used; otherwise it is used, and marked.
+    /// True if the definition must not be used; otherwise it is used, and marked.
     pub is_held: bool,
     /// The definition, if an operator can accept it as it is.
     pub definition: Option<Definition>,

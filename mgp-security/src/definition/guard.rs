@@ -25,7 +25,7 @@ pub struct DefinitionGuard {
     pins: PinnedDefinitions,
     /// The findings in the last lists of each server, by kind, whether or not the definitions were approved before.
     found: ArcSwap<HashMap<ServerId, FoundByKind>>,
-    /// Whether tools are called by the name of their server and their own, so that two servers may use the same name.
+    /// True if tools are called by the name of their server and their own, so that two servers may use the same name.
     qualified: bool,
 }
 

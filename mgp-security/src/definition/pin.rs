@@ -51,7 +51,7 @@ pub enum PinVerdict {
     Known,
     /// No definition of this name was approved so far.
     FirstSeen {
-        /// Whether the definition was approved at once.
+        /// True if the definition was approved at once.
         approved: bool,
     },
     /// The definition is not the approved one: it is quarantined.

@@ -359,7 +359,7 @@ struct Found {
     meaning: &'static str,
     excerpt: String,
     disguise: Option<&'static str>,
-    /// Whether the finding rests on more than wording.
+    /// True if the finding rests on more than wording.
     is_hard: bool,
 }
 

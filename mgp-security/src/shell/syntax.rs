@@ -18,7 +18,7 @@ pub(crate) struct Script {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Pipeline {
     pub(crate) stages: Vec<Stage>,
-    /// Whether the pipeline ends in `&`, and so runs in parallel with the following one.
+    /// True if the pipeline ends in `&`, and so runs in parallel with the following one.
     pub(crate) background: bool,
 }
 

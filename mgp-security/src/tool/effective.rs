@@ -63,7 +63,7 @@ pub fn describe(definition: &Object, security: &EffectiveSecurity) -> Object {
     let mut shown = definition.clone();
     let declared = definition.get(ToolSecurity::MEMBER).and_then(|raw| Object::from_raw(&raw).ok());
     let mut members = declared.unwrap_or_default();
-    let mut set = |name: &str, value: Result<RawJson, serde_json::Error>| {
+    let mut set = |name: &'static str, value: Result<RawJson, serde_json::Error>| {
         if let Ok(value) = value {
             members.set(name, value);
         }

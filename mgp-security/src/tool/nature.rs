@@ -125,9 +125,9 @@ struct ToolSubject {
     /// The name and the first sentence of the description.
     purpose: NormalizedText,
     manner: NameManner,
-    /// Whether the tool works on objects that a vendor or another machine keeps.
+    /// True if the tool works on objects that a vendor or another machine keeps.
     is_remote: bool,
-    /// Whether the name of an argument is that of a command.
+    /// True if the name of an argument is that of a command.
     takes_command: bool,
 }
 

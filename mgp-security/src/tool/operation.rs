@@ -249,7 +249,7 @@ fn of_completion(request: &Request) -> Result<Draft, Finding> {
     let value = argument.get("value");
     if let Some(value) = &value {
         let mut own = Object::new();
-        own.set(&name, value.clone());
+        own.set(name.to_string(), value.clone());
         arguments.set("argument", own.to_raw());
     }
     let mut draft = Draft::of_arguments(arguments, RiskLevel::Safe, true, is_used)?;

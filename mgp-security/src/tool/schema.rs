@@ -15,14 +15,14 @@ pub(super) struct SchemaArgument {
     pub(super) name: Box<str>,
     /// The description in the schema, or else the part of the tool's description about this argument.
     pub(super) description: String,
-    /// Whether callers can write any text in the argument: not in a number, a boolean, a choice, or an object of
-    /// members.
+    /// True if callers can write any text in the argument, which they cannot in a number, a boolean, a choice, or an
+    /// object of members.
     pub(super) takes_text: bool,
     /// The nature that `format` or `contentMediaType` declare.
     pub(super) declared: Option<ArgumentNature>,
-    /// Whether the argument is a member of the items of a list.
+    /// True if the argument is a member of the items of a list.
     pub(super) is_in_list: bool,
-    /// Whether a destination stands beside the argument.
+    /// True if a destination stands beside the argument.
     pub(super) is_copied: bool,
 }
 

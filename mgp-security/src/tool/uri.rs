@@ -41,7 +41,7 @@ impl UriReadings {
             if *folded != *form {
                 readings.read(&folded, 0);
             }
-            if readings.is_full() {
+            if readings.are_too_many() {
                 return Err(ambiguous("it names too many paths or addresses: name fewer"));
             }
             match path::decode(&form)? {
@@ -52,9 +52,8 @@ impl UriReadings {
         Err(ambiguous("it is encoded many times over: encode it once"))
     }
 
-    /// Whether a list has no room left, so that readings may be missing from it.
-    fn is_full(&self) -> bool {
-        [&self.paths, &self.urls, &self.hosts, &self.texts].iter().any(|list| list.len() >= MAX_READINGS)
+    fn are_too_many(&self) -> bool {
+        [&self.paths, &self.urls, &self.hosts, &self.texts].iter().any(|list| list.len() > MAX_READINGS)
     }
 
     fn read(&mut self, form: &str, depth: usize) {
@@ -182,8 +181,9 @@ fn looks_like_path(text: &str, folders: &[&str]) -> bool {
         || path::check_text(inner).is_err_and(|found| PATH_RULES.contains(&found.rule))
 }
 
+/// Notes a reading. Of too many, only the first that is too many is kept.
 fn note(list: &mut Vec<String>, text: &str) {
-    if list.len() < MAX_READINGS && !list.iter().any(|known| known == text) {
+    if list.len() <= MAX_READINGS && !list.iter().any(|known| known == text) {
         list.push(text.to_owned());
     }
 }
@@ -208,7 +208,7 @@ const MAX_BYTES: usize = 16 * 1024;
 const MAX_LAYERS: usize = 6;
 /// The largest depth of URIs within others.
 const MAX_DEPTH: usize = 4;
-/// The largest number of readings of each kind that are kept.
+/// The largest number of readings of each kind.
 const MAX_READINGS: usize = 64;
 
 #[cfg(test)]
@@ -309,13 +309,17 @@ mod tests {
     }
 
     #[test]
+    fn no_reading_is_left_out_and_too_many_are_refused() {
+        let crowded = |count: usize| {
+            format!("notes:{}", (0..count).map(|n| format!("/etc/{n}")).collect::<Vec<_>>().join(","))
+        };
+        assert_eq!(paths(&crowded(MAX_READINGS)).len(), MAX_READINGS);
+        assert!(UriReadings::of(&crowded(MAX_READINGS + 1)).is_err());
+    }
+
+    #[test]
     fn what_programs_read_differently_is_refused() {
         let deep = (0..8).fold("file:///%2e".to_owned(), |uri, _| uri.replace('%', "%25"));
-        let crowded = format!(
-            "notes:{},/etc/shadow",
-            (0..64).map(|n| format!("/etc/{n}")).collect::<Vec<_>>().join(",")
-        );
-        assert!(UriReadings::of(&crowded).is_err());
         for uri in [" file:///x", "file:///x\n", "file:///a\u{0}b", "file:///%c0%ae", "x:\u{202e}y", &deep] {
             assert!(UriReadings::of(uri).is_err(), "{uri}");
         }

@@ -30,7 +30,7 @@ pub(crate) trait ListEntry: Send + Sync + 'static {
 pub(crate) struct ListDialect {
     /// The revision of MCP.
     pub(crate) revision: Revision,
-    /// Whether the list has the security of tools (MGP §4).
+    /// True if the list has the security of tools (MGP §4).
     pub(crate) tool_security: bool,
 }
 

@@ -29,7 +29,7 @@ struct CxInner {
     extras: CallExtras,
     /// The last reported progress; it may only grow.
     progress: Mutex<Option<f64>>,
-    /// Whether the caller wants parts of the result; set at the first question.
+    /// True if the caller wants parts of the result; set when that is first asked for.
     streams: OnceLock<bool>,
     /// The parts of a result whose caller does not want parts.
     parts: Mutex<ResultParts>,
@@ -41,7 +41,7 @@ struct CxInner {
 pub(crate) struct CallExtras {
     /// The task that the call runs as.
     pub(crate) task: Option<TaskRun>,
-    /// Whether the call may become a task.
+    /// True if the call may become a task.
     pub(crate) may_become_task: bool,
     /// The server that runs the call.
     pub(crate) shared: Option<Arc<ServerShared>>,

@@ -76,7 +76,7 @@ fn merged(mut own: Object, summary: &StreamSummary) -> RawJson {
     write_members(&mut members, summary);
     if let Ok(members) = Object::parse(members) {
         for (name, value) in members.iter() {
-            own.set(&name, value);
+            own.set(name.into_owned(), value);
         }
     }
     own.to_raw()

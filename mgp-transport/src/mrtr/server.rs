@@ -170,7 +170,7 @@ impl RequestRounds {
             let responses = Object::from_raw(&responses)
                 .map_err(|_| Error::invalid_params("`inputResponses` must be an object"))?;
             for (key, answer) in responses.iter() {
-                answers.set(&key, answer);
+                answers.set(key.into_owned(), answer);
             }
         }
         Ok(Some(answers))

@@ -56,7 +56,7 @@ pub struct Malformed {
     pub id: Option<Id>,
     /// The error that the specification prescribes for such a message.
     pub error: Error,
-    /// Whether the sender waits for an answer. A broken notification or answer gets none.
+    /// True if the sender waits for an answer. A broken notification or answer gets none.
     pub answerable: bool,
 }
 
@@ -128,7 +128,7 @@ struct Envelope {
     result: Option<Range<usize>>,
     error: Option<Range<usize>>,
     trace_id: Option<Range<usize>>,
-    /// Whether a result or an error was begun.
+    /// True if a result or an error was begun.
     answers: bool,
     /// The first member whose name reads like another one.
     misspelled: Option<MisspelledName>,

@@ -50,28 +50,9 @@ type Changes = SmallVec<[Change; 2]>;
 
 #[derive(Clone)]
 struct Change {
-    name: ChangedName,
+    name: Cow<'static, str>,
     /// The new value; `None` removes the member.
     value: Option<RawJson>,
-}
-
-/// The name of a changed member. Most are short, and take no allocation.
-#[derive(Clone)]
-struct ChangedName(SmallVec<[u8; 16]>);
-
-impl ChangedName {
-    fn new(name: &str) -> Self {
-        Self(SmallVec::from_slice(name.as_bytes()))
-    }
-
-    fn as_str(&self) -> &str {
-        // The bytes are those of a text.
-        std::str::from_utf8(&self.0).unwrap_or_default()
-    }
-
-    fn is(&self, name: &str) -> bool {
-        *self.0 == *name.as_bytes()
-    }
 }
 
 impl Object {
@@ -171,13 +152,14 @@ impl Object {
     }
 
     /// Sets the member called `name`, in its old place if the object has it, else at the end.
-    pub fn set(&mut self, name: &str, value: RawJson) {
-        self.change(name, Some(value));
+    pub fn set(&mut self, name: impl Into<Cow<'static, str>>, value: RawJson) {
+        self.change(name.into(), Some(value));
     }
 
     /// Removes the member called `name` and returns its value.
-    pub fn remove(&mut self, name: &str) -> Option<RawJson> {
-        let old = self.get(name)?;
+    pub fn remove(&mut self, name: impl Into<Cow<'static, str>>) -> Option<RawJson> {
+        let name = name.into();
+        let old = self.get(&name)?;
         self.change(name, None);
         Some(old)
     }
@@ -207,7 +189,7 @@ impl Object {
     pub fn written_bytes(&self) -> usize {
         let set = self.changes.iter().flat_map(|changes| changes.iter()).map(|change| {
             let value = change.value.as_ref().map_or(0, |value| value.as_bytes().len());
-            change.name.0.len() + value + r#""":,"#.len()
+            change.name.len() + value + r#""":,"#.len()
         });
         self.whole.len() + set.sum::<usize>() + "{}".len()
     }
@@ -219,9 +201,28 @@ impl Object {
             return;
         }
         out.push(b'{');
-        let begin = out.len();
-        let separate = |out: &mut Vec<u8>| {
-            if out.len() > begin {
+        self.write_members(out, true, |_| true);
+        out.push(b'}');
+    }
+
+    /// Writes one object of both: the members of this one, then those of `rest` that this one does not have.
+    pub fn followed_by(&self, rest: &Self) -> RawJson {
+        if rest.is_empty() {
+            return self.to_raw();
+        }
+        let mut out = Vec::with_capacity(self.written_bytes() + rest.written_bytes());
+        out.push(b'{');
+        self.write_members(&mut out, true, |_| true);
+        let is_first = out.len() == 1;
+        rest.write_members(&mut out, is_first, |name| !self.contains(name));
+        out.push(b'}');
+        RawJson::from_written(out)
+    }
+
+    /// Appends the members whose names `is_kept` accepts, each after a comma except for the first one of the object.
+    fn write_members(&self, out: &mut Vec<u8>, mut is_first: bool, is_kept: impl Fn(&str) -> bool) {
+        let mut separate = |out: &mut Vec<u8>| {
+            if !std::mem::take(&mut is_first) {
                 out.push(b',');
             }
         };
@@ -231,9 +232,13 @@ impl Object {
                 Some(Change { value: Some(value), .. }) => value.as_bytes(),
                 Some(Change { value: None, .. }) => continue,
             };
+            let name = self.name(member);
+            if !is_kept(&name) {
+                continue;
+            }
             separate(out);
             if member.key.escaped {
-                super::write_string(out, &self.name(member));
+                super::write_string(out, &name);
             } else {
                 // The name stays as it came, with the quotes around it.
                 let Span { start, end } = member.key.span;
@@ -242,31 +247,12 @@ impl Object {
             out.push(b':');
             out.extend_from_slice(value);
         }
-        for (name, value) in self.added() {
+        for (name, value) in self.added().filter(|(name, _)| is_kept(name)) {
             separate(out);
             super::write_string(out, name);
             out.push(b':');
             out.extend_from_slice(value.as_bytes());
         }
-        out.push(b'}');
-    }
-
-    /// Writes the object with `first`, members as JSON text without braces, in front of its own members. Its own members
-    /// that are called as one of `replaced` are left out.
-    pub fn with_first(&self, first: &[u8], replaced: &[&str]) -> RawJson {
-        let mut out = Vec::with_capacity(first.len() + self.written_bytes() + 1);
-        out.push(b'{');
-        out.extend_from_slice(first);
-        for (name, value) in self.iter().filter(|(name, _)| !replaced.contains(&&**name)) {
-            if out.len() > 1 {
-                out.push(b',');
-            }
-            super::write_string(&mut out, &name);
-            out.push(b':');
-            out.extend_from_slice(value.as_bytes());
-        }
-        out.push(b'}');
-        RawJson::from_written(out)
     }
 
     fn unchanged(&self) -> Option<&[u8]> {
@@ -274,37 +260,37 @@ impl Object {
     }
 
     fn changed(&self, name: &str) -> Option<&Change> {
-        self.changes.as_ref()?.iter().find(|change| change.name.is(name))
+        self.changes.as_ref()?.iter().find(|change| change.name == name)
     }
 
     /// Returns the change of a member that came with the frame.
     fn change_of(&self, member: &ObjectMember) -> Option<&Change> {
-        self.changes.as_ref()?.iter().find(|change| self.is_called(member, &change.name.0))
+        self.changes.as_ref()?.iter().find(|change| self.is_called(member, &change.name))
     }
 
     /// Returns the members that did not come with the frame.
     fn added(&self) -> impl Iterator<Item = (&str, &RawJson)> {
         self.changes.iter().flat_map(|changes| changes.iter()).filter_map(|change| {
             let value = change.value.as_ref()?;
-            self.member(change.name.as_str()).is_none().then_some((change.name.as_str(), value))
+            self.member(&change.name).is_none().then_some((&*change.name, value))
         })
     }
 
-    fn change(&mut self, name: &str, value: Option<RawJson>) {
+    fn change(&mut self, name: Cow<'static, str>, value: Option<RawJson>) {
         let changes = Arc::make_mut(self.changes.get_or_insert_default());
-        match changes.iter_mut().find(|change| change.name.is(name)) {
+        match changes.iter_mut().find(|change| change.name == name) {
             Some(change) => change.value = value,
-            None => changes.push(Change { name: ChangedName::new(name), value }),
+            None => changes.push(Change { name, value }),
         }
     }
 
     fn member(&self, name: &str) -> Option<&ObjectMember> {
-        self.members.iter().find(|member| self.is_called(member, name.as_bytes()))
+        self.members.iter().find(|member| self.is_called(member, name))
     }
 
-    fn is_called(&self, member: &ObjectMember, name: &[u8]) -> bool {
+    fn is_called(&self, member: &ObjectMember, name: &str) -> bool {
         let raw = &self.frame[range(&member.key.span)];
-        if member.key.escaped { unescape(raw) == name } else { raw == name }
+        if member.key.escaped { unescape(raw) == name.as_bytes() } else { raw == name.as_bytes() }
     }
 
     fn name(&self, member: &ObjectMember) -> Cow<'_, str> {
@@ -417,12 +403,17 @@ mod tests {
     }
 
     #[test]
-    fn members_in_front_take_the_place_of_those_of_the_same_name() {
-        let object = Object::parse(r#"{"a":1, "b":"x","c":[]}"#).unwrap();
-        let written = object.with_first(br#""b":2,"d":3"#, &["b", "d"]);
-        assert_eq!(written.as_bytes(), br#"{"b":2,"d":3,"a":1,"c":[]}"#);
-        assert_eq!(Object::new().with_first(br#""a":1"#, &[]).as_bytes(), br#"{"a":1}"#);
-        assert_eq!(object.with_first(b"", &["a", "b", "c"]).as_bytes(), b"{}");
+    fn two_objects_become_one_in_which_the_first_counts() {
+        let first = Object::parse(r#"{"b":2,"d":3}"#).unwrap();
+        let mut rest = Object::parse(r#"{"a":1, "\u0062":"x","c":[]}"#).unwrap();
+        assert_eq!(first.followed_by(&rest).as_bytes(), br#"{"b":2,"d":3,"a":1,"c":[]}"#);
+        rest.set("d", RawJson::null());
+        rest.set("e", RawJson::null());
+        rest.remove("c");
+        assert_eq!(first.followed_by(&rest).as_bytes(), br#"{"b":2,"d":3,"a":1,"e":null}"#);
+        assert_eq!(first.followed_by(&Object::new()).as_bytes(), br#"{"b":2,"d":3}"#);
+        assert_eq!(Object::new().followed_by(&first).as_bytes(), br#"{"b":2,"d":3}"#);
+        assert_eq!(Object::new().followed_by(&Object::new()).as_bytes(), b"{}");
     }
 
     #[test]

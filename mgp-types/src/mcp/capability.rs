@@ -12,7 +12,7 @@ body! {
 body! {
     /// Roots: the client tells the server its directories.
     pub struct RootsCapability {
-        /// Whether the client tells when the list changes.
+        /// True if the client tells when the list changes.
         optional list_changed: bool = "listChanged" [until V2025_11_25];
     }
 }
@@ -217,7 +217,7 @@ builders! {
 body! {
     /// A list that the server offers.
     pub struct ListCapability {
-        /// Whether the server sends a notification when the list changes.
+        /// True if the server sends a notification when the list changes.
         optional list_changed: bool = "listChanged";
     }
 }
@@ -231,9 +231,9 @@ builders! {
 body! {
     /// Resources that the server offers.
     pub struct ResourcesCapability {
-        /// Whether single resources can be subscribed to.
+        /// True if single resources can be subscribed to.
         optional subscribe: bool = "subscribe";
-        /// Whether the server sends a notification when the list changes.
+        /// True if the server sends a notification when the list changes.
         optional list_changed: bool = "listChanged";
     }
 }

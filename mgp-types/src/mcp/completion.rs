@@ -84,7 +84,7 @@ body! {
         required values: Vec<String> = "values";
         /// The number of all values that there are.
         optional total: i64 = "total";
-        /// Whether there are more values than these.
+        /// True if there are more values than these.
         optional has_more: bool = "hasMore";
     }
 }

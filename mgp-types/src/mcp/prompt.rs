@@ -12,7 +12,7 @@ body! {
         optional title: String = "title" [since V2025_06_18];
         /// The description of the argument.
         optional description: String = "description";
-        /// Whether the argument must be given.
+        /// True if the argument must be given.
         optional required: bool = "required";
     }
 }

@@ -180,7 +180,7 @@ body! {
         /// The structured result: any JSON, `null` included.
         nullable structured_content: RawJson = "structuredContent"
             [since V2025_06_18, before V2026_07_28 only RawJson::is_object];
-        /// Whether the tool failed.
+        /// True if the tool failed.
         optional is_error: bool = "isError";
         /// Metadata.
         optional meta: Meta = "_meta";

@@ -158,7 +158,7 @@ pub struct AccessGrant {
     /// The end of the entry; null for an entry without one.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
-    /// Whether the entry is made although the server or tool does not exist.
+    /// True if the entry is made although the server or tool does not exist.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
 }

@@ -218,7 +218,11 @@ impl AuditEvent {
     }
 
     /// Adds a detail to the event. A value that cannot be written as JSON is left out.
-    pub fn with_detail<T: Serialize + ?Sized>(mut self, name: &str, value: &T) -> Self {
+    pub fn with_detail<T: Serialize + ?Sized>(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        value: &T,
+    ) -> Self {
         if let Ok(value) = crate::RawJson::from_value(value) {
             self.details.set(name, value);
         }

@@ -10,7 +10,7 @@ use crate::{Object, RawJson};
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// Whether the server sends parts of the result as they come.
+    /// True if the server sends parts of the result as they come.
     pub stream: bool,
     /// The time in milliseconds after which nobody waits for the answer any more.
     pub deadline_ms: Option<u64>,

@@ -231,7 +231,7 @@ impl CallbackRespond {
 pub struct CallbackAnswer {
     /// The id of the answered callback.
     pub callback_id: Box<str>,
-    /// Whether the server takes this answer. The first answer counts.
+    /// True if the server takes this answer. The first answer counts.
     pub accepted: bool,
 }
 

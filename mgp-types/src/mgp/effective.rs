@@ -17,13 +17,13 @@ pub struct EffectiveSecurity {
     pub side_effects: Vec<SideEffect>,
     /// The validators of the arguments; each of them has to agree.
     pub validators: Vec<ValidatorName>,
-    /// Whether a human confirms each call.
+    /// True if a human confirms each call.
     pub confirmation: bool,
-    /// Whether the effects can be undone; `None` if no declaration says so.
+    /// True if the effects can be undone; `None` if no declaration says so.
     pub reversible: Option<bool>,
     /// The declared restrictions on code arguments (§7.3): of the server, of the configuration.
     pub code_safety: Vec<RawJson>,
-    /// Whether the values were derived from a definition without a security declaration (§8.2).
+    /// True if the values were derived from a definition without a security declaration (§8.2).
     pub derived: bool,
 }
 

@@ -160,7 +160,7 @@ impl EventUnsubscribe {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EventUnsubscribed {
-    /// Whether the subscription existed; servers that answer `{}` have ended it.
+    /// True if the subscription existed; servers that answer `{}` have ended it.
     #[serde(default = "yes")]
     pub unsubscribed: bool,
 }

@@ -164,7 +164,7 @@ const fn usual_timeout_ms() -> u64 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ShutdownAnswer {
-    /// Whether the server stops.
+    /// True if the server stops.
     pub accepted: bool,
     /// The number of calls in work.
     #[serde(default, deserialize_with = "whole")]

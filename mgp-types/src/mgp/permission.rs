@@ -205,7 +205,7 @@ pub struct Scope {
     /// The patterns of commands that the server may not run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny_commands: Vec<String>,
-    /// Whether commands may raise their privileges.
+    /// True if commands may raise their privileges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_sudo: Option<bool>,
     /// The patterns of hosts that the server may talk to.

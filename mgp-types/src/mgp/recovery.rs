@@ -33,7 +33,7 @@ use crate::{Object, RawJson};
 pub struct Recovery {
     /// The category of the error.
     pub category: Option<Category>,
-    /// Whether the client should try again. [`may_retry`](Self::may_retry) decides where the member is missing.
+    /// True if the client should try again. [`may_retry`](Self::may_retry) decides where the member is missing.
     pub retryable: Option<bool>,
     /// The least time in milliseconds to wait before the next attempt.
     pub retry_after_ms: Option<u64>,

@@ -16,7 +16,7 @@ pub struct StreamChunk {
     pub index: u64,
     /// The content of the part.
     pub content: ContentBlock,
-    /// Whether the part is the last one; servers need not tell.
+    /// True if the part is the last one; servers need not tell.
     #[serde(default)]
     pub done: bool,
 }
@@ -32,17 +32,17 @@ impl StreamChunk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StreamSummary {
-    /// Whether chunks were sent.
+    /// True if chunks were sent.
     pub streamed: bool,
     /// The number of chunks that were sent.
     pub chunks_sent: u64,
     /// The time in milliseconds that the call took; some peers do not tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Whether the call was stopped, so that the result is incomplete.
+    /// True if the call was stopped, so that the result is incomplete.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cancelled: bool,
-    /// Whether a part of the content is missing, because there was more than is kept.
+    /// True if a part of the content is missing, because there was more than is kept.
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,
 }
@@ -135,7 +135,7 @@ impl StreamCancel {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StreamCancelled {
-    /// Whether the call was stopped.
+    /// True if the call was stopped.
     pub cancelled: bool,
     /// The part of the result that there was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,7 +171,7 @@ pub struct PartialResult {
     /// The parts of the content. Some peers write them as one string, which is read as text.
     #[serde(default, deserialize_with = "blocks_or_text")]
     pub content: Vec<ContentBlock>,
-    /// Whether there was more content than is kept.
+    /// True if there was more content than is kept.
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,
 }

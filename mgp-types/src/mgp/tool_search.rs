@@ -139,7 +139,7 @@ pub struct FoundTool {
     /// The security declaration of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security: Option<ToolSecurity>,
-    /// Whether the schema is shorter than the tool's own; it still holds all that a call needs.
+    /// True if the schema is shorter than the tool's own; it still holds all that a call needs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub schema_shortened: bool,
 }

@@ -116,10 +116,10 @@ pub struct ToolSecurity {
     /// The validator that the kernel applies to the arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validator: Option<ValidatorName>,
-    /// Whether the effects can be undone.
+    /// True if the effects can be undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reversible: Option<bool>,
-    /// Whether a human confirms each call.
+    /// True if a human confirms each call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation_required: Option<bool>,
     /// The restrictions on code arguments (§7.3); the checkers of code read them.

@@ -20,7 +20,7 @@ use super::Side;
 pub(super) struct Scenario {
     pub(super) name: String,
     pub(super) scored: bool,
-    /// Whether the suite wrote anything about it.
+    /// True if the suite wrote anything about it.
     pub(super) ran: bool,
     pub(super) passed: usize,
     pub(super) failed: usize,

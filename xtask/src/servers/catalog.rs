@@ -23,7 +23,7 @@ pub(super) struct Server {
     /// Further packages, in versions that the server needs without saying so.
     #[serde(default)]
     with: Vec<String>,
-    /// Whether the short form tries it, too.
+    /// True if the short form tries it, too.
     #[serde(default)]
     short: bool,
     /// The script of the environment, or the file of the npm package, that is the server.

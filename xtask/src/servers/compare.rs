@@ -33,7 +33,7 @@ impl Answer {
     }
 }
 
-/// Whether digits have to be the same. They need not be in answers that tell times or process ids.
+/// The treatment of digits in answers: they have to be the same, or not, as in answers that tell times or process ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Digits {
     Same,

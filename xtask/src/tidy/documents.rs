@@ -14,7 +14,10 @@ pub(super) fn faults(workspace: &Workspace) -> Result<Vec<String>> {
     let mut words = HashSet::new();
     for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs")) {
         let text = fs::read_to_string(workspace.root.join(file)).unwrap_or_default();
-        words.extend(text.split(is_between).filter(|word| is_type(word)).map(str::to_owned));
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        words.extend(
+            code.flat_map(|line| line.split(is_between)).filter(|word| is_type(word)).map(str::to_owned),
+        );
     }
     let mut faults = Vec::new();
     for document in DOCUMENTS {

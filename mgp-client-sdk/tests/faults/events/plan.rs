@@ -27,7 +27,7 @@ pub(super) struct Plan {
 pub(super) struct Connection {
     /// The time at which it breaks, from its beginning on.
     pub(super) breaks: Duration,
-    /// Whether it is the server who breaks it.
+    /// True if it is the server who breaks it.
     pub(super) hangs_up: bool,
     /// The time for which nobody connects after it.
     pub(super) pause: Duration,
@@ -35,7 +35,7 @@ pub(super) struct Connection {
     pub(super) pushes: Vec<Push>,
     /// The answer to each request; the rest get the right answer.
     pub(super) answers: Vec<Answer>,
-    /// Whether the server has forgotten the subscription when this connection is made.
+    /// True if the server has forgotten the subscription when this connection is made.
     pub(super) forgets: bool,
 }
 

@@ -49,7 +49,7 @@ pub(super) enum Move {
         from: u64,
         to: u64,
     },
-    /// Whether the server is alive.
+    /// A check that the server is alive.
     Ping {
         id: i64,
     },

@@ -71,7 +71,7 @@ struct Seen {
     nonce: u64,
     started: Instant,
     parts: Vec<StreamPart>,
-    /// Whether all parts were read.
+    /// True if all parts were read.
     to_the_end: bool,
     ended: Instant,
     /// The text of the answer; `None` if the call was dropped.

@@ -57,7 +57,7 @@ pub(super) enum Attempt {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Failure {
     pub(super) code: i64,
-    /// Whether it may pass; `None` for an error that does not say anything.
+    /// True if it may pass; `None` for an error that does not say anything.
     pub(super) retryable: Option<bool>,
     pub(super) after_ms: u64,
     pub(super) strategy: &'static str,

@@ -17,7 +17,7 @@ pub(super) struct Plan {
     /// The connections in order; further ones go well.
     pub(super) lives: Vec<Life>,
     pub(super) steps: Vec<(Duration, Step)>,
-    /// Whether the server is restarted in the end, until it goes well.
+    /// True if the server is restarted in the end, until it goes well.
     pub(super) ends_well: bool,
 }
 

@@ -212,7 +212,7 @@ pub enum FirstUse {
 pub struct AuditSettings {
     /// The path of the audit record; `audit.db` in the state directory if left out.
     pub path: Option<String>,
-    /// Whether calls wait until they are recorded.
+    /// The moment at which a call is answered: before or after it is recorded.
     pub durability: AuditDurability,
     /// The part of a call's arguments that is recorded.
     pub arguments: AuditArguments,
@@ -225,7 +225,7 @@ pub struct AuditSettings {
     pub ends: Option<String>,
 }
 
-/// Whether calls wait until they are recorded.
+/// The moment at which a call is answered: before or after it is recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -300,7 +300,7 @@ pub(super) struct ScopeShape {
     commands: Option<Vec<String>>,
     /// Patterns of commands that may not be run.
     deny_commands: Option<Vec<String>>,
-    /// Whether commands may raise their privileges.
+    /// True if commands may raise their privileges.
     allow_sudo: Option<bool>,
     /// Patterns of hosts that may be reached.
     hosts: Option<Vec<String>>,

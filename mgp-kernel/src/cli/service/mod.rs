@@ -50,7 +50,7 @@ pub(super) struct ServiceInstallArgs {
 struct ServiceReport {
     files: Vec<PathBuf>,
     installed: bool,
-    /// Whether a kernel runs, as a service or otherwise; left out if the command did not look.
+    /// True if a kernel runs, as a service or otherwise; left out if the command did not look.
     #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<bool>,
     /// The commands that the user has to run.

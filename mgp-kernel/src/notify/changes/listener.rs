@@ -21,7 +21,7 @@ pub(super) struct ChangeListener {
     pub(super) session: Option<Weak<Session>>,
     /// The runtime of the session's connection: changes may be reported on any thread.
     pub(super) runtime: Option<Handle>,
-    /// Whether the listener's list of tools is one that the router made. The makers of other lists notify of them
+    /// True if the listener's list of tools is one that the router made. The makers of other lists notify of them
     /// themselves.
     pub(super) lists_tools: AtomicBool,
     wanted: Mutex<ListenFilter>,
@@ -32,7 +32,7 @@ pub(super) struct ChangeListener {
 #[derive(Default)]
 struct ChangedLists {
     all: Vec<ListKind>,
-    /// Whether a task waits to notify of them.
+    /// True if a task waits to notify of them.
     is_waiting: bool,
 }
 

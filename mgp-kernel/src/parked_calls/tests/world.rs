@@ -38,7 +38,7 @@ fn said(answer: Elicited<Name>) -> String {
 pub(super) struct Seen {
     /// How many calls were begun.
     pub(super) begun: AtomicUsize,
-    /// Whether one was dropped.
+    /// True if one was dropped.
     pub(super) dropped: AtomicBool,
 }
 

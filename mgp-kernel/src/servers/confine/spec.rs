@@ -13,9 +13,9 @@ pub(crate) struct Confinement {
     pub(crate) connect: Ports,
     /// The TCP ports that the program may listen at.
     pub(crate) listen: Ports,
-    /// Whether Unix sockets may be opened. Pairs of connected ones always may.
+    /// True if Unix sockets may be opened. Pairs of connected ones always may.
     pub(crate) unix_sockets: bool,
-    /// Whether the modes and owners of files may be changed by path. No system bounds by folder which files those are.
+    /// True if the modes and owners of files may be changed by path. No system bounds by folder which files those are.
     pub(crate) change_modes: bool,
 }
 

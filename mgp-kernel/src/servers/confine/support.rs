@@ -10,9 +10,9 @@ pub(crate) enum Support {
     /// Confinement by Landlock and seccomp.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has it"))]
     Landlock {
-        /// Whether TCP can be bounded by port.
+        /// True if TCP can be bounded by port.
         ports: bool,
-        /// Whether signals and abstract sockets can be bounded.
+        /// True if signals and abstract sockets can be bounded.
         signals: bool,
     },
     /// Confinement by profiles of `sandbox-exec`.

@@ -35,7 +35,7 @@ pub(super) struct ConnectionShared {
     pub(super) changed: StaleLists,
     /// The lists of the connection, if it is an agent's own.
     pub(super) lists: Arc<Catalog>,
-    /// Whether the connection has ended for good, so that its lists do not count.
+    /// True if the connection has ended for good, so that its lists do not count.
     pub(super) is_over: AtomicBool,
     pub(super) of_server: ServerShared,
     /// The state of the server over all its connections, if it has one for each agent.

@@ -19,7 +19,7 @@ pub(crate) struct FirstStart(Arc<FirstStartInner>);
 
 struct FirstStartInner {
     server: ServerId,
-    /// Whether the start is over. Calls look at this flag, for most of them come after the start.
+    /// True if the start is over. Calls look at this flag, for most of them come after the start.
     is_over: AtomicBool,
     over: watch::Sender<bool>,
     began: Instant,

@@ -65,7 +65,7 @@ pub(crate) struct Upstream {
     config: Arc<ServerConfig>,
     catalog: Catalog,
     of_server: ServerShared,
-    /// Whether the server has ended for good.
+    /// True if the server has ended for good.
     is_over: AtomicBool,
     connections: UpstreamConnections,
 }

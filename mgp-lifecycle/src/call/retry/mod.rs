@@ -95,7 +95,7 @@ pub(super) struct FailedAttempt<'a> {
     pub(super) retries: u32,
     /// How long it is until the deadline of the call.
     pub(super) left: Option<Duration>,
-    /// Whether the caller was shown a part of a result, or asked something.
+    /// True if the caller was shown a part of a result, or asked something.
     pub(super) has_shown: bool,
 }
 

@@ -25,14 +25,14 @@ pub(super) struct Attempts {
     sections: Arc<Sections>,
     monitor: Option<Arc<CallMonitor>>,
     deadline: Option<Attached>,
-    /// Whether the call ends at its deadline here; a deadline of others is only read.
+    /// True if the call ends at its deadline here; a deadline of others is only read.
     ends_with_deadline: bool,
-    /// Whether the call takes a place and counts for the breaker.
+    /// True if the call takes a place and counts for the breaker.
     is_counted: bool,
     limit: Option<AttemptLimit>,
     /// When the present step began, if any time depends on it.
     since: Option<Instant>,
-    /// Whether the present step has been waited for.
+    /// True if the present step has been waited for.
     has_waited: bool,
     place: Option<Place>,
     pass: Option<Pass>,

@@ -163,7 +163,7 @@ mod tests {
                     AuditTarget::new(server.as_deref().map(Into::into), tool.as_deref().map(Into::into)),
                     result,
                 );
-                details.iter().fold(event, |event, (name, value)| event.with_detail(name, value))
+                details.iter().fold(event, |event, (name, value)| event.with_detail(name.clone(), value))
             },
         )
     }

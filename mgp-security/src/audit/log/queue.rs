@@ -29,7 +29,7 @@ pub(super) struct Queue {
 #[derive(Debug, Default)]
 struct QueuedJobs {
     jobs: Vec<Job>,
-    /// Whether somebody waits for any of the jobs.
+    /// True if somebody waits for any of the jobs.
     urgent: bool,
     /// The number of jobs in the additional places for callers that cannot wait.
     crowding: usize,

@@ -83,20 +83,13 @@ impl<'c> Check<'c> {
             Part::Bare(text) => text.contains('{') && text.contains(','),
             _ => false,
         });
-        let name = first.text();
-        if is_hidden || name.is_none() {
+        if is_hidden || first.text().is_none() {
             // A reader of the code cannot tell which command is run.
             self.findings.pattern(Strict, self.written(first.span), at);
         }
-        let Some(name) = name else { return };
-        let mut words = expanded(first, name);
-        words.extend(rest.iter().flat_map(|word| match word.text() {
-            Some(text) => expanded(word, text),
-            None => vec![None],
-        }));
-        let Some(Some(name)) = words.first().cloned() else { return };
-        let words = &words[1..];
-        let name = base(&name);
+        let words: Vec<_> = simple.words.iter().flat_map(expanded).collect();
+        let Some((Some(name), words)) = words.split_first() else { return };
+        let name = base(name);
         if matches!(name, "source" | ".") {
             let file = words.first().and_then(Option::as_deref).unwrap_or("source");
             return self.findings.import(file, at);
@@ -272,8 +265,9 @@ fn commands(script: &Script) -> Vec<Option<String>> {
     names
 }
 
-/// Returns the words that a shell makes of the braces of a word, whose text is `text`.
-fn expanded(word: &Word, text: String) -> Vec<Option<String>> {
+/// Returns the words that a shell makes of the braces of a word; `None` for words that are not known.
+fn expanded(word: &Word) -> Vec<Option<String>> {
+    let Some(text) = word.text() else { return vec![None] };
     let is_braced = word.parts.iter().any(|part| matches!(part, Part::Bare(text) if text.contains('{')));
     if is_braced {
         expand_braces(&text, MAX_BRACED_WORDS).into_iter().map(Some).collect()

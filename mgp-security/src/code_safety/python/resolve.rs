@@ -22,7 +22,7 @@ pub(super) struct Resolver<'t> {
     pub(super) scopes: Scopes<'t>,
     known: RefCell<HashMap<Key, Paths>>,
     open: RefCell<HashSet<Key>>,
-    /// Whether a name was met that is already being resolved, so that the result is incomplete.
+    /// True if a name was met that is already being resolved, so that the result is incomplete.
     is_partial: Cell<bool>,
     pub(super) effort: Effort,
 }

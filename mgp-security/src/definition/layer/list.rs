@@ -12,9 +12,9 @@ use crate::tool::{MAX_PAGES, MAX_TOOLS};
 pub(super) struct Fetched {
     /// The definitions, in the order of the list.
     pub(super) listed: Vec<Object>,
-    /// Whether the definitions are a further page of a list.
+    /// True if the definitions are a further page of a list.
     pub(super) is_continued: bool,
-    /// Whether the first page is the whole list and each of its entries is an object.
+    /// True if the first page is the whole list and each of its entries is an object.
     is_whole: bool,
 }
 

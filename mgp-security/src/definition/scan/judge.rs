@@ -12,7 +12,7 @@ pub(super) struct Match {
     pub(super) rule: &'static Rule,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Whether the finding rests on more than wording: something is to be decoded or kept from the user, a file of
+    /// True if the finding rests on more than wording: something is to be decoded or kept from the user, a file of
     /// secrets is named that hardly any tool is about, or another rule found something else.
     pub(super) is_hard: bool,
 }

@@ -20,9 +20,9 @@ pub(super) struct Lexicon {
 
 struct Entry {
     atom: Atom,
-    /// Whether the entry must stand at the start of a word.
+    /// True if the entry must stand at the start of a word.
     starts_word: bool,
-    /// Whether the entry must stand at the end of a word.
+    /// True if the entry must stand at the end of a word.
     ends_word: bool,
 }
 

@@ -68,11 +68,11 @@ fn pattern(line: &Line, text: &str) -> Result<Pattern, Mistake> {
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
     names: HashSet<String>,
-    /// Whether the tool is about conversations, models or their prompts.
+    /// True if the tool is about conversations, models or their prompts.
     pub(super) about_talk: bool,
-    /// Whether the tool is about access, keys, machines or payments.
+    /// True if the tool is about access, keys, machines or payments.
     pub(super) about_secrets: bool,
-    /// Whether the tool itself does something: sends, deletes, books.
+    /// True if the tool itself does something: sends, deletes, books.
     pub(super) about_deeds: bool,
 }
 

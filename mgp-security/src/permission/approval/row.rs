@@ -44,7 +44,7 @@ pub(super) struct ApprovalRow {
     question: ApprovalQuestion,
     pub(super) asked_at: Timestamp,
     pub(super) ends_at: Timestamp,
-    /// Whether the question is in the store.
+    /// True if the question is in the store.
     pub(super) is_stored: bool,
     /// The callers that wait for the answer, each with a number of its own.
     pub(super) waiting: Vec<(u64, oneshot::Sender<ApprovalAnswer>)>,

@@ -41,7 +41,7 @@ pub(in crate::permission) struct GrantEntry {
     pub(in crate::permission) scope: Option<ScopeCheck>,
     /// The sessions for which the decision holds; all sessions if empty.
     pub(super) sessions: Vec<Weak<Session>>,
-    /// Whether the decision is in the trail and in the store; a permission is closed before that.
+    /// True if the decision is in the trail and in the store; a permission is closed before that.
     pub(super) kept: bool,
 }
 

@@ -21,7 +21,7 @@ pub(in crate::permission) struct Ruling {
     /// The session for which a grant holds, if it lasts for a session.
     pub(in crate::permission) session: Option<Weak<Session>>,
     pub(in crate::permission) verdict: GrantVerdict,
-    /// Whether a grant is taken back, rather than refused from the start.
+    /// True if a grant is taken back, rather than refused from the start.
     pub(in crate::permission) revoked: bool,
     pub(in crate::permission) trace: Option<TraceId>,
 }

@@ -57,7 +57,7 @@ struct ConnectedServer {
     session: Arc<Session>,
     /// The id of the request that the decisions answer.
     request_id: String,
-    /// Whether grants travel with each call.
+    /// True if grants travel with each call.
     attaches: bool,
     told: Mutex<Option<PermissionResponse>>,
 }

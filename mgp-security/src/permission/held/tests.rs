@@ -204,7 +204,7 @@ async fn a_client_that_can_ask_a_human_is_asked_for_what_is_missing_2026() {
         (r#"{"action":"cancel"}"#, Some("not_granted")),
     ] {
         let mut answers = Object::new();
-        answers.set(&question.key, RawJson::parse(answer).unwrap());
+        answers.set(question.key.to_string(), RawJson::parse(answer).unwrap());
         let mut again = run(&session, None);
         again.context.input = Some(Arc::new(InputExchange::new(answers)));
         let outcome = held.call(again).await;

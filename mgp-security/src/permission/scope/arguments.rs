@@ -17,7 +17,7 @@ pub(super) struct ArgumentFacts<'a> {
     pub(super) times_ms: Vec<u64>,
     /// The texts whose names tell nothing, and the names of such members.
     pub(super) others: Vec<&'a str>,
-    /// Whether there is code, or another value that only the server can read.
+    /// True if there is code, or another value that only the server can read.
     pub(super) code: bool,
 }
 

@@ -11,7 +11,7 @@ use crate::Finding;
 pub(super) struct CommandScope {
     allowed: Box<[CommandPattern]>,
     denied: Box<[CommandPattern]>,
-    /// Whether raising privileges is allowed; `None` if the scope does not say, which forbids it where commands are
+    /// True if raising privileges is allowed; `None` if the scope does not say, which forbids it where commands are
     /// bounded at all.
     sudo: Option<bool>,
 }

@@ -4,9 +4,9 @@
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ShellWords {
     pub(super) words: Vec<String>,
-    /// Whether the shell would replace some words, by patterns, braces or the home directory.
+    /// True if the shell would replace some words, by patterns, braces or the home directory.
     pub(super) expands: bool,
-    /// Whether the shell would replace the first word, and so choose the command.
+    /// True if the shell would replace the first word, and so choose the command.
     pub(super) expands_command: bool,
 }
 

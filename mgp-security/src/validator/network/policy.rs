@@ -34,7 +34,7 @@ pub struct NetworkPolicy {
     allowed: Vec<HostPattern>,
     denied: Vec<HostPattern>,
     others: OtherHosts,
-    /// Whether the addresses of this machine are allowed.
+    /// True if the addresses of this machine are allowed.
     loopback: bool,
     /// The server whose calls the policy applies to.
     server: Option<Box<str>>,

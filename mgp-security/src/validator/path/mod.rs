@@ -36,7 +36,7 @@ pub(crate) fn check_text(path: &str) -> Result<(), Finding> {
     ProtectedPaths::default().check(path, PathAccess::Write)
 }
 
-/// Whether a path may begin at the root of the file system. If it may, the [`Roots`] decide on it.
+/// The treatment of paths that begin at the root of the file system. If they are allowed, the [`Roots`] decide on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AbsolutePaths {
     Refused,

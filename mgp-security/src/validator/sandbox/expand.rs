@@ -29,7 +29,7 @@ enum Origin {
 struct Cells {
     list: Vec<Cell>,
     marks: Marks,
-    /// Whether the word contains quotes, so that it exists even if it is empty.
+    /// True if the word contains quotes, so that it exists even if it is empty.
     quoted: bool,
 }
 

@@ -20,7 +20,7 @@ pub(super) fn effects(script: &str) -> Vec<Effect<'_>> {
 
 struct Reader<'a> {
     rest: &'a str,
-    /// Whether the delimiter stands for itself in brackets.
+    /// True if the delimiter stands for itself in brackets.
     brackets: bool,
 }
 

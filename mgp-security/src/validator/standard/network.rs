@@ -21,7 +21,7 @@ use crate::validator::validate::{BlockedCall, Validator};
 pub struct NetworkValidator {
     policy: NetworkPolicy,
     owns: Option<Arc<IsOwn>>,
-    /// Whether `data:` URLs, which contain their page themselves, pass.
+    /// True if `data:` URLs, which contain their page themselves, pass.
     pages_in_urls: bool,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct StringPlace<'a> {
     /// The name of the innermost member that the string is or stands in. Elements of an array have the name of the
     /// array.
     pub(crate) member: Option<&'a str>,
-    /// Whether the string is a value or the name of a member.
+    /// The part that the string is: a value, or the name of a member.
     pub(crate) part: StringPart,
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwapOption, Guard};
+use mgp_types::json::ObjectWriter;
 use mgp_types::mcp::meta::key;
 use mgp_types::{Object, RawJson, Request, Revision, Session, Severity};
 
@@ -29,12 +30,14 @@ pub(super) struct AgreedSession {
 /// The members of `_meta` that every stateless request carries.
 #[derive(Clone)]
 pub(super) struct RequestStamp {
-    /// The revision and the name of the client, as members in JSON.
-    fixed: Vec<u8>,
+    revision: Revision,
+    /// The name and version of the client.
+    info: RawJson,
     capabilities: RawJson,
-    level: Option<Severity>,
-    /// All members as one object, for requests without metadata of their own.
-    whole: RawJson,
+    /// The members about this client, without a log level.
+    unleveled: Object,
+    /// The members about this client with the log level that it asked for, if any.
+    members: Object,
 }
 
 impl Agreement {
@@ -139,68 +142,51 @@ impl AgreedSession {
 
 impl RequestStamp {
     pub(super) fn new(revision: Revision, info: &RawJson, capabilities: &Object) -> Self {
-        let mut fixed = Vec::new();
-        // A revision is written as it is, because it has no character that JSON escapes.
-        write_member(&mut fixed, key::PROTOCOL_VERSION, format!("\"{}\"", revision.as_str()).as_bytes());
-        write_member(&mut fixed, key::CLIENT_INFO, info.as_bytes());
-        let mut stamp =
-            Self { fixed, capabilities: capabilities.to_raw(), level: None, whole: RawJson::null() };
-        stamp.set_log_level(None);
-        stamp
+        let capabilities = capabilities.to_raw();
+        let unleveled = describe(revision, info, &capabilities, None);
+        Self { revision, info: info.clone(), capabilities, members: unleveled.clone(), unleveled }
     }
 
     fn set_log_level(&mut self, level: Option<Severity>) {
-        self.level = level;
-        self.whole = Object::new().with_first(&self.members(&self.capabilities, level), &[]);
-    }
-
-    /// Returns the members as JSON text, for a client with these capabilities and this log level.
-    fn members(&self, capabilities: &RawJson, level: Option<Severity>) -> Vec<u8> {
-        let mut members = Vec::with_capacity(self.fixed.len() + capabilities.as_bytes().len() + NAMES_BYTES);
-        members.extend_from_slice(&self.fixed);
-        write_member(&mut members, key::CLIENT_CAPABILITIES, capabilities.as_bytes());
-        if let Some(level) = level {
-            write_member(&mut members, key::LOG_LEVEL, format!("\"{}\"", level.as_str()).as_bytes());
-        }
-        members
+        self.members = describe(self.revision, &self.info, &self.capabilities, level);
     }
 
     /// Puts the members into the `_meta` of `params`.
     pub(super) fn apply(&self, params: &mut Object) {
-        let meta = match params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()) {
-            None => self.whole.clone(),
-            // A single request may ask for other log messages than the rest.
-            Some(meta) if meta.contains(key::LOG_LEVEL) => {
-                meta.with_first(&self.members(&self.capabilities, None), DESCRIPTION)
-            }
-            Some(meta) => meta.with_first(&self.members(&self.capabilities, self.level), DESCRIPTION),
-        };
-        params.set("_meta", meta);
+        let own = metadata(params);
+        // A single request may ask for other log messages than the rest.
+        let members = if own.contains(key::LOG_LEVEL) { &self.unleveled } else { &self.members };
+        params.set("_meta", members.followed_by(&own));
     }
 
     /// Puts the members into the `_meta` of `params`, with the capabilities and the log level of the client behind the
     /// request.
     fn apply_for(&self, capabilities: &RawJson, level: Option<Severity>, params: &mut Object) {
-        let own = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()).unwrap_or_default();
-        let [version, info, described] = *DESCRIPTION;
-        let replaced = [version, info, described, key::LOG_LEVEL];
-        params.set("_meta", own.with_first(&self.members(capabilities, level), &replaced));
+        let mut own = metadata(params);
+        if level.is_none() {
+            own.remove(key::LOG_LEVEL);
+        }
+        let members = describe(self.revision, &self.info, capabilities, level);
+        params.set("_meta", members.followed_by(&own));
     }
 }
 
-/// Appends a member whose name has no character that JSON escapes.
-fn write_member(out: &mut Vec<u8>, name: &str, value: &[u8]) {
-    let separator: &[u8] = if out.is_empty() { b"\"" } else { b",\"" };
-    for part in [separator, name.as_bytes(), b"\":", value] {
-        out.extend_from_slice(part);
+/// Writes the members by which a request describes its client.
+fn describe(revision: Revision, info: &RawJson, capabilities: &RawJson, level: Option<Severity>) -> Object {
+    let mut members = ObjectWriter::new();
+    members.text(key::PROTOCOL_VERSION, revision.as_str());
+    members.json(key::CLIENT_INFO, info);
+    members.json(key::CLIENT_CAPABILITIES, capabilities);
+    if let Some(level) = level {
+        members.text(key::LOG_LEVEL, level.as_str());
     }
+    members.finish()
 }
 
-/// The members by which a request describes its client.
-const DESCRIPTION: &[&str; 3] = &[key::PROTOCOL_VERSION, key::CLIENT_INFO, key::CLIENT_CAPABILITIES];
-
-/// About how many bytes the names of the capabilities and the log level take, with the level.
-const NAMES_BYTES: usize = 128;
+/// Returns the `_meta` of `params`; empty if there is none or it is not an object.
+fn metadata(params: &Object) -> Object {
+    params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()).unwrap_or_default()
+}
 
 #[cfg(test)]
 mod tests {
@@ -215,7 +201,7 @@ mod tests {
         let stamp = stamp();
         let mut params = Object::parse(r#"{"a":1}"#).unwrap();
         stamp.apply(&mut params);
-        assert_eq!(params.get("_meta"), Some(stamp.whole.clone()));
+        assert_eq!(params.get("_meta"), Some(stamp.members.to_raw()));
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl ServerIdentity {
         let mut data = Object::new();
         if client.revision.is_stateless() {
             for name in missing {
-                data.set(name, RawJson::empty_object());
+                data.set(name.to_owned(), RawJson::empty_object());
             }
             return Err(Error::missing_client_capability(&data.to_raw()));
         }

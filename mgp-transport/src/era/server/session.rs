@@ -125,7 +125,7 @@ pub(super) fn initialized(
     opened.set("capabilities", capabilities.to_raw());
     opened.set("serverInfo", identity.info(session.revision));
     for (name, value) in result.iter() {
-        opened.set(&name, value);
+        opened.set(name.into_owned(), value);
     }
     Ok(like(described, &opened))
 }
@@ -142,7 +142,7 @@ pub(super) fn discovered(described: &Response, identity: &ServerIdentity) -> Res
     discovered.set("supportedVersions", RawJson::from_value(&names).unwrap_or_else(|_| RawJson::null()));
     discovered.set("capabilities", capabilities.to_raw());
     for (name, value) in result.iter() {
-        discovered.set(&name, value);
+        discovered.set(name.into_owned(), value);
     }
     Ok(like(described, &discovered))
 }

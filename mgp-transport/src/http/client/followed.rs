@@ -21,7 +21,7 @@ pub(super) struct FollowedCalls(Mutex<HashMap<i64, FollowedStream, RandomState>>
 
 struct FollowedStream {
     deliveries: Arc<CallDeliveries>,
-    /// Whether the call listens for notifications.
+    /// True if the call listens for notifications.
     listens: bool,
 }
 

@@ -17,7 +17,7 @@ pub(super) struct SseDecoder {
     scanned: usize,
     max_event_bytes: usize,
     at_start: bool,
-    /// Whether the last line ended with CR; an LF that follows belongs to that end.
+    /// True if the last line ended with CR; an LF that follows belongs to that end.
     skip_lf: bool,
     name: Bytes,
     data: EventData,

@@ -37,7 +37,7 @@ pub(super) struct WatchedConnection {
     active: AtomicU64,
     /// The number of those requests that lack a part of their body.
     awaited: AtomicU64,
-    /// Whether a whole head was read.
+    /// True if a whole head was read.
     spoke: AtomicBool,
     began: Instant,
     /// The time of the last progress, in milliseconds since `began`: a head was read or a piece was written.

@@ -12,7 +12,7 @@ use crate::http::header;
 pub(super) struct RequestHead<'a> {
     pub(super) host: Option<&'a HeaderValue>,
     pub(super) origin: Option<&'a HeaderValue>,
-    /// Whether a browser marks the request as sent by a page of another site or port.
+    /// True if a browser marks the request as sent by a page of another site or port.
     pub(super) is_cross_origin: bool,
     pub(super) content_type: Option<&'a HeaderValue>,
     pub(super) content_length: Option<&'a HeaderValue>,

@@ -23,7 +23,7 @@ use super::stream::{ResponseStream, StreamKind};
 /// The state of a session without the service that answers it: its streams, and its work.
 pub(super) struct HttpSession {
     pub(super) id: SessionId,
-    /// Whether the session is one of HTTP+SSE, where all messages travel on the standalone stream.
+    /// True if the session is one of HTTP+SSE, where all messages travel on the standalone stream.
     pub(super) is_sse: bool,
     /// The principal that opened the session; no other principal finds it.
     principal: Option<Principal>,
@@ -37,12 +37,12 @@ pub(super) struct HttpSession {
     streams: Mutex<Vec<Arc<ResponseStream>>>,
     last_stream: AtomicU64,
     tasks: Mutex<JoinSet<()>>,
-    /// Whether the peer was there since the last sweep. Requests set the flag; only sweeps look at the clock.
+    /// True if the peer was there since the last sweep. Requests set the flag; only sweeps look at the clock.
     seen: AtomicBool,
     /// The time of the last sweep that found the flag set.
     last_seen: Mutex<Instant>,
     closed: AtomicBool,
-    /// Whether the key that opened the session holds no longer, so that only its calls may finish.
+    /// True if the key that opened the session holds no longer, so that only its calls may finish.
     retired: AtomicBool,
 }
 

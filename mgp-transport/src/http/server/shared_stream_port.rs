@@ -17,7 +17,7 @@ pub(super) struct SharedStreamPort {
     stream: Arc<ResponseStream>,
     session: Arc<HttpSession>,
     stop: Notify,
-    /// Whether the call is over; the stream may go on without messages about it.
+    /// True if the call is over; the stream may go on without messages about it.
     over: AtomicBool,
 }
 

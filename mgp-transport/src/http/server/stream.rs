@@ -49,7 +49,7 @@ pub(super) enum StreamKind {
     Named,
     /// Events have ids and are kept for a while, so that a reader can resume.
     Kept {
-        /// Whether the first event has an id and nothing else, so that the stream can be resumed from
+        /// True if the first event has an id and nothing else, so that the stream can be resumed from
         /// its start.
         primed: bool,
     },
@@ -65,11 +65,11 @@ struct ResponseStreamState {
     reading: WakerSlot,
     /// The waker of the call, for its cancellation.
     calling: WakerSlot,
-    /// Whether the reader is to leave, to come back later.
+    /// True if the reader is to leave, to come back later.
     leaving: bool,
     /// The time at which the last event was written.
     finished: Option<Instant>,
-    /// Whether the stream is closed for writers.
+    /// True if the stream is closed for writers.
     closed: bool,
 }
 

@@ -78,7 +78,7 @@ async fn answer_all<H: RpcService>(
     }
     let mut answers = Object::new();
     for (key, answer) in all(work).await? {
-        answers.set(&key, answer.to_raw());
+        answers.set(key, answer.to_raw());
     }
     Ok(answers)
 }

@@ -6,7 +6,7 @@ pub(super) struct Named {
     pub(super) path: Vec<String>,
     /// The name by which the file knows it, if a `use` says so; `*` for all that a module has.
     pub(super) alias: Option<String>,
-    /// Whether the name is handed on to others.
+    /// True if the name is handed on to others.
     pub(super) is_public: bool,
 }
 

@@ -67,7 +67,7 @@ pub(crate) enum ProtectedKind {
 pub(crate) struct ProtectedReason {
     /// The kind of the file.
     pub(crate) kind: ProtectedKind,
-    /// Whether the file may be read.
+    /// True if the file may be read.
     pub(crate) readable: bool,
     /// The pattern that protects the file, in the notation of `allow_paths`. No entry there releases the kernel's own
     /// files.

@@ -27,7 +27,7 @@ pub(super) enum PathAnchor {
 pub(super) struct PathReading {
     pub(super) anchor: PathAnchor,
     pub(super) names: Vec<String>,
-    /// Whether the names contain wildcards.
+    /// True if the names contain wildcards.
     pub(super) is_pattern: bool,
 }
 

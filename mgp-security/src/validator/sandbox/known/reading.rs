@@ -25,7 +25,7 @@ pub(in super::super) struct Reading<'a> {
     /// The inner command, and whether a shell reads it as one text.
     pub(in super::super) command: Option<(&'a [Arg], bool)>,
     refused: Option<Danger>,
-    /// Whether an option makes the program change nothing.
+    /// True if an option makes the program change nothing.
     asks: bool,
     /// The program and the subcommands that were named, the innermost last.
     chain: Vec<&'static Facts>,

@@ -21,6 +21,7 @@
 //! # }
 //! ```
 
+mod approvals;
 mod audit_log_ends;
 mod call;
 mod catalog;
@@ -35,7 +36,6 @@ mod listen;
 mod methods;
 mod notify;
 mod operator;
-mod parked_calls;
 mod paths;
 mod policies;
 mod record;

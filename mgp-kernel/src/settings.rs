@@ -34,7 +34,7 @@ use mgp_types::{MethodPattern, PassedMethods};
 use mgp_types::{RawJson, RunningCalls};
 
 use crate::StartError;
-use crate::parked_calls::ParkedCallLimits;
+use crate::approvals::ParkedCallLimits;
 use crate::paths::{self, OwnFiles};
 
 fn wrong(what: impl std::fmt::Display) -> StartError {

@@ -26,6 +26,7 @@ use mgp_types::{Gate, RpcService, gates};
 use tower_layer::Layer;
 
 use crate::StartError;
+use crate::approvals::ParkedCallLayer;
 use crate::call::delegation::DelegationGate;
 use crate::call::erased::ErasedService;
 use crate::call::meter::{Meter, MeterGate};
@@ -35,7 +36,6 @@ use crate::methods::{MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate};
 use crate::notify::changes::AccessChangeGate;
 use crate::notify::events::ChannelAudience;
 use crate::operator::OperatorGate;
-use crate::parked_calls::ParkedCallLayer;
 use crate::router::Router;
 use crate::servers::upstream::{
     BareWay, ConnectionKey, CurrentClient, FallbackToolGate, ResultSizeGate, ServerStack, ServerSupport,

@@ -1,5 +1,6 @@
 //! The gates and services that a call passes, beside those of the sections; `stack.rs` says where each of them stands.
 
+pub(crate) mod calls_in_work;
 pub(crate) mod cancel;
 pub(crate) mod connection_role;
 pub(crate) mod delegation;

@@ -22,6 +22,7 @@ use mgp_types::{Error, Outbox, Principal};
 use tokio::task::JoinSet;
 
 pub(crate) use self::sections::Sections;
+use crate::approvals::ParkedCallLayer;
 use crate::call::cancel::UpstreamCanceller;
 use crate::call::connection_role::{ConnectionRole, ConnectionRoleService};
 use crate::call::delegation::DelegationGate;
@@ -34,7 +35,6 @@ use crate::methods::{OwnPermissionsGate, ServerHealthGate};
 use crate::notify::changes::{AccessChangeGate, ChangeListeners, tell_endings};
 use crate::notify::events::ChannelAudience;
 use crate::operator::{OperatorGate, OperatorSections};
-use crate::parked_calls::ParkedCallLayer;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::reload::ConfigReloader;

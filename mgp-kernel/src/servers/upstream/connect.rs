@@ -20,8 +20,8 @@ use tower_layer::Layer;
 use super::confined::{self, ServerProgram};
 use super::connection_shared::ConnectionShared;
 use super::inbound::ServerInboundLayer;
+use crate::approvals::RelayQuestionsLayer;
 use crate::call::erased::ErasedService;
-use crate::parked_calls::RelayQuestionsLayer;
 use crate::settings;
 
 /// Connects to the server once, in the way that is configured.

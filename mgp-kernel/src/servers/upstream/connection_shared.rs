@@ -21,7 +21,8 @@ use super::server_shared::ServerShared;
 use super::stale_lists::{ListsToRefresh, StaleLists};
 use super::support::ServerSupport;
 use super::support::{CurrentClient, ServerStack};
-use crate::parked_calls::{CallsInWork, ElicitationSessions};
+use crate::approvals::ElicitationSessions;
+use crate::call::calls_in_work::CallsInWork;
 
 /// The state of one connection to a server, which all parts that serve it share.
 pub(super) struct ConnectionShared {

@@ -18,7 +18,8 @@ use super::reports::CallReports;
 use super::server_notifications::ListKind;
 use super::stale_lists::StaleLists;
 use super::support::ServerSupport;
-use crate::parked_calls::{ActiveCallers, CallReference, CallsInWork, ElicitationSessions, declared};
+use crate::approvals::{ElicitationSessions, check_declared, is_question};
+use crate::call::calls_in_work::{ActiveCallers, CallReference, CallsInWork};
 use crate::settings;
 
 /// A layer that passes the messages of one server to the clients that they concern. Makes [`ServerInbound`] services.
@@ -93,7 +94,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             return shared.vendor(request);
         }
         if request.kind == RequestKind::Call {
-            return if declared::is_question(&request.method) && shared.is_about_no_call(&request) {
+            return if is_question(&request.method) && shared.is_about_no_call(&request) {
                 Box::pin(Arc::clone(shared).ask_anybody(request))
             } else {
                 Box::pin(self.inner.call(request))
@@ -182,7 +183,7 @@ impl ServerInboundShared {
     /// client can be asked it.
     async fn ask_anybody(self: Arc<Self>, question: Request) -> Result<Response, Error> {
         let refusal = match self.support.told.only_client(&self.line) {
-            Some(client) => match declared::this(&client, &question).await {
+            Some(client) => match check_declared(&client, &question).await {
                 Ok(()) => {
                     self.elicitations.note(&question, &client);
                     return client.outbox.call(Request::call(question.method, question.params)).await;

@@ -1,7 +1,6 @@
 //! A server behind the kernel: its connections, the layers in front of it, and the messages that it sends.
 
 mod agents;
-mod approver;
 mod audit;
 mod confined;
 mod connect;

@@ -10,13 +10,13 @@ use mgp_lifecycle::LifecycleChanges;
 use mgp_lifecycle::supervise::TimeLimits;
 use mgp_types::mcp::SubscriptionFilter;
 use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerState, ShutdownReason};
-use mgp_types::{Error, Object, RpcService, Session, code};
+use mgp_types::{Error, Gate as _, Object, RpcService, Session, code};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use tower_layer::Layer;
 
+use super::audit;
 use super::connect::{connect, startup_timeout};
 use super::connection_key::ConnectionKey;
 use super::connection_shared::{ConnectionShared, StateByAll};
@@ -26,9 +26,9 @@ use super::reports::CallReports;
 use super::server_shared::ServerShared;
 use super::stale_lists::{ListsToRefresh, StaleLists};
 use super::support::{CurrentClient, ServerClient, ServerSupport};
-use super::{approver, audit};
 use crate::StartError;
-use crate::parked_calls::{CallsInWork, ElicitationSessions};
+use crate::approvals::{ElicitationSessions, approvers_of};
+use crate::call::calls_in_work::CallsInWork;
 
 /// A connection to a server, kept alive. Dropping it ends the connection, and the process behind it, at once.
 pub(super) struct ServerConnection {
@@ -83,8 +83,8 @@ impl ServerConnection {
         });
         let supervised = supervised(&shared);
         let way = ForwardToServer::new(supervised.gate(), shared.reports.clone(), Arc::clone(&support.books));
-        let way = shared.calls.layer().layer(way);
-        let approver = approver::of(support, &shared.asked);
+        let way = shared.calls.layer(way);
+        let approver = approvers_of(&support.config, &support.policies, &support.audit, &shared.asked);
         let back = (support.stack)(support, config, &shared.line, approver, current, way, &of_server.meter)?;
         let service = WaitForStart::new(back.service.clone(), shared.start.clone());
         // The cell is set here only.

@@ -10,16 +10,17 @@ use mgp_lifecycle::supervise::SupervisedService;
 use mgp_security::access::TaskOwnersGate;
 use mgp_security::definition::DefinitionGuardLayer;
 use mgp_security::permission::{Approver, PermissionGate};
+use mgp_types::Gated;
 
 use super::connection_key::ConnectionKey;
 use super::forward::ForwardToServer;
 use super::server_notifications::ServerNotifications;
 use crate::StartError;
+use crate::call::calls_in_work::CallsInWork;
 use crate::call::erased::ErasedService;
 use crate::call::meter::Meter;
 use crate::catalog::ToolCatalog;
 use crate::notify::events::ServerEvents;
-use crate::parked_calls::CallsInWorkService;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
@@ -59,7 +60,7 @@ pub(crate) type ServerClient = Client<StandingRequestsService<ErasedService>>;
 pub(crate) type CurrentClient = Arc<ArcSwapOption<ServerClient>>;
 
 /// The way to the incarnation of a server that is connected, without any gate in front.
-pub(crate) type BareWay = CallsInWorkService<ForwardToServer<SupervisedService<ServerClient>>>;
+pub(crate) type BareWay = Gated<CallsInWork, ForwardToServer<SupervisedService<ServerClient>>>;
 
 /// The layers in front of one server, made once for all its incarnations.
 pub(crate) struct ServerStack<S = ErasedService> {

@@ -10,7 +10,8 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::{ServerInbound, ServerInboundLayer, ServerInboundShared};
-use crate::parked_calls::{CallsInWork, ElicitationSessions, RelayQuestions, RelayQuestionsLayer};
+use crate::approvals::{ElicitationSessions, RelayQuestions, RelayQuestionsLayer};
+use crate::call::calls_in_work::CallsInWork;
 use crate::router::test_kernel::{AnsweringServer, GRANTED, TestClient, TestKernel, TestServer};
 use crate::servers::upstream::ConnectionKey;
 use crate::servers::upstream::forward::ForwardToServer;
@@ -69,7 +70,7 @@ impl Connection {
 
     /// A call that the server has in work for as long as the future is held.
     fn working(&self, peer: &TestClient) -> impl Future<Output = Result<Response, Error>> + use<> {
-        self.calls.layer().layer(SILENT).call(peer.request("tools/call", "{}"))
+        self.calls.layer(SILENT).call(peer.request("tools/call", "{}"))
     }
 
     async fn ask(&mut self, method: &str, params: &str) -> Result<Response, Error> {

@@ -12,7 +12,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::world::{again, answers, request};
-use crate::parked_calls::{ParkedCallLayer, ParkedCallLimits};
+use crate::approvals::{ParkedCallLayer, ParkedCallLimits};
 use crate::router::test_kernel::AnsweringServer;
 
 async fn tell(outbox: &Outbox, progress: u32) {
@@ -62,7 +62,7 @@ impl OutboxPort for Listening {
 }
 
 struct Client {
-    service: crate::parked_calls::ParkedCallService<AnsweringServer>,
+    service: crate::approvals::ParkedCallService<AnsweringServer>,
 }
 
 impl Client {

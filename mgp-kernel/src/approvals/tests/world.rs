@@ -11,18 +11,18 @@ use mgp_transport::Accept;
 use mgp_transport::era::{EraMode, ServerEra, ServerIdentity};
 use mgp_types::mcp::{CreateMessageParams, Implementation, Role, SamplingMessage};
 use mgp_types::{
-    BoxFuture, Error, Method, Object, Outbox, Params, Principal, RawJson, Request, RequestKind, Response,
-    Revision, RpcService, Session,
+    BoxFuture, Error, Gate as _, Method, Object, Outbox, Params, Principal, RawJson, Request, RequestKind,
+    Response, Revision, RpcService, Session,
 };
 use serde_json::{Value, json};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::call::erased::ErasedService;
-use crate::parked_calls::{
-    CallsInWork, ElicitationSessions, ParkedCallLayer, ParkedCallLimits, ParkedCallService,
-    RelayQuestionsLayer,
+use crate::approvals::{
+    ElicitationSessions, ParkedCallLayer, ParkedCallLimits, ParkedCallService, RelayQuestionsLayer,
 };
+use crate::call::calls_in_work::CallsInWork;
+use crate::call::erased::ErasedService;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Name {
@@ -114,7 +114,7 @@ impl World {
             .capability("elicitation", empty())
             .capability("sampling", empty())
             .capability("roots", empty())
-            .layer(calls.layer())
+            .layer(calls.clone().into_layer())
             .inbound_layer(RelayQuestionsLayer::new(calls.clone(), ElicitationSessions::default()))
             .in_process(server(stateless, &seen))
             .await

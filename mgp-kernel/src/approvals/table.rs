@@ -4,15 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use mgp_security::audit::AuditLayer;
-use mgp_types::{Error, Response};
+use mgp_types::json::write_string;
+use mgp_types::{Error, RawJson, Response};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
-use super::conversation::{CallConversation, ParkedStatus, RoundQuestions};
+use super::conversation::{CallConversation, ClientQuestion, ParkedStatus, RoundQuestions};
 use super::driver::{AskableCall, ParkedCallDriver};
-use super::limits::ParkedCallLimits;
-use super::quota::Quota;
-use super::result::input_required;
+use super::quota::{ParkedCallLimits, Quota};
 use super::ticket::{Ticket, Tickets};
 
 /// The limits, tickets and parked calls that the services of one layer share. All parked calls end with the last of
@@ -97,4 +96,28 @@ where
     let task = tokio::spawn(ParkedCallDriver::new(call, number, Arc::downgrade(desk))).abort_handle();
     parked.calls.insert(number, ParkedCall { conversation, task });
     number
+}
+
+/// Returns the result that asks these questions, to be answered with `state`.
+///
+/// # Errors
+/// Fails if a question is nested too deeply for a result around it.
+fn input_required(questions: &[ClientQuestion], state: &str) -> Result<Response, Error> {
+    let mut result = br#"{"resultType":"input_required","inputRequests":{"#.to_vec();
+    for (index, ClientQuestion { key, method, params }) in questions.iter().enumerate() {
+        if index > 0 {
+            result.push(b',');
+        }
+        write_string(&mut result, key);
+        result.extend_from_slice(br#":{"method":"#);
+        write_string(&mut result, method.as_str());
+        result.extend_from_slice(br#","params":"#);
+        params.write(&mut result);
+        result.push(b'}');
+    }
+    result.push(b'}');
+    result.extend_from_slice(br#","requestState":"#);
+    write_string(&mut result, state);
+    result.push(b'}');
+    Ok(Response::new(RawJson::parse(result)?))
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mgp_types::{BoxFuture, Error, Method, OutboxPort, Request, Response, StreamId};
 
+use super::check_declared;
 use super::conversation::CallConversation;
-use super::declared;
 
 /// The way back to the client of a call, whichever round it is in.
 pub(super) struct ParkedCallPort(Arc<CallConversation>);
@@ -18,7 +18,7 @@ impl ParkedCallPort {
     /// Asks the client; the answer comes with one of its next rounds.
     async fn ask(&self, question: Request) -> Result<Response, Error> {
         let session = self.0.session().ok_or_else(Error::cancelled)?;
-        declared::this(&session, &question).await?;
+        check_declared(&session, &question).await?;
         self.0.ask(question.method, question.params)?.answer().await
     }
 }

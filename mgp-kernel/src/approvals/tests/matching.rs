@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use mgp_transport::AskedDuring;
 use mgp_types::{
-    BoxFuture, Error, Method, Object, Outbox, OutboxPort, Principal, RawJson, Request, Response, Revision,
-    Session, StreamId,
+    BoxFuture, Error, Gate as _, Method, Object, Outbox, OutboxPort, Principal, RawJson, Request, Response,
+    Revision, Session, StreamId,
 };
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::parked_calls::{CallsInWork, ElicitationSessions, RelayQuestionsLayer};
+use crate::approvals::{ElicitationSessions, RelayQuestionsLayer};
+use crate::call::calls_in_work::CallsInWork;
 use crate::router::test_kernel::AnsweringServer;
 
 /// Never answers calls, nor anything else.
@@ -72,7 +73,7 @@ const ROOTS: &str = r#"{"roots":{}}"#;
 #[tokio::test]
 async fn a_question_goes_to_the_one_client_it_can_be_about() {
     let calls = CallsInWork::default();
-    let mut way = calls.layer().layer(NEVER);
+    let mut way = calls.layer(NEVER);
     assert_eq!(asked(&calls, None).await.unwrap_err().code(), -32600);
     let (of_a, of_b) = (session(ROOTS), session(ROOTS));
     let a = way.call(call("a", &of_a));
@@ -95,7 +96,7 @@ async fn a_question_goes_to_the_one_client_it_can_be_about() {
 #[tokio::test]
 async fn a_question_about_the_call_of_a_client_that_cannot_be_asked_goes_to_no_other() {
     let calls = CallsInWork::default();
-    let mut way = calls.layer().layer(NEVER);
+    let mut way = calls.layer(NEVER);
     let deaf = way.call(call("ada", &session(r#"{"elicitation":{}}"#)));
     let _bob = way.call(call("bob", &session(ROOTS)));
     is_of_several(asked(&calls, None).await);
@@ -111,7 +112,7 @@ async fn a_question_about_the_call_of_a_client_that_cannot_be_asked_goes_to_no_o
 #[tokio::test]
 async fn two_sessions_of_one_principal_are_two_clients() {
     let calls = CallsInWork::default();
-    let mut way = calls.layer().layer(NEVER);
+    let mut way = calls.layer(NEVER);
     let _one = way.call(call("local-http", &session(ROOTS)));
     let other = way.call(call("local-http", &session(ROOTS)));
     is_of_several(asked(&calls, None).await);
@@ -125,7 +126,7 @@ async fn two_sessions_of_one_principal_are_two_clients() {
 #[tokio::test]
 async fn a_client_that_describes_itself_is_its_principal() {
     let calls = CallsInWork::default();
-    let mut way = calls.layer().layer(NEVER);
+    let mut way = calls.layer(NEVER);
     let stateless = client(ROOTS, Revision::V2026_07_28);
     let _one = way.call(call("a", &stateless));
     let _again = way.call(call("a", &client(ROOTS, Revision::V2026_07_28)));
@@ -138,7 +139,7 @@ async fn a_client_that_describes_itself_is_its_principal() {
 #[tokio::test]
 async fn a_question_about_a_call_that_is_over_is_about_no_other() {
     let calls = CallsInWork::default();
-    let mut way = calls.layer().layer(NEVER);
+    let mut way = calls.layer(NEVER);
     let _call = way.call(call("a", &session(ROOTS)));
     assert_eq!(asked(&calls, Some(StreamId::fresh())).await.unwrap_err().code(), -32600);
 }
@@ -146,7 +147,7 @@ async fn a_question_about_a_call_that_is_over_is_about_no_other() {
 #[tokio::test]
 async fn a_client_without_a_way_back_is_not_asked() {
     let calls = CallsInWork::default();
-    let mut way = calls.layer().layer(NEVER);
+    let mut way = calls.layer(NEVER);
     let mut own = call("a", &session(ROOTS));
     own.context.outbox = Outbox::CLOSED;
     let _own = way.call(own);

@@ -9,12 +9,19 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Context, Error, Principal, PrincipalKind};
 use tokio::sync::watch;
 
-use super::support::ServerSupport;
+use crate::policies::Policies;
+use crate::record::AuditTrail;
+use crate::running::RunningConfig;
 
 /// Returns the approvers in the order of [`ApproverChain`]: the human in front of the calling client, if the
 /// configuration says that there is one; then operators. `asked` counts the questions.
-pub(super) fn of(support: &ServerSupport, asked: &watch::Sender<u64>) -> Arc<dyn Approver> {
-    let config = Arc::clone(&support.config);
+pub(crate) fn approvers_of(
+    config: &Arc<RunningConfig>,
+    policies: &Policies,
+    audit: &AuditTrail,
+    asked: &watch::Sender<u64>,
+) -> Arc<dyn Approver> {
+    let config = Arc::clone(config);
     let person = move |context: &Context| {
         // A question on a connection that a program may have opened is never answered there in place of a human.
         if context.unattended {
@@ -25,8 +32,7 @@ pub(super) fn of(support: &ServerSupport, asked: &watch::Sender<u64>) -> Arc<dyn
         let is_there = has_person(&config.load().agents, client);
         is_there.then(|| Principal::of(PrincipalKind::Person, client.as_str()))
     };
-    let inner =
-        ApproverChain::new(Arc::new(person), support.policies.pending.clone(), support.audit.clock.clone());
+    let inner = ApproverChain::new(Arc::new(person), policies.pending.clone(), audit.clock.clone());
     Arc::new(CountedApprover { inner, asked: asked.clone() })
 }
 

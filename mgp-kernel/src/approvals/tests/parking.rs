@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryLogStore, Query};
 use mgp_types::mgp::Outcome;
 
-use crate::parked_calls::{ParkedCallLayer, ParkedCallLimits};
+use crate::approvals::{ParkedCallLayer, ParkedCallLimits};
 
 use super::world::{World, again, answers, ask, request, send, text};
 use crate::router::test_kernel::until;

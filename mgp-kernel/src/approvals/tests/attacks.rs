@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::world::{World, again, answers, ask, send, text};
-use crate::parked_calls::ParkedCallLimits;
+use crate::approvals::ParkedCallLimits;
 use crate::router::test_kernel::until;
 
 #[tokio::test]

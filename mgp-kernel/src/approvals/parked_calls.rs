@@ -1,33 +1,4 @@
-//! The ways in which questions of servers, and of the kernel's own gates, reach the client whose call they are about.
-//!
-//! A question is a request where there are sessions, and a result where there are none. Between the two stands the
-//! outbox of the call: every service with a question asks there, whatever the client is.
-//!
-//! | client | server | what happens |
-//! |---|---|---|
-//! | session | session | [`RelayQuestionsLayer`] finds the call, and its outbox sends the request |
-//! | stateless | stateless | the server's questions and its state pass through as they are |
-//! | session | stateless | the way to the server goes through the rounds, and [`RelayQuestionsLayer`] asks for each question |
-//! | stateless | session | [`RelayQuestionsLayer`] finds the call, and [`ParkedCallService`] parks it: the question is the result |
-
-mod active_callers;
-mod calls_in_work;
-mod conversation;
-pub(crate) mod declared;
-mod driver;
-mod elicitations;
-mod future;
-mod limits;
-mod port;
-mod quota;
-mod relay_questions;
-mod result;
-mod round;
-mod table;
-#[cfg(test)]
-mod tests;
-mod ticket;
-mod unattended;
+//! The service that parks a call which asks its client, and goes on with it when the client comes back.
 
 use std::fmt;
 use std::sync::Arc;
@@ -38,23 +9,16 @@ use mgp_types::{Error, Method, Object, Request, RequestKind, Response, RpcServic
 use tower_layer::Layer;
 use tower_service::Service;
 
-pub(crate) use self::active_callers::{ActiveCallers, CallReference};
-pub(crate) use self::calls_in_work::{CallsInWork, CallsInWorkService};
-use self::conversation::CallConversation;
-use self::driver::AskableCall;
-pub(crate) use self::elicitations::ElicitationSessions;
-use self::future::{CallSubject, FirstRound, ParkedCallFuture, ResumedRound};
-pub(crate) use self::limits::ParkedCallLimits;
-use self::quota::Quota;
-#[cfg(test)]
-pub(crate) use self::relay_questions::RelayQuestions;
-pub(crate) use self::relay_questions::RelayQuestionsLayer;
-use self::table::{ParkedCallShared, ParkedCallTable};
-use self::ticket::Tickets;
+use super::conversation::CallConversation;
+use super::driver::AskableCall;
+use super::future::{CallSubject, FirstRound, ParkedCallFuture, ResumedRound};
+use super::quota::{ParkedCallLimits, Quota};
+use super::table::{ParkedCallShared, ParkedCallTable};
+use super::ticket::{self, Tickets};
 
 /// A layer that makes [`ParkedCallService`] services, which share the calls they have parked.
 #[derive(Clone)]
-pub(crate) struct ParkedCallLayer(Arc<ParkedCallShared>);
+pub(crate) struct ParkedCallLayer(pub(super) Arc<ParkedCallShared>);
 
 impl ParkedCallLayer {
     /// Makes a layer that parks no more calls than `limits` allows. The outcome of calls whose clients do not come back
@@ -157,7 +121,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ParkedCallService<S> {
                 Err(error) => ParkedCallFuture::Refused { error: Some(error) },
             };
         }
-        if declared::anything(&session) {
+        if super::declares_anything(&session) {
             return self.start(request, &session);
         }
         ParkedCallFuture::Passed { future: self.inner.call(request) }

@@ -14,8 +14,6 @@ use tokio::time::Instant;
 
 use super::port::ParkedCallPort;
 use super::quota::{Quota, QuotaSlot};
-use super::result::ClientQuestion;
-use super::round::Round;
 use super::table::ParkedCallShared;
 use super::unattended::UnattendedCall;
 
@@ -65,9 +63,38 @@ enum CallPhase {
     Over,
 }
 
+/// A request of the client: the first of a call, or one with answers.
+struct Round {
+    session: Arc<Session>,
+    outbox: Outbox,
+    /// The token under which the client gets progress in this round.
+    progress: Option<RawJson>,
+    /// The waker of the task that waits for the outcome of the round.
+    waker: Option<Waker>,
+}
+
+impl Round {
+    fn of(request: &Request, session: &Arc<Session>) -> Self {
+        Self {
+            session: Arc::clone(session),
+            outbox: request.context.outbox.clone(),
+            progress: request.meta("progressToken"),
+            waker: None,
+        }
+    }
+}
+
 struct QuestionSlot {
     asked: ClientQuestion,
     answer: oneshot::Sender<RawJson>,
+}
+
+/// A question as the client gets it.
+#[derive(Clone)]
+pub(super) struct ClientQuestion {
+    pub(super) key: Box<str>,
+    pub(super) method: Method,
+    pub(super) params: Object,
 }
 
 /// The questions with which a round ends.

@@ -9,8 +9,8 @@ use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::active_callers::{ActiveCallers, CallReference};
-use super::{CallsInWork, ElicitationSessions, declared};
+use super::{ElicitationSessions, check_declared, is_question};
+use crate::call::calls_in_work::{ActiveCallers, CallReference, CallsInWork};
 
 /// A layer that makes [`RelayQuestions`] services.
 #[derive(Clone)]
@@ -58,7 +58,7 @@ impl<S: RpcService> Service<Request> for RelayQuestions<S> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        if request.kind == RequestKind::Call && declared::is_question(&request.method) {
+        if request.kind == RequestKind::Call && is_question(&request.method) {
             return RelayQuestionsFuture::Asked { answer: Box::pin(self.passing.clone().ask(request)) };
         }
         RelayQuestionsFuture::Passed { future: self.inner.call(request) }
@@ -77,7 +77,7 @@ impl RelayQuestionsLayer {
 async fn about(calls: &CallsInWork, question: &Request) -> Result<CallContext, Error> {
     let calls = match calls.about(question) {
         CallReference::This(call) => {
-            declared::this(call.session()?, question).await?;
+            check_declared(call.session()?, question).await?;
             return Ok(*call);
         }
         CallReference::Another => {
@@ -90,7 +90,7 @@ async fn about(calls: &CallsInWork, question: &Request) -> Result<CallContext, E
         ActiveCallers::Nobody => {}
         ActiveCallers::One(calls) => {
             for call in calls {
-                match declared::this(call.session()?, question).await {
+                match check_declared(call.session()?, question).await {
                     Ok(()) => return Ok(call),
                     Err(error) => refusal = error,
                 }

@@ -6,7 +6,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::world::{again, answers, request};
-use crate::parked_calls::{ParkedCallLayer, ParkedCallLimits, ParkedCallService};
+use crate::approvals::{ParkedCallLayer, ParkedCallLimits, ParkedCallService};
 use crate::router::test_kernel::AnsweringServer;
 
 /// Asks in its own task and in others, and answers with what it was told.

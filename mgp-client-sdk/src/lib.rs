@@ -105,7 +105,7 @@ pub use connect::PlainStack;
 pub use connection_handle::ConnectionHandle;
 pub use events::EventStream;
 pub use handlers::{Handlers, HandlersFuture, IntoReply};
-pub use headers::{HeaderMirror, HeaderMirrorFuture};
+pub use headers::{HeaderMirror, MirroredCall};
 #[cfg(feature = "http")]
 pub use http::HttpWire;
 pub use mgp_lifecycle::supervise::{StandingRequestsService, Supervised, Supervisor};

@@ -15,7 +15,7 @@ use mgp_security::permission::{
 use mgp_transport::era::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, EraMode, EraOptions, ServerEra, ServerIdentity,
 };
-use mgp_transport::mrtr::{InputLoop, MrtrLayer, SealingKey};
+use mgp_transport::mrtr::{InputRounds, MrtrLayer, SealingKey};
 use mgp_transport::{ConnectionLimits, connect, memory};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{
@@ -121,7 +121,7 @@ async fn dial(
     let options = EraOptions::new().with_mode(mode).with_agreement(agreement.clone());
     let era = ClientEra::negotiate(wire, identity, options).await.unwrap();
     let session = era.session().unwrap();
-    let mut service = InputLoop::new(era, inbound, agreement);
+    let mut service = era.with_rules(InputRounds::new(inbound, agreement));
     let settlement = gate.negotiate(&mut service, &session).await;
     (gate.layer(service), settlement)
 }

@@ -8,7 +8,7 @@ use mgp_transport::Accept;
 use mgp_transport::era::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, EraMode, EraOptions, WireKind,
 };
-use mgp_transport::mrtr::InputLoop;
+use mgp_transport::mrtr::InputRounds;
 use mgp_types::{Error, Outbox, Request, RpcService};
 use parking_lot::Mutex;
 use tower_layer::Layer;
@@ -23,9 +23,9 @@ use crate::headers::{HeaderMirror, HeaderPlans};
 use crate::progress::ProgressRoutes;
 use crate::{Client, ConnectionHandle};
 
-/// The layers between a wire `W` and those of [`ClientBuilder::layer`], from the outside in: answers to the questions
-/// in results, the cache, the arguments in headers, and the era.
-pub type ClientCore<W, H> = InputLoop<Cache<HeaderMirror<ClientEra<W>>>, ClientInbound<H>>;
+/// The layers between a wire `W` and those of [`ClientBuilder::layer`], from the outside in: the cache, and the era with
+/// arguments in headers and answers to the questions in results.
+pub type ClientCore<W, H> = Cache<ClientEra<W, (HeaderMirror, InputRounds<ClientInbound<H>>)>>;
 
 /// The service that answers the server of one client. A transport is made with it, or with the
 /// [`service`](Self::service).
@@ -142,8 +142,9 @@ impl<L, I, H: RpcService> Prepared<L, I, H> {
         }
         // An error drops the link here, and with it the connection: no more is sent.
         let era = ClientEra::negotiate(wire, identity, options).await?;
-        let cache = Cache::new(HeaderMirror::new(era, way.plans), self.cache.clone());
-        let core = InputLoop::new(cache, self.accept.service(), self.agreement.clone());
+        let mirror = HeaderMirror::new(way.plans, self.agreement.clone());
+        let rounds = InputRounds::new(self.accept.service(), self.agreement.clone());
+        let core = Cache::new(era.with_rules((mirror, rounds)), self.cache.clone());
         let shared = ClientShared {
             agreement: self.agreement.clone(),
             progress: self.progress.clone(),

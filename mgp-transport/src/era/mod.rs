@@ -12,7 +12,7 @@ use mgp_types::{Error, Id, Object, Params};
 pub(crate) use self::client::RoundHandler;
 pub use self::client::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, Era, EraFuture, EraMemory, EraMode, EraOptions,
-    InboundFuture, ProbeEndedConnection, UnsupportedVersion, WireKind,
+    InboundFuture, NextStep, ProbeEndedConnection, ResendRule, UnsupportedVersion, WireKind,
 };
 pub use self::server::{ServerEra, ServerEraFuture, ServerIdentity, VersionMismatch};
 

@@ -8,6 +8,7 @@ mod memory;
 mod options;
 mod probe_verdict;
 mod relay;
+mod resend;
 mod service;
 
 #[cfg(test)]
@@ -20,4 +21,5 @@ pub use self::inbound::{ClientInbound, InboundFuture};
 pub use self::memory::{Era, EraMemory};
 pub use self::options::{EraMode, EraOptions, WireKind};
 pub use self::probe_verdict::{ProbeEndedConnection, UnsupportedVersion};
-pub use self::service::{ClientEra, EraFuture};
+pub use self::resend::{EraFuture, NextStep, ResendRule};
+pub use self::service::ClientEra;

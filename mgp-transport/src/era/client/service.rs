@@ -1,20 +1,18 @@
 //! The client's era layer: it writes requests in the era of the server, and renews lost sessions.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use mgp_types::{
     BoxFuture, Error, Method, Outbox, OutboxPort, Request, RequestKind, Response, RpcService, StreamId, code,
 };
 use parking_lot::Mutex;
-use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::agreement::AgreedSession;
 use super::handshake::Handshake;
+use super::resend::{EraFuture, ResendRule, ResendableCall};
 use super::{Agreement, ClientIdentity, Era, EraOptions};
 
 /// Speaks to a server in the era of the server.
@@ -24,10 +22,11 @@ use super::{Agreement, ClientIdentity, Era, EraOptions};
 /// request comes from, see [`EraOptions::with_relay`]. A session that the server has lost is opened again, once for all
 /// callers, with the log level and the subscriptions of the old one, and the call is sent again; the same holds for a
 /// server that has changed its versions. The layer allocates for the metadata only. Dropping a call drops it on the
-/// wire.
-pub struct ClientEra<W> {
+/// wire. Further [rules](ResendRule) may ask for a call to be sent again, too.
+pub struct ClientEra<W, R = ()> {
     wire: W,
     shared: Arc<ClientEraShared<W>>,
+    rules: R,
 }
 
 /// The state that the clones of one [`ClientEra`] share.
@@ -66,9 +65,16 @@ impl<W: RpcService> ClientEra<W> {
         let standing = StandingRequests::default();
         let renewing = tokio::sync::Mutex::default();
         let shared = ClientEraShared { port, agreement, identity, options, standing, renewing };
-        Ok(Self { wire, shared: Arc::new(shared) })
+        Ok(Self { wire, shared: Arc::new(shared), rules: () })
     }
 
+    /// Adds rules by which calls are sent again.
+    pub fn with_rules<R: ResendRule>(self, rules: R) -> ClientEra<W, R> {
+        ClientEra { wire: self.wire, shared: self.shared, rules }
+    }
+}
+
+impl<W, R> ClientEra<W, R> {
     /// Returns the current agreement with the server.
     pub fn agreement(&self) -> &Agreement {
         &self.shared.agreement
@@ -120,42 +126,56 @@ impl<W: RpcService> ClientEraShared<W> {
     }
 
     /// Sends a request once more, written for the new agreement.
-    pub(super) async fn again(&self, mut request: Request) -> Result<Response, Error> {
+    async fn again(&self, mut request: Request) -> Result<Response, Error> {
         prepare(&mut request, &self.agreement);
-        let mut wire = self.port.wire();
+        let mut wire = self.wire();
         std::future::poll_fn(|cx| wire.poll_ready(cx)).await?;
         wire.call(request).await
     }
+
+    pub(super) fn wire(&self) -> W {
+        self.port.wire()
+    }
+
+    /// Returns whether the server can lose the session without the end of the connection; a byte stream cannot.
+    pub(super) fn can_lose_session(&self, agreed: &AgreedSession) -> bool {
+        agreed.stamp.is_some() || self.options.kind.has_sessions()
+    }
 }
 
-impl<W: RpcService> Service<Request> for ClientEra<W> {
+impl<W: RpcService, R: ResendRule> Service<Request> for ClientEra<W, R> {
     type Response = Response;
     type Error = Error;
-    type Future = EraFuture<W>;
+    type Future = EraFuture<W, R>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.wire.poll_ready(cx)
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let shared = &self.shared;
-        let guard = shared.agreement.load();
-        let replay = guard
-            .as_ref()
-            .filter(|agreed| {
-                // A byte stream cannot lose a session without ending.
-                let stateless = agreed.stamp.is_some();
-                request.kind == RequestKind::Call && (stateless || shared.options.kind.has_sessions())
-            })
-            .map(|agreed| ReplayedCall {
-                shared: shared.clone(),
-                request: request.clone(),
-                agreed: (*agreed).clone(),
-            });
-        if let Some(agreed) = &*guard {
+        let guard = self.shared.agreement.load();
+        let Some(agreed) = &*guard else { return EraFuture::new(self.wire.call(request), None) };
+        let state = match request.kind {
+            RequestKind::Call => match self.rules.begin(&request) {
+                Ok(state) => state,
+                Err(refusal) => return EraFuture::refused(refusal),
+            },
+            RequestKind::Notify => None,
+        };
+        let is_renewable = request.kind == RequestKind::Call && self.shared.can_lose_session(agreed);
+        if state.is_none() && !is_renewable {
             agreed.prepare(&mut request);
+            return EraFuture::new(self.wire.call(request), None);
         }
-        EraFuture::new(self.wire.call(request), replay)
+        let mut call = ResendableCall {
+            shared: Arc::clone(&self.shared),
+            rules: self.rules.clone(),
+            state,
+            request,
+            agreed: Arc::clone(agreed),
+            is_renewable,
+        };
+        EraFuture::new(self.wire.call(call.written()), Some(call))
     }
 }
 
@@ -165,13 +185,13 @@ fn prepare(request: &mut Request, agreement: &Agreement) {
     }
 }
 
-impl<W: Clone> Clone for ClientEra<W> {
+impl<W: Clone, R: Clone> Clone for ClientEra<W, R> {
     fn clone(&self) -> Self {
-        Self { wire: self.wire.clone(), shared: self.shared.clone() }
+        Self { wire: self.wire.clone(), shared: self.shared.clone(), rules: self.rules.clone() }
     }
 }
 
-impl<W> fmt::Debug for ClientEra<W> {
+impl<W, R> fmt::Debug for ClientEra<W, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientEra").field("agreement", &self.shared.agreement).finish_non_exhaustive()
     }
@@ -257,65 +277,5 @@ fn replaces(later: &Request, earlier: &Request) -> bool {
         (true, true) => true,
         (false, false) => later.params.text("uri") == earlier.params.text("uri"),
         _ => false,
-    }
-}
-
-pin_project! {
-    /// The future of [`ClientEra`](super::ClientEra).
-    pub struct EraFuture<W: RpcService> {
-        #[pin]
-        inner: W::Future,
-        replay: Option<ReplayedCall<W>>,
-        again: Option<BoxFuture<'static, Result<Response, Error>>>,
-    }
-}
-
-/// The values that are needed to send a call once more.
-pub(super) struct ReplayedCall<W> {
-    pub(super) shared: Arc<ClientEraShared<W>>,
-    pub(super) request: Request,
-    pub(super) agreed: Arc<AgreedSession>,
-}
-
-impl<W: RpcService> EraFuture<W> {
-    pub(super) fn new(inner: W::Future, replay: Option<ReplayedCall<W>>) -> Self {
-        Self { inner, replay, again: None }
-    }
-}
-
-impl<W: RpcService> Future for EraFuture<W> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        if this.again.is_none() {
-            let error = match ready!(this.inner.poll(cx)) {
-                Ok(response) => {
-                    if let Some(replay) = this.replay.take() {
-                        replay.shared.standing.note(&replay.request);
-                    }
-                    return Poll::Ready(Ok(response));
-                }
-                Err(error) => error,
-            };
-            let Some(replay) = this.replay.take() else { return Poll::Ready(Err(error)) };
-            if !replay.shared.can_renew(&error, &replay.agreed) {
-                return Poll::Ready(Err(error));
-            }
-            *this.again = Some(Box::pin(async move {
-                replay.shared.renew(replay.agreed.generation).await?;
-                replay.shared.again(replay.request).await
-            }));
-        }
-        match this.again {
-            Some(again) => again.as_mut().poll(cx),
-            None => Poll::Pending,
-        }
-    }
-}
-
-impl<W: RpcService> fmt::Debug for EraFuture<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EraFuture").field("again", &self.again.is_some()).finish_non_exhaustive()
     }
 }

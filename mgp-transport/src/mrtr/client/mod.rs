@@ -1,20 +1,15 @@
-//! The client's side: the layer that answers the questions in a result, and sends the request again.
+//! The client's side: the rule that answers the questions in a result, and sends the call again.
 
-mod future;
 mod rounds;
 #[cfg(test)]
 mod tests;
 
-use std::task::{Context, Poll};
+use memchr::memmem;
+use mgp_types::{Error, Object, Params, RawJson, Request, Response, RpcService};
 
-use mgp_types::{Error, Params, Request, RequestKind, Response, RpcService};
-use tower_layer::Layer;
-use tower_service::Service;
-
-pub use self::future::InputLoopFuture;
-use self::future::WatchedCall;
+use self::rounds::answered;
 use super::may_ask;
-use crate::era::{Agreement, RoundHandler};
+use crate::era::{Agreement, NextStep, ResendRule, RoundHandler};
 
 /// Answers the questions that the server asks in its results, as if it had sent requests.
 ///
@@ -22,8 +17,7 @@ use crate::era::{Agreement, RoundHandler};
 /// goes as a request into `inbound`, the same stack that answers a server's own requests, so the same gates see it;
 /// then the request is sent again with the answers. The questions of one result are asked at the same time.
 ///
-/// The layer sits above the era and below all layers that measure or retry a call as a whole. Each question has the
-/// context of its call, so that the answering service can reach the caller, with the server's session in place of the
+/// It is a rule of [`ClientEra`](crate::era::ClientEra). Each question has the context of its call, so that the answering service can reach the caller, with the server's session in place of the
 /// caller's. An ordinary result is not parsed and costs one search. The call fails when the client cannot answer, when
 /// the server asks more often than [`MAX_ROUNDS`], or when the result is of a type that was not agreed on. Dropping a
 /// call drops the questions in work.
@@ -32,8 +26,7 @@ use crate::era::{Agreement, RoundHandler};
 /// rounds itself pass through, as do their results. Where the server has sessions there are no earlier rounds to
 /// continue, and a request that tries is refused with -32602.
 #[derive(Debug, Clone)]
-pub struct InputLoop<W, H> {
-    inner: W,
+pub struct InputRounds<H> {
     inbound: H,
     agreement: Agreement,
 }
@@ -41,80 +34,85 @@ pub struct InputLoop<W, H> {
 /// The number of times that a server may ask before it answers.
 pub const MAX_ROUNDS: usize = 10;
 
-/// Builds [`InputLoop`]s.
-#[derive(Debug, Clone)]
-pub struct InputLoopLayer<H> {
-    inbound: H,
-    agreement: Agreement,
-}
-
-impl<H> InputLoopLayer<H> {
-    /// Creates the layer whose `inbound` answers the questions asked under `agreement`.
+impl<H> InputRounds<H> {
+    /// Creates the rule whose `inbound` answers the questions asked under `agreement`.
     pub fn new(inbound: H, agreement: Agreement) -> Self {
         Self { inbound, agreement }
     }
 }
 
-impl<W, H: Clone> Layer<W> for InputLoopLayer<H> {
-    type Service = InputLoop<W, H>;
+impl<H: RpcService> ResendRule for InputRounds<H> {
+    /// The number of times that the server has asked.
+    type State = usize;
 
-    fn layer(&self, inner: W) -> InputLoop<W, H> {
-        InputLoop::new(inner, self.inbound.clone(), self.agreement.clone())
-    }
-}
-
-impl<W, H> InputLoop<W, H> {
-    /// Creates the service whose `inbound` answers the questions of the server behind `inner`, asked under `agreement`.
-    pub fn new(inner: W, inbound: H, agreement: Agreement) -> Self {
-        Self { inner, inbound, agreement }
-    }
-
-    /// Returns the service that carries the requests.
-    pub fn get_ref(&self) -> &W {
-        &self.inner
-    }
-
-    /// Returns the service that carries the requests.
-    pub fn into_inner(self) -> W {
-        self.inner
-    }
-}
-
-impl<W: RpcService, H: RpcService> Service<Request> for InputLoop<W, H> {
-    type Response = Response;
-    type Error = Error;
-    type Future = InputLoopFuture<W, H>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        if request.kind == RequestKind::Notify {
-            return InputLoopFuture::new(self.inner.call(request), None);
-        }
-        match self.agreement.rounds_of(&request) {
-            RoundHandler::Ours => {}
+    fn begin(&self, request: &Request) -> Result<Option<usize>, Error> {
+        match self.agreement.rounds_of(request) {
+            RoundHandler::Ours => Ok(Some(0)),
             RoundHandler::Unknown if may_ask(&request.method) && goes_on(&request.params) => {
-                return InputLoopFuture::refused(Error::invalid_params(
+                Err(Error::invalid_params(
                     "no questions were asked that this answers; make the call again without `requestState` and \
                      `inputResponses`",
-                ));
+                ))
             }
-            RoundHandler::None | RoundHandler::Callers | RoundHandler::Unknown => {
-                return InputLoopFuture::new(self.inner.call(request), None);
-            }
+            RoundHandler::None | RoundHandler::Callers | RoundHandler::Unknown => Ok(None),
         }
-        let watched = WatchedCall {
-            // Only these methods may ask; questions in any other result are an error.
-            request: may_ask(&request.method).then(|| request.clone()),
-            service: self.clone(),
+    }
+
+    fn judge(&self, asked: &mut usize, call: &Request, outcome: Result<Response, Error>) -> NextStep {
+        let Ok(response) = outcome else { return NextStep::Return(outcome) };
+        let questions = match ResultKind::of(&response.result) {
+            Ok(ResultKind::Final) => return NextStep::Return(Ok(response)),
+            Ok(ResultKind::InputRequired(questions)) => questions,
+            Err(error) => return NextStep::Return(Err(error)),
         };
-        InputLoopFuture::new(self.inner.call(request), Some(watched))
+        let refused = |why: String| NextStep::Return(Err(Error::misbehaved(why)));
+        if !may_ask(&call.method) {
+            return refused("the server asks for input where it may not".to_owned());
+        }
+        if *asked == MAX_ROUNDS {
+            return refused(format!("the server asked for input more than {MAX_ROUNDS} times"));
+        }
+        *asked += 1;
+        NextStep::SendAgain(Box::pin(answered(
+            self.inbound.clone(),
+            self.agreement.session(),
+            call.clone(),
+            questions,
+        )))
     }
 }
 
 /// Returns whether a request continues earlier rounds.
 fn goes_on(params: &Params) -> bool {
     params.contains("requestState") || params.contains("inputResponses")
+}
+
+/// The kind of a result, by its `resultType`.
+enum ResultKind {
+    /// The result of the method, or a task in its place.
+    Final,
+    /// Questions of the server.
+    InputRequired(Object),
+}
+
+const COMPLETE: &[u8] = br#"{"resultType":"complete""#;
+
+impl ResultKind {
+    fn of(result: &RawJson) -> Result<Self, Error> {
+        // Servers write the member in front or not at all, so this search is nearly always enough.
+        let bytes = result.as_bytes();
+        if bytes.starts_with(COMPLETE) || memmem::find(bytes, br#""resultType""#).is_none() {
+            return Ok(Self::Final);
+        }
+        let object =
+            Object::from_raw(result).map_err(|_| Error::misbehaved("the result is not an object"))?;
+        match object.text("resultType").as_deref() {
+            Some("complete" | "task") => Ok(Self::Final),
+            Some("input_required") => Ok(Self::InputRequired(object)),
+            None if !object.contains("resultType") => Ok(Self::Final),
+            //= mcp 2026-07-28
+            //# If the client does not recognise the value, it MUST treat the response as invalid.
+            _ => Err(Error::misbehaved("the result is of a type that was not agreed on")),
+        }
+    }
 }

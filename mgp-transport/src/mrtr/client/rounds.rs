@@ -1,49 +1,42 @@
-//! The rounds of a call: questions, answers, and the request again.
+//! One round of a call: the questions, the answers to them, and the request that carries these.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 
-use mgp_types::{Context, Error, Method, Object, Origin, RawJson, Request, Response, RpcService, code};
+use mgp_types::{
+    Context, Error, Method, Object, Origin, RawJson, Request, Response, RpcService, Session, code,
+};
 
-use super::future::ResultKind;
-use super::{InputLoop, MAX_ROUNDS};
-
-/// Answers the questions and sends the request again, until there is a result.
-pub(super) async fn answer_rounds<W: RpcService, H: RpcService>(
-    mut service: InputLoop<W, H>,
-    original: Request,
-    mut asked: Object,
-) -> Result<Response, Error> {
-    for _ in 0..MAX_ROUNDS {
-        let mut request = original.clone();
-        let questions = asked.get("inputRequests").filter(|questions| !questions.is_null());
-        let state = asked.get("requestState").filter(|state| !state.is_null());
-        if questions.is_none() && state.is_none() {
-            return Err(Error::misbehaved("the server's result asks for input and names none"));
-        }
-        // Members that the caller put there belong to an earlier round.
-        request.params.remove("inputResponses");
-        request.params.remove("requestState");
-        if let Some(questions) = questions {
-            let mut context = original.context.clone();
-            context.session = service.agreement.session();
-            let answers = answer_all(service.inbound.clone(), &context, &questions).await?;
-            request.params.set("inputResponses", answers.to_raw());
-        }
-        //= mcp 2026-07-28
-        //# the client MUST echo back the exact value of requestState; if absent, it MUST NOT include one
-        if let Some(state) = state {
-            request.params.set("requestState", state);
-        }
-        poll_fn(|cx| service.inner.poll_ready(cx)).await?;
-        let response = service.inner.call(request).await?;
-        match ResultKind::of(&response.result)? {
-            ResultKind::Final => return Ok(response),
-            ResultKind::InputRequired(next) => asked = next,
-        }
+/// Returns the request that carries the answers to the questions in the result `asked`. The questions have the context of
+/// the call, with `session`, that with the server.
+pub(super) async fn answered<H: RpcService>(
+    inbound: H,
+    session: Option<Arc<Session>>,
+    mut call: Request,
+    asked: Object,
+) -> Result<Request, Error> {
+    let questions = asked.get("inputRequests").filter(|questions| !questions.is_null());
+    let state = asked.get("requestState").filter(|state| !state.is_null());
+    if questions.is_none() && state.is_none() {
+        return Err(Error::misbehaved("the server's result asks for input and names none"));
     }
-    Err(Error::misbehaved(format!("the server asked for input more than {MAX_ROUNDS} times")))
+    // Members that are there belong to an earlier round.
+    call.params.remove("inputResponses");
+    call.params.remove("requestState");
+    if let Some(questions) = questions {
+        let mut context = call.context.clone();
+        context.session = session;
+        let answers = answer_all(inbound, &context, &questions).await?;
+        call.params.set("inputResponses", answers.to_raw());
+    }
+    //= mcp 2026-07-28
+    //# the client MUST echo back the exact value of requestState; if absent, it MUST NOT include one
+    if let Some(state) = state {
+        call.params.set("requestState", state);
+    }
+    Ok(call)
 }
 
 /// Lets `inbound` answer all questions of one result at the same time, each in `context`.

@@ -11,7 +11,7 @@ use mgp_types::{
 use parking_lot::Mutex;
 use tower_service::Service;
 
-use super::InputLoop;
+use super::InputRounds;
 use crate::era::{Agreement, ClientEra, ClientIdentity, EraMode, EraOptions};
 
 /// A server, or the service that answers its questions; each notes the requests that it sees.
@@ -57,14 +57,14 @@ impl Service<Request> for Peer {
 }
 
 /// Returns a gateway's way to a server, the server, and the service that answers questions.
-async fn gateway(stateless: bool) -> (InputLoop<ClientEra<Peer>, Peer>, Peer, Peer) {
+async fn gateway(stateless: bool) -> (ClientEra<Peer, InputRounds<Peer>>, Peer, Peer) {
     let (server, answers) = (Peer::new(stateless), Peer::new(stateless));
     let agreement = Agreement::default();
     let mode = if stateless { EraMode::Stateless } else { EraMode::Session };
     let options = EraOptions::new().with_mode(mode).with_agreement(agreement.clone()).with_relay();
     let identity = ClientIdentity::new(Implementation::new("gateway", "1"));
     let era = ClientEra::negotiate(server.clone(), identity, options).await.unwrap();
-    (InputLoop::new(era, answers.clone(), agreement), server, answers)
+    (era.with_rules(InputRounds::new(answers.clone(), agreement)), server, answers)
 }
 
 fn call(caller: Option<Revision>, params: &str) -> Request {
@@ -109,7 +109,7 @@ async fn for_others_the_rounds_are_gone_through_and_each_question_has_the_contex
 async fn the_clients_own_session_is_no_callers() {
     let (mut service, ..) = gateway(true).await;
     let mut request = call(None, r#"{"name":"t"}"#);
-    request.context.session = service.get_ref().session();
+    request.context.session = service.session();
     let answer = service.call(request).await.unwrap();
     assert_eq!(answer.result.as_bytes(), br#"{"content":[]}"#);
 }

@@ -5,5 +5,6 @@ mod http;
 mod inbound;
 mod mgp;
 mod relay;
+mod resend;
 mod script;
 mod versions;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mgp_types::mcp::task::{self, TaskStatus};
 use mgp_types::mcp::{CallToolResult, EmptyResult, InputRequests, InputResponses, task_extension};
-use mgp_types::{Error, Object, RawJson, Request, Response, RpcService, code};
+use mgp_types::{Error, Object, RawJson, Request, Response, ResultKind, RpcService, code};
 use serde::Serialize;
 
 use crate::tools::tool_request;
@@ -68,7 +68,7 @@ impl<S: RpcService> Client<S> {
             let poll_interval = interval.unwrap_or(POLL_INTERVAL).clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL);
             StartedTool::Task(Task { client: self.clone(), id, poll_interval })
         };
-        if result.text("resultType").as_deref() == Some("task") {
+        if response.result.kind() == ResultKind::Task {
             let created: task_extension::CreateTaskResult = response.body()?;
             return Ok(task(created.task_id, created.poll_interval_ms));
         }

@@ -1,6 +1,6 @@
 //! Results of `tools/list`, reduced to the tools that a caller may see.
 
-use mgp_types::{CacheScope, Error, Object, RawJson, Response, ResultShape};
+use mgp_types::{CacheScope, Error, Object, RawJson, Response};
 use serde_json::value::RawValue;
 
 /// Removes the tools that `may` does not admit from the tool list in `outcome`.
@@ -18,12 +18,8 @@ pub(crate) fn keep_only(outcome: &mut Result<Response, Error>, may: impl Fn(&str
 /// # Errors
 /// Fails if the result is not an object, or its `tools` are not a list.
 pub(crate) fn keep_listed(mut response: Response, may: impl Fn(&str) -> bool) -> Result<Response, Error> {
-    if response.context.stamp.is_some() {
-        // Members that are kept outside of the result may say how public it is, so they are merged into it first.
-        response.result = response.to_raw();
-        response.context.stamp = None;
-        response.context.shape = ResultShape::Opaque;
-    }
+    // Members that are kept outside of the result may say how public it is.
+    response.absorb_stamp();
     let mut result = Object::from_raw(&response.result).map_err(|_| malformed())?;
     let kept = match result.get("tools") {
         Some(tools) => keep(&tools, may)?,
@@ -42,7 +38,7 @@ pub(crate) fn keep_listed(mut response: Response, may: impl Fn(&str) -> bool) ->
     if public {
         result.set("cacheScope", RawJson::from_written(br#""private""#.to_vec()));
     }
-    response.result = result.to_raw();
+    response.result = result.to_raw().into();
     Ok(response)
 }
 

@@ -34,7 +34,6 @@
 //!
 //! The crate has no features.
 
-mod call_ending;
 mod context;
 mod error;
 mod extensions;
@@ -52,6 +51,7 @@ mod passed_methods;
 mod principal;
 mod request;
 mod response;
+mod result_json;
 mod revision;
 mod service;
 mod session;
@@ -59,7 +59,6 @@ mod text;
 mod uri_template;
 mod validity;
 
-pub use call_ending::CallEnding;
 pub use context::Context;
 pub use error::{Error, Origin};
 pub use extensions::Extensions;
@@ -76,6 +75,7 @@ pub use passed_methods::{InvalidMethodPattern, MethodPattern, PassedMethods};
 pub use principal::{Principal, PrincipalKind, PrincipalRole};
 pub use request::{Params, Request, RequestKind};
 pub use response::{CacheHint, Response, ResponseContext, ResultShape};
+pub use result_json::{CallEnding, ResultJson, ResultKind};
 pub use revision::{Revision, UnknownRevision};
 pub use service::{BoxedService, RpcService};
 pub use session::{Session, Severity};

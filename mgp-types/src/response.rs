@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use crate::json::RawJson;
 use crate::mcp::CacheScope;
-use crate::{Error, Extensions};
+use crate::{Error, Extensions, ResultJson};
 
 /// The answer to a call.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Response {
     /// The result, an object.
-    pub result: RawJson,
+    pub result: ResultJson,
     /// The facts about the result beyond its bytes.
     pub context: ResponseContext,
     /// The values that layers of third parties attach.
@@ -59,7 +59,7 @@ pub struct CacheHint {
 impl Response {
     /// Creates a response whose result may hold anything.
     pub fn new(result: RawJson) -> Self {
-        Self { result, context: ResponseContext::default(), extensions: Extensions::default() }
+        Self { result: result.into(), context: ResponseContext::default(), extensions: Extensions::default() }
     }
 
     /// Creates a response whose result holds no members of the era; see [`ResultShape::Plain`].
@@ -100,11 +100,20 @@ impl Response {
     /// Returns the result with the stamp in it.
     pub fn to_raw(&self) -> RawJson {
         if self.context.stamp.is_none() {
-            return self.result.clone();
+            return RawJson::clone(&self.result);
         }
         let mut out = Vec::with_capacity(self.written_bytes());
         self.write(&mut out);
         RawJson::from_valid(out)
+    }
+
+    /// Writes the stamp into the result, for a layer that changes members of it.
+    pub fn absorb_stamp(&mut self) {
+        if self.context.stamp.is_some() {
+            self.result = self.to_raw().into();
+            self.context.stamp = None;
+            self.context.shape = ResultShape::Opaque;
+        }
     }
 
     /// Returns how many bytes [`write`](Self::write) appends at most.
@@ -149,7 +158,7 @@ mod tests {
         let mut response = Response::plain(RawJson::parse(r#"{"a":1}"#).unwrap());
         response.context.stamp = Some(Bytes::from_static(br#""resultType":"complete""#));
         assert_eq!(response.to_raw().as_bytes(), br#"{"resultType":"complete","a":1}"#);
-        response.result = RawJson::parse("{ }").unwrap();
+        response.result = RawJson::parse("{ }").unwrap().into();
         assert_eq!(response.to_raw().as_bytes(), br#"{"resultType":"complete" }"#);
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mcp::notification_name;
-use mgp_types::{Method, Object, RawJson, Request, RequestKind, Response};
+use mgp_types::{Method, Object, RawJson, Request, RequestKind, Response, ResultKind};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -161,10 +161,10 @@ impl CachedResults {
 
 /// Returns how long a result may be cached, and whether only for the same authorization; `None` for not at all.
 fn lifetime(response: &Response) -> Option<(Duration, bool)> {
-    let result = Object::from_raw(&response.result).ok()?;
-    if result.text("resultType").is_some_and(|kind| kind != "complete") {
+    if response.result.kind() != ResultKind::Complete {
         return None;
     }
+    let result = Object::from_raw(&response.result).ok()?;
     let ttl: u64 = result.get("ttlMs")?.to().ok().filter(|ttl| *ttl > 0)?;
     let private = result.text("cacheScope").is_none_or(|scope| scope != "public");
     Some((Duration::from_millis(ttl).min(MAX_LIFETIME), private))

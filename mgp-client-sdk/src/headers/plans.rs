@@ -112,7 +112,7 @@ impl HeaderPlans {
         let mut response = response;
         if let Ok(tools) = RawJson::from_value(&kept) {
             result.set("tools", tools);
-            response.result = result.to_raw();
+            response.result = result.to_raw().into();
         }
         response
     }

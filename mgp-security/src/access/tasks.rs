@@ -8,9 +8,7 @@ use std::time::Duration;
 use memchr::memmem::Finder;
 use mgp_types::mcp::task::{TaskStatus, begun};
 use mgp_types::mgp::Refusal;
-use mgp_types::{
-    Error, Flow, Gate, Object, Origin, Principal, RawJson, Request, Response, ResultShape, code,
-};
+use mgp_types::{Error, Flow, Gate, Object, Origin, Principal, RawJson, Request, Response, code};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -216,11 +214,7 @@ impl TaskAnswer {
     /// Removes the tasks of other callers from a list of tasks.
     fn keep_own(&self, known: &Mutex<TaskOwners>, response: &mut Response) -> Result<(), Error> {
         let malformed = || Error::misbehaved("the list of tasks is none");
-        if response.context.stamp.is_some() {
-            response.result = response.to_raw();
-            response.context.stamp = None;
-            response.context.shape = ResultShape::Opaque;
-        }
+        response.absorb_stamp();
         let mut result = Object::from_raw(&response.result).map_err(|_| malformed())?;
         let Some(tasks) = result.get("tasks") else { return Ok(()) };
         let mut tasks: Vec<Object> = tasks.to().map_err(|_| malformed())?;
@@ -230,7 +224,7 @@ impl TaskAnswer {
         });
         drop(known);
         result.set("tasks", RawJson::from_value(&tasks).map_err(|_| malformed())?);
-        response.result = result.to_raw();
+        response.result = result.to_raw().into();
         Ok(())
     }
 }

@@ -278,7 +278,7 @@ fn ending(answer: &Result<Response, Error>, is_refused: bool) -> RecordEnding {
         Err(error) if error.origin() == Origin::InputRequired => RecordEnding::Asking,
         Err(error) if is_refused || is_security(error.code()) => RecordEnding::Blocked,
         Err(_) => RecordEnding::Failed,
-        Ok(response) => match CallEnding::of(&response.result) {
+        Ok(response) => match response.result.ending() {
             // A refusal may have been turned into a result on the way; if the call was then answered normally, it was
             // no refusal.
             CallEnding::Failed if is_refused => RecordEnding::Blocked,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
-use mgp_types::{Object, Principal, Request, Response};
+use mgp_types::{Object, Principal, Request, Response, ResultKind};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
@@ -42,10 +42,10 @@ impl ConfirmedRounds {
 
     /// Notes that `call`, which `approver` confirmed, has another round if `response` asks for one.
     pub(super) fn note(&self, call: ConfirmationBinding, approver: Principal, response: &Response) {
-        let Ok(result) = Object::from_raw(&response.to_raw()) else { return };
-        if result.text("resultType").as_deref() != Some("input_required") {
+        if response.result.kind() != ResultKind::InputRequired {
             return;
         }
+        let Ok(result) = Object::from_raw(&response.result) else { return };
         let mut open = self.0.lock();
         let now = Instant::now();
         open.retain(|_, yes| now < yes.end);

@@ -34,7 +34,7 @@ pub(super) fn complete(mut response: Response, streamed: &StreamedResult) -> Res
         result.set(MEMBER, merged(own, &summary));
     }
     if filled || told {
-        response.result = result.to_raw();
+        response.result = result.to_raw().into();
         if response.context.stamp.take().is_some() {
             response.context.shape = ResultShape::Opaque;
         }

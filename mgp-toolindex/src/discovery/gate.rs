@@ -129,7 +129,7 @@ impl ToolUse {
 
     pub(super) fn answered(self, shared: &Arc<DiscoveryShared>, response: &Response) {
         // A tool that failed, or that asks for input first, has not been used yet.
-        if CallEnding::of(&response.result) == CallEnding::Done {
+        if response.result.ending() == CallEnding::Done {
             shared.used(&self.caller, &self.tool);
         }
     }

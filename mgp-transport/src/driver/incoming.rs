@@ -475,7 +475,7 @@ async fn when_ready<S: RpcService>(mut service: S, request: Request) -> Result<R
 fn tag_result(response: &mut Response, id: &Id) {
     if let Ok(mut result) = Object::from_raw(&response.to_raw()) {
         tag_subscription(&mut result, id);
-        response.result = result.to_raw();
+        response.result = result.to_raw().into();
         response.context.stamp = None;
     }
 }

@@ -97,7 +97,7 @@ pub(crate) fn rename(response: &mut Response, shown: &str) {
         }
         None => name(&mut result, shown),
     }
-    response.result = result.to_raw();
+    response.result = result.to_raw().into();
 }
 
 /// Puts this id into an object that has the id of a task.

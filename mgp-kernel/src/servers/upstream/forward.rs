@@ -187,7 +187,7 @@ fn without_server_info(mut response: Response) -> Response {
     } else {
         result.set("_meta", meta.to_raw());
     }
-    response.result = result.to_raw();
+    response.result = result.to_raw().into();
     response
 }
 

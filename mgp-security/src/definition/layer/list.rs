@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 
-use mgp_types::{Error, Object, RawJson, Request, Response, ResultShape, RpcService};
+use mgp_types::{Error, Object, RawJson, Request, Response, RpcService};
 
 use crate::definition::{DefinitionAdmission, DefinitionKind};
 use crate::tool::{MAX_PAGES, MAX_TOOLS};
@@ -32,11 +32,7 @@ pub(super) async fn fetch<S: RpcService>(
     for _ in 0..MAX_PAGES {
         poll_fn(|cx| inner.poll_ready(cx)).await?;
         let mut response = inner.call(request.clone()).await?;
-        if response.context.stamp.is_some() {
-            response.result = response.to_raw();
-            response.context.stamp = None;
-            response.context.shape = ResultShape::Opaque;
-        }
+        response.absorb_stamp();
         let page = Object::from_raw(&response.result).map_err(|_| malformed())?;
         let listed = page.get(kind.list_member()).ok_or_else(malformed)?;
         let listed: Vec<RawJson> = listed.to().map_err(|_| malformed())?;
@@ -88,6 +84,6 @@ pub(super) fn admitted(
     if kind.is_pinned() {
         result.remove("nextCursor");
     }
-    response.result = result.to_raw();
+    response.result = result.to_raw().into();
     response
 }

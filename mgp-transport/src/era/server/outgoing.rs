@@ -107,7 +107,7 @@ fn has(name: &Finder<'_>, result: &RawJson) -> bool {
 }
 
 fn with_result(mut response: Response, result: RawJson) -> Response {
-    response.result = result;
+    response.result = result.into();
     response.context.stamp = None;
     response
 }

@@ -4,8 +4,7 @@ mod rounds;
 #[cfg(test)]
 mod tests;
 
-use memchr::memmem;
-use mgp_types::{Error, Object, Params, RawJson, Request, Response, RpcService};
+use mgp_types::{Error, Params, Request, Response, ResultKind, RpcService};
 
 use self::rounds::answered;
 use super::may_ask;
@@ -60,12 +59,14 @@ impl<H: RpcService> ResendRule for InputRounds<H> {
 
     fn judge(&self, asked: &mut usize, call: &Request, outcome: Result<Response, Error>) -> NextStep {
         let Ok(response) = outcome else { return NextStep::Return(outcome) };
-        let questions = match ResultKind::of(&response.result) {
-            Ok(ResultKind::Final) => return NextStep::Return(Ok(response)),
-            Ok(ResultKind::InputRequired(questions)) => questions,
-            Err(error) => return NextStep::Return(Err(error)),
-        };
         let refused = |why: String| NextStep::Return(Err(Error::misbehaved(why)));
+        match response.result.kind() {
+            ResultKind::Complete | ResultKind::Task => return NextStep::Return(Ok(response)),
+            ResultKind::InputRequired => {}
+            //= mcp 2026-07-28
+            //# If the client does not recognise the value, it MUST treat the response as invalid.
+            _ => return refused("the result is of a type that was not agreed on".to_owned()),
+        }
         if !may_ask(&call.method) {
             return refused("the server asks for input where it may not".to_owned());
         }
@@ -77,7 +78,7 @@ impl<H: RpcService> ResendRule for InputRounds<H> {
             self.inbound.clone(),
             self.agreement.session(),
             call.clone(),
-            questions,
+            response.result.into_raw(),
         )))
     }
 }
@@ -85,34 +86,4 @@ impl<H: RpcService> ResendRule for InputRounds<H> {
 /// Returns whether a request continues earlier rounds.
 fn goes_on(params: &Params) -> bool {
     params.contains("requestState") || params.contains("inputResponses")
-}
-
-/// The kind of a result, by its `resultType`.
-enum ResultKind {
-    /// The result of the method, or a task in its place.
-    Final,
-    /// Questions of the server.
-    InputRequired(Object),
-}
-
-const COMPLETE: &[u8] = br#"{"resultType":"complete""#;
-
-impl ResultKind {
-    fn of(result: &RawJson) -> Result<Self, Error> {
-        // Servers write the member in front or not at all, so this search is nearly always enough.
-        let bytes = result.as_bytes();
-        if bytes.starts_with(COMPLETE) || memmem::find(bytes, br#""resultType""#).is_none() {
-            return Ok(Self::Final);
-        }
-        let object =
-            Object::from_raw(result).map_err(|_| Error::misbehaved("the result is not an object"))?;
-        match object.text("resultType").as_deref() {
-            Some("complete" | "task") => Ok(Self::Final),
-            Some("input_required") => Ok(Self::InputRequired(object)),
-            None if !object.contains("resultType") => Ok(Self::Final),
-            //= mcp 2026-07-28
-            //# If the client does not recognise the value, it MUST treat the response as invalid.
-            _ => Err(Error::misbehaved("the result is of a type that was not agreed on")),
-        }
-    }
 }

@@ -15,8 +15,9 @@ pub(super) async fn answered<H: RpcService>(
     inbound: H,
     session: Option<Arc<Session>>,
     mut call: Request,
-    asked: Object,
+    asked: RawJson,
 ) -> Result<Request, Error> {
+    let asked = Object::from_raw(&asked).map_err(|_| Error::misbehaved("the result is not an object"))?;
     let questions = asked.get("inputRequests").filter(|questions| !questions.is_null());
     let state = asked.get("requestState").filter(|state| !state.is_null());
     if questions.is_none() && state.is_none() {

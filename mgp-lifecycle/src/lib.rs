@@ -34,8 +34,6 @@
 
 mod admission;
 pub mod call;
-mod caught;
-mod changes;
 #[cfg(test)]
 mod doubles;
 mod methods;
@@ -47,6 +45,5 @@ mod span;
 mod state;
 pub mod supervise;
 
-pub use self::changes::LifecycleChanges;
 pub use self::restart::{RestartPolicy, RestartSettings, ServerEnd};
-pub use self::state::InvalidTransition;
+pub use self::state::{InvalidTransition, LifecycleChanges};

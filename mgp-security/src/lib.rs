@@ -74,8 +74,6 @@ mod latest_time;
 pub mod limit;
 #[cfg(any(feature = "access", feature = "auth"))]
 mod listing;
-#[cfg(feature = "limit")]
-mod meter;
 #[cfg(feature = "permission")]
 pub mod permission;
 #[cfg(any(
@@ -104,8 +102,6 @@ mod shell;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod store;
-#[cfg(feature = "validate")]
-mod target;
 #[cfg(feature = "validate")]
 pub mod tool;
 #[cfg(feature = "validate")]

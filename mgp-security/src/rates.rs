@@ -1,6 +1,7 @@
-//! The rate limits of a caller, as they are configured.
+//! The rate limits of a caller, and the meter that counts calls against them.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -46,4 +47,74 @@ impl Rates {
         self.requests_per_day = Some(calls);
         self
     }
+}
+
+/// The [`Rates`] in the form that a [`RateMeter`] computes with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MeterPace([Option<Window>; 3]);
+
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    /// The time that one call uses up, in nanoseconds.
+    cell: u64,
+    /// The longest time that calls may be ahead of an even pace, in nanoseconds.
+    tolerance: u64,
+}
+
+/// The used part of one caller's rates: for each window the time at which nothing of it is used any more, in
+/// nanoseconds. This is the generic cell rate algorithm.
+///
+/// There is one number for each window so that all of them can be checked before any is changed: a call that one window
+/// refuses uses up nothing of the others.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RateMeter([u64; 3]);
+
+impl MeterPace {
+    pub(crate) fn new(rates: Rates) -> Self {
+        let Rates { requests_per_minute: minute, requests_per_hour: hour, requests_per_day: day } = rates;
+        let minutes = |number| Duration::from_mins(number);
+        Self([
+            minute.map(|calls| Window::new(calls, minutes(1))),
+            hour.map(|calls| Window::new(calls, minutes(60))),
+            day.map(|calls| Window::new(calls, minutes(24 * 60))),
+        ])
+    }
+}
+
+impl RateMeter {
+    /// Returns how long to wait until a call is within all rates; zero if it is now.
+    pub(crate) fn wait(&self, pace: &MeterPace, now: Duration) -> Duration {
+        let now = nanos(now);
+        let waits = self.0.iter().zip(&pace.0).map(|(free_at, window)| {
+            window.map_or(0, |window| free_at.saturating_sub(window.tolerance).saturating_sub(now))
+        });
+        Duration::from_nanos(waits.max().unwrap_or(0))
+    }
+
+    /// Uses up one call of each rate.
+    pub(crate) fn take(&mut self, pace: &MeterPace, now: Duration) {
+        let now = nanos(now);
+        for (free_at, window) in self.0.iter_mut().zip(&pace.0) {
+            if let Some(window) = window {
+                *free_at = (*free_at).max(now).saturating_add(window.cell);
+            }
+        }
+    }
+
+    /// Returns whether the meter is in the same state as one that was never used.
+    pub(crate) fn is_idle(&self, now: Duration) -> bool {
+        let now = nanos(now);
+        self.0.iter().all(|free_at| *free_at <= now)
+    }
+}
+
+impl Window {
+    fn new(calls: NonZeroU32, length: Duration) -> Self {
+        let cell = nanos(length) / u64::from(calls.get());
+        Self { cell, tolerance: cell * u64::from(calls.get() - 1) }
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -74,7 +74,6 @@ pub mod guides {
 }
 
 mod accept;
-mod base64;
 mod catalog;
 mod change;
 mod completion;
@@ -105,14 +104,13 @@ pub use mgp_types::{self as types, Object, RawJson, code, mcp, mgp};
 pub use schemars;
 
 pub use self::accept::{ServerAccept, ServerCore};
-pub use self::base64::encode as base64;
 pub use self::completion::{CompletionHandler, CompletionRequest, IntoCompletion};
 pub use self::cx::{Ask, AskAll, Cx};
 pub use self::error::{Error, Fault, Faults};
 pub use self::handle::ServerHandle;
 pub use self::method::{MethodHandler, NotificationHandler};
 pub use self::prompt::{IntoPrompt, Prompt, PromptHandler};
-pub use self::resource::{Blob, IntoContents, Resource, ResourceHandler, ResourceTemplate, Uri};
+pub use self::resource::{Blob, IntoContents, Resource, ResourceHandler, ResourceTemplate, Uri, base64};
 pub use self::router::{Router, RouterFuture};
 #[cfg(feature = "http")]
 pub use self::schema::check_repeated_arguments;

@@ -67,9 +67,7 @@ mod advice;
 pub mod call;
 pub mod callback;
 pub mod event;
-mod fresh;
-mod negotiated;
-mod owner;
+mod session;
 
 #[cfg(test)]
 mod doubles;

@@ -34,7 +34,6 @@ mod nearest;
 mod pass_env;
 mod problem;
 mod reference;
-mod sections;
 mod semantics;
 mod shape;
 mod shape_check;

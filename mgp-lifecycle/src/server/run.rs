@@ -14,9 +14,8 @@ use super::in_work::CallsInWork;
 use super::{DrainOutcome, ShutdownPolicy};
 use crate::InvalidTransition;
 use crate::admission::{AdmissionCounter, AdmissionKind, AdmissionPolicy, AdmissionResult, InFlightCount};
-use crate::changes::{CHANGES_KEPT, tell};
 use crate::span::millis;
-use crate::state::LifecycleState;
+use crate::state::{CHANGES_KEPT, LifecycleState, tell};
 
 /// One run of a server, from its start to its end, shared by calls, tasks and handles.
 #[derive(Debug)]

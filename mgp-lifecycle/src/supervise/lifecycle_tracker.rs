@@ -10,9 +10,8 @@ use tokio::sync::broadcast;
 
 use super::health_tracker::ServerHealth;
 use super::supervisor_shared::{ReturnOutlook, SupervisorShared};
-use crate::changes::tell;
 use crate::random_source;
-use crate::state::LifecycleState;
+use crate::state::{LifecycleState, tell};
 
 /// The state of one server: takes it from one to the next, and tells all listeners.
 ///

@@ -16,9 +16,9 @@ use super::lifecycle_tracker::LifecycleTracker;
 use super::run::SupervisorRun;
 use super::supervisor_shared::SupervisorShared;
 use crate::RestartSettings;
-use crate::changes::CHANGES_KEPT;
 use crate::random_source::RandomSource;
 use crate::restart::Restarts;
+use crate::state::CHANGES_KEPT;
 
 /// The supervisor of one server, before it runs: how to connect, and the steps before it takes calls, while it does,
 /// and at the end.

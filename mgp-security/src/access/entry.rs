@@ -1,13 +1,14 @@
 //! The access entry: what one agent may do with one server or tool, as operators grant it and stores keep it.
 
-use mgp_types::Principal;
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessRevoke, AccessSource, AccessState, AgentId, EntryType, ServerId,
     Timestamp, ToolName, ToolPattern,
 };
+use mgp_types::{Error, Principal, code};
 use serde::{Serialize, Serializer};
 
-use super::AccessError;
+use crate::StoreError;
+use crate::refusal::refusal;
 
 /// A permission or prohibition for one agent to use a server or a tool, with the operator that granted it. A `*` in
 /// the names of the server and the tool stands for other characters; the two names are matched separately, as in a
@@ -205,3 +206,41 @@ fn check_text(text: Option<&str>, complaint: &'static str) -> Result<(), AccessE
 const MAX_NAME_BYTES: usize = 512;
 /// The largest length of a label or justification, in bytes.
 const MAX_TEXT_BYTES: usize = 4096;
+
+/// The reason why access was not changed or not reported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AccessError {
+    /// Nobody has authenticated.
+    #[error("authenticate first")]
+    Unauthenticated,
+    /// The caller is not an operator.
+    #[error("only an operator may change access")]
+    NotOperator,
+    /// An agent asked about another agent.
+    #[error("an agent may ask about itself only")]
+    NotAboutItself,
+    /// The parameters are malformed or contradict each other; the text names the fault.
+    #[error("{0}")]
+    Malformed(&'static str),
+    /// The change could not be recorded, so it was not made.
+    #[error("the change could not be recorded and was not made")]
+    Unrecorded(#[source] Error),
+    /// The change could not be stored, so it was not made.
+    #[error("the change could not be stored and was not made")]
+    Store(#[from] StoreError),
+}
+
+impl From<AccessError> for Error {
+    fn from(error: AccessError) -> Self {
+        let code = match error {
+            AccessError::Unauthenticated => code::AUTH_REQUIRED,
+            AccessError::NotOperator => code::PERMISSION_DENIED,
+            AccessError::NotAboutItself => code::ACCESS_DENIED,
+            AccessError::Malformed(complaint) => return Self::invalid_params(complaint),
+            AccessError::Unrecorded(error) => return error,
+            AccessError::Store(error) => return error.into(),
+        };
+        refusal(code, error.to_string())
+    }
+}

@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
-use mgp_types::{Error, Flow, Gate, Method, Request, Response, code};
+use mgp_types::{Error, Flow, Gate, Method, MethodRule, Request, RequestConcern, Response, code};
 
-use super::scope::AccessNeed;
 use super::{AccessPolicy, AccessVerdict};
 use crate::listing;
 use crate::refusal::refusal;
@@ -184,3 +183,31 @@ fn note(request: &Request, rule: &'static str) {
 
 /// The message of every refusal, so that it does not tell whether the tool exists.
 const DENIED: &str = "no access to this tool; ask an operator for a grant";
+
+/// The access that a request needs to be let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AccessNeed {
+    /// The request needs no access.
+    Nothing,
+    /// The request needs no access, but its answer is cut down to the tools that may be used.
+    ListedTools,
+    /// The request needs access to the tool that it calls.
+    Tool,
+    /// The request needs access to anything on the server, even a single tool.
+    Something,
+    /// The request needs access to the server as a whole.
+    Server,
+}
+
+impl AccessNeed {
+    /// Returns the access that `request` needs. An unknown request needs the most.
+    fn of(request: &Request) -> Self {
+        match MethodRule::of(request).map(|rule| rule.concern) {
+            Some(RequestConcern::Session) => Self::Nothing,
+            Some(RequestConcern::ToolList) => Self::ListedTools,
+            Some(RequestConcern::Tool) => Self::Tool,
+            Some(RequestConcern::Running | RequestConcern::Logging) => Self::Something,
+            _ => Self::Server,
+        }
+    }
+}

@@ -33,16 +33,13 @@
 //! | [`ExpiringEntries`] | reports entries that expire |
 //! | [`AccessEntry`], [`AccessStore`] | the grants of operators, and the place where they are kept |
 
-mod defaults;
 mod entry;
-mod error;
 mod expiring_entries;
 mod gate;
 mod methods;
 mod patterns;
 mod policy;
 mod record;
-mod scope;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
@@ -50,8 +47,7 @@ mod table;
 mod targets;
 mod tasks;
 
-pub use self::entry::{AccessEntry, StoredEntry};
-pub use self::error::AccessError;
+pub use self::entry::{AccessEntry, AccessError, StoredEntry};
 pub use self::expiring_entries::ExpiringEntries;
 pub use self::gate::AccessGate;
 pub use self::methods::AccessMethodsGate;

@@ -12,10 +12,9 @@ use mgp_types::mgp::{
 use mgp_types::{Principal, PrincipalRole};
 use tokio::sync::{OwnedMutexGuard, watch};
 
-use super::defaults::Defaults;
 use super::entry::EntryKey;
 use super::record::AccessChange;
-use super::table::{DecisionTime, EntryTable};
+use super::table::{DecisionTime, Defaults, EntryTable};
 use super::{AccessEntry, AccessError, AccessStore, ExpiringEntries, MemoryAccessStore, StoredEntry};
 use crate::blocking::off_the_runtime;
 use crate::latest_time::LatestTime;

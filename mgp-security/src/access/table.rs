@@ -1,14 +1,27 @@
 //! The table of access entries in memory, in which the policy looks up each decision.
 
+use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use mgp_types::mgp::{AccessPermission, AccessSource, DefaultPolicy, Timestamp, ToolName};
+use mgp_types::mgp::{AccessPermission, AccessSource, DefaultPolicy, ServerId, Timestamp, ToolName};
 
 use super::StoredEntry;
-use super::defaults::Defaults;
 use super::entry::EntryKey;
 use super::patterns::{Patterns, is_pattern};
+
+/// The default policy of each server that has its own, and the one for all other servers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Defaults {
+    pub(super) of_servers: HashMap<ServerId, DefaultPolicy, foldhash::quality::RandomState>,
+    pub(super) otherwise: DefaultPolicy,
+}
+
+impl Defaults {
+    pub(super) fn of(&self, server: &str) -> DefaultPolicy {
+        self.of_servers.get(server).copied().unwrap_or(self.otherwise)
+    }
+}
 
 /// An immutable table of all entries and defaults. A change makes a new table that shares all but one shard with the
 /// old one.

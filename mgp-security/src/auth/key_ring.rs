@@ -9,17 +9,17 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::Timestamp;
-use mgp_types::{Principal, RunningCalls, Validity};
+use mgp_types::{Error, Principal, RunningCalls, Validity, code};
 use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::{
-    ApiPermissions, AuthError, KeyDigest, KeyId, KeyInfo, KeyRequest, KeyStore, SecretKey, StoredKey,
-    reserved_owner,
+    ApiPermissions, KeyDigest, KeyId, KeyInfo, KeyRequest, KeyStore, SecretKey, StoredKey, reserved_owner,
 };
 use crate::blocking::off_the_runtime;
 use crate::latest_time::LatestTime;
-use crate::meter::{MeterPace, RateMeter};
+use crate::rates::{MeterPace, RateMeter};
+use crate::refusal::{limited, refusal};
 use crate::{Clock, StoreError};
 
 /// All API keys with their owners. Clones share one ring.
@@ -339,3 +339,52 @@ const NEVER: i64 = i64::MIN;
 const NOTE_EVERY: Duration = Duration::from_mins(1);
 /// A digest that no key has, as far as anybody knows; it takes the place of an unknown key's.
 const NOBODY: KeyDigest = KeyDigest::from_bytes([0; 32]);
+
+/// The reason why a caller was not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuthError {
+    /// There is no key, or no known one; the caller is not told which.
+    #[error("a valid key is needed")]
+    Unknown,
+    /// The key is right but has expired.
+    #[error("the key has expired")]
+    Expired,
+    /// The key is right, but its owner has a reserved name.
+    #[error("the owner of the key has a reserved name; have a key issued to another owner")]
+    ReservedOwner,
+    /// The key is used too often.
+    #[error("the key is used too often")]
+    TooOften {
+        /// The time to wait until the key may be used again.
+        wait: Duration,
+    },
+    /// The key does not permit the request.
+    #[error("the key does not permit this")]
+    NotPermitted,
+}
+
+impl From<AuthError> for Error {
+    fn from(error: AuthError) -> Self {
+        let code = match error {
+            AuthError::Unknown | AuthError::ReservedOwner => code::AUTH_REQUIRED,
+            AuthError::Expired => code::AUTH_EXPIRED,
+            AuthError::NotPermitted => code::PERMISSION_DENIED,
+            AuthError::TooOften { wait } => return limited(wait),
+        };
+        refusal(code, error.to_string())
+    }
+}
+
+impl AuthError {
+    /// Returns the class of the reason, for the audit trail.
+    pub(super) const fn rule(self) -> &'static str {
+        match self {
+            Self::Unknown => "unauthenticated",
+            Self::Expired => "expired",
+            Self::ReservedOwner => "reserved-owner",
+            Self::TooOften { .. } => "key-rate",
+            Self::NotPermitted => "not-permitted",
+        }
+    }
+}

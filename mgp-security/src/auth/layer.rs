@@ -7,14 +7,13 @@ use std::task::{Context, Poll};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use mgp_types::mgp::{Refusal, ServerId, ToolName, ToolPattern};
-use mgp_types::{Error, Method, Principal, Request, Response, RpcService, Validity};
+use mgp_types::{Error, Flow, Gate, Method, Principal, Request, Response, RpcService, Validity};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::http::{authenticate, strip};
 use super::listing::ListingFuture;
 use super::required_permission::{MethodTools, RequiredPermission};
-use super::scope::KeyScope;
 use super::while_valid::WhileValid;
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
 use crate::GateFuture;
@@ -234,4 +233,50 @@ fn brings_key(request: &Request) -> bool {
     request.extensions.get::<Parts>().is_some_and(|head| {
         head.extensions.get::<Authenticated>().is_some() || head.headers.contains_key(AUTHORIZATION)
     })
+}
+
+/// The permissions of a request's key, for requests that are checked once their tool is known.
+#[derive(Debug, Clone)]
+struct KeyScope(ApiPermissions);
+
+/// A gate that holds tool calls to the permissions of the caller's key, by server and tool.
+///
+/// The gate is for a stack in which [`AuthLayer`] leaves this check to it. It stands behind the
+/// code that resolves tools, and further in than fallback and the audit record, so that a tool that is called in
+/// place of another one is held to the key as well. It reads the permissions that [`Auth`] left in the
+/// extensions of the request, and `context.tool`; an unresolved tool belongs to no server. It refuses with 1000, and
+/// notes the refusal in `context.trail`. It allocates on refusal only, and never waits.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct KeyScopeGate;
+
+impl KeyScopeGate {
+    /// Returns a gate for any keys.
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
+impl Gate for KeyScopeGate {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
+        if request.method != Method::TOOLS_CALL {
+            return Flow::Pass(());
+        }
+        let Some(KeyScope(permissions)) = request.extensions.get() else { return Flow::Pass(()) };
+        let is_permitted = match &request.context.tool {
+            Some(tool) => permissions.allow_invoking(tool.server.as_str(), tool.name.as_str()),
+            None => permissions.allow_invoking("", &request.params.text("name").unwrap_or_default()),
+        };
+        if is_permitted {
+            return Flow::Pass(());
+        }
+        let error = AuthError::NotPermitted;
+        if let Some(trail) = &request.context.trail {
+            trail.note_refusal(Refusal::new("auth", error.rule()));
+        }
+        tracing::warn!(method = %request.method, rule = error.rule(), "caller refused");
+        Flow::refuse(error.into())
+    }
 }

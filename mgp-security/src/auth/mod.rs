@@ -29,7 +29,6 @@
 //! | [`reserved_owner`] | names that no owner of a key may have |
 //! | [`KeyStore`] | the place where keys are kept |
 
-mod error;
 mod http;
 mod info;
 mod key;
@@ -39,21 +38,18 @@ mod listing;
 mod names;
 mod permission;
 mod required_permission;
-mod scope;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
 mod while_valid;
 
-pub use self::error::AuthError;
 pub use self::http::{HttpAuth, HttpAuthLayer};
 pub use self::info::{KeyInfo, KeyRequest, StoredKey};
 pub use self::key::{KeyDigest, KeyId, SecretKey};
-pub use self::key_ring::{Authenticated, KeyRing};
-pub use self::layer::{Auth, AuthLayer};
+pub use self::key_ring::{AuthError, Authenticated, KeyRing};
+pub use self::layer::{Auth, AuthLayer, KeyScopeGate};
 pub use self::names::reserved_owner;
 pub use self::permission::{ApiPermission, ApiPermissions};
-pub use self::scope::KeyScopeGate;
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteKeyStore;
 pub use self::store::{KeyStore, MemoryKeyStore};

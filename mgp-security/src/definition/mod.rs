@@ -4,14 +4,12 @@
 //! examined before anybody sees it: no name may imitate that of another server or of the kernel, no text may hide
 //! instructions, and an approved definition stays as it was or waits for approval again.
 
-mod configured;
 mod diff;
 mod fingerprint;
 mod fold;
 mod found;
 mod guard;
 mod hold;
-mod holder;
 mod invisible;
 mod kind;
 mod layer;
@@ -23,13 +21,11 @@ mod scan;
 mod sqlite;
 mod store;
 
-pub use self::configured::ConfiguredServer;
 pub use self::diff::{DefinitionChange, Diff};
 pub use self::fingerprint::{Definition, DefinitionError};
-pub use self::found::{DefinitionFindings, FlaggedDefinition};
+pub use self::found::{ConfiguredServer, DefinitionFindings, FlaggedDefinition};
 pub use self::guard::{DefinitionAdmission, DefinitionGuard, ExaminedList, QuarantineReason};
 pub use self::hold::{DefinitionStatus, HoldReason};
-pub use self::holder::{pinned_for, server_of};
 pub use self::kind::{DefinitionKind, DefinitionName, UnknownDefinitionKind};
 pub use self::layer::{DefinitionGuardLayer, DefinitionGuardService};
 #[cfg(feature = "auth")]
@@ -40,6 +36,6 @@ pub use self::scan::{Judgement, RULES, judge_definition, scan_text};
 use self::scan::{is_rule, judge_definition_sparing, scan_instructions};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqlitePins;
-pub use self::store::{MemoryPins, PinState, PinStore, StoredPin};
+pub use self::store::{MemoryPins, PinState, PinStore, StoredPin, pinned_for, server_of};
 
 use mgp_types::mgp::{ServerId, ToolName};

@@ -9,8 +9,8 @@ use arc_swap::ArcSwap;
 use foldhash::HashMap;
 use parking_lot::Mutex;
 
-use super::holder::server_of;
 use super::names::ClaimedNames;
+use super::store::server_of;
 use super::{
     Definition, DefinitionKind, DefinitionName, Diff, PinAnnotations, PinState, PinStore, RemarkKind,
     ServerId, StoredPin, ToolName,

@@ -1,4 +1,4 @@
-//! The store in which pins outlive the process.
+//! The store in which pins outlive the process, and the ids under which it keeps them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -188,4 +188,19 @@ impl PinStore for MemoryPins {
         self.0.lock().1.forget(server);
         Ok(())
     }
+}
+
+/// The separator between the id of a server and that of an agent. No server id contains it.
+const OF: char = '@';
+
+/// Returns the id under which the definitions are pinned that `server` lists on the connection of `agent`: a list shown
+/// to one agent neither approves nor holds definitions shown to another.
+pub fn pinned_for(server: &ServerId, agent: &str) -> ServerId {
+    ServerId::new(format!("{server}{OF}{agent}"))
+}
+
+/// Returns the server whose definitions are pinned under `holder`.
+pub fn server_of(holder: &ServerId) -> &str {
+    let holder = holder.as_str();
+    holder.split_once(OF).map_or(holder, |(server, _)| server)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::meter::{MeterPace, RateMeter};
+use crate::rates::{MeterPace, RateMeter};
 
 /// The meters of all principals, tools and servers that were seen lately.
 ///

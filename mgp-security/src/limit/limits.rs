@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use mgp_types::mgp::{ServerId, ToolName};
 
 use super::Rates;
-use crate::meter::MeterPace;
+use crate::rates::MeterPace;
 
 /// The rate limits. A call has to be within all that apply to it.
 #[derive(Debug, Clone, Default)]

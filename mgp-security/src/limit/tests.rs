@@ -9,7 +9,7 @@ use tower_service::Service;
 
 use super::{LimitGate, Limits, Rates};
 use crate::doubles::TestServer;
-use crate::meter::{MeterPace, RateMeter};
+use crate::rates::{MeterPace, RateMeter};
 
 fn n(calls: u32) -> NonZeroU32 {
     NonZeroU32::new(calls).unwrap()

@@ -3,7 +3,7 @@
 //! The tables contain all knowledge of such words; [`ArgumentNatures`](super::ArgumentNatures) and `derive` draw the
 //! conclusions. Words are in lower case; in names an `s` at the end is left out.
 
-use super::manner::NameManner;
+use super::derive::NameManner;
 use super::nature::ArgumentNature::{self, Code, Command, Host, HttpMethod, Path, Sql, Text, Url};
 
 /// A list of words or phrases, separated by a comma and a space.

@@ -7,7 +7,6 @@
 mod derive;
 mod effective;
 mod lexicon;
-mod manner;
 mod nature;
 mod normalized_text;
 mod operation;
@@ -17,16 +16,16 @@ mod schema;
 #[cfg(test)]
 mod tests;
 mod uri;
-mod words;
 
+pub(crate) use self::derive::NameManner;
 pub use self::derive::Profile;
 pub use self::effective::{describe, effective};
-pub(crate) use self::manner::NameManner;
 pub use self::nature::{ArgumentNature, ArgumentNatures};
+pub(crate) use self::normalized_text::words;
 pub use self::operation::OperationsGate;
+pub(crate) use self::resolve::RequestTarget;
 pub use self::resolve::{ResolveTool, ResolveToolLayer};
 pub use self::rules::ToolRules;
-pub(crate) use self::words::words;
 
 /// The largest number of pages of a list that are requested from a server.
 pub(crate) const MAX_PAGES: usize = 256;

@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use mgp_types::Object;
 
-use super::derive::hints;
+use super::derive::{NameManner, hints};
 use super::lexicon::{
     ABOUT, CODE_QUALIFIERS, CONVERTING, FILLERS, GIVING, HEADS, KEEPING, LexiconSign, MOVING, OPENINGS,
     PLACES, READ_FROM, REMOTE_BESIDE, SELECTING, SHOWN, WRITTEN_TO, Words,
 };
-use super::manner::NameManner;
-use super::normalized_text::{NormalizedText, first_sentence};
+use super::normalized_text::{NormalizedText, first_sentence, words};
 use super::schema::{SchemaArgument, arguments, is_destination};
-use super::words::words;
 
 /// The nature of an argument, as its schema, its name and its description tell; it decides what the argument is checked
 /// for.

@@ -6,8 +6,7 @@ use mgp_types::{Object, RawJson};
 use serde::Deserialize;
 
 use super::nature::ArgumentNature;
-use super::normalized_text::documented;
-use super::words::words;
+use super::normalized_text::{documented, words};
 
 /// One argument of a tool, or a member of an argument at any depth.
 #[derive(Debug, Clone)]

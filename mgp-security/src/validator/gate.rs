@@ -7,7 +7,7 @@ use mgp_types::{Error, Flow, Gate, GateKind, RawJson, Request, code};
 
 use super::call::Located;
 use super::prepared::{CallFault, PreparedToolCache};
-use super::registry::Validators;
+use super::standard::Validators;
 use super::validate::BlockedCall;
 use crate::Finding;
 

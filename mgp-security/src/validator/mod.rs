@@ -12,7 +12,6 @@ pub mod network;
 pub mod path;
 mod prepared;
 mod readonly;
-mod registry;
 pub mod sandbox;
 mod standard;
 #[cfg(test)]
@@ -23,8 +22,7 @@ mod validate;
 pub use self::call::{CallArgument, Located, ValidatedCall};
 pub use self::compose::{AllOf, AnyOf, Not};
 pub use self::gate::{ArgumentTypes, ValidateGate};
-pub use self::registry::Validators;
 #[cfg(feature = "code-safety")]
 pub use self::standard::CodeValidator;
-pub use self::standard::{NetworkValidator, PathsValidator, ReadonlyValidator, SandboxValidator};
+pub use self::standard::{NetworkValidator, PathsValidator, ReadonlyValidator, SandboxValidator, Validators};
 pub use self::validate::{BlockedCall, Validator};

@@ -11,7 +11,7 @@ use super::call::{Located, ValidatedCall};
 use super::gate::ArgumentTypes;
 use super::names::ArgumentNames;
 use super::path::{PathAccess, access_of_tool};
-use super::registry::Validators;
+use super::standard::Validators;
 use super::validate::{BlockedCall, Validator};
 use crate::tool::ArgumentNatures;
 use crate::{Finding, Schema, SchemaViolation};

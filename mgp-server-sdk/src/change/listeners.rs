@@ -82,7 +82,7 @@ impl Listeners {
     }
 
     /// Returns the mailbox of a request that listens. The listeners forget the mailbox when it is dropped.
-    pub(crate) fn listen(&self, wanted: WantedChanges) -> Arc<PendingChanges> {
+    pub(super) fn listen(&self, wanted: WantedChanges) -> Arc<PendingChanges> {
         let mailbox = Arc::new(PendingChanges::new(wanted));
         let mut subscriptions = self.subscriptions.lock();
         subscriptions.retain(|subscription| subscription.strong_count() > 0);

@@ -2,13 +2,15 @@
 
 mod listen;
 mod listeners;
-mod pending_changes;
 
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 pub(crate) use self::listen::listen;
 pub(crate) use self::listeners::Listeners;
-pub(crate) use self::pending_changes::{PendingChanges, WantedChanges};
 
 /// A change that clients may want to know.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,4 +22,121 @@ pub(crate) enum Change {
     Updated(Arc<str>),
     /// The status of the task with this id.
     Task(Arc<str>),
+}
+
+/// The changes that wait for one listener.
+///
+/// A change that waits already is not added again, so the number of waiting changes is bounded by the listener's
+/// wishes, however slowly it reads.
+#[derive(Debug)]
+struct PendingChanges {
+    state: Mutex<PendingChangesState>,
+    wake: Notify,
+}
+
+#[derive(Debug)]
+struct PendingChangesState {
+    wanted: WantedChanges,
+    waiting: BTreeSet<Change>,
+    delivering: bool,
+    closed: bool,
+}
+
+/// The changes that a listener wants.
+#[derive(Debug, Default)]
+struct WantedChanges {
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+    uris: HashSet<Arc<str>>,
+    tasks: HashSet<Arc<str>>,
+}
+
+impl PendingChanges {
+    fn new(wanted: WantedChanges) -> Self {
+        let state =
+            PendingChangesState { wanted, waiting: BTreeSet::new(), delivering: false, closed: false };
+        Self { state: Mutex::new(state), wake: Notify::new() }
+    }
+
+    /// Adds a change if it is wanted; returns whether the caller has to start delivering.
+    fn offer(&self, change: &Change) -> bool {
+        let mut state = self.state.lock();
+        if state.closed || !state.wanted.includes(change) {
+            return false;
+        }
+        state.waiting.insert(change.clone());
+        let idle = !std::mem::replace(&mut state.delivering, true);
+        drop(state);
+        self.wake.notify_one();
+        idle
+    }
+
+    /// Returns the next change; `None` when none waits: then delivering is over.
+    fn take(&self) -> Option<Change> {
+        let mut state = self.state.lock();
+        let next = state.waiting.pop_first();
+        state.delivering = next.is_some();
+        next
+    }
+
+    /// Waits for the next change; `None` once the mailbox is closed.
+    async fn next(&self) -> Option<Change> {
+        loop {
+            let wake = self.wake.notified();
+            if let Some(change) = self.take() {
+                return Some(change);
+            }
+            if self.state.lock().closed {
+                return None;
+            }
+            wake.await;
+        }
+    }
+
+    /// Ends the listening.
+    fn close(&self) {
+        self.state.lock().closed = true;
+        self.wake.notify_one();
+    }
+
+    /// Changes the wishes of the listener.
+    fn edit<R>(&self, edit: impl FnOnce(&mut WantedChanges) -> R) -> R {
+        edit(&mut self.state.lock().wanted)
+    }
+}
+
+impl WantedChanges {
+    fn includes(&self, change: &Change) -> bool {
+        match change {
+            Change::Tools => self.tools,
+            Change::Prompts => self.prompts,
+            Change::Resources => self.resources,
+            Change::Updated(uri) => self.uris.contains(uri),
+            Change::Task(id) => self.tasks.contains(id),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_wanted_changes_wait_and_each_once() {
+        let mailbox = PendingChanges::new(WantedChanges {
+            tools: true,
+            uris: HashSet::from(["a".into()]),
+            ..WantedChanges::default()
+        });
+        assert!(mailbox.offer(&Change::Tools));
+        assert!(!mailbox.offer(&Change::Tools));
+        assert!(!mailbox.offer(&Change::Prompts));
+        mailbox.offer(&Change::Updated("a".into()));
+        mailbox.offer(&Change::Updated("b".into()));
+        assert_eq!(mailbox.take(), Some(Change::Tools));
+        assert_eq!(mailbox.take(), Some(Change::Updated("a".into())));
+        assert_eq!(mailbox.take(), None);
+        assert!(mailbox.offer(&Change::Tools), "delivering has to start again");
+    }
 }

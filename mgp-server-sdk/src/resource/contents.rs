@@ -1,12 +1,13 @@
-//! The values that a resource's handler may return.
+//! The values that a resource's handler may return, and their form in base64.
 
 use std::borrow::Cow;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use mgp_types::Error;
 use mgp_types::mcp::ResourceContents;
 
-use crate::base64;
 use crate::tool::ToolError;
 
 /// Bytes that are the contents of a resource.
@@ -50,7 +51,7 @@ macro_rules! blobs {
     ($($type:ty)+) => {
         $(impl IntoContents for $type {
             fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
-                Ok(Some(vec![one(ResourceContents::blob(uri, base64::encode(self)), media_type)]))
+                Ok(Some(vec![one(ResourceContents::blob(uri, base64(self)), media_type)]))
             }
         })+
     };
@@ -65,7 +66,7 @@ impl<B: AsRef<[u8]>> IntoContents for Blob<B> {
         uri: &str,
         media_type: Option<&str>,
     ) -> Result<Option<Vec<ResourceContents>>, Error> {
-        Ok(Some(vec![one(ResourceContents::blob(uri, base64::encode(self.0)), media_type)]))
+        Ok(Some(vec![one(ResourceContents::blob(uri, base64(self.0)), media_type)]))
     }
 }
 
@@ -104,4 +105,13 @@ impl<T: IntoContents, E: Into<ToolError>> IntoContents for Result<T, E> {
 fn one(mut contents: ResourceContents, media_type: Option<&str>) -> ResourceContents {
     contents.mime_type = media_type.map(Into::into);
     contents
+}
+
+/// Returns `bytes` in base64 with padding, as images, sounds and blobs hold them.
+///
+/// ```
+/// assert_eq!(mgp_server_sdk::base64(b"hello"), "aGVsbG8=");
+/// ```
+pub fn base64(bytes: impl AsRef<[u8]>) -> String {
+    STANDARD.encode(bytes)
 }

@@ -1,12 +1,104 @@
 //! Resources: data that a server lets clients read.
 
 mod contents;
-mod describe;
 mod entry;
 mod handler;
 mod template;
 
-pub use self::contents::{Blob, IntoContents};
-pub use self::describe::{Resource, ResourceTemplate};
+use std::time::Duration;
+
+use mgp_types::mcp::{self, Annotations, CacheScope, Icon, Meta};
+use mgp_types::{CacheHint, RawJson};
+
+pub use self::contents::{Blob, IntoContents, base64};
 pub(crate) use self::entry::{ResourceEntry, TemplateEntry, read};
 pub use self::handler::{ResourceHandler, Uri};
+
+/// The description of a resource with a fixed URI.
+#[derive(Debug, Clone)]
+#[must_use = "a resource does nothing until it is registered"]
+pub struct Resource {
+    wire: mcp::Resource,
+    cache: Option<CacheHint>,
+}
+
+/// The description of a family of resources, whose URIs follow a template of RFC 6570, level 1.
+///
+/// A variable like `{id}` stands for one or more characters other than `/`, `?` and `#`.
+#[derive(Debug, Clone)]
+#[must_use = "a template does nothing until it is registered"]
+pub struct ResourceTemplate {
+    wire: mcp::ResourceTemplate,
+    cache: Option<CacheHint>,
+}
+
+impl Resource {
+    /// Creates a resource at `uri`.
+    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { wire: mcp::Resource::new(uri, name), cache: None }
+    }
+
+    /// Sets the size in bytes, before any encoding.
+    pub fn size(mut self, bytes: i64) -> Self {
+        self.wire.size = Some(bytes);
+        self
+    }
+}
+
+impl ResourceTemplate {
+    /// Creates a family of resources at the URIs of `template`.
+    pub fn new(template: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { wire: mcp::ResourceTemplate::new(template, name), cache: None }
+    }
+}
+
+macro_rules! common {
+    ($($name:ident)+) => {
+        $(impl $name {
+            /// Sets the name for people.
+            pub fn title(mut self, title: impl Into<String>) -> Self {
+                self.wire.title = Some(title.into());
+                self
+            }
+
+            /// Sets the description for a model.
+            pub fn description(mut self, description: impl Into<String>) -> Self {
+                self.wire.description = Some(description.into());
+                self
+            }
+
+            /// Sets the media type.
+            pub fn media_type(mut self, media_type: impl Into<String>) -> Self {
+                self.wire.mime_type = Some(media_type.into());
+                self
+            }
+
+            /// Adds an image for a user interface.
+            pub fn icon(mut self, icon: Icon) -> Self {
+                self.wire.icons.get_or_insert_default().push(icon);
+                self
+            }
+
+            /// Sets hints about the use of the contents.
+            pub fn annotations(mut self, annotations: Annotations) -> Self {
+                self.wire.annotations = Some(Box::new(annotations));
+                self
+            }
+
+            /// Adds metadata that clients get in the list.
+            pub fn meta(mut self, key: impl Into<Box<str>>, value: RawJson) -> Self {
+                self.wire.meta.get_or_insert_with(Meta::new).insert(key, value);
+                self
+            }
+
+            /// Sets how long the contents may be cached, and by which audience. Default: not at all.
+            pub fn cache(mut self, time: Duration, scope: CacheScope) -> Self {
+                let ttl_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+                self.cache = Some(CacheHint { ttl_ms, scope });
+                self
+            }
+        })+
+    };
+}
+
+common!(Resource ResourceTemplate);

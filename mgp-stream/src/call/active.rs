@@ -16,7 +16,7 @@ use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::task::coop;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::cancel;
+use super::complete::{cancellation_answer, cancelled_result};
 use super::content::StreamedContent;
 use super::pace::{ChunkDue, ChunkPacer};
 use super::resend::ResendBuffer;
@@ -71,7 +71,7 @@ pub(super) enum ForcedEnd {
 impl ForcedEnd {
     pub(super) fn into_answer(self) -> Result<Response, Error> {
         match self {
-            Self::Cancelled(streamed) => Ok(cancel::result(&streamed)),
+            Self::Cancelled(streamed) => Ok(cancelled_result(&streamed)),
             Self::Failed(error) => Err(error),
         }
     }
@@ -148,7 +148,7 @@ impl ActiveCall {
         }
         let mut streamed = state.take_streamed();
         streamed.summary = streamed.summary.cancelled();
-        let answer = cancel::partial(&streamed.content);
+        let answer = cancellation_answer(&streamed.content);
         self.end(state, Phase::Stopped(ForcedEnd::Cancelled(streamed)));
         Some(answer)
     }

@@ -1,4 +1,4 @@
-//! The final result of a streamed call, with the summary that MGP adds to it.
+//! The final result of a streamed call, with the summary that MGP adds to it, and the answers to a cancelled one (§12.7).
 
 use std::io::Write as _;
 
@@ -6,6 +6,7 @@ use mgp_types::mgp::{MEMBER, StreamSummary};
 use mgp_types::{Object, RawJson, Response, ResultShape};
 
 use super::active::StreamedResult;
+use super::content::StreamedContent;
 
 /// Adds to the answer of a handler all of the streamed content and the summary of the stream.
 ///
@@ -43,7 +44,7 @@ pub(super) fn complete(mut response: Response, streamed: &StreamedResult) -> Res
 }
 
 /// Appends the member `_mgp` of a result, with its name.
-pub(super) fn write_summary(out: &mut Vec<u8>, summary: &StreamSummary) {
+fn write_summary(out: &mut Vec<u8>, summary: &StreamSummary) {
     out.extend_from_slice(br#""_mgp":"#);
     write_members(out, summary);
 }
@@ -96,6 +97,28 @@ fn write_members(out: &mut Vec<u8>, summary: &StreamSummary) {
         out.extend_from_slice(br#","truncated":true"#);
     }
     out.push(b'}');
+}
+
+/// Returns the answer to a cancellation, with the content streamed so far.
+pub(super) fn cancellation_answer(content: &StreamedContent) -> Response {
+    let mut out = br#"{"cancelled":true,"partial_result":{"content":"#.to_vec();
+    content.write(&mut out);
+    if content.is_truncated() {
+        out.extend_from_slice(br#","truncated":true"#);
+    }
+    out.extend_from_slice(b"}}");
+    Response::plain(RawJson::from_written(out))
+}
+
+/// Returns the result of the cancelled call itself, which is answered in any case.
+pub(super) fn cancelled_result(streamed: &StreamedResult) -> Response {
+    let mut out = br#"{"content":"#.to_vec();
+    streamed.content.write(&mut out);
+    out.push(b',');
+    let summary = streamed.summary;
+    write_summary(&mut out, &if streamed.content.is_truncated() { summary.truncated() } else { summary });
+    out.push(b'}');
+    Response::plain(RawJson::from_written(out))
 }
 
 #[cfg(test)]

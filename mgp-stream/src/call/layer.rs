@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_types::mgp::{CallOptions, Extension, StreamGap, StreamPace, method};
-use mgp_types::{Error, Method, Outbox, Request, RequestKind, Response, RpcService, Session, StreamId};
+use mgp_types::mgp::{CallOptions, Extension, StreamCancelled, StreamGap, StreamPace, method};
+use mgp_types::{
+    BoxFuture, Error, Method, Outbox, RawJson, Request, RequestKind, Response, RpcService, Session, StreamId,
+};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::active::ActiveCall;
-use super::cancel::{self, CancelsUpstream};
 use super::future::StreamFuture;
 use super::quiet_call::QuietWork;
 use super::registry::{CallRegistry, StreamingWork};
@@ -130,9 +131,9 @@ impl<S: RpcService> Service<Request> for StreamService<S> {
             (RequestKind::Call, method::STREAM_CANCEL) => match &self.upstream {
                 Some(upstream) if self.registry.begin_asking(stream) => {
                     let asked = upstream.cancel(request);
-                    StreamFuture::waiting(cancel::at_server(Arc::clone(&self.registry), stream, asked))
+                    StreamFuture::waiting(cancel_at_server(Arc::clone(&self.registry), stream, asked))
                 }
-                _ => StreamFuture::answered(Ok(cancel::answer(&self.registry, stream))),
+                _ => StreamFuture::answered(Ok(cancel_here(&self.registry, stream))),
             },
             _ if self.upstream.is_some() => StreamFuture::passed(self.inner.call(request)),
             (RequestKind::Notify, method::STREAM_PACE) => {
@@ -180,4 +181,28 @@ impl<S: fmt::Debug> fmt::Debug for StreamService<S> {
 
 fn streams(session: &Session) -> bool {
     session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Streaming))
+}
+
+/// A gateway's way to cancel calls at the servers behind it.
+pub trait CancelsUpstream: Send + Sync + 'static {
+    /// Asks the server that has the call on the stream of `request`, an `mgp/stream/cancel`, to cancel it. Returns the
+    /// answer of the server, or `None` if the server cannot be asked or does not say that it cancelled the call.
+    fn cancel(&self, request: Request) -> BoxFuture<'static, Option<Response>>;
+}
+
+/// Answers with the answer of the server in `asked`; cancels the call here if the server did not.
+async fn cancel_at_server(
+    calls: Arc<CallRegistry>,
+    stream: StreamId,
+    asked: BoxFuture<'static, Option<Response>>,
+) -> Result<Response, Error> {
+    Ok(asked.await.unwrap_or_else(|| cancel_here(&calls, stream)))
+}
+
+/// Cancels the call and returns the answer to the cancellation.
+fn cancel_here(calls: &CallRegistry, stream: StreamId) -> Response {
+    calls.cancel(stream).unwrap_or_else(|| {
+        let answer = RawJson::from_value(&StreamCancelled::not_active());
+        Response::plain(answer.unwrap_or_else(|_| RawJson::empty_object()))
+    })
 }

@@ -46,7 +46,6 @@
 
 mod active;
 mod assembly;
-mod cancel;
 mod complete;
 mod content;
 mod feed;
@@ -62,10 +61,9 @@ mod resend;
 mod summary;
 
 pub use self::assembly::{AssembledPiece, ChunkAssembly};
-pub use self::cancel::CancelsUpstream;
 pub use self::feed::StreamPart;
 pub use self::future::StreamFuture;
-pub use self::layer::{StreamLayer, StreamService};
+pub use self::layer::{CancelsUpstream, StreamLayer, StreamService};
 pub use self::progress::{Progress, ProgressForms};
 pub use self::reader::StreamReader;
 pub use self::summary::summary;

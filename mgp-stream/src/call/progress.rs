@@ -5,7 +5,7 @@ use std::time::Duration;
 use mgp_types::Session;
 use mgp_types::mgp::{Extension, StreamProgress};
 
-use crate::negotiated;
+use crate::session::negotiated;
 
 /// The forms in which the progress of a call is reported (§12.6).
 ///
@@ -23,7 +23,7 @@ pub struct ProgressForms {
 impl ProgressForms {
     /// Returns the forms for a call in `session`, with or without a progress token.
     pub fn of(session: &Session, has_token: bool) -> Self {
-        let has = |extension| negotiated::have(Some(session), extension);
+        let has = |extension| negotiated(Some(session), extension);
         Self { mcp: has_token, mgp: has(&Extension::Progress) || has(&Extension::Streaming) }
     }
 

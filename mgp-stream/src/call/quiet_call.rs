@@ -8,7 +8,7 @@ use mgp_types::{Error, Response, StreamId};
 use tokio::time::Instant;
 
 use super::active::{StreamedResult, millis_since};
-use super::cancel;
+use super::complete::{cancellation_answer, cancelled_result};
 use super::content::StreamedContent;
 use super::registry::{CallRegistry, CallRegistryState, RegisteredCall};
 use super::summary::summary;
@@ -40,8 +40,8 @@ impl QuietCall {
         }
         let summary = StreamSummary::new(0, millis_since(self.began)).cancelled();
         let nothing = StreamedResult { content: StreamedContent::default(), summary };
-        self.stopped = Some(cancel::result(&nothing));
-        Some((cancel::partial(&nothing.content), self.waker.take()))
+        self.stopped = Some(cancelled_result(&nothing));
+        Some((cancellation_answer(&nothing.content), self.waker.take()))
     }
 }
 

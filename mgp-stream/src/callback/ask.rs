@@ -17,9 +17,7 @@ use super::elicit;
 use super::open::{AnswerVerdict, HandedAnswer, OpenCallbacks};
 use super::question::Callback;
 use crate::advice::advised;
-use crate::fresh::fresh_name;
-use crate::negotiated;
-use crate::owner::SessionOwner;
+use crate::session::{SessionOwner, fresh_name, negotiated};
 
 /// The questions that a server has asked its clients. Clones share the questions; a [`CallbackLayer`] brings the
 /// answers.
@@ -74,7 +72,7 @@ impl Callbacks {
     ) -> Result<A, Error> {
         question.check()?;
         let session = context.session()?;
-        let speaks = context.outbox.is_open() && negotiated::have(Some(session), &Extension::Callbacks);
+        let speaks = context.outbox.is_open() && negotiated(Some(session), &Extension::Callbacks);
         if !question.kind.wants_answer() {
             if speaks {
                 self.tell(context, &question).await?;

@@ -8,8 +8,8 @@ use mgp_types::mcp::{ElicitResult, FormSchema};
 use mgp_types::mgp::{CallbackRequest, CallbackType};
 
 use super::answer::{CallbackReply, Confirmation, text};
-use super::question::{AnswerReader, Callback};
-use super::{elicit, wait};
+use super::elicit;
+use super::question::{AnswerReader, Callback, wait_for};
 
 const CANCEL: &str = "cancel";
 
@@ -49,7 +49,7 @@ impl Callback<RawJson> {
         // Options of an input are hints for the reader, and no part of a form.
         Some(
             Self::new(request.callback_type.clone(), &request.message, options, reading)
-                .timeout(wait::of(request)),
+                .timeout(wait_for(request)),
         )
     }
 }

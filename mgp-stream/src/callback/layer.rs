@@ -12,7 +12,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::Callbacks;
-use crate::negotiated;
+use crate::session::negotiated;
 
 /// Takes the answers to the questions that a server asks. The layer makes [`CallbackService`]s.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ impl<S: RpcService> Service<Request> for CallbackService<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         let is_ours = request.method == *method::CALLBACK_RESPOND
-            && negotiated::have(request.context.session.as_deref(), &Extension::Callbacks);
+            && negotiated(request.context.session.as_deref(), &Extension::Callbacks);
         if is_ours {
             let answer = Some(self.callbacks.answer(&request));
             return CallbackServiceFuture { state: State::Answered { answer } };

@@ -51,7 +51,6 @@ mod open;
 mod question;
 mod relay;
 mod responder;
-mod wait;
 
 pub use self::answer::{CallbackReply, Confirmation, SelectedOption};
 pub use self::ask::Callbacks;

@@ -10,7 +10,7 @@ use mgp_types::{Error, RawJson};
 use tokio::time::Instant;
 
 use crate::advice::exhausted;
-use crate::owner::SessionOwner;
+use crate::session::SessionOwner;
 
 /// The questions that wait for their answers, and the questions answered lately.
 #[derive(Debug, Default)]

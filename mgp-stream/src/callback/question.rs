@@ -1,4 +1,4 @@
-//! A question that a handler asks its client.
+//! A question that a handler asks its client, and the time for which its answer is awaited.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,7 +10,7 @@ use mgp_types::mgp::{CallbackRequest, CallbackType};
 use mgp_types::{Error, RawJson};
 
 use super::answer::{self, CallbackReply, Confirmation, SelectedOption};
-use super::{elicit, wait};
+use super::elicit;
 
 /// A question for the client, whose answer is an `A`.
 ///
@@ -118,7 +118,7 @@ impl<A> Callback<A> {
     /// Sets the time to wait for the answer, in place of a minute: at least a millisecond and at most a day.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = wait::within_bounds(timeout);
+        self.timeout = within_bounds(timeout);
         self
     }
 
@@ -153,7 +153,7 @@ impl<A> Callback<A> {
         options: Vec<String>,
         reading: AnswerReader<A>,
     ) -> Self {
-        Self { kind, message: message.into(), options, timeout: wait::USUAL, reading }
+        Self { kind, message: message.into(), options, timeout: USUAL_WAIT, reading }
     }
 }
 
@@ -163,5 +163,46 @@ impl<A> fmt::Debug for Callback<A> {
             .field("type", &self.kind.as_str())
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
+    }
+}
+
+pub(super) const USUAL_WAIT: Duration = Duration::from_mins(1);
+
+/// Returns the time that the asking server waits.
+///
+/// A server that names no time is taken to wait as long as most do. The same holds for 0: no user can answer in no
+/// time, and some servers write 0 for no limit. The time of a callback that needs no answer means nothing.
+pub(super) fn wait_for(asked: &CallbackRequest) -> Duration {
+    let millis = asked.timeout_ms.filter(|millis| *millis > 0 && asked.callback_type.wants_answer());
+    millis.map_or(USUAL_WAIT, |millis| within_bounds(Duration::from_millis(millis)))
+}
+
+const LONGEST_WAIT: Duration = Duration::from_hours(24);
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+
+/// Returns `wait` bounded to a time that a peer can be told in whole milliseconds, and that clocks can bear.
+fn within_bounds(wait: Duration) -> Duration {
+    wait.clamp(SHORTEST_WAIT, LONGEST_WAIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::mgp::CallbackType;
+
+    use super::*;
+
+    // covers: MGP-13.4-08
+    #[test]
+    fn every_time_that_a_server_can_name_is_one_that_can_be_waited_for() {
+        let asked = |kind: &str| CallbackRequest::new("a", CallbackType::from(kind), "?");
+        for (millis, expected) in
+            [(0, USUAL_WAIT), (1, SHORTEST_WAIT), (7000, Duration::from_secs(7)), (u64::MAX, LONGEST_WAIT)]
+        {
+            assert_eq!(wait_for(&asked("input").with_timeout_ms(millis)), expected, "{millis}");
+        }
+        assert_eq!(wait_for(&asked("input")), USUAL_WAIT);
+        assert_eq!(wait_for(&asked("notification").with_timeout_ms(1)), USUAL_WAIT);
+        assert_eq!(within_bounds(Duration::MAX), LONGEST_WAIT);
+        assert_eq!(within_bounds(Duration::ZERO), SHORTEST_WAIT);
     }
 }

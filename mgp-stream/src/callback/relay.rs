@@ -11,10 +11,9 @@ use tokio::time::Instant;
 
 use super::answer::text;
 use super::ask::PREFIX;
-use super::wait;
+use super::question::wait_for;
 use crate::advice::exhausted;
-use crate::fresh::fresh_name;
-use crate::owner::SessionOwner;
+use crate::session::{SessionOwner, fresh_name};
 
 /// The callbacks that a gateway passes on from the servers behind it to the clients in front of it.
 ///
@@ -90,7 +89,7 @@ impl CallbackRelay {
         if stream == StreamId::STANDALONE {
             return Err(Error::invalid_request("the callback belongs to a call that is over"));
         }
-        let until = now + wait::of(&request) + MEMORY;
+        let until = now + wait_for(&request) + MEMORY;
         let theirs = ServerCallbackKey { server: server.clone(), stream, id: request.callback_id };
         let ours = match self.ours.get(&theirs) {
             Some(ours) => ours.clone(),

@@ -1,7 +1,6 @@
 //! The tokens that definitions of tools take in a model's context, and shorter forms of those that take too many
 //! (§16.8).
 
-mod compact;
 mod definition;
 mod forms;
 mod shorten;

@@ -1,7 +1,5 @@
 //! This process' own standard input and output.
 
-#[cfg(not(unix))]
-mod elsewhere;
 #[cfg(unix)]
 mod unix;
 
@@ -50,6 +48,22 @@ enum Sink {
     #[cfg(unix)]
     Socket(UnixStream),
     Other(tokio::io::Stdout),
+}
+
+#[cfg(not(unix))]
+impl Source {
+    #[expect(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
+    fn open() -> io::Result<Self> {
+        Ok(Self::Other(tokio::io::stdin()))
+    }
+}
+
+#[cfg(not(unix))]
+impl Sink {
+    #[expect(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
+    fn open() -> io::Result<Self> {
+        Ok(Self::Other(tokio::io::stdout()))
+    }
 }
 
 impl AsyncRead for StdioInput {

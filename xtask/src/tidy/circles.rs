@@ -135,8 +135,8 @@ const MOST_FILES: usize = 5;
 const LARGER: [(&str, usize); 8] = [
     ("mgp-discovery", 7),
     ("mgp-lifecycle", 9),
-    ("mgp-security", 25),
-    ("mgp-server-sdk", 17),
+    ("mgp-security", 22),
+    ("mgp-server-sdk", 16),
     ("mgp-stream", 8),
     ("mgp-transport", 15),
     ("mgp-types", 19),

@@ -8,9 +8,8 @@ use mgp_types::mgp::{ServerState, ShutdownReason};
 use mgp_types::{Error, Origin};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{NextStep, SupervisorRun, finish};
+use super::{NextStep, SupervisorRun, caught, finish};
 use crate::ServerEnd;
-use crate::caught::caught;
 use crate::supervise::command::SupervisorCommand;
 use crate::supervise::connect::{Connect, ConnectedServer};
 use crate::supervise::supervisor::Plan;

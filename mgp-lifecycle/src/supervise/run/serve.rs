@@ -9,9 +9,8 @@ use mgp_types::mgp::{Outcome, ServerState, Shutdown, ShutdownReason};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::{NextStep, SupervisorRun, finish};
+use super::{NextStep, SupervisorRun, caught, finish};
 use crate::ServerEnd;
-use crate::caught::caught;
 use crate::random_source::RandomSource;
 use crate::span::{later, millis};
 use crate::supervise::command::SupervisorCommand;

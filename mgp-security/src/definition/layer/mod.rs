@@ -26,8 +26,7 @@ use super::{
     ConfiguredServer, DefinitionAdmission, DefinitionGuard, DefinitionKind, DefinitionName, DefinitionStatus,
     HoldReason, QuarantineReason, ServerId, pinned_for, scan_instructions,
 };
-use crate::target::RequestTarget;
-use crate::tool::MAX_TOOLS;
+use crate::tool::{MAX_TOOLS, RequestTarget};
 use crate::{Clock, GateFuture, random};
 
 /// A tower layer that keeps back what one server lists and nobody has approved. It makes [`DefinitionGuardService`]

@@ -1,6 +1,5 @@
 //! The approval of permissions and calls by people: the interface of approvers, and its implementations.
 
-mod approval_watch;
 mod approver_chain;
 mod display;
 mod elicit;
@@ -18,12 +17,11 @@ use mgp_types::mgp::CallOptions;
 use mgp_types::mgp::{Decision, Permission, RiskLevel, ServerId, ToolName};
 use mgp_types::{Context, Error, Principal, RawJson, Request};
 
-pub use self::approval_watch::ApprovalWatch;
 pub use self::approver_chain::ApproverChain;
 pub(super) use self::display::line;
 pub use self::elicit::OperatorInFront;
 pub(super) use self::elicit::{form, read};
-pub use self::pending::PendingApprovals;
+pub use self::pending::{ApprovalWatch, PendingApprovals};
 pub use self::row::{ApprovalId, PendingApproval};
 pub use self::shown_arguments::ShownArguments;
 pub(crate) use self::waiting::{WaitingSubject, waits_for_approval};

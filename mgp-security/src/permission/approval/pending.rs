@@ -12,9 +12,10 @@ use mgp_types::{Error, Principal};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+pub use self::asking::ApprovalWatch;
+use self::asking::ApprovalWatchers;
 use super::super::book::{GrantUse, Ruling, check_operator};
 use super::super::{GrantBook, GrantLifetime, GrantedTo, QuestionStore, ScopeCheck};
-use super::approval_watch::{ApprovalWatch, ApprovalWatchers};
 use super::row::ApprovalRow;
 use super::stored;
 use super::{

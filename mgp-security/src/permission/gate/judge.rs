@@ -5,9 +5,8 @@ use std::borrow::Cow;
 use mgp_types::mgp::{Permission, Timestamp, method};
 use mgp_types::{Error, GateKind, MethodRule, RawJson, Request, RequestConcern, RequestKind};
 
-use super::once::GrantedOnce;
 use super::refusal::{PermissionRefusal, not_ready, not_resolved, refuse};
-use super::{ConnectedServer, PermissionGate, is_about_permissions};
+use super::{ConnectedServer, GrantedOnce, PermissionGate, is_about_permissions};
 use crate::permission::book::{CurrentGrants, GrantUse};
 use crate::permission::settings::SettingsDecision;
 use crate::permission::{GrantTerms, GrantVerdict, OnRefusal, ScopeCheck};

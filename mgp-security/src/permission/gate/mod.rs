@@ -5,7 +5,6 @@ mod attach;
 mod inbound;
 mod judge;
 mod negotiate;
-mod once;
 mod refusal;
 
 use std::collections::HashSet;
@@ -23,8 +22,6 @@ use self::attach::{AttachedGrants, CarriedGrants};
 pub use self::inbound::PermissionAnswerGate;
 use self::judge::RequestAdmission;
 pub use self::negotiate::Settlement;
-pub(crate) use self::once::GrantedOnce;
-use self::once::OnceGrantGuard;
 use super::{Approver, GrantBook, PermissionSettings};
 
 /// The gate that enforces the permissions of one server: its needs, the settings, and the decisions of operators.
@@ -202,6 +199,48 @@ pub(super) fn is_about_permissions(name: &str) -> bool {
             | method::PERMISSION_AWAIT
             | method::PERMISSION_GRANT
     )
+}
+
+/// The permissions that were granted for the request that carries them, and for no other. The gate puts them into the
+/// request; no code outside this crate can.
+#[derive(Debug)]
+pub(crate) struct GrantedOnce(Vec<Permission>);
+
+/// A guard for a running call with permissions granted for it alone; the server has them until the guard is dropped.
+struct OnceGrantGuard {
+    book: GrantBook,
+    server: ServerId,
+    permissions: Vec<Permission>,
+}
+
+impl GrantedOnce {
+    /// Returns whether `permission` was granted for this request.
+    pub(crate) fn holds(request: &Request, permission: &Permission) -> bool {
+        request.extensions.get::<Self>().is_some_and(|once| once.0.contains(permission))
+    }
+}
+
+impl OnceGrantGuard {
+    /// Lets `request` go on with `permissions`, until the returned guard is dropped.
+    fn begin(
+        book: &GrantBook,
+        server: &ServerId,
+        permissions: Vec<Permission>,
+        request: &mut Request,
+    ) -> Option<Self> {
+        if permissions.is_empty() {
+            return None;
+        }
+        book.count_once(server, &permissions, true);
+        request.extensions.insert(GrantedOnce(permissions.clone()));
+        Some(Self { book: book.clone(), server: server.clone(), permissions })
+    }
+}
+
+impl Drop for OnceGrantGuard {
+    fn drop(&mut self) {
+        self.book.count_once(&self.server, &self.permissions, false);
+    }
 }
 
 #[cfg(test)]

@@ -14,11 +14,11 @@ use super::finding::{
 };
 use super::judge::{Judge, file_key};
 use super::known::{Kind, Reading, Trait};
-use super::pattern::{pattern, patterns};
 use super::place::Place;
 use super::sed::{Effect, effects};
 use super::unwrap::is_bare_shell;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
+use super::{pattern, patterns};
 
 /// Judges the code that `call` runs, if its program is an interpreter or a file.
 pub(super) fn check(

@@ -21,7 +21,6 @@ mod literal;
 mod named_program;
 mod one_word;
 mod package;
-mod pattern;
 mod place;
 mod sed;
 mod stranger;
@@ -31,6 +30,7 @@ mod unwrap;
 mod value;
 mod windows;
 
+use regex::{Regex, RegexSet};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::Finding;
@@ -120,3 +120,13 @@ fn fold_dash(c: char) -> char {
 
 /// The largest length of a command line in bytes; longer text is a program and not a line.
 const MAX_COMMAND_BYTES: usize = 64 * 1024;
+
+/// Compiles a pattern that is part of the program.
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is a constant, and the tests compile all of them")
+}
+
+/// Compiles patterns that are part of the program.
+fn patterns<'a>(texts: impl IntoIterator<Item = &'a str>) -> RegexSet {
+    RegexSet::new(texts).expect("the patterns are constants, and the tests compile all of them")
+}

@@ -6,14 +6,13 @@ use regex::{Regex, RegexSet};
 
 use crate::Finding;
 
-use super::CommandPolicy;
 use super::finding::{
     Danger, REFUSE_DEVICE, REFUSE_DOWNLOAD, REFUSE_KILL, REFUSE_LOG, REFUSE_OBFUSCATION, REFUSE_POWER,
     REFUSE_PRIVILEGE, REFUSE_RECURSIVE_DELETE, REFUSE_RUNS_LATER, REFUSE_SECRET, REFUSE_SECURITY, refuse,
 };
 use super::known::is_listed;
-use super::pattern::{pattern, patterns};
 use super::place::Place;
+use super::{CommandPolicy, pattern, patterns};
 
 /// Judges a whole line, only for dangers that span several commands or are hidden in quotes.
 pub(super) fn check_line(line: &str) -> Result<(), Finding> {

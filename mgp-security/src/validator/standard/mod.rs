@@ -1,27 +1,35 @@
-//! The validators of the specification, which apply the engines of the other modules to the arguments of calls.
+//! The validators of the specification, which apply the engines of the other modules to the arguments of calls, and
+//! the registry of all validators by name.
 
 #[cfg(feature = "code-safety")]
 mod code;
 mod network;
 mod paths;
-mod readonly;
 mod sandbox;
 
 #[cfg(feature = "code-safety")]
 pub use self::code::CodeValidator;
 pub use self::network::NetworkValidator;
 pub use self::paths::PathsValidator;
-pub use self::readonly::ReadonlyValidator;
 pub use self::sandbox::SandboxValidator;
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::ValidatorName;
 
-use super::call::ValidatedCall;
+use super::call::{CallArgument, ValidatedCall};
+use super::path::ProtectedPaths;
+use super::readonly::{check_command_reads, check_http_method, check_sql, check_tool_name};
+use super::sandbox::literal_commands;
 use super::validate::{BlockedCall, Validator};
+use crate::Finding;
+use crate::tool::ArgumentNature;
 
 /// The validator `none`, which passes everything: the server protects itself.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct NoneValidator;
+struct NoneValidator;
 
 impl Validator for NoneValidator {
     fn name(&self) -> &ValidatorName {
@@ -32,3 +40,87 @@ impl Validator for NoneValidator {
         Ok(())
     }
 }
+
+/// The available validators, by name.
+///
+/// An unknown name is never skipped: a tool that requires an unknown validator cannot be called.
+#[derive(Debug, Clone)]
+pub struct Validators(HashMap<ValidatorName, Arc<dyn Validator>, foldhash::fast::RandomState>);
+
+impl Validators {
+    /// Returns the standard validators (§4.5) with their default settings. `code_safety` is among them if the feature
+    /// `code-safety` is enabled.
+    pub fn standard() -> Self {
+        let none = Self(HashMap::default());
+        let paths = PathsValidator::new(ProtectedPaths::default());
+        let standard =
+            none.with(SandboxValidator::default()).with(ReadonlyValidator).with(NetworkValidator::default());
+        let standard = standard.with(NoneValidator).with(paths);
+        #[cfg(feature = "code-safety")]
+        let standard = standard.with(CodeValidator::default());
+        standard
+    }
+
+    /// Adds a validator; it replaces the one with the same name, if there is one.
+    pub fn with(mut self, validator: impl Validator) -> Self {
+        self.0.insert(validator.name().clone(), Arc::new(validator));
+        self
+    }
+
+    /// Returns the validator with this name.
+    pub fn get(&self, name: &ValidatorName) -> Option<&Arc<dyn Validator>> {
+        self.0.get(name)
+    }
+}
+
+impl Default for Validators {
+    fn default() -> Self {
+        Self::standard()
+    }
+}
+
+/// The validator `readonly`: the tool only reads or, if its arguments tell it what to do, the arguments only ask for
+/// reads.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadonlyValidator;
+
+impl Validator for ReadonlyValidator {
+    fn name(&self) -> &ValidatorName {
+        &ValidatorName::Readonly
+    }
+
+    fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
+        let annotations = call.definition().get("annotations");
+        let annotations: Option<ToolAnnotations> = match annotations.map(|raw| raw.to()).transpose() {
+            Ok(annotations) => annotations,
+            Err(_) => return Err(Finding::new("writes", "the tool's annotations cannot be read").into()),
+        };
+        let tells = |argument: &CallArgument| TELLING.contains(&argument.nature);
+        if !call.arguments.iter().any(tells) {
+            check_tool_name(call.tool.name.as_str(), annotations.as_ref())?;
+        }
+        for argument in &call.arguments {
+            argument.check(|text| match argument.nature {
+                ArgumentNature::Sql => check_sql(text),
+                ArgumentNature::HttpMethod => check_http_method(text),
+                ArgumentNature::Command => check_line(text),
+                _ => Ok(()),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks that every command of a command line only reads.
+fn check_line(line: &str) -> Result<(), Finding> {
+    for command in literal_commands(line)? {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        check_command_reads(&words)?;
+    }
+    Ok(())
+}
+
+/// The natures of arguments that show themselves whether the call reads or writes, so that the name of the tool need
+/// not.
+const TELLING: [ArgumentNature; 3] =
+    [ArgumentNature::Sql, ArgumentNature::HttpMethod, ArgumentNature::Command];

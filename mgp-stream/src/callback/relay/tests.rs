@@ -6,6 +6,7 @@ use mgp_types::mgp::{CallbackAnswer, CallbackType};
 use mgp_types::{Object, Outbox, Principal, Revision, Session, code};
 
 use super::*;
+use crate::callback::question::USUAL_WAIT;
 
 fn front(principal: &str) -> Context {
     let mut context = Context::default();
@@ -81,7 +82,7 @@ async fn only_who_was_asked_can_answer() {
 async fn an_answer_may_come_again_until_its_time_is_over() {
     let (mut relay, now, client) = (CallbackRelay::new(), Instant::now(), front("a"));
     let ours = id_of(&relay.pass_on(&server("s"), &client, &asks("cb"), now).unwrap());
-    let last = now + wait::USUAL + MEMORY - Duration::from_millis(1);
+    let last = now + USUAL_WAIT + MEMORY - Duration::from_millis(1);
     assert!(relay.route(&client, &answers(&ours), now).is_some());
     assert!(relay.route(&client, &answers(&ours), last).is_some());
     assert!(relay.route(&client, &answers(&ours), last + Duration::from_millis(1)).is_none());

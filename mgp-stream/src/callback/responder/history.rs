@@ -11,7 +11,7 @@ use mgp_types::{RawJson, Session, StreamId};
 use tokio::time::Instant;
 
 use crate::abort_on_drop::AbortOnDrop;
-use crate::owner::SessionKey;
+use crate::session::SessionKey;
 
 /// The questions that servers asked lately, and their answers.
 #[derive(Debug, Default)]

@@ -12,7 +12,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::ServerResponder;
-use crate::negotiated;
+use crate::session::negotiated;
 
 /// Takes the questions that a server asks in the middle of calls. The layer makes [`CallbackInbound`] services.
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ impl<S: RpcService> Service<Request> for CallbackInbound<S> {
         let session = request.context.session.as_ref();
         if let Some(session) = session
             && is_ours
-            && negotiated::have(Some(session), &Extension::Callbacks)
+            && negotiated(Some(session), &Extension::Callbacks)
         {
             self.desk.take(session, &request, (*request.context).clone());
             return CallbackInboundFuture { state: State::Taken };

@@ -13,13 +13,13 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use self::history::{CallbackHistory, CallbackState, Occurrence};
-use super::wait;
 use crate::abort_on_drop::AbortOnDrop;
 
 mod history;
 mod inbound;
 
 pub use self::inbound::{CallbackInbound, CallbackInboundFuture, CallbackInboundLayer};
+use super::question::wait_for;
 
 /// Answers the questions that servers ask in the middle of calls. Clones share all records.
 ///
@@ -77,7 +77,7 @@ impl ServerResponder {
             return;
         };
         let now = Instant::now();
-        let end = now + wait::of(&asked);
+        let end = now + wait_for(&asked);
         let desk = &*self.desk.0;
         let occurrence = Occurrence::new(&asked, session, context.outbox.stream(), &desk.hasher, end);
         let mut book = desk.book.lock();

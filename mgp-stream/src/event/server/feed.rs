@@ -15,7 +15,7 @@ use super::buffer::{Bounds, Buffer};
 use super::channel_table::PublishedEvent;
 use super::gate::AudienceMember;
 use super::registry::{FeedAttachment, SubscriptionRegistry};
-use crate::owner::SessionKey;
+use crate::session::SessionKey;
 
 /// One subscription as its publisher sees it: its filter, and the last events for it.
 pub(super) struct EventFeed {

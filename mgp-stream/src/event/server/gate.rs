@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::listen::{self, EventListening};
 use super::registry::{SubscriptionCaller, SubscriptionRegistry};
 use super::{EventQuotas, Publisher};
-use crate::negotiated;
+use crate::session::negotiated;
 
 /// Serves subscriptions to the events of a [`Publisher`]. Clones share them.
 ///
@@ -90,8 +90,7 @@ impl fmt::Debug for EventsGate {
 }
 
 fn is_for_us(request: &Request) -> bool {
-    request.kind == RequestKind::Call
-        && negotiated::have(request.context.session.as_deref(), &Extension::Events)
+    request.kind == RequestKind::Call && negotiated(request.context.session.as_deref(), &Extension::Events)
 }
 
 fn answer(registry: &Arc<SubscriptionRegistry>, request: &Request) -> Result<Response, Error> {

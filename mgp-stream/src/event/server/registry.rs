@@ -19,8 +19,7 @@ use super::gate::AudienceMember;
 use super::{EventAudience, EventQuotas, Publisher};
 use crate::abort_on_drop::AbortOnDrop;
 use crate::advice::advised;
-use crate::fresh::fresh_name;
-use crate::owner::SessionKey;
+use crate::session::{SessionKey, fresh_name};
 
 /// All subscriptions that were made through one gate, with their owners and their ways to the clients.
 ///

@@ -13,7 +13,6 @@ use self::definitions::{HOLDERS, References, SchemaDefinition, SchemaDefinitions
 use self::outline::Outline;
 pub(super) use self::places::clip;
 use self::places::{KeywordContent, RequiredProperties, is_comment};
-use super::compact;
 
 /// A cut: the parts of a definition that stay.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +53,7 @@ pub(super) struct ShortenableSchema {
 
 impl ShortenableSchema {
     pub(super) fn read(raw: &RawJson) -> Self {
-        let raw = compact::value(raw);
+        let raw = compact(raw);
         let members = Object::from_raw(&raw).unwrap_or_default();
         let references = References::in_text(raw.as_bytes());
         let definitions = SchemaDefinitions::of(raw.as_bytes(), &members);
@@ -145,7 +144,7 @@ impl SchemaWriter<'_> {
                 self.members(out, &members, place, false);
                 out.push(b'}');
             }
-            _ => compact::write(out, raw),
+            _ => write_compact(out, raw),
         }
     }
 
@@ -179,7 +178,7 @@ impl SchemaWriter<'_> {
                 ("additionalProperties", _) if properties.some_go => {}
                 (_, KeywordContent::Value) => {
                     next_member(out, name);
-                    compact::write(out, &value);
+                    write_compact(out, &value);
                 }
                 (_, KeywordContent::Schema(alone)) => {
                     next_member(out, name);
@@ -210,7 +209,7 @@ impl SchemaWriter<'_> {
     }
 
     fn named(&self, out: &mut Vec<u8>, raw: &RawJson, place: SchemaPlace) {
-        let Ok(schemas) = Object::from_raw(raw) else { return compact::write(out, raw) };
+        let Ok(schemas) = Object::from_raw(raw) else { return write_compact(out, raw) };
         out.push(b'{');
         for (name, schema) in schemas.iter() {
             next_member(out, &name);
@@ -279,4 +278,38 @@ fn write_text(out: &mut Vec<u8>, name: &str, text: &str) {
 
 fn list(raw: &RawJson) -> Vec<RawJson> {
     raw.to().unwrap_or_default()
+}
+
+/// Appends a value without the white space between its parts.
+fn write_compact(out: &mut Vec<u8>, value: &RawJson) {
+    let (mut in_string, mut escaped) = (false, false);
+    for &byte in value.as_bytes() {
+        if in_string {
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+        } else if byte.is_ascii_whitespace() {
+            continue;
+        } else {
+            in_string = byte == b'"';
+        }
+        out.push(byte);
+    }
+}
+
+/// Returns a value without the white space between its parts.
+pub(super) fn compact(value: &RawJson) -> RawJson {
+    let mut out = Vec::with_capacity(value.as_bytes().len());
+    write_compact(&mut out, value);
+    RawJson::from_written(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_goes_except_within_strings() {
+        let spaced = RawJson::parse("{ \"a b\" : [ 1 ,\n 2 ], \"c\\\" \\\\\": \" x \" }").unwrap();
+        assert_eq!(compact(&spaced).as_bytes(), br#"{"a b":[1,2],"c\" \\":" x "}"#);
+    }
 }

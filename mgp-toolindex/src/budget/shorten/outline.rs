@@ -4,7 +4,7 @@ use mgp_types::{Object, RawJson};
 
 use super::definitions::SchemaDefinitions;
 use super::places::HEADER;
-use super::{clip, compact, list, next_member, write_text};
+use super::{clip, list, next_member, write_compact, write_text};
 
 /// The part of a parameter that stays without its inner structure. The outline allows all that the parameter's own
 /// schema allows.
@@ -33,7 +33,7 @@ impl Outline {
         out.push(b'{');
         for (name, value) in &self.plain {
             next_member(out, name);
-            compact::write(out, value);
+            write_compact(out, value);
         }
         let description = format!("{}{}", clip(&self.description, words), self.note);
         if !description.is_empty() {

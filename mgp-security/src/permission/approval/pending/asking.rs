@@ -2,12 +2,14 @@
 //! stored.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use mgp_types::Error;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::super::row::ApprovalRow;
 use super::super::stored;
@@ -143,3 +145,37 @@ const MAX_WAITING: usize = 1024;
 /// The longest wait of a call whose caller gets no progress while nobody watches the queue: less than the minute
 /// after which many clients give up.
 const PATIENCE_UNTOLD: Duration = Duration::from_secs(30);
+
+/// A registration of somebody who watches the waiting questions; it ends when dropped. While there is one, calls wait
+/// longer for an answer.
+#[derive(Debug)]
+pub struct ApprovalWatch(Arc<ApprovalWatchers>);
+
+/// The number of watchers, and the time until which somebody last watched.
+#[derive(Debug, Default)]
+pub(super) struct ApprovalWatchers(Mutex<(usize, Option<Instant>)>);
+
+impl ApprovalWatchers {
+    pub(super) fn begin(self: &Arc<Self>) -> ApprovalWatch {
+        self.0.lock().0 += 1;
+        ApprovalWatch(Arc::clone(self))
+    }
+
+    /// Returns whether somebody watches, or did until a moment ago: a watcher over a network connection looks at
+    /// intervals.
+    fn is_watched(&self) -> bool {
+        let (now_watching, until) = *self.0.lock();
+        now_watching > 0 || until.is_some_and(|until| until.elapsed() < BETWEEN_LOOKS)
+    }
+}
+
+impl Drop for ApprovalWatch {
+    fn drop(&mut self) {
+        let mut watched = self.0.0.lock();
+        watched.0 = watched.0.saturating_sub(1);
+        watched.1 = Some(Instant::now());
+    }
+}
+
+/// The longest time between two looks at the queue that count as watching.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(5);

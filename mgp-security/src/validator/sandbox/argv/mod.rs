@@ -9,7 +9,6 @@ mod network;
 mod power;
 mod privilege;
 mod secret;
-mod versions;
 mod write;
 
 pub(super) use call::Call;
@@ -37,7 +36,7 @@ pub(super) fn check(
 ) -> Result<(), Finding> {
     kernel::check(call, reading)?;
     delete::check(call, policy)?;
-    versions::check(call)?;
+    delete::check_lost_work(call)?;
     write::check(call, reading)?;
     network::check(call)?;
     secret::check(call, reading)?;

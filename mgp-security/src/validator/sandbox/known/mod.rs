@@ -1,11 +1,377 @@
 //! The table of programs: what each program is, the position of the command that it runs, and the values of its
 //! options.
 //!
-//! `programs.txt` contains the data and describes its own notation. [`table`] reads it once, and [`reading`] sorts the
-//! arguments of a call by it. The rules themselves contain no general knowledge of options.
+//! `programs.txt` contains the data and describes its own notation. It is read once, and [`reading`] sorts the arguments
+//! of a call by it. The rules themselves contain no general knowledge of options.
 
 mod reading;
-mod table;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use super::finding::{Danger, danger};
 
 pub(super) use reading::{Reading, begins_command};
-pub(super) use table::{Facts, Kind, Trait, facts, holds_listed, is_listed, lies_in, told};
+
+/// The facts about a program, or about one of its subcommands.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// The position of the command that the program runs.
+    pub(super) runs: Option<Runs>,
+    /// The options by their names with hyphens, each with what it takes.
+    options: HashMap<&'static str, Takes>,
+    pub(super) every: Option<Kind>,
+    pub(super) first: Option<Kind>,
+    pub(super) last: Option<Kind>,
+    /// The kind of the program's standard input.
+    pub(super) input: Option<Kind>,
+    /// The reason why the program or the subcommand is always refused.
+    refused: Option<Danger>,
+    /// The reason why the program or the subcommand is refused with operands.
+    refused_operands: Option<Danger>,
+    traits: u32,
+    subcommands: HashMap<&'static str, Self>,
+    /// The subcommands whose names are patterns, such as `delete-*` or `*`.
+    patterns: Vec<(&'static str, Self)>,
+    /// The entry for `**`: subcommands that may follow any others.
+    deep: Option<Box<Self>>,
+}
+
+/// The position at which an inner command begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Runs {
+    /// After the options and this many operands, word by word.
+    Words(usize),
+    /// After the options and this many operands, as one text for a shell.
+    Shell(usize),
+    /// After `--`.
+    Dashes,
+    /// At the first argument that names a program of the table.
+    Search,
+}
+
+/// The consequence of an option: a value of some kind, or a refusal.
+#[derive(Debug, Clone, Copy)]
+enum Takes {
+    Value(Kind),
+    /// The option stands alone, and is refused.
+    Refused(Danger),
+}
+
+/// Defines an enum whose variants have names in the table.
+macro_rules! named {
+    ($(#[$about:meta])* enum $Enum:ident { $($(#[$doc:meta])* $name:literal => $Variant:ident,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum $Enum {
+            $($(#[$doc])* $Variant,)*
+        }
+
+        impl $Enum {
+            fn named(name: &str) -> Option<Self> {
+                Some(match name {
+                    $($name => Self::$Variant,)*
+                    _ => return None,
+                })
+            }
+        }
+    };
+}
+
+named! {
+    /// The meaning of a value or an operand to the program.
+    enum Kind {
+        /// A name, a number or a pattern: neither a file nor a command.
+        "text" => Text,
+        /// A file whose contents are read and become visible in some output.
+        "file" => File,
+        /// A file that is used but not shown, such as a key to log in with, or settings.
+        "used" => Used,
+        /// A file that is written.
+        "out" => Out,
+        /// A command line for a shell.
+        "cmd" => Command,
+        /// `|command`, or a file that is written.
+        "pipe" => Pipe,
+        /// An action such as `exec=command`.
+        "action" => Action,
+        /// Code of a scripting language.
+        "code" => Code,
+        /// A file of code, which runs.
+        "script" => Script,
+        /// The language of an editor, a pager or a client, in which `!` or `shell` runs a command.
+        "escapes" => Escapes,
+        /// A library, a plug-in or settings that hold code.
+        "lib" => Library,
+        /// A setting `key=value`, in which some keys run commands.
+        "setting" => Setting,
+        /// A package to install: a name, an address or a file.
+        "package" => Package,
+        /// The source of packages.
+        "index" => Index,
+        /// A package that a package manager of the system installs: a name, never a file.
+        "system-package" => SystemPackage,
+        /// A module of Go with its version, or a folder of the working directory.
+        "module" => Module,
+        /// A socket of the service that the program talks to.
+        "socket" => Socket,
+        /// A folder that is served to the network.
+        "shared" => Shared,
+        /// A folder of this machine that is mounted in a container: `source:target`, or `type=bind,source=source`.
+        "mount" => Mount,
+        /// The target of a deletion, which has to be written out.
+        "named" => Named,
+        /// The method of a request to a service.
+        "method" => Method,
+        /// A database to delete, which is refused unless its name says that it is for tests.
+        "database" => Database,
+        /// A program that does a part of the work: an editor, a pager, a compiler.
+        "program" => Program,
+        /// The output format of secrets, which may be limited to their names.
+        "contents" => Contents,
+        /// The groups that a user is added to.
+        "groups" => Groups,
+        /// The target of a deletion in a bucket.
+        "bucket" => Bucket,
+        /// A file that the desktop opens, or the program that opens it.
+        "opened" => Opened,
+        /// An option with which the program changes nothing.
+        "asks" => Asks,
+        /// An option after which all arguments are a command.
+        "rest" => Rest,
+        /// An option without a value.
+        "flag" => Flag,
+    }
+}
+
+named! {
+    /// A further trait of a program.
+    enum Trait {
+        /// The program looks at names and properties of files, never at their contents.
+        "looks" => Looks,
+        /// The operands of the program are texts, whatever they look like.
+        "texts" => Texts,
+        /// The program shows the files among its operands, and has no other operands.
+        "shows" => Shows,
+        /// The program talks to other machines.
+        "client" => Client,
+        /// The program tells facts about this machine and its users.
+        "tells" => Tells,
+        /// `NAME=value` before the inner command sets variables of the command.
+        "assigns" => Assigns,
+        /// The name of the program begins no text but a command.
+        "name" => Name,
+        /// The name of the program is an English word, and makes little sense as a command without arguments.
+        "word" => Word,
+        /// The name of the program is an English word, or short, and the program runs without arguments too.
+        "alone" => Alone,
+        /// The program is a shell.
+        "is-shell" => Shell,
+        /// The program changes decisions of the kernel's operators.
+        "decides" => Decides,
+        /// The program ends processes by their names.
+        "ends" => Ends,
+        /// The purpose of the program is to start a shell without commands.
+        "enters" => Enters,
+        /// The options of the program contain whole commands on purpose.
+        "commands" => Commands,
+        /// The inner command is a package that is fetched first.
+        "fetches" => Fetches,
+        /// The program connects its input and output directly to a connection.
+        "raw" => Raw,
+        /// The program is a database client, and its commands are statements.
+        "sql" => Sql,
+    }
+}
+
+impl Facts {
+    pub(super) const fn has(&self, one: Trait) -> bool {
+        self.traits & (1 << one as u32) != 0
+    }
+
+    /// Returns the subcommands that `word` names; those of a pattern come first. A word without an entry of its own
+    /// spelling is looked up in lower case.
+    fn subcommands(&'static self, word: &str) -> impl Iterator<Item = &'static Self> {
+        let lower = word.to_ascii_lowercase();
+        let exact = self.subcommands.get(word).or_else(|| self.subcommands.get(lower.as_str()));
+        let fitting = self.patterns.iter().filter(move |(pattern, _)| fits(pattern, &lower));
+        fitting.map(|(_, facts)| facts).chain(exact)
+    }
+
+    /// Returns the entry of a subcommand, which is created if it is new.
+    fn subcommand(&mut self, name: &'static str) -> &mut Self {
+        if name == "**" {
+            return self.deep.get_or_insert_default();
+        }
+        if !name.contains('*') {
+            return self.subcommands.entry(name).or_default();
+        }
+        let at = self.patterns.iter().position(|(pattern, _)| *pattern == name).unwrap_or_else(|| {
+            self.patterns.push((name, Self::default()));
+            self.patterns.len() - 1
+        });
+        &mut self.patterns[at].1
+    }
+
+    fn learn(&mut self, fact: &'static str) -> Option<()> {
+        if let Some(class) = fact.strip_prefix('!') {
+            self.refused = Some(danger(class)?);
+        } else if let Some(class) = fact.strip_prefix("all!") {
+            self.refused_operands = Some(danger(class)?);
+        } else if let Some((option, class)) = fact.split_once('!') {
+            let refused = Takes::Refused(danger(class)?);
+            for name in option.split(',') {
+                if let Some((bare, _)) = name.split_once('=') {
+                    self.options.entry(bare).or_insert(Takes::Value(Kind::Text));
+                }
+                self.options.insert(name, refused);
+            }
+        } else if let Some((names, kind)) = fact.rsplit_once('=') {
+            let kind = Kind::named(kind)?;
+            match names {
+                // The kind `file` for all operands is less specific than a kind that is known already.
+                "all" if kind == Kind::File && self.every.is_some() => {}
+                "all" => self.every = Some(kind),
+                "first" => self.first = Some(kind),
+                "last" => self.last = Some(kind),
+                "in" => self.input = Some(kind),
+                names => self.options.extend(names.split(',').map(|name| (name, Takes::Value(kind)))),
+            }
+        } else if let Some(runs) = runs_named(fact) {
+            self.runs = Some(runs);
+        } else {
+            self.traits |= 1 << Trait::named(fact)? as u32;
+        }
+        Some(())
+    }
+}
+
+fn runs_named(fact: &str) -> Option<Runs> {
+    let (how, skip) = fact.split_once('+').unwrap_or((fact, "0"));
+    let skip = skip.parse().ok()?;
+    Some(match how {
+        "run" => Runs::Words(skip),
+        "shell-text" => Runs::Shell(skip),
+        "run--" => Runs::Dashes,
+        "run?" => Runs::Search,
+        _ => return None,
+    })
+}
+
+/// Returns the facts about `program`, a name in lower case without directories, which may end in a version.
+pub(super) fn facts(program: &str) -> Option<&'static Facts> {
+    TABLE.programs.get(program).or_else(|| {
+        let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+        (bare.len() < program.len()).then(|| TABLE.programs.get(bare)).flatten()
+    })
+}
+
+/// Returns whether `word` is in the list `name` of the table, whose words may be patterns.
+pub(super) fn is_listed(name: &str, word: &str) -> bool {
+    TABLE.lists.get(name).is_some_and(|list| list.words.contains(word) || list.fits(word))
+}
+
+/// Returns whether `path` is in the list `name`, or lies below a folder that is.
+pub(super) fn lies_in(name: &str, path: &str) -> bool {
+    path.match_indices('/').map(|(at, _)| &path[..at]).chain([path]).any(|part| is_listed(name, part))
+}
+
+/// Returns whether `text` contains a word of the list `name`.
+pub(super) fn holds_listed(name: &str, text: &str) -> bool {
+    TABLE.lists.get(name).is_some_and(|list| list.words.iter().any(|word| text.contains(word)))
+}
+
+/// Returns the text that the list `name` has for `key`, in the form `key:text`.
+pub(super) fn told(name: &str, key: &str) -> Option<&'static str> {
+    let list = TABLE.lists.get(name)?;
+    list.words
+        .iter()
+        .find_map(|word| word.split_once(':').filter(|(own, _)| *own == key))
+        .map(|(_, what)| what)
+}
+
+/// Returns whether `pattern`, in which stars match any text, matches `text`.
+fn fits(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((head, "")) => text.starts_with(head),
+        Some((head, rest)) => text.strip_prefix(head).is_some_and(|text| {
+            (0..=text.len()).filter(|at| text.is_char_boundary(*at)).any(|at| fits(rest, &text[at..]))
+        }),
+    }
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    parse(include_str!("programs.txt")).expect("the table is part of the program, and a test reads all of it")
+});
+
+#[derive(Debug, Default)]
+struct Table {
+    programs: HashMap<&'static str, Facts>,
+    lists: HashMap<&'static str, List>,
+}
+
+#[derive(Debug, Default)]
+struct List {
+    words: HashSet<&'static str>,
+    patterns: Vec<&'static str>,
+}
+
+impl List {
+    fn fits(&self, word: &str) -> bool {
+        self.patterns.iter().any(|pattern| fits(pattern, word))
+    }
+}
+
+/// Parses the table; the error is the line that cannot be parsed.
+fn parse(text: &'static str) -> Result<Table, &'static str> {
+    let mut table = Table::default();
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (names, facts) = line.split_once(" : ").ok_or(line)?;
+        if let Some(list) = names.strip_prefix('@') {
+            let list = table.lists.entry(list).or_default();
+            let (patterns, words): (Vec<_>, Vec<_>) =
+                facts.split_whitespace().partition(|word| word.contains('*'));
+            list.words.extend(words);
+            list.patterns.extend(patterns);
+            continue;
+        }
+        let path: Vec<&'static str> = names.split_whitespace().collect();
+        let facts: Vec<&'static str> = facts.split_whitespace().collect();
+        let (names, subcommands) = path.split_first().ok_or(line)?;
+        for name in names.split('|') {
+            enter(table.programs.entry(name).or_default(), subcommands, &facts).ok_or(line)?;
+        }
+    }
+    Ok(table)
+}
+
+/// Adds `facts` to every subcommand of `entry` that `path` names, or to the entry itself if the path is empty. Each
+/// step of the path holds alternatives.
+fn enter(entry: &mut Facts, path: &[&'static str], facts: &[&'static str]) -> Option<()> {
+    let Some((names, rest)) = path.split_first() else {
+        return facts.iter().try_for_each(|fact| entry.learn(fact));
+    };
+    names.split('|').try_for_each(|name| enter(entry.subcommand(name), rest, facts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_table_can_be_read() {
+        assert_eq!(parse(include_str!("programs.txt")).map(|_| ()), Ok(()));
+    }
+
+    #[test]
+    fn a_line_with_an_unknown_fact_is_named() {
+        assert_eq!(parse("ls : looks\nrm : flies").map(|_| ()), Err("rm : flies"));
+    }
+
+    #[test]
+    fn a_version_behind_the_name_is_the_same_program() {
+        assert!(facts("python3.12").is_some());
+        assert!(facts("no-such-program").is_none());
+    }
+}

@@ -3,7 +3,7 @@
 use super::super::argv::Call;
 use super::super::finding::Danger;
 use super::super::value::Arg;
-use super::table::{Facts, Kind, Runs, Takes, Trait, facts, is_listed};
+use super::{Facts, Kind, Runs, Takes, Trait, facts, is_listed};
 
 /// An option with its value.
 pub(in super::super) struct Given {

@@ -1,10 +1,16 @@
-//! The detection of disguised commands, and of shells that are given their commands.
+//! The detection of disguised commands, of shells that are given their commands, and of options that run something in
+//! places where a file or a name is expected.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::pattern::pattern;
+use crate::Finding;
+
+use super::super::finding::{REFUSE_OPTION, refuse};
+use super::super::known::is_listed;
+use super::super::pattern;
+use super::super::place::Place;
 use super::evidence::kind_of;
 
 /// Returns whether `text` begins with the name of a program in pieces: `w\hoami`, `c""at`, `cat$u`, `/bin/c?t -x`.
@@ -81,3 +87,39 @@ static SUBSTRING: LazyLock<Regex> = LazyLock::new(|| pattern(r"%\w+:~-?\d"));
 
 static FORMULA: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)\b(?:cmd|powershell|msexcel|mshta|rundll32|regsvr32)\|\s*'|\bDDE\s*\("));
+
+/// Refuses a value that a program would take for an option that runs something.
+pub(super) fn check_option(text: &str) -> Result<(), Finding> {
+    if !text.starts_with(['-', '+']) {
+        return Ok(());
+    }
+    let lower = text.to_ascii_lowercase();
+    let spaced = ["-exec ", "-execdir "].iter().any(|option| lower.starts_with(option));
+    if spaced || is_listed("running-options", &lower.replacen("-o ", "-o", 1)) {
+        return Err(refuse(REFUSE_OPTION));
+    }
+    if text.starts_with('-')
+        && let Some((_, path)) = text.split_once('/')
+        && text.split('/').next().is_some_and(|flag| flag.len() == 2)
+        && SHELLS.iter().any(|shell| path.rsplit('/').next() == Some(*shell))
+    {
+        return Err(refuse(REFUSE_OPTION));
+    }
+    // The value of such an option is not for callers to choose: `-rf /`, `-T /etc/passwd`.
+    if text.split_whitespace().skip(1).any(|value| value.starts_with(['/', '~']) && is_sensitive(value)) {
+        return Err(refuse(REFUSE_OPTION));
+    }
+    // A short option can have a command for a value, as in `-o|program`.
+    let value = text.trim_start_matches(|c: char| c == '-' || c.is_alphanumeric());
+    if value.trim_start_matches(['=', ' ', '\'', '"']).starts_with(['|', '!', '`']) {
+        return Err(refuse(REFUSE_OPTION));
+    }
+    Ok(())
+}
+
+fn is_sensitive(path: &str) -> bool {
+    let place = Place::new(path, "");
+    place.is_vast() || place.is_secret() || place.is_accounts()
+}
+
+const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "cmd.exe"];

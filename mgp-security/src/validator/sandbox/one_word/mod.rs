@@ -7,7 +7,6 @@
 mod decode;
 mod disguise;
 mod evidence;
-mod option;
 mod separator;
 
 use std::borrow::Cow;
@@ -20,14 +19,13 @@ use unicode_normalization::UnicodeNormalization;
 use crate::Finding;
 
 use decode::{decode, hides_line_end};
-use disguise::{begins_disguised, is_cut_for_windows, is_formula, is_ready_to_run};
+use disguise::{begins_disguised, check_option, is_cut_for_windows, is_formula, is_ready_to_run};
 use evidence::{Evidence, Kind, first_name, has_arguments, is_command, kind_of};
 
 use super::finding::{Danger, REFUSE_COMPLEX, REFUSE_METADATA, REFUSE_SECRET, refuse};
-use super::pattern::pattern;
 use super::place::Place;
 
-use super::{argv, check_visible, fold_dash};
+use super::{argv, check_visible, fold_dash, pattern};
 
 /// Checks one argument that is going to be a single word of a command: a path, a host, a name, a text.
 pub(crate) fn check_word(word: &str) -> Result<(), Finding> {
@@ -56,7 +54,7 @@ pub(crate) fn check_word(word: &str) -> Result<(), Finding> {
 }
 
 fn judge(text: &str) -> Result<(), Finding> {
-    option::check(text)?;
+    check_option(text)?;
     if is_cut_for_windows(text) {
         return Err(refuse(REFUSE_EMBEDDED_CODE));
     }

@@ -7,7 +7,7 @@ use regex::Regex;
 use crate::Finding;
 
 use super::super::finding::{Danger, refuse};
-use super::super::pattern::pattern;
+use super::super::pattern;
 use super::disguise::begins_disguised;
 use super::evidence::{Evidence, first_name, is_command, kind_of};
 

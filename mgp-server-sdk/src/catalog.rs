@@ -1,4 +1,4 @@
-//! One section of the catalog: the entries of one kind, and their lists as bytes.
+//! The catalog: all tools, prompts and resources that a server offers at one moment.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -8,7 +8,39 @@ use mgp_types::mgp::Extension;
 use mgp_types::{Error, RawJson, Revision, Session};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::completion::Completers;
 use crate::error::Fault;
+use crate::method::DynMethod;
+use crate::prompt::PromptEntry;
+use crate::resource::{ResourceEntry, TemplateEntry};
+use crate::tool::ToolEntry;
+
+/// All tools, prompts and resources that a server offers, as one unchanging whole. Versions share sections, so a change
+/// of one keeps the lists of the others.
+#[derive(Clone, Default)]
+pub(crate) struct Catalog {
+    pub(crate) tools: Arc<CatalogSection<ToolEntry>>,
+    pub(crate) prompts: Arc<CatalogSection<PromptEntry>>,
+    pub(crate) resources: Arc<CatalogSection<ResourceEntry>>,
+    pub(crate) templates: Arc<CatalogSection<TemplateEntry>>,
+    pub(crate) completers: Arc<Completers>,
+    pub(crate) methods: Arc<HashMap<Box<str>, Arc<dyn DynMethod>>>,
+}
+
+impl Catalog {
+    pub(crate) fn set_page_size(&mut self, size: usize) {
+        Arc::make_mut(&mut self.tools).page_size = size;
+        Arc::make_mut(&mut self.prompts).page_size = size;
+        Arc::make_mut(&mut self.resources).page_size = size;
+        Arc::make_mut(&mut self.templates).page_size = size;
+    }
+
+    /// Returns the tools as the latest revision lists them, with the members of MGP.
+    pub(crate) fn definitions(&self) -> Vec<RawJson> {
+        let dialect = ListDialect { revision: Revision::LATEST, tool_security: true };
+        self.tools.iter().filter_map(|tool| RawJson::from_value(&tool.wire(dialect)).ok()).collect()
+    }
+}
 
 /// An entry that a server registers and lists.
 pub(crate) trait ListEntry: Send + Sync + 'static {
@@ -74,11 +106,20 @@ struct Page {
     result: RawJson,
 }
 
-impl<T: ListEntry> CatalogSection<T> {
-    pub(crate) fn new(page_size: usize) -> Self {
-        Self { entries: Vec::new(), index: HashMap::default(), next: 1, page_size, pages: Default::default() }
+/// A section without entries, whose list has no pages.
+impl<T> Default for CatalogSection<T> {
+    fn default() -> Self {
+        Self {
+            entries: Vec::new(),
+            index: HashMap::default(),
+            next: 1,
+            page_size: usize::MAX,
+            pages: Default::default(),
+        }
     }
+}
 
+impl<T: ListEntry> CatalogSection<T> {
     pub(crate) fn get(&self, key: &str) -> Option<&Arc<T>> {
         self.index.get(key)
     }
@@ -89,10 +130,6 @@ impl<T: ListEntry> CatalogSection<T> {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
         self.entries.iter().map(|numbered| &numbered.entry)
-    }
-
-    pub(crate) fn set_page_size(&mut self, page_size: usize) {
-        self.page_size = page_size;
     }
 
     /// Adds an entry at the end.

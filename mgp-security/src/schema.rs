@@ -5,6 +5,7 @@ mod convert;
 use std::fmt::Write as _;
 
 use mgp_types::RawJson;
+use serde_json::Value;
 
 /// A compiled JSON Schema that checks the arguments of a tool.
 ///
@@ -45,7 +46,7 @@ impl Schema {
         if schema.as_bytes().len() > MAX_SCHEMA_BYTES {
             return Err(SchemaFault(format!("it is longer than {MAX_SCHEMA_BYTES} bytes")));
         }
-        let schema: serde_json::Value = schema.to().map_err(|error| SchemaFault(error.to_string()))?;
+        let schema: Value = schema.to().map_err(|error| SchemaFault(error.to_string()))?;
         let options = || {
             let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
             jsonschema::options().offline().with_pattern_options(patterns).should_validate_formats(formats)
@@ -64,13 +65,21 @@ impl Schema {
     /// # Errors
     /// Fails with what is wrong with the value, and where.
     pub fn check(&self, value: &[u8]) -> Result<(), SchemaViolation> {
-        let value = serde_json::from_slice(value)
-            .map_err(|error| SchemaViolation(format!("invalid arguments: {error}")))?;
-        if self.compiled.is_valid(&value) {
+        self.check_value(&Self::read(value)?)
+    }
+
+    /// Reads a value for [`check_value`](Self::check_value).
+    pub(crate) fn read(value: &[u8]) -> Result<Value, SchemaViolation> {
+        serde_json::from_slice(value).map_err(|error| SchemaViolation(format!("invalid arguments: {error}")))
+    }
+
+    /// Checks a value against the schema.
+    pub(crate) fn check_value(&self, value: &Value) -> Result<(), SchemaViolation> {
+        if self.compiled.is_valid(value) {
             return Ok(());
         }
         let mut text = String::from("invalid arguments");
-        for (index, error) in self.compiled.iter_errors(&value).take(MAX_ERRORS).enumerate() {
+        for (index, error) in self.compiled.iter_errors(value).take(MAX_ERRORS).enumerate() {
             text.push_str(if index == 0 { "" } else { ";" });
             let path = error.instance_path().as_str();
             if !path.is_empty() {

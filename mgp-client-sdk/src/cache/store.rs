@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mgp_transport::mrtr::AnsweredQuestions;
 use mgp_types::mcp::notification_name;
 use mgp_types::{Method, Object, RawJson, Request, RequestKind, Response, ResultKind};
 use parking_lot::Mutex;
@@ -161,7 +162,8 @@ impl CachedResults {
 
 /// Returns how long a result may be cached, and whether only for the same authorization; `None` for not at all.
 fn lifetime(response: &Response) -> Option<(Duration, bool)> {
-    if response.result.kind() != ResultKind::Complete {
+    let is_for_this_call = response.extensions.get::<AnsweredQuestions>().is_some();
+    if is_for_this_call || response.result.kind() != ResultKind::Complete {
         return None;
     }
     let result = Object::from_raw(&response.result).ok()?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mgp_types::{Object, RawJson, folded};
+use mgp_types::{RawJson, folded};
 use serde_json::Value;
 
 use super::call::Located;
@@ -44,26 +44,20 @@ impl ArgumentNames {
     }
 
     /// Checks that no argument at any level has a name that reads like one in the schema but is spelled differently.
-    pub(super) fn check(&self, arguments: &RawJson) -> Result<(), Located> {
+    pub(super) fn check(&self, arguments: &Value) -> Result<(), Located> {
         self.check_at(arguments, "")
     }
 
-    fn check_at(&self, value: &RawJson, above: &str) -> Result<(), Located> {
-        match value.as_bytes().trim_ascii_start().first() {
-            Some(b'{') if !self.members.is_empty() => {
-                let Ok(object) = Object::from_raw(value) else { return Ok(()) };
-                for (name, value) in object.iter() {
-                    match self.members.get(&*name) {
-                        Some(inner) if inner.is_empty() => {}
-                        Some(inner) => inner.check_at(&value, &format!("{above}/{name}"))?,
-                        None => self.check_unknown(&name, above)?,
-                    }
-                }
-                Ok(())
+    fn check_at(&self, value: &Value, above: &str) -> Result<(), Located> {
+        match (value, &self.items) {
+            (Value::Object(object), _) if !self.members.is_empty() => {
+                object.iter().try_for_each(|(name, value)| match self.members.get(&**name) {
+                    Some(inner) if inner.is_empty() => Ok(()),
+                    Some(inner) => inner.check_at(value, &format!("{above}/{name}")),
+                    None => self.check_unknown(name, above),
+                })
             }
-            Some(b'[') => {
-                let Some(items) = &self.items else { return Ok(()) };
-                let elements: Vec<RawJson> = value.to().unwrap_or_default();
+            (Value::Array(elements), Some(items)) => {
                 let mut elements = elements.iter().enumerate();
                 elements.try_for_each(|(index, element)| items.check_at(element, &format!("{above}/{index}")))
             }
@@ -90,7 +84,7 @@ mod tests {
             "to":{"type":"array","items":{"properties":{"host":{}}}}, "options":{"properties":{"force":{}}}
         }}"#;
         let names = ArgumentNames::of(&RawJson::parse(schema).unwrap());
-        let check = |arguments: &str| names.check(&RawJson::parse(arguments.to_owned()).unwrap());
+        let check = |arguments: &str| names.check(&serde_json::from_str(arguments).unwrap());
         for arguments in [
             r#"{"path":"a","Path":"b"}"#,
             r#"{"PATH":"b"}"#,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use mgp_types::RawJson;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName, ValidatorName};
+use serde_json::Value;
 
 use super::call::{Located, ValidatedCall};
 use super::gate::ArgumentTypes;
@@ -87,26 +88,34 @@ impl PreparedTool {
         let none = RawJson::empty_object();
         let is_loose = types == ArgumentTypes::Loose;
         let arguments = arguments.filter(|arguments| !(is_loose && arguments.is_null())).unwrap_or(&none);
-        let mut converted = None;
-        if let Some(schema) = &self.schema
-            && let Err(violation) = schema.check(arguments.as_bytes())
-        {
-            converted = if is_loose { schema.converted(arguments) } else { None };
-            if converted.is_none() {
-                return Err(CallFault::Schema(violation));
+        let Some(schema) = &self.schema else {
+            self.check_texts(arguments)?;
+            return Ok(None);
+        };
+        let value = Schema::read(arguments.as_bytes()).map_err(CallFault::Schema)?;
+        let converted = match schema.check_value(&value) {
+            Ok(()) => None,
+            Err(violation) => {
+                let converted = if is_loose { schema.converted(arguments) } else { None };
+                Some(converted.ok_or(CallFault::Schema(violation))?)
             }
+        };
+        self.check_names(&value)?;
+        self.check_texts(arguments)?;
+        if let Some(converted) = &converted {
+            self.check_names(&Schema::read(converted.as_bytes()).map_err(CallFault::Schema)?)?;
+            self.check_texts(converted)?;
         }
-        [Some(arguments), converted.as_ref()]
-            .into_iter()
-            .flatten()
-            .try_for_each(|it| self.check_values(it))?;
         Ok(converted)
     }
 
-    /// Checks the names and values of the arguments with each validator.
-    fn check_values(&self, arguments: &RawJson) -> Result<(), CallFault> {
+    fn check_names(&self, arguments: &Value) -> Result<(), CallFault> {
+        self.names.check(arguments).map_err(|located| CallFault::Blocked(located.into()))
+    }
+
+    /// Checks the texts among the arguments with each validator.
+    fn check_texts(&self, arguments: &RawJson) -> Result<(), CallFault> {
         let blocked = |located: Located| CallFault::Blocked(located.into());
-        self.names.check(arguments).map_err(blocked)?;
         if self.validators.iter().all(|validator| *validator.name() == ValidatorName::None) {
             return Ok(());
         }

@@ -30,6 +30,12 @@ pub struct InputRounds<H> {
     agreement: Agreement,
 }
 
+/// The mark on a result that was made with answers of the user or of the client's model: it belongs to its call alone, and
+/// no cache keeps it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct AnsweredQuestions;
+
 /// The number of times that a server may ask before it answers.
 pub const MAX_ROUNDS: usize = 10;
 
@@ -58,10 +64,15 @@ impl<H: RpcService> ResendRule for InputRounds<H> {
     }
 
     fn judge(&self, asked: &mut usize, call: &Request, outcome: Result<Response, Error>) -> NextStep {
-        let Ok(response) = outcome else { return NextStep::Return(outcome) };
+        let Ok(mut response) = outcome else { return NextStep::Return(outcome) };
         let refused = |why: String| NextStep::Return(Err(Error::misbehaved(why)));
         match response.result.kind() {
-            ResultKind::Complete | ResultKind::Task => return NextStep::Return(Ok(response)),
+            ResultKind::Complete | ResultKind::Task => {
+                if *asked > 0 {
+                    response.extensions.insert(AnsweredQuestions);
+                }
+                return NextStep::Return(Ok(response));
+            }
             ResultKind::InputRequired => {}
             //= mcp 2026-07-28
             //# If the client does not recognise the value, it MUST treat the response as invalid.

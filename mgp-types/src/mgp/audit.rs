@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{ServerId, Timestamp, ToolName, TraceId};
+use crate::macros::text_traits;
 use crate::{BoxFuture, Error, Object, Principal, PrincipalRole};
 
 macro_rules! event_types {
@@ -69,17 +70,7 @@ event_types! {
     CodeRejected = "CODE_REJECTED";
 }
 
-impl Serialize for EventType {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for EventType {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<'_, str>::deserialize(deserializer).map(|name| Self::read(&name))
-    }
-}
+text_traits!(EventType: Serialize, Deserialize(Self::read));
 
 /// The outcome of the recorded action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]

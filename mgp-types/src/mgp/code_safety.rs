@@ -1,9 +1,9 @@
 //! Declarations about code that tools accept (§7), and rejections that say how to correct the code.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use crate::macros::text_traits;
+use serde::{Deserialize, Serialize};
 
 /// The level of restriction on code that a tool accepts (§7.2), from the least to the most.
 ///
@@ -51,17 +51,7 @@ impl SafetyLevel {
     }
 }
 
-impl fmt::Display for SafetyLevel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for SafetyLevel {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<'_, str>::deserialize(deserializer).map(|word| Self::read(&word))
-    }
-}
+text_traits!(SafetyLevel: Display, Deserialize(Self::read));
 
 /// The declaration of a tool about the code it accepts: `security.code_safety` (§7.3).
 ///
@@ -74,10 +64,10 @@ pub struct CodeSafety {
     #[serde(default)]
     pub level: SafetyLevel,
     /// The language of the code, like `python`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<Box<str>>,
     /// The greatest size of accepted code in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_code_size_bytes: Option<u64>,
     /// The imports that are refused, with all that lies below them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -87,7 +77,7 @@ pub struct CodeSafety {
     pub blocked_patterns: Vec<Box<str>>,
     /// The only imports that are accepted from [`SafetyLevel::Strict`] on, and a hint below; `None` leaves the choice
     /// to the reader.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_imports: Option<Vec<Box<str>>>,
 }
 
@@ -192,7 +182,7 @@ pub struct CodeHints {
     #[serde(default)]
     pub allowed_imports: Vec<Box<str>>,
     /// The greatest size of accepted code in bytes, if there is a limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_code_size_bytes: Option<u64>,
 }
 

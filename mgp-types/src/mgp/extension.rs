@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
 
+use crate::macros::text_traits;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A name in the list of extensions that a side offers (§2.2).
@@ -143,11 +143,7 @@ impl From<&str> for Extension {
     }
 }
 
-impl fmt::Display for Extension {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+text_traits!(Extension: Display);
 
 /// A set of extensions: the names as one side spells them, and the features they stand for.
 ///

@@ -1,6 +1,5 @@
 //! The client before it has a wire, and the layers between a wire and the caller's own.
 
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_stream::event::Subscriber;
@@ -52,11 +51,7 @@ impl<H> Clone for ClientAccept<H> {
     }
 }
 
-impl<H> fmt::Debug for ClientAccept<H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientAccept").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([H] ClientAccept<H>);
 
 /// A client that lacks its wire only; several wires can be tried.
 pub(crate) struct Prepared<L, I, H> {

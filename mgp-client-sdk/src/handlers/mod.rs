@@ -134,8 +134,4 @@ impl Future for HandlersFuture {
     }
 }
 
-impl fmt::Debug for HandlersFuture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HandlersFuture").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(HandlersFuture);

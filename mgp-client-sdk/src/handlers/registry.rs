@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -192,14 +191,10 @@ where
     })
 }
 
-impl fmt::Debug for HandlerRegistry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HandlerRegistry")
-            .field("requests", &self.requests.keys())
-            .field("notifications", &self.notifications.keys())
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(HandlerRegistry, self =>
+    requests: self.requests.keys(),
+    notifications: self.notifications.keys(),
+);
 
 /// A value that a handler may return: the answer, or a result with the answer.
 #[diagnostic::on_unimplemented(

@@ -213,8 +213,4 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ResolveToolFuture<F
     }
 }
 
-impl<F> std::fmt::Debug for ResolveToolFuture<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ResolveToolFuture").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([F] ResolveToolFuture<F>);

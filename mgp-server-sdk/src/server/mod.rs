@@ -2,7 +2,6 @@
 
 mod sections;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -402,8 +401,4 @@ fn dangling(catalog: &Catalog) -> Vec<Fault> {
     missing.collect()
 }
 
-impl<L> fmt::Debug for Server<L> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("info", &self.parts.info).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([L] Server<L>, self => info: self.parts.info);

@@ -1,6 +1,5 @@
 //! The server's layer that takes the answers to callbacks.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -110,8 +109,4 @@ impl<F: Future<Output = Result<Response, Error>>> Future for CallbackServiceFutu
     }
 }
 
-impl<F> fmt::Debug for CallbackServiceFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallbackServiceFuture").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([F] CallbackServiceFuture<F>);

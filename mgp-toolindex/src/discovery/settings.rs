@@ -1,6 +1,5 @@
 //! The settings of tool discovery.
 
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::{NameStyle, RequestTools, SearchStrategy};
@@ -166,21 +165,17 @@ impl Default for ToolDiscoverySettings {
     }
 }
 
-impl fmt::Debug for ToolDiscoverySettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolDiscoverySettings")
-            .field("level", &self.level)
-            .field("strategy", &self.strategy)
-            .field("meta_tools", &self.meta_tools)
-            .field("eyes", &self.eyes.is_some())
-            .field("awaits_tools", &self.awaits_tools.is_some())
-            .field("creation", &self.creation.is_some())
-            .field("learning", &self.learned.is_some())
-            .field("tenant", &self.tenant)
-            .field("tell_uses", &self.tell_uses)
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ToolDiscoverySettings, self =>
+    level: self.level,
+    strategy: self.strategy,
+    meta_tools: self.meta_tools,
+    eyes: self.eyes.is_some(),
+    awaits_tools: self.awaits_tools.is_some(),
+    creation: self.creation.is_some(),
+    learning: self.learned.is_some(),
+    tenant: self.tenant,
+    tell_uses: self.tell_uses,
+);
 
 /// Makes tools for capabilities that no tool has (§16.6).
 pub trait ToolCreator: Send + Sync + 'static {

@@ -1,6 +1,5 @@
 //! The layer that notes standing requests.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -99,8 +98,4 @@ impl<F: Future<Output = Result<Response, Error>>> Future for StandingRequestsFut
     }
 }
 
-impl<F> fmt::Debug for StandingRequestsFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StandingRequestsFuture").field("stands", &self.wish.is_some()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([F] StandingRequestsFuture<F>, self => stands: self.wish.is_some());

@@ -1,6 +1,5 @@
 //! The client's layer that takes callbacks out of the notifications of a server.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -110,8 +109,4 @@ impl<F: Future<Output = Result<Response, Error>>> Future for CallbackInboundFutu
     }
 }
 
-impl<F> fmt::Debug for CallbackInboundFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallbackInboundFuture").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([F] CallbackInboundFuture<F>);

@@ -8,13 +8,13 @@ use mgp_transport::era::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, EraMode, EraOptions, WireKind,
 };
 use mgp_transport::mrtr::InputLoop;
-use mgp_types::{Error, Outbox, Request, RpcService};
+use mgp_types::{Error, Gate, Outbox, Request, RpcService};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::ClientBuilder;
-use crate::cache::{Cache, CacheStore};
+use crate::cache::{Cache, CacheGate, CacheStore};
 use crate::changes::ChangeRoutes;
 use crate::client::ClientShared;
 use crate::handlers::{AnswerFn, Handlers, NotificationListeners};
@@ -137,7 +137,7 @@ impl<L, I, H: RpcService> Prepared<L, I, H> {
         }
         // An error drops the link here, and with it the connection: no more is sent.
         let era = ClientEra::negotiate(wire, identity, options).await?;
-        let cache = Cache::new(HeaderMirror::new(era, way.plans), self.cache.clone());
+        let cache = CacheGate(self.cache.clone()).layer(HeaderMirror::new(era, way.plans));
         let core = InputLoop::new(cache, self.accept.service(), self.agreement.clone());
         let shared = ClientShared {
             agreement: self.agreement.clone(),

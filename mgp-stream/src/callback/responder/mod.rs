@@ -18,7 +18,7 @@ use crate::abort_on_drop::AbortOnDrop;
 mod history;
 mod inbound;
 
-pub use self::inbound::{CallbackInbound, CallbackInboundFuture, CallbackInboundLayer};
+pub use self::inbound::{CallbackInbound, CallbackInboundLayer};
 
 /// Answers the questions that servers ask in the middle of calls. Clones share all records.
 ///

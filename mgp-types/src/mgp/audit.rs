@@ -315,17 +315,9 @@ mod tests {
         assert_eq!(
             names,
             [
-                "TOOL_EXECUTED",
-                "TOOL_BLOCKED",
-                "PERMISSION_GRANTED",
-                "PERMISSION_DENIED",
-                "PERMISSION_REVOKED",
-                "ACCESS_GRANTED",
-                "ACCESS_REVOKED",
-                "SERVER_CONNECTED",
-                "SERVER_DISCONNECTED",
-                "VALIDATION_FAILED",
-                "CODE_REJECTED",
+                "TOOL_EXECUTED", "TOOL_BLOCKED", "PERMISSION_GRANTED", "PERMISSION_DENIED",
+                "PERMISSION_REVOKED", "ACCESS_GRANTED", "ACCESS_REVOKED", "SERVER_CONNECTED",
+                "SERVER_DISCONNECTED", "VALIDATION_FAILED", "CODE_REJECTED",
             ]
         );
         assert!(names.iter().all(|name| !matches!(EventType::read(name), EventType::Custom(_))));

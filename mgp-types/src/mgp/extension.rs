@@ -326,15 +326,8 @@ mod tests {
     #[test]
     fn the_nine_standard_extensions_have_their_names() {
         let standard = [
-            "security",
-            "access_control",
-            "audit",
-            "code_safety",
-            "lifecycle",
-            "streaming",
-            "bidirectional",
-            "discovery",
-            "tool_discovery",
+            "security", "access_control", "audit", "code_safety", "lifecycle", "streaming", "bidirectional",
+            "discovery", "tool_discovery",
         ];
         assert_eq!(names(&ExtensionSet::standard()), standard);
         for (extension, name) in Extension::STANDARD.into_iter().zip(standard) {
@@ -353,13 +346,7 @@ mod tests {
     #[test]
     fn every_name_is_read_as_it_is_written() {
         let later = [
-            "permissions",
-            "tool_security",
-            "callbacks",
-            "events",
-            "progress",
-            "error_handling",
-            "delegation",
+            "permissions", "tool_security", "callbacks", "events", "progress", "error_handling", "delegation",
         ];
         for name in later {
             assert!(!matches!(Extension::from(name), Extension::Unknown(_)), "{name}");

@@ -107,11 +107,7 @@ mod tests {
     #[test]
     fn what_is_no_rfc_3339_time_is_refused() {
         for text in [
-            "",
-            "2026-03-01",
-            "2026-03-01 00:00:00Z",
-            "2026-03-01T00:00:00",
-            "tomorrow",
+            "", "2026-03-01", "2026-03-01 00:00:00Z", "2026-03-01T00:00:00", "tomorrow",
             "2026-13-01T00:00:00Z",
         ] {
             assert!(text.parse::<Timestamp>().is_err(), "{text}");

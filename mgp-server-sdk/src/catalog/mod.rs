@@ -9,7 +9,7 @@ use mgp_types::{RawJson, Revision};
 
 pub(crate) use self::section::{CatalogSection, ListDialect, ListEntry};
 use crate::completion::Completers;
-use crate::method::DynMethod;
+use crate::method::ErasedMethod;
 use crate::prompt::PromptEntry;
 use crate::resource::{ResourceEntry, TemplateEntry};
 use crate::tool::ToolEntry;
@@ -23,7 +23,7 @@ pub(crate) struct Catalog {
     pub(crate) resources: Arc<CatalogSection<ResourceEntry>>,
     pub(crate) templates: Arc<CatalogSection<TemplateEntry>>,
     pub(crate) completers: Arc<Completers>,
-    pub(crate) methods: Arc<HashMap<Box<str>, Arc<dyn DynMethod>>>,
+    pub(crate) methods: Arc<HashMap<Box<str>, ErasedMethod>>,
 }
 
 /// The page size of a list without pages.

@@ -7,7 +7,7 @@ use mgp_types::{BoxFuture, Error, RawJson, Response, Revision, mcp};
 use schemars::Schema;
 use serde_json::Value;
 
-use super::handler::{DynPrompt, PromptFuture, PromptHandler, PromptRequest, erase};
+use super::handler::{ErasedPrompt, PromptFuture, PromptHandler, PromptRequest};
 use crate::catalog::{ListDialect, ListEntry};
 use crate::error::Fault;
 use crate::tool::CallInput;
@@ -17,11 +17,11 @@ use crate::tool::CallInput;
 pub(crate) struct PromptEntry {
     name: Arc<str>,
     wire: mcp::Prompt,
-    handler: Arc<dyn DynPrompt>,
+    handler: ErasedPrompt,
 }
 
 impl PromptEntry {
-    pub(crate) fn new<H: PromptHandler<M>, M: 'static>(prompt: Prompt, handler: H) -> Result<Self, Fault> {
+    pub(crate) fn new<H: PromptHandler<M>, M>(prompt: Prompt, handler: H) -> Result<Self, Fault> {
         let Prompt { mut wire } = prompt;
         if wire.name.is_empty() {
             return Err(Fault::new("prompt", "the name is empty"));
@@ -35,7 +35,11 @@ impl PromptEntry {
             }
         }
         wire.arguments = Some(arguments).filter(|arguments| !arguments.is_empty());
-        Ok(Self { name: wire.name.as_str().into(), wire, handler: erase(handler) })
+        Ok(Self {
+            name: wire.name.as_str().into(),
+            wire,
+            handler: ErasedPrompt::new(move |wanted| handler.get(wanted)),
+        })
     }
 
     pub(crate) fn has_argument(&self, name: &str) -> bool {
@@ -60,7 +64,7 @@ impl PromptEntry {
                 return Err(Error::invalid_params(format!("the argument `{}` is missing", argument.name)));
             }
         }
-        Ok(Box::pin(answer(self.handler.get(PromptRequest { input, arguments })?, revision)))
+        Ok(Box::pin(answer(self.handler.call(PromptRequest { input, arguments })?, revision)))
     }
 }
 

@@ -1,9 +1,6 @@
 //! The forms of functions that make the messages of a prompt, and the values that they may return.
 
-use std::fmt;
 use std::future::Future;
-use std::marker::PhantomData;
-use std::sync::Arc;
 
 use mgp_types::mcp::{ContentBlock, GetPromptResult, Map, PromptMessage, Role};
 use mgp_types::{BoxFuture, Error};
@@ -11,6 +8,7 @@ use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 
 use crate::cx::Cx;
+use crate::erased::Erased;
 use crate::tool::{CallInput, ToolError, form};
 use crate::{schema, strings};
 
@@ -90,28 +88,7 @@ forms! {
 }
 
 /// A handler with its type erased.
-pub(crate) trait DynPrompt: Send + Sync {
-    fn get(&self, wanted: PromptRequest) -> Result<PromptFuture, Error>;
-}
-
-struct ErasedPrompt<H, M>(H, PhantomData<fn() -> M>);
-
-impl<H: PromptHandler<M>, M: 'static> DynPrompt for ErasedPrompt<H, M> {
-    fn get(&self, wanted: PromptRequest) -> Result<PromptFuture, Error> {
-        self.0.get(wanted)
-    }
-}
-
-/// Erases the type of a handler.
-pub(crate) fn erase<H: PromptHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynPrompt> {
-    Arc::new(ErasedPrompt(handler, PhantomData))
-}
-
-impl fmt::Debug for dyn DynPrompt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("handler")
-    }
-}
+pub(crate) type ErasedPrompt = Erased<PromptRequest, Result<PromptFuture, Error>>;
 
 /// A value that a prompt's handler may return.
 #[diagnostic::on_unimplemented(

@@ -1,7 +1,5 @@
 //! Declarations about code that tools accept (§7), and rejections that say how to correct the code.
 
-use std::fmt;
-
 use crate::macros::text_traits;
 use serde::{Deserialize, Serialize};
 
@@ -126,7 +124,8 @@ impl CodeSafety {
 /// assert!(json.starts_with(r#"{"status":"rejected","reason":"Code validation failed""#));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{reason}: {}", violations.join(", "))]
 #[serde(tag = "status", rename = "rejected")]
 #[non_exhaustive]
 pub struct CodeRejection {
@@ -163,14 +162,6 @@ impl CodeRejection {
         self
     }
 }
-
-impl fmt::Display for CodeRejection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.reason, self.violations.join(", "))
-    }
-}
-
-impl std::error::Error for CodeRejection {}
 
 /// The hints at code that would be accepted (§7.4).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -143,8 +143,7 @@ async fn decide(
     done: &str,
 ) -> Result<Exit, Failure> {
     let decided: NamedRegistration = link.ask(method, &named.registration()).await.map_err(unknown)?;
-    output
-        .show(&decided, |decided, out| writeln!(out, "{} {done}", printable(decided.server_id.as_str())))
+    output.show(&decided, |decided, out| writeln!(out, "{} {done}", printable(decided.server_id.as_str())))
 }
 
 impl RegistrationArgs {

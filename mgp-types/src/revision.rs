@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
-use crate::macros::text_traits;
 use thiserror::Error;
+
+use crate::macros::text_traits;
 
 /// A revision of MCP; older revisions come first in the order.
 ///

@@ -1,7 +1,8 @@
 //! Declarations about code that tools accept (§7), and rejections that say how to correct the code.
 
-use crate::macros::text_traits;
 use serde::{Deserialize, Serialize};
+
+use crate::macros::text_traits;
 
 /// The level of restriction on code that a tool accepts (§7.2), from the least to the most.
 ///

@@ -1,7 +1,8 @@
 //! The risk of calling a tool (§4.4).
 
-use crate::macros::text_traits;
 use serde::Serialize;
+
+use crate::macros::text_traits;
 
 /// The risk of calling a tool (§4.4), in the order of the danger.
 ///

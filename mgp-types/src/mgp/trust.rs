@@ -1,7 +1,8 @@
 //! The trust in a server (§2.3).
 
-use crate::macros::text_traits;
 use serde::Serialize;
+
+use crate::macros::text_traits;
 
 /// The trust that a server asks for or has (§2.3).
 ///

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::macros::text_traits;
 use thiserror::Error;
+
+use crate::macros::text_traits;
 
 /// A version of MGP: major, minor and patch number.
 ///

@@ -72,9 +72,7 @@ async fn walk(client: &HttpClient, scenario: &str) -> Result<(), Error> {
         }
         "sep-2322-client-request-state" => {
             let names = [
-                "test_mrtr_echo_state",
-                "test_mrtr_unrelated",
-                "test_mrtr_no_state",
+                "test_mrtr_echo_state", "test_mrtr_unrelated", "test_mrtr_no_state",
                 "test_mrtr_no_result_type",
             ];
             let (first, rest) = names.split_at(2);

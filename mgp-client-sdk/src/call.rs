@@ -1,7 +1,6 @@
 //! A call that is ready to be sent, its settings, and its future.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -161,11 +160,7 @@ impl<S: RpcService, T> IntoFuture for Call<S, T> {
     }
 }
 
-impl<S, T> fmt::Debug for Call<S, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("request", &self.request).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S, T] Call<S, T>, self => request: self.request);
 
 pin_project! {
     /// The future of a [`Call`].
@@ -261,8 +256,4 @@ fn from_now(duration: Duration) -> Instant {
     now.checked_add(duration).unwrap_or(now + FOREVER)
 }
 
-impl<S: RpcService, T> fmt::Debug for CallFuture<S, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallFuture").field("sent", &self.answer.is_some()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S: RpcService, T] CallFuture<S, T>, self => sent: self.answer.is_some());

@@ -1,6 +1,5 @@
 //! The client: a connection to one server, its calls about the connection, and its use as a service.
 
-use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -238,11 +237,7 @@ impl<S: Clone> Clone for Client<S> {
     }
 }
 
-impl<S> fmt::Debug for Client<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("agreement", &self.shared.agreement).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S] Client<S>, self => agreement: self.shared.agreement);
 
 /// Writes params: an object, or nothing for `()`.
 pub(crate) fn object<T: serde::Serialize + ?Sized>(params: &T) -> Result<Params, Error> {

@@ -1,6 +1,5 @@
 //! The client's hold on its connection: the graceful end, and the report of the end.
 
-use std::fmt;
 use std::future::Future;
 
 use mgp_lifecycle::ServerEnd;
@@ -76,8 +75,4 @@ impl Drop for ConnectionHandle {
     }
 }
 
-impl fmt::Debug for ConnectionHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConnectionHandle").field("tasks", &self.tasks.len()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ConnectionHandle, self => tasks: self.tasks.len());

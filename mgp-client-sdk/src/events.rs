@@ -1,6 +1,5 @@
 //! The events of a server (MGP §13.2), as a stream.
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -126,8 +125,4 @@ impl<S: RpcService> Stream for EventStream<S> {
 /// The stream pins no field in place; the futures are boxed.
 impl<S: RpcService> Unpin for EventStream<S> {}
 
-impl<S: RpcService> fmt::Debug for EventStream<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventStream").field("answer", self.answer()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S: RpcService] EventStream<S>, self => answer: self.answer());

@@ -97,7 +97,7 @@ mod tools;
 mod unix;
 
 pub use builder::{ClientAccept, ClientBuilder, ClientCore};
-pub use cache::{Cache, CacheFuture};
+pub use cache::{Cache, CacheGate};
 pub use call::{Call, CallFuture};
 pub use changes::Change;
 pub use client::Client;

@@ -1,7 +1,6 @@
 //! Lists that come in pages.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -156,8 +155,4 @@ where
     }
 }
 
-impl<S: RpcService, P: PagedList> fmt::Debug for Pages<S, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pages").field("at_hand", &self.items.len()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S: RpcService, P: PagedList] Pages<S, P>, self => at_hand: self.items.len());

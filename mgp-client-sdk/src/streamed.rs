@@ -1,6 +1,5 @@
 //! Calls whose result is read while it is made (MGP §12).
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -82,8 +81,4 @@ impl<S: RpcService, T> Stream for StreamedCall<S, T> {
     }
 }
 
-impl<S: RpcService, T> fmt::Debug for StreamedCall<S, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StreamedCall").field("reader", &self.reader).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S: RpcService, T] StreamedCall<S, T>, self => reader: self.reader);

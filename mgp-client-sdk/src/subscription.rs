@@ -1,6 +1,5 @@
 //! Subscriptions to the changes at a server.
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -151,8 +150,4 @@ impl<S: RpcService> Drop for Subscription<S> {
     }
 }
 
-impl<S: RpcService> fmt::Debug for Subscription<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subscription").field("ended", &self.ended).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S: RpcService] Subscription<S>, self => ended: self.ended);

@@ -7,8 +7,7 @@ use mgp_lifecycle::supervise::{
     StandingRequestsService, Supervisor, ask_to_stop, probe,
 };
 use mgp_types::mgp::{Extension, ServerId};
-use mgp_types::{Error, RpcService};
-use tower_layer::Layer;
+use mgp_types::{Error, Gate, RpcService};
 
 use crate::Client;
 

@@ -1,6 +1,5 @@
 //! Tools that go on as tasks, of the experiment of 2025-11-25 and of the extension that followed it.
 
-use std::fmt;
 use std::time::Duration;
 
 use mgp_types::mcp::task::{self, TaskStatus};
@@ -204,8 +203,4 @@ fn failure(error: Option<&RawJson>) -> Error {
     }
 }
 
-impl<S> fmt::Debug for Task<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Task").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S] Task<S>, self => id: self.id);

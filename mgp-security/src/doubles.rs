@@ -1,7 +1,6 @@
 //! Test doubles that the tests of all sections share: a clock, an audit port and a server that tests control.
 #![allow(dead_code, reason = "each section needs its part, and can be built alone")]
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll};
@@ -165,8 +164,4 @@ impl Service<Request> for TestServer {
     }
 }
 
-impl fmt::Debug for TestServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TestServer").field("seen", &self.methods()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(TestServer, self => seen: self.methods());

@@ -1,13 +1,13 @@
 //! The result of a check that refuses a value.
 
 use std::borrow::Cow;
-use std::fmt;
 
 /// A reason why a check refuses a value, with advice on what to do instead.
 ///
 /// The message is for the agent that sent the value, so it says how to do better and nothing about paths, policies or
 /// other agents that the agent did not name itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message} ({rule})")]
 #[non_exhaustive]
 pub struct Finding {
     /// The class of the finding, like `recursive-delete`: one stable word for audit and tests.
@@ -22,11 +22,3 @@ impl Finding {
         Self { rule, message: message.into() }
     }
 }
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.message, self.rule)
-    }
-}
-
-impl std::error::Error for Finding {}

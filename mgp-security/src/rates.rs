@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 #[non_exhaustive]
 pub struct Rates {
     /// The largest number of calls in a minute; `None` is no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_minute: Option<NonZeroU32>,
     /// The largest number of calls in an hour; `None` is no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_hour: Option<NonZeroU32>,
     /// The largest number of calls in a day; `None` is no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_day: Option<NonZeroU32>,
 }
 

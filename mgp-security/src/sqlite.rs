@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
 
 use crate::StoreError;
 
@@ -95,6 +95,22 @@ impl Database {
         )?;
         transaction.commit()?;
         Ok(())
+    }
+
+    /// Returns what `read` makes of each row that `query` selects.
+    pub(crate) fn read_all<T>(
+        &self,
+        query: &str,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let connection = self.connection();
+        let mut query = connection.prepare(query)?;
+        let mut rows = query.query([])?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            all.push(read(row)?);
+        }
+        Ok(all)
     }
 
     fn prepare(connection: Connection, lock: Option<File>) -> Result<Self, StoreError> {

@@ -1,6 +1,5 @@
 //! The factory of a server's services, one per connection.
 
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_transport::Accept;
@@ -40,8 +39,4 @@ impl<S: RpcService + Sync> Accept for ServerAccept<S> {
     }
 }
 
-impl<S> fmt::Debug for ServerAccept<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerAccept").field("identity", &self.identity).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S] ServerAccept<S>, self => identity: self.identity);

@@ -10,7 +10,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::completion::Completers;
 use crate::error::Fault;
-use crate::method::DynMethod;
+use crate::method::ErasedMethod;
 use crate::prompt::PromptEntry;
 use crate::resource::{ResourceEntry, TemplateEntry};
 use crate::tool::ToolEntry;
@@ -24,7 +24,7 @@ pub(crate) struct Catalog {
     pub(crate) resources: Arc<CatalogSection<ResourceEntry>>,
     pub(crate) templates: Arc<CatalogSection<TemplateEntry>>,
     pub(crate) completers: Arc<Completers>,
-    pub(crate) methods: Arc<HashMap<Box<str>, Arc<dyn DynMethod>>>,
+    pub(crate) methods: Arc<HashMap<Box<str>, ErasedMethod>>,
 }
 
 impl Catalog {

@@ -1,10 +1,7 @@
 //! Completion of the arguments of prompts and the variables of resource templates.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::future::Future;
-use std::marker::PhantomData;
-use std::sync::Arc;
 
 use mgp_types::mcp::{CompleteParams, CompleteResult, Completion, Map, Reference};
 use mgp_types::{BoxFuture, Error, Response};
@@ -12,6 +9,7 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::cx::Cx;
+use crate::erased::Erased;
 use crate::tool::{CallInput, ToolError, form};
 
 /// A request for completion.
@@ -102,7 +100,9 @@ where
 
 /// The completions of a server.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Completers(HashMap<(ArgumentOwner, Box<str>), Arc<dyn DynCompleter>>);
+pub(crate) struct Completers(HashMap<(ArgumentOwner, Box<str>), ErasedCompleter>);
+
+type ErasedCompleter = Erased<(CompletionRequest, CallInput), CompletionFuture>;
 
 /// The prompt or resource template whose argument is completed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -111,36 +111,19 @@ pub(crate) enum ArgumentOwner {
     Template(Box<str>),
 }
 
-trait DynCompleter: Send + Sync {
-    fn complete(&self, wanted: CompletionRequest, input: CallInput) -> CompletionFuture;
-}
-
-struct ErasedCompleter<H, M>(H, PhantomData<fn() -> M>);
-
-impl<H: CompletionHandler<M>, M: 'static> DynCompleter for ErasedCompleter<H, M> {
-    fn complete(&self, wanted: CompletionRequest, input: CallInput) -> CompletionFuture {
-        self.0.complete(wanted, input)
-    }
-}
-
-impl fmt::Debug for dyn DynCompleter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("completer")
-    }
-}
-
 impl Completers {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn insert<H: CompletionHandler<M>, M: 'static>(
+    pub(crate) fn insert<H: CompletionHandler<M>, M>(
         &mut self,
         owner: ArgumentOwner,
         argument: &str,
         handler: H,
     ) {
-        self.0.insert((owner, argument.into()), Arc::new(ErasedCompleter(handler, PhantomData)));
+        let erased = Erased::new(move |(wanted, input)| handler.complete(wanted, input));
+        self.0.insert((owner, argument.into()), erased);
     }
 
     /// Returns the prompts and templates with a completion, to check that they exist.
@@ -171,7 +154,7 @@ pub(crate) fn complete(
     let completer = catalog.completers.0.get(&(owner, params.argument.name.into())).cloned();
     let arguments = params.context.and_then(|context| context.arguments).unwrap_or_default();
     let wanted = CompletionRequest { value: params.argument.value, arguments };
-    let values = completer.map(|completer| completer.complete(wanted, input));
+    let values = completer.map(|completer| completer.call((wanted, input)));
     Ok(Box::pin(async move {
         let completion = match values {
             Some(values) => bounded(values.await?),

@@ -36,11 +36,7 @@ impl ServerHandle {
     ///
     /// # Errors
     /// The tool cannot be served as it is described, or the server does not run yet.
-    pub fn add_tool<H, M>(&self, tool: Tool, handler: H) -> Result<(), Error>
-    where
-        H: ToolHandler<M>,
-        M: 'static,
-    {
+    pub fn add_tool<H: ToolHandler<M>, M>(&self, tool: Tool, handler: H) -> Result<(), Error> {
         let entry = ToolEntry::new(tool, handler)?;
         self.shared()?.change(|catalog| Arc::make_mut(&mut catalog.tools).insert(entry));
         self.announce(&Change::Tools);
@@ -64,11 +60,7 @@ impl ServerHandle {
     ///
     /// # Errors
     /// The prompt cannot be served as it is described, or the server does not run yet.
-    pub fn add_prompt<H, M>(&self, prompt: Prompt, handler: H) -> Result<(), Error>
-    where
-        H: PromptHandler<M>,
-        M: 'static,
-    {
+    pub fn add_prompt<H: PromptHandler<M>, M>(&self, prompt: Prompt, handler: H) -> Result<(), Error> {
         let entry = PromptEntry::new(prompt, handler)?;
         self.shared()?.change(|catalog| Arc::make_mut(&mut catalog.prompts).insert(entry));
         self.announce(&Change::Prompts);
@@ -86,11 +78,11 @@ impl ServerHandle {
     ///
     /// # Errors
     /// The resource cannot be served as it is described, or the server does not run yet.
-    pub fn add_resource<H, M>(&self, resource: Resource, handler: H) -> Result<(), Error>
-    where
-        H: ResourceHandler<M>,
-        M: 'static,
-    {
+    pub fn add_resource<H: ResourceHandler<M>, M>(
+        &self,
+        resource: Resource,
+        handler: H,
+    ) -> Result<(), Error> {
         let entry = ResourceEntry::new(resource, handler)?;
         self.shared()?.change(|catalog| Arc::make_mut(&mut catalog.resources).insert(entry));
         self.announce(&Change::Resources);
@@ -108,11 +100,11 @@ impl ServerHandle {
     ///
     /// # Errors
     /// The template cannot be served as it is described, or the server does not run yet.
-    pub fn add_resource_template<H, M>(&self, template: ResourceTemplate, handler: H) -> Result<(), Error>
-    where
-        H: ResourceHandler<M>,
-        M: 'static,
-    {
+    pub fn add_resource_template<H: ResourceHandler<M>, M>(
+        &self,
+        template: ResourceTemplate,
+        handler: H,
+    ) -> Result<(), Error> {
         let entry = TemplateEntry::new(template, handler)?;
         self.shared()?.change(|catalog| Arc::make_mut(&mut catalog.templates).insert(entry));
         self.announce(&Change::Resources);

@@ -78,6 +78,7 @@ mod catalog;
 mod change;
 mod completion;
 mod cx;
+mod erased;
 mod error;
 mod handle;
 mod method;

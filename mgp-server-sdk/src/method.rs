@@ -1,15 +1,13 @@
 //! Methods and notifications that the specification does not define.
 
-use std::fmt;
 use std::future::Future;
-use std::marker::PhantomData;
-use std::sync::Arc;
 
 use mgp_types::{BoxFuture, Error, Request, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::cx::Cx;
+use crate::erased::Erased;
 use crate::tool::{CallInput, ToolError, form};
 
 /// An async function that serves a method of a vendor.
@@ -145,39 +143,5 @@ fn failed(error: Error) -> MethodFuture {
     Box::pin(std::future::ready(Err(error)))
 }
 
-/// A handler with its type erased.
-pub(crate) trait DynMethod: Send + Sync {
-    fn call(&self, input: CallInput) -> MethodFuture;
-}
-
-struct ErasedMethod<H, M>(H, PhantomData<fn() -> M>);
-
-struct ErasedNotification<H, M>(H, PhantomData<fn() -> M>);
-
-impl<H: MethodHandler<M>, M: 'static> DynMethod for ErasedMethod<H, M> {
-    fn call(&self, input: CallInput) -> MethodFuture {
-        self.0.serve(input)
-    }
-}
-
-impl<H: NotificationHandler<M>, M: 'static> DynMethod for ErasedNotification<H, M> {
-    fn call(&self, input: CallInput) -> MethodFuture {
-        self.0.take(input)
-    }
-}
-
-/// Erases the type of a method's handler.
-pub(crate) fn erase_call<H: MethodHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynMethod> {
-    Arc::new(ErasedMethod(handler, PhantomData))
-}
-
-/// Erases the type of a notification's handler.
-pub(crate) fn erase_notify<H: NotificationHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynMethod> {
-    Arc::new(ErasedNotification(handler, PhantomData))
-}
-
-impl fmt::Debug for dyn DynMethod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("handler")
-    }
-}
+/// A handler of a method or notification with its type erased.
+pub(crate) type ErasedMethod = Erased<CallInput, MethodFuture>;

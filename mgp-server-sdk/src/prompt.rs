@@ -1,8 +1,6 @@
 //! Prompts: messages that a server prepares for its users.
 
-use std::fmt;
 use std::future::Future;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use mgp_types::mcp::{
@@ -15,6 +13,7 @@ use serde_json::Value;
 
 use crate::catalog::{ListDialect, ListEntry};
 use crate::cx::Cx;
+use crate::erased::Erased;
 use crate::error::Fault;
 use crate::tool::{CallInput, ToolError, form};
 use crate::{schema, strings};
@@ -24,11 +23,11 @@ use crate::{schema, strings};
 pub(crate) struct PromptEntry {
     name: Arc<str>,
     wire: mcp::Prompt,
-    handler: Arc<dyn DynPrompt>,
+    handler: ErasedPrompt,
 }
 
 impl PromptEntry {
-    pub(crate) fn new<H: PromptHandler<M>, M: 'static>(prompt: Prompt, handler: H) -> Result<Self, Fault> {
+    pub(crate) fn new<H: PromptHandler<M>, M>(prompt: Prompt, handler: H) -> Result<Self, Fault> {
         let Prompt { mut wire } = prompt;
         if wire.name.is_empty() {
             return Err(Fault::new("prompt", "the name is empty"));
@@ -45,7 +44,7 @@ impl PromptEntry {
         Ok(Self {
             name: wire.name.as_str().into(),
             wire,
-            handler: Arc::new(ErasedPrompt(handler, PhantomData)),
+            handler: ErasedPrompt::new(move |wanted| handler.get(wanted)),
         })
     }
 
@@ -71,7 +70,7 @@ impl PromptEntry {
                 return Err(Error::invalid_params(format!("the argument `{}` is missing", argument.name)));
             }
         }
-        Ok(Box::pin(answer(self.handler.get(PromptRequest { input, arguments })?, revision)))
+        Ok(Box::pin(answer(self.handler.call(PromptRequest { input, arguments })?, revision)))
     }
 }
 
@@ -238,23 +237,7 @@ forms! {
 }
 
 /// A handler with its type erased.
-trait DynPrompt: Send + Sync {
-    fn get(&self, wanted: PromptRequest) -> Result<PromptFuture, Error>;
-}
-
-struct ErasedPrompt<H, M>(H, PhantomData<fn() -> M>);
-
-impl<H: PromptHandler<M>, M: 'static> DynPrompt for ErasedPrompt<H, M> {
-    fn get(&self, wanted: PromptRequest) -> Result<PromptFuture, Error> {
-        self.0.get(wanted)
-    }
-}
-
-impl fmt::Debug for dyn DynPrompt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("handler")
-    }
-}
+type ErasedPrompt = Erased<PromptRequest, Result<PromptFuture, Error>>;
 
 /// A value that a prompt's handler may return.
 #[diagnostic::on_unimplemented(

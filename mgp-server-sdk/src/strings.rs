@@ -14,16 +14,9 @@ pub(crate) fn read<'a, T: DeserializeOwned>(
 }
 
 /// The reason why texts could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct TextFault(String);
-
-impl fmt::Display for TextFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for TextFault {}
 
 impl de::Error for TextFault {
     fn custom<T: fmt::Display>(message: T) -> Self {

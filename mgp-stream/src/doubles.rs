@@ -1,6 +1,5 @@
 //! Fixtures of the tests: a session, an outbox to a peer, and a service, which do as they are told.
 
-use std::fmt;
 use std::future::{pending, ready};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -113,11 +112,7 @@ impl OutboxPort for TestPort {
     }
 }
 
-impl fmt::Debug for TestPort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TestPort").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(TestPort);
 
 /// A service that answers with a function.
 #[derive(Clone)]
@@ -151,11 +146,7 @@ impl Service<Request> for TestServer {
     }
 }
 
-impl fmt::Debug for TestServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TestServer").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(TestServer);
 
 /// Returns a session that has these extensions of MGP, or none.
 pub(crate) fn session(revision: Revision, extensions: &[&str]) -> Session {

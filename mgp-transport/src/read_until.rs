@@ -1,6 +1,5 @@
 //! Input that a future ends.
 
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -42,11 +41,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for ReadUntil<R> {
     }
 }
 
-impl<R> fmt::Debug for ReadUntil<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReadUntil").field("ended", &self.end.is_none()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([R] ReadUntil<R>, self => ended: self.end.is_none());
 
 #[cfg(test)]
 mod tests {

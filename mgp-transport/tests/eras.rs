@@ -183,11 +183,7 @@ async fn requests_that_do_not_describe_themselves_are_refused() {
 async fn methods_of_the_other_era_do_not_exist() {
     let mut peer = Peer::in_session(&server()).await;
     for method in [
-        "initialize",
-        "ping",
-        "logging/setLevel",
-        "resources/subscribe",
-        "resources/unsubscribe",
+        "initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
         "tasks/list",
     ] {
         let answer = peer.round_trip(&stateless(1, method, "")).await;

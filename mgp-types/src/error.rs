@@ -214,16 +214,12 @@ impl Error {
     }
 }
 
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error")
-            .field("code", &self.0.code)
-            .field("message", &self.0.message)
-            .field("origin", &self.0.origin)
-            .field("source", &self.0.source)
-            .finish_non_exhaustive()
-    }
-}
+crate::partial_debug!(Error, self =>
+    code: self.0.code,
+    message: self.0.message,
+    origin: self.0.origin,
+    source: self.0.source,
+);
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -42,6 +42,7 @@ mod gate;
 mod id;
 mod input;
 pub mod json;
+mod macros;
 pub mod mcp;
 mod method;
 mod method_rule;

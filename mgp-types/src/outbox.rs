@@ -1,6 +1,5 @@
 //! The way back to the peer: notifications and requests that travel with the answer to a request.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -157,11 +156,4 @@ fn unknown_to_plain(request: &Request) -> Error {
     Error::invalid_request(format!("the peer does not speak MGP and lacks its method `{}`", request.method))
 }
 
-impl fmt::Debug for Outbox {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outbox")
-            .field("open", &self.is_open())
-            .field("stream", &self.stream)
-            .finish_non_exhaustive()
-    }
-}
+crate::partial_debug!(Outbox, self => open: self.is_open(), stream: self.stream);

@@ -1,9 +1,10 @@
 //! The dated revisions of MCP.
 
-use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
+
+use crate::macros::text_traits;
 
 /// A revision of MCP; older revisions come first in the order.
 ///
@@ -59,11 +60,7 @@ impl Revision {
     }
 }
 
-impl fmt::Display for Revision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+text_traits!(Revision: Display);
 
 impl FromStr for Revision {
     type Err = UnknownRevision;

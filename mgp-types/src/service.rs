@@ -1,6 +1,5 @@
 //! The service trait of MGP, and a boxed service.
 
-use std::fmt;
 use std::task::{Context, Poll};
 
 use tower_service::Service;
@@ -100,8 +99,4 @@ impl Clone for BoxedService {
     }
 }
 
-impl fmt::Debug for BoxedService {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BoxedService").finish_non_exhaustive()
-    }
-}
+crate::partial_debug!(BoxedService);

@@ -100,11 +100,7 @@ impl Drop for ValidityWatch {
     }
 }
 
-impl fmt::Debug for Validity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Validity").field("ended", &self.ended()).finish_non_exhaustive()
-    }
-}
+crate::partial_debug!(Validity, self => ended: self.ended());
 
 impl fmt::Debug for ValidityWatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

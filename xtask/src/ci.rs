@@ -60,15 +60,9 @@ fn deny(workspace: &Workspace) -> Result<()> {
             "`cargo deny` is missing; install it: cargo install cargo-deny --locked --version {DENY_VERSION}"
         );
     }
-    process::run(workspace.cargo().args([
-        "deny",
-        "--log-level",
-        "error",
-        "check",
-        "licenses",
-        "bans",
-        "sources",
-    ]))
+    process::run(
+        workspace.cargo().args(["deny", "--log-level", "error", "check", "licenses", "bans", "sources"]),
+    )
 }
 
 /// The version that `.ci/run` installs.

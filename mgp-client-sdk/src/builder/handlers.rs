@@ -12,7 +12,7 @@ use mgp_types::{Context, Method, Params, RawJson};
 use tower_layer::Stack;
 
 use super::ClientBuilder;
-use crate::handlers::{IntoReply, Roots};
+use crate::handlers::{IntoReply, Roots, asking};
 
 impl<L, I> ClientBuilder<L, I> {
     /// Answers the server when it has a form to fill in: with an [`Elicited`](crate::Elicited) of its fields.
@@ -32,7 +32,7 @@ impl<L, I> ClientBuilder<L, I> {
         F: Fn(ElicitFormParams, Context) -> A + Send + Sync + 'static,
         A: Future<Output: IntoReply<ElicitResult>> + Send + 'static,
     {
-        self.registry.on_form(handler);
+        self.registry.on_form(asking(handler));
         self
     }
 
@@ -42,7 +42,7 @@ impl<L, I> ClientBuilder<L, I> {
         F: Fn(ElicitUrlParams, Context) -> A + Send + Sync + 'static,
         A: Future<Output: IntoReply<ElicitResult>> + Send + 'static,
     {
-        self.registry.on_url(handler);
+        self.registry.on_url(asking(handler));
         self
     }
 
@@ -52,7 +52,7 @@ impl<L, I> ClientBuilder<L, I> {
         F: Fn(CreateMessageParams, Context) -> A + Send + Sync + 'static,
         A: Future<Output: IntoReply<CreateMessageResult>> + Send + 'static,
     {
-        self.registry.on_sampling(false, handler);
+        self.registry.on_sampling(false, asking(handler));
         self
     }
 
@@ -62,7 +62,7 @@ impl<L, I> ClientBuilder<L, I> {
         F: Fn(CreateMessageParams, Context) -> A + Send + Sync + 'static,
         A: Future<Output: IntoReply<CreateMessageResult>> + Send + 'static,
     {
-        self.registry.on_sampling(true, handler);
+        self.registry.on_sampling(true, asking(handler));
         self
     }
 

@@ -1,6 +1,5 @@
 //! The client before it has a wire, and the layers between a wire and the caller's own.
 
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_stream::event::Subscriber;
@@ -9,13 +8,13 @@ use mgp_transport::era::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, EraMode, EraOptions, WireKind,
 };
 use mgp_transport::mrtr::InputRounds;
-use mgp_types::{Error, Outbox, Request, RpcService};
+use mgp_types::{Error, Gate, Outbox, Request, RpcService};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::ClientBuilder;
-use crate::cache::{Cache, CacheStore};
+use crate::cache::{Cache, CacheGate, CacheStore};
 use crate::changes::ChangeRoutes;
 use crate::client::ClientShared;
 use crate::handlers::{AnswerFn, Handlers, NotificationListeners};
@@ -52,11 +51,7 @@ impl<H> Clone for ClientAccept<H> {
     }
 }
 
-impl<H> fmt::Debug for ClientAccept<H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientAccept").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([H] ClientAccept<H>);
 
 /// A client that lacks its wire only; several wires can be tried.
 pub(crate) struct Prepared<L, I, H> {
@@ -144,7 +139,7 @@ impl<L, I, H: RpcService> Prepared<L, I, H> {
         let era = ClientEra::negotiate(wire, identity, options).await?;
         let mirror = HeaderMirror::new(way.plans, self.agreement.clone());
         let rounds = InputRounds::new(self.accept.service(), self.agreement.clone());
-        let core = Cache::new(era.with_rules((mirror, rounds)), self.cache.clone());
+        let core = CacheGate(self.cache.clone()).layer(era.with_rules((mirror, rounds)));
         let shared = ClientShared {
             agreement: self.agreement.clone(),
             progress: self.progress.clone(),

@@ -38,7 +38,7 @@ struct Entry {
 
 /// The intent to cache a result that is still to come.
 #[derive(Debug)]
-pub(super) struct PendingCacheEntry {
+pub struct PendingCacheEntry {
     store: Arc<CacheStore>,
     key: Key,
     changes: u64,

@@ -13,7 +13,7 @@ use mgp_types::{BoxFuture, Error, Method, Request, RequestKind, Response};
 use tower_service::Service;
 
 pub use self::registry::IntoReply;
-pub(crate) use self::registry::{HandlerRegistry, Roots};
+pub(crate) use self::registry::{HandlerRegistry, Roots, asking};
 use crate::cache::CacheStore;
 use crate::changes::ChangeRoutes;
 use crate::progress::ProgressRoutes;
@@ -134,8 +134,4 @@ impl Future for HandlersFuture {
     }
 }
 
-impl fmt::Debug for HandlersFuture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HandlersFuture").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(HandlersFuture);

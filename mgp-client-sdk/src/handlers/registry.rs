@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -16,7 +15,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 type Handler = Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>;
-type QuestionHandler<P, R> = Arc<dyn Fn(P, Context) -> BoxFuture<'static, Result<R, Error>> + Send + Sync>;
+pub(crate) type QuestionHandler<P, R> =
+    Arc<dyn Fn(P, Context) -> BoxFuture<'static, Result<R, Error>> + Send + Sync>;
 
 /// The handlers by method, and the capabilities that follow from them.
 #[derive(Clone, Default)]
@@ -55,21 +55,13 @@ impl HandlerRegistry {
         self.capabilities.set("extensions", extensions.to_raw());
     }
 
-    pub(crate) fn on_form<F, A>(&mut self, handler: F)
-    where
-        F: Fn(ElicitFormParams, Context) -> A + Send + Sync + 'static,
-        A: Future<Output: IntoReply<ElicitResult>> + Send + 'static,
-    {
-        self.form = Some(asking(handler));
+    pub(crate) fn on_form(&mut self, handler: QuestionHandler<ElicitFormParams, ElicitResult>) {
+        self.form = Some(handler);
         self.elicit();
     }
 
-    pub(crate) fn on_url<F, A>(&mut self, handler: F)
-    where
-        F: Fn(ElicitUrlParams, Context) -> A + Send + Sync + 'static,
-        A: Future<Output: IntoReply<ElicitResult>> + Send + 'static,
-    {
-        self.url = Some(asking(handler));
+    pub(crate) fn on_url(&mut self, handler: QuestionHandler<ElicitUrlParams, ElicitResult>) {
+        self.url = Some(handler);
         self.elicit();
     }
 
@@ -92,17 +84,16 @@ impl HandlerRegistry {
         });
     }
 
-    pub(crate) fn on_sampling<F, A>(&mut self, tools: bool, handler: F)
-    where
-        F: Fn(CreateMessageParams, Context) -> A + Send + Sync + 'static,
-        A: Future<Output: IntoReply<CreateMessageResult>> + Send + 'static,
-    {
+    pub(crate) fn on_sampling(
+        &mut self,
+        tools: bool,
+        handler: QuestionHandler<CreateMessageParams, CreateMessageResult>,
+    ) {
         let mut members = Object::new();
         if tools {
             members.set("tools", RawJson::empty_object());
         }
         self.capabilities.set("sampling", members.to_raw());
-        let handler = asking(handler);
         self.on(Method::CREATE_MESSAGE, move |params, context| handler(params, context));
     }
 
@@ -181,7 +172,8 @@ impl HandlerRegistry {
     }
 }
 
-fn asking<P, R, F, A>(handler: F) -> QuestionHandler<P, R>
+/// Erases the type of a handler of questions.
+pub(crate) fn asking<P, R, F, A>(handler: F) -> QuestionHandler<P, R>
 where
     F: Fn(P, Context) -> A + Send + Sync + 'static,
     A: Future<Output: IntoReply<R>> + Send + 'static,
@@ -192,14 +184,10 @@ where
     })
 }
 
-impl fmt::Debug for HandlerRegistry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HandlerRegistry")
-            .field("requests", &self.requests.keys())
-            .field("notifications", &self.notifications.keys())
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(HandlerRegistry, self =>
+    requests: self.requests.keys(),
+    notifications: self.notifications.keys(),
+);
 
 /// A value that a handler may return: the answer, or a result with the answer.
 #[diagnostic::on_unimplemented(

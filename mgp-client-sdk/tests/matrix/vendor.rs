@@ -132,15 +132,8 @@ async fn layers_on_both_sides_see_every_request(leg: Leg) {
     sent.take();
 
     let methods = [
-        "tools/list",
-        "prompts/list",
-        "resources/list",
-        "resources/templates/list",
-        "prompts/get",
-        "resources/read",
-        "completion/complete",
-        "vendor/echo",
-        "vendor/unknown",
+        "tools/list", "prompts/list", "resources/list", "resources/templates/list", "prompts/get",
+        "resources/read", "completion/complete", "vendor/echo", "vendor/unknown",
     ];
     for method in methods {
         // Whether it succeeds is nothing to the layers.

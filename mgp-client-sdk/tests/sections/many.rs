@@ -34,15 +34,7 @@ pub(crate) const COUNT: usize = VERBS.len() * NOUNS.len() + 3;
 
 const VERBS: [&str; 6] = ["create", "delete", "archive", "rename", "share", "export"];
 const NOUNS: [&str; 10] = [
-    "invoice",
-    "calendar",
-    "contract",
-    "playlist",
-    "recipe",
-    "spreadsheet",
-    "ticket",
-    "photo",
-    "vehicle",
+    "invoice", "calendar", "contract", "playlist", "recipe", "spreadsheet", "ticket", "photo", "vehicle",
     "warehouse",
 ];
 

@@ -70,20 +70,9 @@ async fn no_other_spelling_of_the_method_reaches_a_refused_tool() {
         let kernel = kernel(&reached, revision).await;
         let mut client = Raw::open(&kernel, AGENT, revision, true).await;
         for method in [
-            "Tools/Call",
-            "TOOLS/CALL",
-            "tools/call ",
-            " tools/call",
-            "tools\\u002fcall",
-            "\\u0074ools/call",
-            "tools//call",
-            "tools/./call",
-            "tools.call",
-            "tools/call\\u0000",
-            "tools\u{2215}call",
-            "ｔools/call",
-            "mgp/tools/call",
-            "x-tools/call",
+            "Tools/Call", "TOOLS/CALL", "tools/call ", " tools/call", "tools\\u002fcall", "\\u0074ools/call",
+            "tools//call", "tools/./call", "tools.call", "tools/call\\u0000", "tools\u{2215}call",
+            "ｔools/call", "mgp/tools/call", "x-tools/call",
         ] {
             for (tool, arguments) in REFUSED {
                 let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);

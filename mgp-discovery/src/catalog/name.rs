@@ -122,19 +122,8 @@ mod tests {
     #[test]
     fn names_of_the_kernels_own_are_reserved_in_any_spelling() {
         for id in [
-            "mgp",
-            "Mgp",
-            "MGP",
-            "MGP.x",
-            "mgp_x",
-            "rngp",
-            "mGp.tools",
-            "kernel",
-            "Kernel",
-            "KERNEL",
-            "kerne1",
-            "kernel.audit",
-            "keRnel_x",
+            "mgp", "Mgp", "MGP", "MGP.x", "mgp_x", "rngp", "mGp.tools", "kernel", "Kernel", "KERNEL",
+            "kerne1", "kernel.audit", "keRnel_x",
         ] {
             assert!(is_reserved_server(id), "{id}");
         }

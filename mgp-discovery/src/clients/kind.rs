@@ -4,109 +4,57 @@ use std::{fmt, str::FromStr};
 
 use super::document::Format;
 
-/// An MCP client whose files are read and written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum ClientKind {
-    /// Claude Desktop.
-    ClaudeDesktop,
-    /// Claude Code.
-    ClaudeCode,
-    /// Cursor.
-    Cursor,
-    /// VS Code.
-    VsCode,
-    /// Zed.
-    Zed,
-    /// Windsurf.
-    Windsurf,
-    /// Gemini CLI.
-    Gemini,
-    /// Cline.
-    Cline,
-    /// Continue.
-    Continue,
-    /// Goose.
-    Goose,
-    /// Codex.
-    Codex,
-    /// opencode.
-    Opencode,
-    /// Crush.
-    Crush,
-    /// LM Studio.
-    LmStudio,
-    /// Kiro.
-    Kiro,
-    /// Sema4 Studio.
-    Sema4,
+/// Defines the clients with their names on the command line and the names that their makers give them.
+macro_rules! clients {
+    ($($kind:ident = $name:literal, $title:literal;)+) => {
+        /// An MCP client whose files are read and written.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum ClientKind {
+            $(#[doc = concat!($title, ".")] $kind,)+
+        }
+
+        impl ClientKind {
+            /// All clients.
+            pub const ALL: [Self; 16] = [$(Self::$kind),+];
+
+            /// Returns the name of the client on the command line.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)+
+                }
+            }
+
+            /// Returns the name that the makers of the client give it.
+            pub const fn title(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $title,)+
+                }
+            }
+        }
+    };
+}
+
+clients! {
+    ClaudeDesktop = "claude-desktop", "Claude Desktop";
+    ClaudeCode = "claude-code", "Claude Code";
+    Cursor = "cursor", "Cursor";
+    VsCode = "vscode", "VS Code";
+    Zed = "zed", "Zed";
+    Windsurf = "windsurf", "Windsurf";
+    Gemini = "gemini", "Gemini CLI";
+    Cline = "cline", "Cline";
+    Continue = "continue", "Continue";
+    Goose = "goose", "Goose";
+    Codex = "codex", "Codex";
+    Opencode = "opencode", "opencode";
+    Crush = "crush", "Crush";
+    LmStudio = "lm-studio", "LM Studio";
+    Kiro = "kiro", "Kiro";
+    Sema4 = "sema4", "Sema4";
 }
 
 impl ClientKind {
-    /// All clients.
-    pub const ALL: [Self; 16] = [
-        Self::ClaudeDesktop,
-        Self::ClaudeCode,
-        Self::Cursor,
-        Self::VsCode,
-        Self::Zed,
-        Self::Windsurf,
-        Self::Gemini,
-        Self::Cline,
-        Self::Continue,
-        Self::Goose,
-        Self::Codex,
-        Self::Opencode,
-        Self::Crush,
-        Self::LmStudio,
-        Self::Kiro,
-        Self::Sema4,
-    ];
-
-    /// Returns the name of the client on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeDesktop => "claude-desktop",
-            Self::ClaudeCode => "claude-code",
-            Self::Cursor => "cursor",
-            Self::VsCode => "vscode",
-            Self::Zed => "zed",
-            Self::Windsurf => "windsurf",
-            Self::Gemini => "gemini",
-            Self::Cline => "cline",
-            Self::Continue => "continue",
-            Self::Goose => "goose",
-            Self::Codex => "codex",
-            Self::Opencode => "opencode",
-            Self::Crush => "crush",
-            Self::LmStudio => "lm-studio",
-            Self::Kiro => "kiro",
-            Self::Sema4 => "sema4",
-        }
-    }
-
-    /// Returns the name that the makers of the client give it.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::ClaudeDesktop => "Claude Desktop",
-            Self::ClaudeCode => "Claude Code",
-            Self::Cursor => "Cursor",
-            Self::VsCode => "VS Code",
-            Self::Zed => "Zed",
-            Self::Windsurf => "Windsurf",
-            Self::Gemini => "Gemini CLI",
-            Self::Cline => "Cline",
-            Self::Continue => "Continue",
-            Self::Goose => "Goose",
-            Self::Codex => "Codex",
-            Self::Opencode => "opencode",
-            Self::Crush => "Crush",
-            Self::LmStudio => "LM Studio",
-            Self::Kiro => "Kiro",
-            Self::Sema4 => "Sema4",
-        }
-    }
-
     /// Returns the format of the client's file.
     pub const fn format(self) -> Format {
         match self {

@@ -273,17 +273,8 @@ mod tests {
     #[test]
     fn what_refers_to_nothing_says_what_to_write() {
         for text in [
-            "${",
-            "${}",
-            "${a-b}",
-            "${1}",
-            "${input:x}",
-            "${KEY",
-            "${NONE:-${KEY}}",
-            "${KEY:+x}",
-            "${secret:}",
-            "${secret:a b}",
-            "${secret:KEY:-x}",
+            "${", "${}", "${a-b}", "${1}", "${input:x}", "${KEY", "${NONE:-${KEY}}", "${KEY:+x}",
+            "${secret:}", "${secret:a b}", "${secret:KEY:-x}",
         ] {
             assert!(resolved(text).unwrap_err().contains("write `${NAME}`"), "{text}");
         }

@@ -14,12 +14,9 @@ pub struct ServerJson {
     /// The name, such as `io.github.someone/weather`.
     pub name: String,
     /// The purpose of the server.
-    #[serde(default)]
     pub description: Option<String>,
     /// The version.
-    #[serde(default)]
     pub version: Option<String>,
-    #[serde(default)]
     version_detail: Option<VersionDetail>,
     #[serde(default, deserialize_with = "nullable")]
     pub(super) packages: Vec<Package>,
@@ -66,7 +63,6 @@ fn what(why: &serde_json::Error) -> String {
 /// The members that tell a file from the answer of a registry.
 #[derive(Deserialize)]
 struct Probe {
-    #[serde(default)]
     server: Option<serde::de::IgnoredAny>,
 }
 
@@ -77,7 +73,6 @@ struct RegistryAnswer {
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 struct VersionDetail {
-    #[serde(default)]
     version: Option<String>,
 }
 
@@ -90,13 +85,11 @@ pub(super) struct Package {
     pub(super) registry_base_url: Option<String>,
     #[serde(alias = "name")]
     pub(super) identifier: String,
-    #[serde(default)]
     pub(super) version: Option<String>,
     #[serde(default, alias = "file_sha256", alias = "fileSHA256")]
     pub(super) file_sha256: Option<String>,
     #[serde(default, alias = "runtime_hint")]
     pub(super) runtime_hint: Option<String>,
-    #[serde(default)]
     pub(super) transport: Option<Transport>,
     #[serde(default, alias = "runtime_arguments", deserialize_with = "nullable")]
     pub(super) runtime_arguments: Vec<Argument>,
@@ -140,7 +133,6 @@ pub(super) struct NamedInput {
 pub(super) struct Argument {
     #[serde(rename = "type", default)]
     pub(super) kind: ArgumentKind,
-    #[serde(default)]
     pub(super) name: Option<String>,
     #[serde(default, alias = "valueHint")]
     pub(super) value_hint: Option<String>,
@@ -160,11 +152,9 @@ pub(super) enum ArgumentKind {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub(super) struct Input {
-    #[serde(default)]
     pub(super) description: Option<String>,
     #[serde(default, alias = "isRequired", deserialize_with = "nullable")]
     pub(super) is_required: bool,
-    #[serde(default)]
     pub(super) format: Option<String>,
     #[serde(default, deserialize_with = "scalar")]
     pub(super) value: Option<String>,

@@ -35,19 +35,8 @@ const VALUED: &[&str] = &["-e", "--env", "--name", "--pull", "--platform"];
 const RUNNER_HARMLESS: &[&str] = &["-y", "--yes"];
 
 const CONTAINER_HARMLESS: &[&str] = &[
-    "run",
-    "-i",
-    "-t",
-    "--interactive",
-    "--tty",
-    "--rm",
-    "--init",
-    "-e",
-    "--env",
-    "--name",
-    "--pull",
-    "--platform",
-    "--read-only",
+    "run", "-i", "-t", "--interactive", "--tty", "--rm", "--init", "-e", "--env", "--name", "--pull",
+    "--platform", "--read-only",
 ];
 
 /// Returns the demands of runtime arguments. Words that are not known to be harmless are reported.

@@ -42,7 +42,6 @@ pub struct ServerRegistration {
     pub files: Vec<CodeFile>,
     /// The reason why this system cannot confine the server, if it cannot: an operator who approves the server approves
     /// that it runs unconfined.
-    #[serde(default)]
     pub unconfined: Option<String>,
     /// The lifetime of the server. Stored servers are kept.
     #[serde(skip)]

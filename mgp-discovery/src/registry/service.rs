@@ -1,6 +1,5 @@
 //! The registry of servers that register themselves.
 
-use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -405,14 +404,7 @@ impl Registry {
     }
 }
 
-impl fmt::Debug for Registry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registry")
-            .field("shelf", &self.0.shelf)
-            .field("store", &self.0.store)
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(Registry, self => shelf: self.0.shelf, store: self.0.store);
 
 fn operator(by: &Principal) -> Result<(), RegistryError> {
     if by.role() == PrincipalRole::Operator {

@@ -179,8 +179,7 @@ async fn entry(
         use std::io::Write as _;
         let tool = stored.tool_name.as_ref().map_or("all tools", ToolName::as_str);
         writeln!(out, "{}: {} of {} for {}", word(stored.permission), tool, stored.server_id, stored.agent_id)
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 async fn revoke(link: &KernelLink, output: &Output, target: AccessTargetArgs) -> Result<Exit, Failure> {
@@ -198,8 +197,7 @@ async fn revoke(link: &KernelLink, output: &Output, target: AccessTargetArgs) ->
     output.show(&revoked, |_, out| {
         use std::io::Write as _;
         writeln!(out, "revoked")
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 async fn list(link: &KernelLink, output: &Output, wanted: AccessListArgs) -> Result<Exit, Failure> {

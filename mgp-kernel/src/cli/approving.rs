@@ -82,8 +82,7 @@ async fn one(
     }
     approve.digest = wanted.digest.clone().or(approve.digest);
     let approved: ApprovedPin = link.ask(method::PINS_APPROVE, &approve).await?;
-    output.show(&approved, |approved, out| writeln!(out, "approved {}", approved.digest))?;
-    Ok(Exit::Done)
+    output.show(&approved, |approved, out| writeln!(out, "approved {}", approved.digest))
 }
 
 async fn several(

@@ -255,8 +255,7 @@ async fn export(link: &KernelLink, output: &Output, wanted: AuditExportArgs) -> 
 }
 
 fn shown(output: &Output, page: &EventPage) -> Result<Exit, Failure> {
-    output.show(page, |page, out| page.events.iter().try_for_each(|row| write_event(row, out)))?;
-    Ok(Exit::Done)
+    output.show(page, |page, out| page.events.iter().try_for_each(|row| write_event(row, out)))
 }
 
 fn write_event(row: &EventRow, out: &mut Vec<u8>) -> io::Result<()> {

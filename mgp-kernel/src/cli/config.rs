@@ -87,8 +87,7 @@ fn check(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
         writeln!(out, "servers {}", checked.servers)?;
         writeln!(out, "state   {}", checked.state)?;
         writeln!(out, "socket  {}", checked.socket)
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 async fn show(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
@@ -98,6 +97,5 @@ async fn show(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> 
     output.show(&shown?, |shown, out| {
         serde_json::to_writer_pretty(&mut *out, &shown.config)?;
         writeln!(out)
-    })?;
-    Ok(Exit::Done)
+    })
 }

@@ -185,8 +185,7 @@ fn take_back(output: &Output, client: ClientKind, path: PathBuf) -> Result<Exit,
             Some(kept) => writeln!(out, "the content until now is in {}", kept.display()),
             None => Ok(()),
         }
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 impl ExportArgs {

@@ -130,8 +130,7 @@ async fn list(link: &KernelLink, output: &Output, wanted: KeyListArgs) -> Result
             };
             table.row([key.id.clone(), owner, allows.join(","), key.label.clone(), time(key.last_used), end]);
         }
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 async fn revoke(link: &KernelLink, output: &Output, wanted: KeyRevokeArgs) -> Result<Exit, Failure> {
@@ -142,6 +141,5 @@ async fn revoke(link: &KernelLink, output: &Output, wanted: KeyRevokeArgs) -> Re
             Failure::usage(format!("there is no key {}", wanted.id)).hint("`mgp keys list` shows the keys")
         );
     }
-    output.show(&revoked, |_, out| writeln!(out, "revoked"))?;
-    Ok(Exit::Done)
+    output.show(&revoked, |_, out| writeln!(out, "revoked"))
 }

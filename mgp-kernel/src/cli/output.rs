@@ -10,7 +10,7 @@ use serde::Serialize;
 use tokio::io::Interest;
 use tokio::net::unix::pipe;
 
-use super::exit::Failure;
+use super::exit::{Exit, Failure};
 use super::table::Table;
 
 /// The options of every command.
@@ -114,7 +114,7 @@ impl Output {
         &self,
         value: &T,
         plain: impl FnOnce(&T, &mut Vec<u8>) -> io::Result<()>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Exit, Failure> {
         let mut out = Vec::new();
         if self.is_json() {
             serde_json::to_writer(&mut out, value).map_err(|error| unwritten(&error))?;
@@ -122,7 +122,7 @@ impl Output {
         } else {
             plain(value, &mut out).map_err(|error| unwritten(&error))?;
         }
-        self.write(&out).map(drop)
+        self.write(&out).map(|_| Exit::Done)
     }
 
     /// Prints `value` as JSON or as a table. If the table has no rows, the text `none` replaces it.
@@ -131,7 +131,7 @@ impl Output {
         value: &T,
         none: &str,
         rows: impl FnOnce(&T, &mut Table),
-    ) -> Result<(), Failure> {
+    ) -> Result<Exit, Failure> {
         self.table_with(value, none, rows, |_, _| Ok(()))
     }
 
@@ -142,7 +142,7 @@ impl Output {
         none: &str,
         rows: impl FnOnce(&T, &mut Table),
         told: impl FnOnce(&T, &mut Vec<u8>) -> io::Result<()>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Exit, Failure> {
         self.show(value, |value, out| {
             let mut table = Table::default();
             rows(value, &mut table);

@@ -213,8 +213,7 @@ async fn show(link: &KernelLink, output: &Output, wanted: PermissionShowArgs) ->
             }
             None => writeln!(out, "{}", printable(&shown.question.message)),
         }
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 async fn approve(link: &KernelLink, output: &Output, yes: PermissionApproveArgs) -> Result<Exit, Failure> {
@@ -327,8 +326,7 @@ async fn reset(link: &KernelLink, output: &Output, wanted: PermissionResetArgs) 
     let was_reset: DecisionReset = link.ask(method::PERMISSIONS_RESET, &reset).await?;
     output.show(&was_reset, |was_reset, out| {
         writeln!(out, "{}", if was_reset.reset { "reset" } else { "there was no decision to forget" })
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 async fn list(link: &KernelLink, output: &Output, wanted: PermissionListArgs) -> Result<Exit, Failure> {
@@ -360,13 +358,11 @@ fn show_decided(output: &Output, list: &GrantPage) -> Result<Exit, Failure> {
                 scope.unwrap_or_else(|| "-".to_owned()),
             ]);
         }
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn told(output: &Output, decided: &PermissionDecided) -> Result<Exit, Failure> {
-    output.show(decided, |decided, out| writeln!(out, "{}", word(decided.decision)))?;
-    Ok(Exit::Done)
+    output.show(decided, |decided, out| writeln!(out, "{}", word(decided.decision)))
 }
 
 fn unknown(failure: Failure, what: &str) -> Failure {

@@ -95,8 +95,7 @@ async fn list(link: &KernelLink, output: &Output, wanted: PinListArgs) -> Result
             ]);
         }
     };
-    output.table_with(&list, "no definitions", rows, told)?;
-    Ok(Exit::Done)
+    output.table_with(&list, "no definitions", rows, told)
 }
 
 async fn show(link: &KernelLink, output: &Output, named: &PinNameArgs) -> Result<Exit, Failure> {
@@ -111,8 +110,7 @@ async fn show(link: &KernelLink, output: &Output, named: &PinNameArgs) -> Result
             Some(digest) => writeln!(out, "waiting: {digest}"),
             None => Ok(()),
         }
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 async fn diff(link: &KernelLink, output: &Output, named: &PinNameArgs) -> Result<Exit, Failure> {
@@ -134,8 +132,7 @@ async fn diff(link: &KernelLink, output: &Output, named: &PinNameArgs) -> Result
             Some(digest) => writeln!(out, "waiting: {digest}"),
             None => Ok(()),
         }
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Returns all pins, or those of one server; with `waiting`, only those that are held or flagged.

@@ -86,8 +86,7 @@ async fn list(link: &KernelLink, output: &Output, wanted: &RegistrationListArgs)
             writeln!(out, "no server was registered")?;
         }
         Ok(())
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Writes everything on which the decision about a server depends. Nothing is cut, because nothing may be approved
@@ -133,8 +132,7 @@ async fn approve(link: &KernelLink, output: &Output, named: &RegistrationArgs) -
             Some(message) => writeln!(out, "{}", printable(message)),
             None => Ok(()),
         }
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 async fn decide(
@@ -145,9 +143,7 @@ async fn decide(
     done: &str,
 ) -> Result<Exit, Failure> {
     let decided: NamedRegistration = link.ask(method, &named.registration()).await.map_err(unknown)?;
-    output
-        .show(&decided, |decided, out| writeln!(out, "{} {done}", printable(decided.server_id.as_str())))?;
-    Ok(Exit::Done)
+    output.show(&decided, |decided, out| writeln!(out, "{} {done}", printable(decided.server_id.as_str())))
 }
 
 impl RegistrationArgs {

@@ -58,8 +58,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: SearchArg
             let fits = tool.relevance_score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}"));
             table.row([tool.name.clone(), fits, first.chars().take(80).collect()]);
         }
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// A tool that fits one of many queries.

@@ -173,8 +173,7 @@ pub(super) async fn stop(place: &KernelLocation, output: &Output, args: StopArgs
         }
         tokio::time::sleep(LOOK_OFTEN).await;
     }
-    output.show(&stopped, |stopped, out| writeln!(out, "stopped (process {})", stopped.pid))?;
-    Ok(Exit::Done)
+    output.show(&stopped, |stopped, out| writeln!(out, "stopped (process {})", stopped.pid))
 }
 
 async fn moved(
@@ -187,8 +186,7 @@ async fn moved(
     let named = NamedServer { server_id: args.server.as_str().into() };
     let moved: Result<ServerStateChanged, Failure> = link.ask(method, &named).await;
     link.close().await;
-    output.show(&moved?, |moved, out| writeln!(out, "{}", moved.state))?;
-    Ok(Exit::Done)
+    output.show(&moved?, |moved, out| writeln!(out, "{}", moved.state))
 }
 
 /// Makes the running kernel reload its configuration.
@@ -210,8 +208,7 @@ pub(super) async fn reload(place: &KernelLocation, output: &Output) -> Result<Ex
             writeln!(out, "[{section}] changed, and takes effect when the kernel is restarted")?;
         }
         Ok(())
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// The longest time to wait for the end of the kernel; longer than calls usually take.

@@ -81,8 +81,7 @@ pub(super) fn add(place: &KernelLocation, output: &Output, add: AddServerArgs) -
     let changed = ServerEdited { server_id: &server.id, file: path };
     output.show(&changed, |changed, out| {
         writeln!(out, "added {} to {}", changed.server_id, changed.file.display())
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 pub(super) fn remove(
@@ -101,8 +100,7 @@ pub(super) fn remove(
     let changed = ServerEdited { server_id: &remove.name, file: path };
     output.show(&changed, |changed, out| {
         writeln!(out, "removed {} from {}", changed.server_id, changed.file.display())
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 impl AddServerArgs {

@@ -15,8 +15,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
     let link = KernelLink::open(place, KernelNeed::Servers).await?;
     let stats: Result<Stats, Failure> = link.ask(method::STATS, &()).await;
     link.close().await;
-    output.show(&stats?, |stats, out| write(stats, out, output))?;
-    Ok(Exit::Done)
+    output.show(&stats?, |stats, out| write(stats, out, output))
 }
 
 fn write(stats: &Stats, out: &mut Vec<u8>, output: &Output) -> io::Result<()> {

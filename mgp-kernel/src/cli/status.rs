@@ -49,8 +49,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
             writeln!(out, "server: {}", described(server))?;
         }
         Ok(())
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn end(status: &KernelStatus) -> String {

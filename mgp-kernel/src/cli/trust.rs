@@ -169,8 +169,7 @@ fn list(output: &Output) -> Result<Exit, Failure> {
         for file in &listed.files {
             table.row([file.path.display().to_string(), file.sha256.clone()]);
         }
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn locations(folder: Option<&Path>) -> Result<Locations, Failure> {

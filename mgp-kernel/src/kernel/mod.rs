@@ -59,11 +59,7 @@ struct KernelInner {
     _beside: JoinSet<()>,
 }
 
-impl std::fmt::Debug for Kernel {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Kernel").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(Kernel);
 
 impl Drop for KernelInner {
     /// Ends servers at once, even where somebody still holds the sections that know them.

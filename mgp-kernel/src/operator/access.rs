@@ -25,7 +25,7 @@ pub(crate) struct AccessEntries {
     pub(crate) entries: Vec<AccessRow>,
     /// The policy that holds where no entry does.
     pub(crate) default_policy: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
 }
 

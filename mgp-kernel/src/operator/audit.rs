@@ -49,7 +49,7 @@ pub(crate) struct QueryEvents {
 pub(crate) struct EventPage {
     pub(crate) events: Vec<EventRow>,
     /// The value of `behind` for the next page, if there may be one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_behind: Option<u64>,
 }
 
@@ -74,16 +74,16 @@ pub(crate) struct VerifyLog {
 pub(crate) struct VerifiedLog {
     pub(crate) intact: bool,
     /// The number of events that were checked; `None` if the record was changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) events: Option<u64>,
     /// The end of the record, to be kept elsewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) head: Option<LogEnd>,
     /// The number of the event where a change shows first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) changed_at: Option<u64>,
     /// The fault that was found there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) flaw: Option<String>,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct ExportPage {
     pub(crate) text: String,
     pub(crate) events: u64,
     /// The value of `behind` for the next page, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_behind: Option<u64>,
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct ShownDefinitionStatus {
     /// The reason, with the findings.
     pub(crate) reason: String,
     /// The command that changes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<String>,
     /// The commands that show the definition and change its status.
     pub(crate) way: String,

@@ -27,10 +27,8 @@ pub(crate) struct NewKey {
     pub(crate) permissions: Vec<ApiPermission>,
     #[serde(default)]
     pub(crate) label: String,
-    #[serde(default)]
     pub(crate) expires_at: Option<Timestamp>,
     /// The largest number of uses in a minute.
-    #[serde(default)]
     pub(crate) per_minute: Option<NonZeroU32>,
     /// True if the key is issued although it names servers or tools that do not exist.
     #[serde(default)]
@@ -76,7 +74,7 @@ pub(crate) struct ListKeys {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct KeyPage {
     pub(crate) keys: Vec<KeyRow>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
 }
 

@@ -19,9 +19,9 @@ pub(crate) struct ProofStatus {
 /// The params that prove that a person is there, by a passphrase or a token.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ProvePresence {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) passphrase: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) token: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct PresenceProved {
 pub(crate) struct SetPassphrase {
     pub(crate) new: String,
     /// The current passphrase, if one is set.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) old: Option<String>,
 }
 

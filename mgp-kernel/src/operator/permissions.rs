@@ -42,12 +42,12 @@ pub(crate) struct OpenQuestion {
     pub(crate) asked_at: Timestamp,
     /// The time at which the question is forgotten or, if it was answered, its answer. A registration is never
     /// forgotten.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ends_at: Option<Timestamp>,
     /// The answer, which waits until the same is asked again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) decision: Option<Decision>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) answered_by: Option<String>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct ShownQuestion {
     #[serde(flatten)]
     pub(crate) question: OpenQuestion,
     /// All arguments of the call, for people; `None` if no call gave rise to the question.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) arguments: Option<String>,
 }
 
@@ -79,12 +79,9 @@ pub(crate) struct UndecidedPermission {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ApproveQuestion {
     pub(crate) id: String,
-    #[serde(default)]
     pub(crate) scope: Option<Scope>,
-    #[serde(default)]
     pub(crate) expires_at: Option<Timestamp>,
     /// The lifetime of the grant; by default until `expires_at`, or else for the session.
-    #[serde(default)]
     pub(crate) lasts: Option<GrantLifetime>,
     /// The agents for whose calls the grant holds.
     #[serde(default)]
@@ -104,7 +101,6 @@ impl ApproveQuestion {
 pub(crate) struct DenyQuestion {
     pub(crate) id: String,
     /// The end of the denial; by default after the time that is configured.
-    #[serde(default)]
     pub(crate) expires_at: Option<Timestamp>,
 }
 
@@ -114,10 +110,8 @@ pub(crate) struct ResetDecision {
     /// The id of the question, or of the server.
     pub(crate) what: String,
     /// The permission, if a server is named.
-    #[serde(default)]
     pub(crate) permission: Option<Permission>,
     /// The agent for whose calls it was decided; `None` for all agents.
-    #[serde(default)]
     pub(crate) agent_id: Option<AgentId>,
 }
 
@@ -141,11 +135,8 @@ pub(crate) struct GrantPermission {
     pub(crate) server_id: ServerId,
     pub(crate) permission: Permission,
     /// The agent for whose calls the decision holds; `None` for all agents.
-    #[serde(default)]
     pub(crate) agent_id: Option<AgentId>,
-    #[serde(default)]
     pub(crate) scope: Option<Scope>,
-    #[serde(default)]
     pub(crate) expires_at: Option<Timestamp>,
     /// True if the permission is granted although there is no such server.
     #[serde(default)]
@@ -158,7 +149,6 @@ pub(crate) struct RevokePermission {
     pub(crate) server_id: ServerId,
     pub(crate) permission: Permission,
     /// The agent for whose calls the decision holds; `None` for all agents.
-    #[serde(default)]
     pub(crate) agent_id: Option<AgentId>,
     /// True if the permission is denied although there is no such server.
     #[serde(default)]
@@ -185,7 +175,7 @@ pub(crate) struct ListGrants {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct GrantPage {
     pub(crate) grants: Vec<GrantRow>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
 }
 
@@ -195,7 +185,6 @@ pub(crate) struct GrantRow {
     pub(crate) server_id: ServerId,
     pub(crate) permission: Permission,
     /// The agent for whose calls the decision holds; `None` for all agents.
-    #[serde(default)]
     pub(crate) agent_id: Option<AgentId>,
     #[serde(default)]
     pub(crate) lasts: GrantLifetime,

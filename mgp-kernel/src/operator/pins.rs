@@ -30,7 +30,7 @@ pub(crate) struct ListPins {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PinList {
     pub(crate) pins: Vec<PinRow>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
 }
 
@@ -47,10 +47,10 @@ pub(crate) struct PinRow {
     /// The digest of the definition that waits.
     pub(crate) waiting: Option<String>,
     /// The finding in the definition that is refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) refused: Option<String>,
     /// The status of the definition if it is held or flagged, with the reason and what changes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) standing: Option<ShownDefinitionStatus>,
 }
 
@@ -84,13 +84,13 @@ pub(crate) struct PinDiff {
     /// The digest to approve.
     pub(crate) waiting: Option<String>,
     /// The finding in the definition that must not reach a model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) refused: Option<String>,
     /// The status of the definition if it is held or flagged, with the reason and what changes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) standing: Option<ShownDefinitionStatus>,
     /// The definition that waits, or else the approved one, in canonical form.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) definition: Option<RawJson>,
     pub(crate) changes: Vec<PinChange>,
     /// The number of further changes, which are left out.
@@ -111,7 +111,6 @@ pub(crate) struct ApprovePin {
     pub(crate) server_id: ServerId,
     pub(crate) name: DefinitionName,
     /// The digest that the operator has looked at; if it is left out, any definition that waits is approved.
-    #[serde(default)]
     pub(crate) digest: Option<String>,
     /// The rules whose findings the operator has looked at: findings of other rules are not approved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -26,7 +26,7 @@ pub(crate) struct ListRegistrations {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RegistrationPage {
     pub(crate) registrations: Vec<RegistrationRow>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
 }
 
@@ -38,10 +38,10 @@ pub(crate) struct RegistrationRow {
     /// The whole command line, or the address without possible secrets. Invisible characters are spelled out.
     pub(crate) launch: String,
     /// The working directory of the program.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) folder: Option<String>,
     /// Code, or another program, that stands on the command line, and what is done with it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) inline_code: Option<String>,
     /// The variables of the kernel's environment that the server gets.
     #[serde(default)]
@@ -66,7 +66,7 @@ pub(crate) struct RegistrationRow {
     #[serde(default)]
     pub(crate) confined: bool,
     /// The reason why the system does not confine the server, though it should.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) unconfined: Option<String>,
     /// True if the server ends with the session that it was registered for.
     pub(crate) for_session: bool,
@@ -92,7 +92,7 @@ pub(crate) struct NamedRegistration {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ApprovedRegistration {
     pub(crate) status: ServerStatus,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
 }
 

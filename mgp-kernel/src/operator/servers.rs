@@ -27,7 +27,7 @@ pub(crate) struct ServerList {
 pub(crate) struct ServerRow {
     pub(crate) id: ServerId,
     /// The agent whose connection it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agent_id: Option<String>,
     pub(crate) state: ServerState,
     /// True if the configuration lets the server be used.
@@ -42,22 +42,22 @@ pub(crate) struct ServerRow {
     pub(crate) flagged: u64,
     /// The transport by which the server is reached.
     pub(crate) transport: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<String>,
     /// The negotiated version of MGP; `None` for a plain MCP server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mgp: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_error: Option<String>,
     /// The reason why the server cannot be started as it is configured, such as a variable that is not set where the
     /// kernel runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fault: Option<String>,
     #[serde(default)]
     pub(crate) restarts: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pid: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) uptime_secs: Option<u64>,
     #[serde(default)]
     pub(crate) calls: CallCounts,
@@ -70,9 +70,9 @@ pub(crate) struct CallCounts {
     pub(crate) failed: u64,
     pub(crate) in_work: u64,
     /// The time in microseconds that half of the calls took at most, as far as it was counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) p50_micros: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) p95_micros: Option<u64>,
 }
 
@@ -100,10 +100,10 @@ pub(crate) struct ReadServerLog {
 pub(crate) struct ServerLog {
     pub(crate) lines: Vec<String>,
     /// The state of the server, over all of its connections.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) state: Option<ServerState>,
     /// The reason why the server does not run, if it does not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct KernelStatus {
     pub(crate) state: PathBuf,
     /// The number of seconds for which the kernel goes on after the last client and command have left; left out where
     /// it does not end by itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) linger_secs: Option<u64>,
     pub(crate) clients: Vec<ConnectedClient>,
     pub(crate) servers: Vec<ServerRow>,
@@ -33,10 +33,10 @@ pub(crate) struct KernelStatus {
 pub(crate) struct ConnectedClient {
     pub(crate) agent_id: String,
     /// The process number of the `mgp serve` that the client has started, where the system tells it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pid: Option<u32>,
     /// The program that has started that process, where the system tells it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) program: Option<String>,
     pub(crate) connected_secs: u64,
 }

@@ -32,7 +32,7 @@ pub(crate) struct ToolPage {
     /// The names that are like the requested one, if no tool has that name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) near: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct ToolRow {
     /// True if the tool's definition is approved, so that it may be used.
     pub(crate) admitted: bool,
     /// The status of the tool's definition, if it is flagged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) standing: Option<ShownDefinitionStatus>,
     pub(crate) definition: RawJson,
 }

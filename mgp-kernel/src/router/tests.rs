@@ -228,12 +228,7 @@ async fn a_method_of_a_vendor_goes_to_the_only_server_that_it_is_passed_to_or_to
     let shut = all.call(&scene, "vendor/do", &named("c")).await.unwrap_err();
     assert_eq!((shut.code(), shut.message().contains("pass_methods")), (code::METHOD_NOT_FOUND, true));
     for method in [
-        "mgp/later/method",
-        "Tools/Call",
-        "tools/call ",
-        "shutdown",
-        "sampling/createMessage",
-        "kernel/stats",
+        "mgp/later/method", "Tools/Call", "tools/call ", "shutdown", "sampling/createMessage", "kernel/stats",
     ] {
         let refused = TestClient::stateless("one").call(&scene, method, "{}").await.unwrap_err();
         assert_eq!(refused.code(), code::METHOD_NOT_FOUND, "{method}");

@@ -74,11 +74,7 @@ impl Traces {
     }
 }
 
-impl fmt::Debug for Traces {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Traces").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(Traces);
 
 /// Returns the address of the collector, which may be given with the path of traces or without any.
 fn endpoint(collector: &str) -> String {
@@ -114,11 +110,7 @@ impl RuntimeHttpClient {
     }
 }
 
-impl fmt::Debug for RuntimeHttpClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RuntimeHttpClient").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(RuntimeHttpClient);
 
 type HttpFuture<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'a>>;
 

@@ -85,10 +85,7 @@ async fn a_refusal_names_the_line_that_opens_the_address_to_that_server_and_no_o
 async fn a_browser_opens_pages_of_this_machine_and_nothing_private() {
     let mut scene = Scene::new("[servers.network]\npreset = \"browser\"\n");
     for url in [
-        "http://localhost:3000/",
-        "http://127.0.0.1:8080/a",
-        "http://[::1]:5173/",
-        "about:blank",
+        "http://localhost:3000/", "http://127.0.0.1:8080/a", "http://[::1]:5173/", "about:blank",
         "data:text/html,<h1>Hi</h1>",
     ] {
         scene.passes("web", url);

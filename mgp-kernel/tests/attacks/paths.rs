@@ -118,11 +118,7 @@ async fn the_kernels_own_files_are_out_of_reach_in_every_spelling() {
 async fn what_starts_programs_is_read_and_not_written() {
     let mut scene = Scene::new("[validators]\nroots = [\"/\"]\n");
     for name in [
-        ".mcp.json",
-        ".vscode/tasks.json",
-        ".cursor/mcp.json",
-        ".gitconfig",
-        ".bashrc",
+        ".mcp.json", ".vscode/tasks.json", ".cursor/mcp.json", ".gitconfig", ".bashrc",
         ".git/hooks/pre-commit",
     ] {
         scene.home.write(name, "as it was");

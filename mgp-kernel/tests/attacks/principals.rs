@@ -21,20 +21,8 @@ const LISTENS: &[&str] = &["--http", "127.0.0.1:0", "--stdio"];
 
 /// Who else is known by a name like these.
 const NAMES: &[&str] = &[
-    "local",
-    "Local",
-    "l0cal",
-    "lоcal",
-    "local-http",
-    "operator",
-    "human.local",
-    "HUMAN.ada",
-    "mgp",
-    "mgp.toml",
-    "uid 0",
-    "uid-1000",
-    "root",
-    "kernel",
+    "local", "Local", "l0cal", "lоcal", "local-http", "operator", "human.local", "HUMAN.ada", "mgp",
+    "mgp.toml", "uid 0", "uid-1000", "root", "kernel",
 ];
 
 async fn no_key_is_issued_in_the_name_of_somebody_else() {

@@ -47,13 +47,7 @@ fn access_is_granted_asked_for_and_taken_back() {
 fn a_permission_is_granted_within_bounds_and_taken_back() {
     let home = Home::new();
     let yes = [
-        "permissions",
-        "approve",
-        "fs",
-        "filesystem.read",
-        "--all-agents",
-        "--force",
-        "--scope",
+        "permissions", "approve", "fs", "filesystem.read", "--all-agents", "--force", "--scope",
         r#"{"paths":["/data/**"]}"#,
     ];
     assert_eq!(home.json(yes)["decision"], "approved");
@@ -64,13 +58,7 @@ fn a_permission_is_granted_within_bounds_and_taken_back() {
     assert_eq!(home.json(["permissions", "list", "fs"])["grants"][0]["decision"], "denied");
     assert_eq!(home.json(["permissions", "list", "other"])["grants"].as_array().unwrap().len(), 0);
     let wrong = home.run([
-        "permissions",
-        "approve",
-        "fs",
-        "filesystem.read",
-        "--all-agents",
-        "--scope",
-        r#"{"path":[]}"#,
+        "permissions", "approve", "fs", "filesystem.read", "--all-agents", "--scope", r#"{"path":[]}"#,
     ]);
     assert_eq!(wrong.code, Some(1), "{wrong:?}");
     assert_eq!(home.run(["pin", "list"]).code, Some(0));

@@ -114,11 +114,7 @@ async fn every_security_relevant_action_is_recorded() {
     let all = events(&operator, json!({})).await;
     let kinds: Vec<&str> = all.iter().map(|event| event["event_type"].as_str().unwrap()).collect();
     for kind in [
-        "SERVER_CONNECTED",
-        "PERMISSION_DENIED",
-        "PERMISSION_GRANTED",
-        "TOOL_EXECUTED",
-        "TOOL_BLOCKED",
+        "SERVER_CONNECTED", "PERMISSION_DENIED", "PERMISSION_GRANTED", "TOOL_EXECUTED", "TOOL_BLOCKED",
         "PERMISSION_REVOKED",
     ] {
         assert!(kinds.contains(&kind), "{kind} is not among {kinds:?}");

@@ -1,6 +1,5 @@
 //! A server for tests.
 
-use std::fmt;
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -140,11 +139,7 @@ impl Service<Request> for Upstream {
     }
 }
 
-impl fmt::Debug for Upstream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Upstream").field("calls", &self.calls()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(Upstream, self => calls: self.calls());
 
 struct RunningGuard(Arc<AtomicUsize>);
 

@@ -1,6 +1,5 @@
 //! The server's layer for deadlines of calls.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -96,13 +95,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for CallerDeadlineFutur
     }
 }
 
-impl<F> fmt::Debug for CallerDeadlineFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallerDeadlineFuture")
-            .field("has_deadline", &self.deadline.is_some())
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([F] CallerDeadlineFuture<F>, self => has_deadline: self.deadline.is_some());
 
 /// Returns the time until the deadline of a call, if it has one.
 fn time_left(request: &Request) -> Option<Duration> {

@@ -1,6 +1,5 @@
 //! The health checks and resources of a server, the memory of the process among them.
 
-use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -147,13 +146,7 @@ impl HealthExamination {
     }
 }
 
-impl fmt::Debug for HealthExamination {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HealthExamination")
-            .field("findings", &*self.findings.borrow())
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(HealthExamination, self => findings: *self.findings.borrow());
 
 impl Findings {
     /// Returns the worst health by the checks: all failed, some did, none did.

@@ -99,11 +99,7 @@ impl<S: RpcService> LifecycleService<S> {
     }
 }
 
-impl<S: fmt::Debug> fmt::Debug for LifecycleService<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LifecycleService").field("inner", &self.inner).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S: fmt::Debug] LifecycleService<S>, self => inner: self.inner);
 
 /// Returns whether these methods exist in the session.
 fn speaks_lifecycle(session: &Session) -> bool {

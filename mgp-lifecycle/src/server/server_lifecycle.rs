@@ -1,6 +1,5 @@
 //! The life of one server, as the application holds it.
 
-use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -220,15 +219,11 @@ impl ServerLifecycle {
     }
 }
 
-impl fmt::Debug for ServerLifecycle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerLifecycle")
-            .field("server", self.server_id())
-            .field("state", &self.state())
-            .field("pending", &self.pending())
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ServerLifecycle, self =>
+    server: self.server_id(),
+    state: self.state(),
+    pending: self.pending(),
+);
 
 /// The tasks of one server's life. The tasks end with it.
 #[derive(Debug, Default)]

@@ -1,6 +1,5 @@
 //! The connection to a supervised server, and the request that asks it to stop.
 
-use std::fmt;
 use std::future::{Future, poll_fn};
 
 use mgp_types::mgp::{Shutdown, ShutdownAnswer, method};
@@ -69,11 +68,7 @@ impl<T> ConnectedServer<T> {
     }
 }
 
-impl<T> fmt::Debug for ConnectedServer<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConnectedServer").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([T] ConnectedServer<T>);
 
 /// Asks a server to finish its calls and stop, by `mgp/lifecycle/shutdown` (§11.4).
 ///

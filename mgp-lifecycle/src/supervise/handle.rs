@@ -1,6 +1,5 @@
 //! The handle of a supervised server.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -152,11 +151,4 @@ impl<T> Clone for Supervised<T> {
     }
 }
 
-impl<T> fmt::Debug for Supervised<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Supervised")
-            .field("server", &self.shared.server)
-            .field("state", &self.shared.position().state)
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([T] Supervised<T>, self => server: self.shared.server, state: self.shared.position().state);

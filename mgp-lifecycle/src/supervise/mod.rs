@@ -58,7 +58,7 @@ pub use self::connect::{Connect, ConnectedServer, ask_to_stop};
 pub use self::handle::Supervised;
 pub use self::health_tracker::{ProbeResult, ProbeSettings, ServerHealth};
 pub use self::probe::{ProbeMethod, probe};
-pub use self::standing::{StandingRequests, StandingRequestsFuture, StandingRequestsService};
+pub use self::standing::{StandingRequests, StandingRequestsService};
 pub use self::supervised_service::{SupervisedService, SupervisedServiceFuture, WaitUntilReady};
 pub use self::supervisor::{Supervisor, TimeLimits};
 

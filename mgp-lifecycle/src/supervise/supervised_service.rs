@@ -73,11 +73,7 @@ impl<S> Clone for SupervisedService<S> {
     }
 }
 
-impl<S> fmt::Debug for SupervisedService<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SupervisedService").field("server", &self.shared.server).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S] SupervisedService<S>, self => server: self.shared.server);
 
 pin_project! {
     /// The future of [`SupervisedService`].

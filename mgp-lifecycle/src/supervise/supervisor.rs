@@ -1,6 +1,5 @@
 //! The configuration of a supervisor.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -184,14 +183,7 @@ impl<C: Connect> Supervisor<C> {
     }
 }
 
-impl<C: Connect> fmt::Debug for Supervisor<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Supervisor")
-            .field("server", &self.server)
-            .field("restarts", &self.restarts)
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([C: Connect] Supervisor<C>, self => server: self.server, restarts: self.restarts);
 
 /// The time limits of the steps in a server's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! The gate that serves the access methods of MGP, as methods and as tools.
 
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::{
@@ -45,11 +44,7 @@ impl AccessMethodsGate {
     }
 }
 
-impl fmt::Debug for AccessMethodsGate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AccessMethodsGate").field("policy", &self.policy).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(AccessMethodsGate, self => policy: self.policy);
 
 impl Gate for AccessMethodsGate {
     type Pass = ();

@@ -1,6 +1,5 @@
 //! The access policy: it decides from the entries in memory, and makes, records and stores changes of them.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -350,15 +349,11 @@ impl AccessVerdict {
     }
 }
 
-impl fmt::Debug for AccessPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AccessPolicy")
-            .field("defaults", self.0.table.load().defaults())
-            .field("store", &self.0.store)
-            .field("audit", &self.0.audit)
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(AccessPolicy, self =>
+    defaults: self.0.table.load().defaults(),
+    store: self.0.store,
+    audit: self.0.audit,
+);
 
 pub(super) fn operator(by: &Principal) -> Result<(), AccessError> {
     if by.role() == PrincipalRole::Operator { Ok(()) } else { Err(AccessError::NotOperator) }

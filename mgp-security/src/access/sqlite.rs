@@ -24,17 +24,11 @@ impl SqliteAccessStore {
 
 impl AccessStore for SqliteAccessStore {
     fn load(&self) -> Result<Vec<StoredEntry>, StoreError> {
-        let connection = self.0.connection();
-        let mut query = connection.prepare(
+        self.0.read_all(
             "SELECT id, agent, server, tool, permission, granted_by, label, justification, granted_at, expires_at
              FROM access_entries",
-        )?;
-        let mut rows = query.query([])?;
-        let mut entries = Vec::new();
-        while let Some(row) = rows.next()? {
-            entries.push(read(row)?);
-        }
-        Ok(entries)
+            read,
+        )
     }
 
     fn put(&self, entry: &AccessEntry) -> Result<u64, StoreError> {

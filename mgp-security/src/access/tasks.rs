@@ -235,11 +235,7 @@ impl fmt::Debug for TaskOwnersGate {
     }
 }
 
-impl fmt::Debug for TaskAnswer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskAnswer").field("then", &self.then).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(TaskAnswer, self => then: self.then);
 
 /// Returns the task that a result reports to have begun. Most results report none, and are not parsed.
 fn told_to_begin(result: &RawJson) -> Option<String> {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -315,11 +314,7 @@ impl Authenticated {
     }
 }
 
-impl fmt::Debug for KeyRing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyRing").field("keys", &self.0.keys.load().len()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(KeyRing, self => keys: self.0.keys.load().len());
 
 fn with(keys: &Keys, key: &Arc<RingKey>) -> Keys {
     let mut keys = keys.clone();

@@ -1,6 +1,5 @@
 //! The future of [`Auth`](super::Auth), which removes the tools that a key may not see from lists of tools.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -66,11 +65,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ListingFuture<F> {
     }
 }
 
-impl<F: Future> fmt::Debug for ListingFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ListingFuture").field("gate", &self.gate).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([F: Future] ListingFuture<F>, self => gate: self.gate);
 
 /// Makes a result of `tools/list` private, and leaves it otherwise as it is. A result that cannot have members
 /// specific to a protocol era is not parsed: for thousands of tools, parsing takes longer than everything else.

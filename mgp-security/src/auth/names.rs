@@ -50,34 +50,10 @@ mod tests {
     #[test]
     fn names_of_others_are_reserved_however_they_are_spelled() {
         for name in [
-            "local",
-            "Local",
-            "LOCAL",
-            "lоcal",
-            "l0cal",
-            "local-http",
-            "local_http",
-            "operator",
-            "Operator",
-            "root",
-            "kernel",
-            "mgp",
-            "MGP",
-            "mgp.toml",
-            "mgp-kernel",
-            "human",
-            "human.local",
-            "Human.ada",
-            "human-ada",
-            "uid 0",
-            "uid-1000",
-            "UID 0",
-            "anonymous",
-            "configuration",
-            "ｌｏｃａｌ",
-            " local",
-            "ada\u{200b}",
-            "a\nb",
+            "local", "Local", "LOCAL", "lоcal", "l0cal", "local-http", "local_http", "operator", "Operator",
+            "root", "kernel", "mgp", "MGP", "mgp.toml", "mgp-kernel", "human", "human.local", "Human.ada",
+            "human-ada", "uid 0", "uid-1000", "UID 0", "anonymous", "configuration", "ｌｏｃａｌ", " local",
+            "ada\u{200b}", "a\nb",
         ] {
             assert!(reserved_owner(name).is_some(), "{name:?}");
         }
@@ -86,20 +62,8 @@ mod tests {
     #[test]
     fn names_as_people_give_them_are_free() {
         for name in [
-            "agent.one",
-            "agent.research",
-            "ada",
-            "localhost-ci",
-            "local.laptop",
-            "operators.ci",
-            "humane",
-            "rooted",
-            "kernel-builder",
-            "build bot",
-            "müller",
-            "uid",
-            "agent.human",
-            "ci-42",
+            "agent.one", "agent.research", "ada", "localhost-ci", "local.laptop", "operators.ci", "humane",
+            "rooted", "kernel-builder", "build bot", "müller", "uid", "agent.human", "ci-42",
         ] {
             assert_eq!(reserved_owner(name), None, "{name:?}");
         }

@@ -25,17 +25,11 @@ impl SqliteKeyStore {
 
 impl KeyStore for SqliteKeyStore {
     fn load(&self) -> Result<Vec<StoredKey>, StoreError> {
-        let connection = self.0.connection();
-        let mut query = connection.prepare(
+        self.0.read_all(
             "SELECT id, digest, owner, role, permissions, rate_limit, label, created_at, last_used, expires_at
              FROM api_keys",
-        )?;
-        let mut rows = query.query([])?;
-        let mut keys = Vec::new();
-        while let Some(row) = rows.next()? {
-            keys.push(read(row)?);
-        }
-        Ok(keys)
+            read,
+        )
     }
 
     fn add(&self, key: &StoredKey) -> Result<(), StoreError> {

@@ -93,19 +93,8 @@ pub(super) fn find_declared(patterns: &[Pattern], tokens: &[Token<'_>], text: &s
 
 /// The kinds of leaves, in all grammars, that are not code.
 const IS_TEXT: [&str; 14] = [
-    "comment",
-    "line_continuation",
-    "html_comment",
-    "string_start",
-    "string_content",
-    "string_end",
-    "escape_sequence",
-    "escape_interpolation",
-    "string_fragment",
-    "regex_pattern",
-    "jsx_text",
-    "\"",
-    "'",
+    "comment", "line_continuation", "html_comment", "string_start", "string_content", "string_end",
+    "escape_sequence", "escape_interpolation", "string_fragment", "regex_pattern", "jsx_text", "\"", "'",
     "`",
 ];
 

@@ -169,13 +169,7 @@ impl fmt::Debug for TicketId {
     }
 }
 
-impl fmt::Debug for ConfirmationTickets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConfirmationTickets")
-            .field("calls", &self.0.open.lock().len())
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ConfirmationTickets, self => calls: self.0.open.lock().len());
 
 /// The largest number of open tickets.
 const MAX_TICKETS: usize = 4096;

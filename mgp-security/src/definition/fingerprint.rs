@@ -109,21 +109,8 @@ fn is_stamp(key: &str) -> bool {
 }
 
 const STAMPS: &[&str] = &[
-    "baggage",
-    "cachedat",
-    "cachescope",
-    "etag",
-    "fetchedat",
-    "generatedat",
-    "lastmodified",
-    "progresstoken",
-    "requestid",
-    "timestamp",
-    "traceparent",
-    "tracestate",
-    "ttl",
-    "ttlms",
-    "updatedat",
+    "baggage", "cachedat", "cachescope", "etag", "fetchedat", "generatedat", "lastmodified", "progresstoken",
+    "requestid", "timestamp", "traceparent", "tracestate", "ttl", "ttlms", "updatedat",
 ];
 
 #[cfg(test)]

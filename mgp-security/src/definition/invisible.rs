@@ -276,10 +276,7 @@ mod tests {
     #[test]
     fn results_may_hold_what_programs_leave_behind() {
         for text in [
-            "\u{feff}# Title",
-            "soft\u{ad}hyphen",
-            "\u{1b}[1;31mred\u{1b}[0m",
-            "a\u{200b}b",
+            "\u{feff}# Title", "soft\u{ad}hyphen", "\u{1b}[1;31mred\u{1b}[0m", "a\u{200b}b",
             "\u{2068}x\u{2069}",
         ] {
             assert_eq!(lenient(text), None, "{}", visible(text));

@@ -140,27 +140,11 @@ const MAX_LENGTH: usize = 128;
 const SERVER_SEPARATOR: &str = "__";
 
 const KERNEL_TOOLS: &[&str] = &[
-    "mgp.access.query",
-    "mgp.access.grant",
-    "mgp.access.revoke",
-    "mgp.audit.replay",
-    "mgp.health.ping",
-    "mgp.health.status",
-    "mgp.lifecycle.shutdown",
-    "mgp.stream.cancel",
-    "mgp.stream.pace",
-    "mgp.events.subscribe",
-    "mgp.events.unsubscribe",
-    "mgp.events.replay",
-    "mgp.events.pending_callbacks",
-    "mgp.callback.respond",
-    "mgp.discovery.list",
-    "mgp.discovery.register",
-    "mgp.discovery.deregister",
-    "mgp.tools.discover",
-    "mgp.tools.request",
-    "mgp.tools.session",
-    "mgp.tools.session.evict",
+    "mgp.access.query", "mgp.access.grant", "mgp.access.revoke", "mgp.audit.replay", "mgp.health.ping",
+    "mgp.health.status", "mgp.lifecycle.shutdown", "mgp.stream.cancel", "mgp.stream.pace",
+    "mgp.events.subscribe", "mgp.events.unsubscribe", "mgp.events.replay", "mgp.events.pending_callbacks",
+    "mgp.callback.respond", "mgp.discovery.list", "mgp.discovery.register", "mgp.discovery.deregister",
+    "mgp.tools.discover", "mgp.tools.request", "mgp.tools.session", "mgp.tools.session.evict",
     "mgp.agent.ask",
 ];
 
@@ -170,19 +154,8 @@ const PROTOCOL_METHODS: &[&str] = &["initialize", "initialized"];
 
 /// The namespaces of the protocol's methods, which no name of a tool may be spelled like.
 const PROTOCOL_SPACES: &[&str] = &[
-    "tools/",
-    "resources/",
-    "prompts/",
-    "notifications/",
-    "sampling/",
-    "roots/",
-    "logging/",
-    "completion/",
-    "elicitation/",
-    "tasks/",
-    "server/",
-    "subscriptions/",
-    "rpc.",
+    "tools/", "resources/", "prompts/", "notifications/", "sampling/", "roots/", "logging/", "completion/",
+    "elicitation/", "tasks/", "server/", "subscriptions/", "rpc.",
 ];
 
 #[cfg(test)]
@@ -197,15 +170,7 @@ mod tests {
     fn names_of_mcp_pass() {
         let longest = "a".repeat(128);
         for name in [
-            "read_file",
-            "API-get-user",
-            "repo.list",
-            "_private",
-            "x",
-            "getURL2",
-            "ping",
-            "mgprint",
-            &longest,
+            "read_file", "API-get-user", "repo.list", "_private", "x", "getURL2", "ping", "mgprint", &longest,
         ] {
             assert_eq!(rule(name, &ClaimedNames::default()), None, "{name}");
         }
@@ -224,20 +189,9 @@ mod tests {
     #[test]
     fn the_names_of_the_kernel_and_the_protocol_are_reserved() {
         for name in [
-            "mgp.access.grant",
-            "mgp/access/grant",
-            "mgp_audit_replay",
-            "MGP-anything",
-            "mgp",
-            "mgpAccessGrant",
-            "mɡp.access.grant",
-            "mg\u{200b}p.x",
-            "ｍｇｐ.x",
-            "мgр.x",
-            "_mgp.x",
-            "initialize",
-            "tools/call",
-            "notifications/cancelled",
+            "mgp.access.grant", "mgp/access/grant", "mgp_audit_replay", "MGP-anything", "mgp",
+            "mgpAccessGrant", "mɡp.access.grant", "mg\u{200b}p.x", "ｍｇｐ.x", "мgр.x", "_mgp.x",
+            "initialize", "tools/call", "notifications/cancelled",
         ] {
             assert_eq!(rule(name, &ClaimedNames::default()), Some("reserved-name"), "{name}");
         }

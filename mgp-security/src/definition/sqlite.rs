@@ -28,15 +28,7 @@ impl SqlitePins {
 
 impl PinStore for SqlitePins {
     fn load(&self) -> Result<Vec<StoredPin>, StoreError> {
-        let connection = self.0.connection();
-        let mut query =
-            connection.prepare("SELECT server, kind, name, approved, pending FROM definition_pins")?;
-        let mut rows = query.query([])?;
-        let mut pins = Vec::new();
-        while let Some(row) = rows.next()? {
-            pins.push(read(row)?);
-        }
-        Ok(pins)
+        self.0.read_all("SELECT server, kind, name, approved, pending FROM definition_pins", read)
     }
 
     fn save(&self, pinned: &StoredPin) -> Result<(), StoreError> {

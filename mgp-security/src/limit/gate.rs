@@ -1,7 +1,6 @@
 //! The gate that enforces rate limits.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -64,11 +63,7 @@ impl Gate for LimitGate {
     }
 }
 
-impl fmt::Debug for LimitGate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LimitGate").field("limits", &self.0.limits.load()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(LimitGate, self => limits: self.0.limits.load());
 
 impl LimitGateSettings {
     fn admit(&self, request: &Request) -> Result<(), Error> {

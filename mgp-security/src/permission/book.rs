@@ -4,7 +4,6 @@ mod current_grants;
 mod ruling;
 
 use std::collections::{BTreeSet, HashMap};
-use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -444,11 +443,7 @@ pub(crate) fn check_operator(principal: &Principal) -> Result<(), Error> {
     Err(Error::new(code::PERMISSION_DENIED, "only an operator decides about permissions"))
 }
 
-impl fmt::Debug for GrantBook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GrantBook").field("servers", &self.0.pages.load().len()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(GrantBook, self => servers: self.0.pages.load().len());
 
 /// The largest number of undecided permissions that are noted.
 const MAX_WAITING: usize = 1024;

@@ -19,6 +19,7 @@ use super::{GrantLifetime, GrantTerms, ScopeCheck, ScopeError};
 /// | `deny_all` | denied unless an operator granted it beforehand |
 /// | `config_only` | denied, even if an operator granted it |
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct PermissionSettings {
     policy: ApprovalPolicy,
     configured: HashMap<Permission, ConfiguredGrant, RandomState>,
@@ -83,14 +84,12 @@ impl PermissionSettings {
     }
 
     /// Denies `permission`, whoever grants it.
-    #[must_use]
     pub fn with_denial(mut self, permission: Permission) -> Self {
         self.configured.insert(permission, ConfiguredGrant::Denied);
         self
     }
 
     /// Sets the permissions for which an operator is asked even under `auto_approve`.
-    #[must_use]
     pub fn with_exceptions(mut self, exceptions: impl IntoIterator<Item = Permission>) -> Self {
         self.exceptions = exceptions.into_iter().collect();
         self
@@ -98,7 +97,6 @@ impl PermissionSettings {
 
     /// Sets the risk of a permission type that the specification does not name. The risk of those that it names
     /// stays.
-    #[must_use]
     pub fn with_risk(mut self, custom: Permission, risk: RiskLevel) -> Self {
         if matches!(custom, Permission::Custom(_)) {
             self.risks.insert(custom, risk);
@@ -107,7 +105,6 @@ impl PermissionSettings {
     }
 
     /// Sets the treatment of a connection whose server may not have what it needs.
-    #[must_use]
     pub fn with_on_refusal(mut self, on_refusal: OnRefusal) -> Self {
         self.on_refusal = on_refusal;
         self
@@ -115,7 +112,6 @@ impl PermissionSettings {
 
     /// Sets how long a connection or a call waits for an operator. With zero it does not wait, and the question stays
     /// open. Default: 5 minutes.
-    #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self

@@ -24,12 +24,10 @@ impl SqliteGrants {
 
 impl GrantStore for SqliteGrants {
     fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
-        let connection = self.0.connection();
-        let mut statement = connection.prepare(
+        self.0.read_all(
             "SELECT server, permission, decision, scope, expires_at, approver, decided_at, agent FROM permission_grants",
-        )?;
-        let records = statement.query_map([], |row| Ok(record(row)))?;
-        records.map(|record| record.map_err(StoreError::from)?).collect()
+            record,
+        )
     }
 
     fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
@@ -98,10 +96,7 @@ impl SqliteQuestions {
 
 impl QuestionStore for SqliteQuestions {
     fn load(&self) -> Result<Vec<String>, StoreError> {
-        let connection = self.0.connection();
-        let mut statement = connection.prepare("SELECT question FROM questions ORDER BY number")?;
-        let questions = statement.query_map([], |row| row.get(0))?;
-        questions.map(|question| question.map_err(StoreError::from)).collect()
+        self.0.read_all("SELECT question FROM questions ORDER BY number", |row| Ok(row.get(0)?))
     }
 
     fn put(&self, id: &str, question: &str) -> Result<(), StoreError> {

@@ -212,11 +212,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ResolveToolFuture<F
     }
 }
 
-impl<F> std::fmt::Debug for ResolveToolFuture<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ResolveToolFuture").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([F] ResolveToolFuture<F>);
 
 /// The target of a request: a server, and the tool of it that a `tools/call` names.
 #[derive(Debug, Clone, PartialEq, Eq)]

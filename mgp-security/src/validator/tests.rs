@@ -267,17 +267,7 @@ fn paths_alone(tool: &str, argument: &str) -> Case {
 #[tokio::test]
 async fn what_is_protected_is_refused_without_roots_and_under_every_name() {
     for argument in [
-        "path",
-        "paths",
-        "file_path",
-        "filename",
-        "source",
-        "destination",
-        "uri",
-        "cwd",
-        "dir",
-        "target",
-        "x",
+        "path", "paths", "file_path", "filename", "source", "destination", "uri", "cwd", "dir", "target", "x",
     ] {
         let read = paths_alone("read_file", argument);
         read.is_blocked(&format!(r#"{{"{argument}":"/etc/shadow"}}"#)).await;

@@ -1,6 +1,5 @@
 //! The questions of a handler to its caller.
 
-use std::fmt;
 use std::future::Future;
 
 use futures_util::future::join_all;
@@ -98,11 +97,7 @@ where
     }
 }
 
-impl<T> fmt::Debug for Ask<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ask").field("key", &self.key).field("method", &self.method).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([T] Ask<T>, self => key: self.key, method: self.method);
 
 /// Questions that are asked together: a tuple of [`Ask`]s, or any number of one type.
 pub trait AskAll: Send {

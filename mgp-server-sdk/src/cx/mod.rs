@@ -3,7 +3,6 @@
 mod ask;
 mod tell;
 
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use mgp_types::mcp::MetaValue;
@@ -153,11 +152,7 @@ impl Cx {
     }
 }
 
-impl fmt::Debug for Cx {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cx").field("request", &self.0.request).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(Cx, self => request: self.0.request);
 
 impl CallExtras {
     /// Returns the values for a call that is no task.
@@ -166,8 +161,4 @@ impl CallExtras {
     }
 }
 
-impl fmt::Debug for CallExtras {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallExtras").field("task", &self.task.is_some()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(CallExtras, self => task: self.task.is_some());

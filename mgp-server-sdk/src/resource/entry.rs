@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mgp_types::mcp::{self, ForRevision, ReadResourceResult};
 use mgp_types::{BoxFuture, CacheHint, Error, Object, RawJson, Response, Revision, code};
 
-use super::handler::{DynReader, ReadFuture, ReadRequest, ResourceHandler, erase};
+use super::handler::{ErasedReader, ReadFuture, ReadRequest, ResourceHandler};
 use super::template::ParsedTemplate;
 use super::{Resource, ResourceTemplate};
 use crate::catalog::{Catalog, ListDialect, ListEntry};
@@ -17,7 +17,7 @@ use crate::tool::CallInput;
 pub(crate) struct ResourceEntry {
     uri: Arc<str>,
     wire: mcp::Resource,
-    reader: Arc<dyn DynReader>,
+    reader: ErasedReader,
     cache: Option<CacheHint>,
 }
 
@@ -28,25 +28,27 @@ pub(crate) struct TemplateEntry {
     template: ParsedTemplate,
     variables: Vec<Arc<str>>,
     wire: mcp::ResourceTemplate,
-    reader: Arc<dyn DynReader>,
+    reader: ErasedReader,
     cache: Option<CacheHint>,
 }
 
 impl ResourceEntry {
-    pub(crate) fn new<H: ResourceHandler<M>, M: 'static>(
-        resource: Resource,
-        handler: H,
-    ) -> Result<Self, Fault> {
+    pub(crate) fn new<H: ResourceHandler<M>, M>(resource: Resource, handler: H) -> Result<Self, Fault> {
         let Resource { wire, cache } = resource;
         if !wire.uri.contains(':') {
             return Err(Fault::new(format!("resource `{}`", wire.uri), "the URI has no scheme"));
         }
-        Ok(Self { uri: wire.uri.as_str().into(), wire, reader: erase(handler), cache })
+        Ok(Self {
+            uri: wire.uri.as_str().into(),
+            wire,
+            reader: ErasedReader::new(move |asked| handler.read(asked)),
+            cache,
+        })
     }
 }
 
 impl TemplateEntry {
-    pub(crate) fn new<H: ResourceHandler<M>, M: 'static>(
+    pub(crate) fn new<H: ResourceHandler<M>, M>(
         template: ResourceTemplate,
         handler: H,
     ) -> Result<Self, Fault> {
@@ -55,7 +57,14 @@ impl TemplateEntry {
             .map_err(|reason| Fault::new(format!("resource template `{}`", wire.uri_template), reason))?;
         let text = wire.uri_template.as_str().into();
         let variables = template.variables().map(Into::into).collect();
-        Ok(Self { text, template, variables, wire, reader: erase(handler), cache })
+        Ok(Self {
+            text,
+            template,
+            variables,
+            wire,
+            reader: ErasedReader::new(move |asked| handler.read(asked)),
+            cache,
+        })
     }
 
     pub(crate) fn has_variable(&self, name: &str) -> bool {
@@ -104,14 +113,14 @@ pub(crate) fn read(
     if let Some(entry) = catalog.resources.get(&uri) {
         let media_type = entry.wire.mime_type.clone();
         let asked = ReadRequest { input, uri: uri.clone(), media_type, variables: Vec::new() };
-        return Ok(Box::pin(answer(entry.reader.read(asked)?, uri, entry.cache.clone(), revision)));
+        return Ok(Box::pin(answer(entry.reader.call(asked)?, uri, entry.cache.clone(), revision)));
     }
     for entry in catalog.templates.iter() {
         if let Some(values) = entry.template.matched(&uri) {
             let variables = entry.variables.iter().cloned().zip(values).collect();
             let media_type = entry.wire.mime_type.clone();
             let asked = ReadRequest { input, uri: uri.clone(), media_type, variables };
-            return Ok(Box::pin(answer(entry.reader.read(asked)?, uri, entry.cache.clone(), revision)));
+            return Ok(Box::pin(answer(entry.reader.call(asked)?, uri, entry.cache.clone(), revision)));
         }
     }
     Err(not_found(&uri, revision))

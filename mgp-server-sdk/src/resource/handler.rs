@@ -1,8 +1,6 @@
 //! The forms of functions that read a resource.
 
-use std::fmt;
 use std::future::Future;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use mgp_types::mcp::ResourceContents;
@@ -11,6 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::IntoContents;
 use crate::cx::Cx;
+use crate::erased::Erased;
 use crate::strings;
 use crate::tool::{CallInput, form};
 
@@ -85,25 +84,4 @@ forms! {
 }
 
 /// A handler with its type erased.
-pub(crate) trait DynReader: Send + Sync {
-    fn read(&self, asked: ReadRequest) -> Result<ReadFuture, Error>;
-}
-
-struct ErasedReader<H, M>(H, PhantomData<fn() -> M>);
-
-impl<H: ResourceHandler<M>, M: 'static> DynReader for ErasedReader<H, M> {
-    fn read(&self, asked: ReadRequest) -> Result<ReadFuture, Error> {
-        self.0.read(asked)
-    }
-}
-
-/// Erases the type of a handler.
-pub(crate) fn erase<H: ResourceHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynReader> {
-    Arc::new(ErasedReader(handler, PhantomData))
-}
-
-impl fmt::Debug for dyn DynReader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("handler")
-    }
-}
+pub(crate) type ErasedReader = Erased<ReadRequest, Result<ReadFuture, Error>>;

@@ -1,6 +1,5 @@
 //! The future of the router, which keeps handlers out of the connection's first poll.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -72,8 +71,4 @@ impl Future for RouterFuture {
     }
 }
 
-impl fmt::Debug for RouterFuture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RouterFuture").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(RouterFuture);

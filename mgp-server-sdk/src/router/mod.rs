@@ -3,7 +3,6 @@
 mod call;
 mod future;
 
-use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -188,11 +187,7 @@ impl Service<Request> for Router {
     }
 }
 
-impl fmt::Debug for Router {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Router").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(Router);
 
 /// Returns the cursor of a list. A cursor that is no text becomes `?`, which no page has.
 fn cursor(request: &Request) -> Option<std::borrow::Cow<'_, str>> {

@@ -2,7 +2,6 @@
 
 mod sections;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ use crate::catalog::Catalog;
 use crate::completion::{ArgumentOwner, CompletionHandler};
 use crate::error::{Error, Fault, Faults};
 use crate::handle::ServerHandle;
-use crate::method::{MethodHandler, NotificationHandler, erase_call, erase_notify};
+use crate::method::{ErasedMethod, MethodHandler, NotificationHandler};
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
 use crate::router::{DynFallback, Router};
@@ -202,88 +201,76 @@ impl<L> Server<L> {
     }
 
     /// Offers a tool: its description, and the async function that it runs.
-    pub fn tool<H, M>(mut self, tool: Tool, handler: H) -> Self
-    where
-        H: ToolHandler<M>,
-        M: 'static,
-    {
+    pub fn tool<H: ToolHandler<M>, M>(mut self, tool: Tool, handler: H) -> Self {
         let entry = ToolEntry::new(tool, handler);
         self.parts.add(entry, |catalog, entry| Arc::make_mut(&mut catalog.tools).insert_new(entry));
         self
     }
 
     /// Offers a prompt: its description, and the async function that makes its messages.
-    pub fn prompt<H, M>(mut self, prompt: Prompt, handler: H) -> Self
-    where
-        H: PromptHandler<M>,
-        M: 'static,
-    {
+    pub fn prompt<H: PromptHandler<M>, M>(mut self, prompt: Prompt, handler: H) -> Self {
         let entry = PromptEntry::new(prompt, handler);
         self.parts.add(entry, |catalog, entry| Arc::make_mut(&mut catalog.prompts).insert_new(entry));
         self
     }
 
     /// Offers a resource: its description, and the async function that reads it.
-    pub fn resource<H, M>(mut self, resource: Resource, handler: H) -> Self
-    where
-        H: ResourceHandler<M>,
-        M: 'static,
-    {
+    pub fn resource<H: ResourceHandler<M>, M>(mut self, resource: Resource, handler: H) -> Self {
         let entry = ResourceEntry::new(resource, handler);
         self.parts.add(entry, |catalog, entry| Arc::make_mut(&mut catalog.resources).insert_new(entry));
         self
     }
 
     /// Offers a family of resources: its template, and the async function that reads one of them.
-    pub fn resource_template<H, M>(mut self, template: ResourceTemplate, handler: H) -> Self
-    where
-        H: ResourceHandler<M>,
-        M: 'static,
-    {
+    pub fn resource_template<H: ResourceHandler<M>, M>(
+        mut self,
+        template: ResourceTemplate,
+        handler: H,
+    ) -> Self {
         let entry = TemplateEntry::new(template, handler);
         self.parts.add(entry, |catalog, entry| Arc::make_mut(&mut catalog.templates).insert_new(entry));
         self
     }
 
     /// Completes an argument of a prompt.
-    pub fn complete_prompt<H, M>(mut self, prompt: &str, argument: &str, handler: H) -> Self
-    where
-        H: CompletionHandler<M>,
-        M: 'static,
-    {
+    pub fn complete_prompt<H: CompletionHandler<M>, M>(
+        mut self,
+        prompt: &str,
+        argument: &str,
+        handler: H,
+    ) -> Self {
         let completers = Arc::make_mut(&mut self.parts.catalog.completers);
         completers.insert(ArgumentOwner::Prompt(prompt.into()), argument, handler);
         self
     }
 
     /// Completes a variable of a resource template.
-    pub fn complete_resource<H, M>(mut self, template: &str, variable: &str, handler: H) -> Self
-    where
-        H: CompletionHandler<M>,
-        M: 'static,
-    {
+    pub fn complete_resource<H: CompletionHandler<M>, M>(
+        mut self,
+        template: &str,
+        variable: &str,
+        handler: H,
+    ) -> Self {
         let completers = Arc::make_mut(&mut self.parts.catalog.completers);
         completers.insert(ArgumentOwner::Template(template.into()), variable, handler);
         self
     }
 
     /// Serves a method of a vendor.
-    pub fn method<H, M>(mut self, name: impl Into<Box<str>>, handler: H) -> Self
-    where
-        H: MethodHandler<M>,
-        M: 'static,
-    {
-        Arc::make_mut(&mut self.parts.catalog.methods).insert(name.into(), erase_call(handler));
+    pub fn method<H: MethodHandler<M>, M>(mut self, name: impl Into<Box<str>>, handler: H) -> Self {
+        Arc::make_mut(&mut self.parts.catalog.methods)
+            .insert(name.into(), ErasedMethod::new(move |input| handler.serve(input)));
         self
     }
 
     /// Handles a notification of a vendor.
-    pub fn notification<H, M>(mut self, name: impl Into<Box<str>>, handler: H) -> Self
-    where
-        H: NotificationHandler<M>,
-        M: 'static,
-    {
-        Arc::make_mut(&mut self.parts.catalog.methods).insert(name.into(), erase_notify(handler));
+    pub fn notification<H: NotificationHandler<M>, M>(
+        mut self,
+        name: impl Into<Box<str>>,
+        handler: H,
+    ) -> Self {
+        Arc::make_mut(&mut self.parts.catalog.methods)
+            .insert(name.into(), ErasedMethod::new(move |input| handler.take(input)));
         self
     }
 
@@ -402,8 +389,4 @@ fn dangling(catalog: &Catalog) -> Vec<Fault> {
     missing.collect()
 }
 
-impl<L> fmt::Debug for Server<L> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("info", &self.parts.info).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([L] Server<L>, self => info: self.parts.info);

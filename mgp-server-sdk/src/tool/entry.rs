@@ -10,7 +10,7 @@ use mgp_types::{Params, RawJson, Revision, mcp};
 use serde_json::Value;
 
 use super::arguments::ArgumentFault;
-use super::handler::{ArgumentMode, CallInput, DynHandler, ToolFuture, ToolHandler, erase};
+use super::handler::{ArgumentMode, CallInput, ErasedTool, ToolFuture, ToolHandler};
 use super::{TaskMode, Tool, arguments};
 use crate::catalog::{ListDialect, ListEntry};
 use crate::error::Fault;
@@ -23,7 +23,7 @@ pub(crate) struct ToolEntry {
     name: Arc<str>,
     wire: mcp::Tool,
     security: Option<Box<ListedSecurity>>,
-    pub(crate) handler: Arc<dyn DynHandler>,
+    pub(crate) handler: ErasedTool,
     pub(crate) inline: bool,
     pub(crate) mode: TaskMode,
     /// The validator for the demands that reading the arguments does not check.
@@ -33,11 +33,11 @@ pub(crate) struct ToolEntry {
 }
 
 impl ToolEntry {
-    pub(crate) fn new<H: ToolHandler<M>, M: 'static>(tool: Tool, handler: H) -> Result<Self, Fault> {
+    pub(crate) fn new<H: ToolHandler<M>, M>(tool: Tool, handler: H) -> Result<Self, Fault> {
         let signature = H::signature();
         Self::build(
             tool,
-            erase(handler),
+            ErasedTool::new(move |input| handler.start(input)),
             signature.arguments,
             signature.output.map(|schema| to_raw(&schema.to_value())),
         )
@@ -45,7 +45,7 @@ impl ToolEntry {
 
     fn build(
         Tool { mut wire, security, has_schema, validated, inline, mode }: Tool,
-        handler: Arc<dyn DynHandler>,
+        handler: ErasedTool,
         takes: ArgumentMode,
         output: Option<RawJson>,
     ) -> Result<Self, Fault> {
@@ -113,7 +113,7 @@ impl ToolEntry {
     #[inline]
     pub(crate) fn start(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault> {
         self.check(&input.request.params)?;
-        self.handler.start(input)
+        self.handler.call(input)
     }
 }
 

@@ -1,10 +1,7 @@
 //! The forms of functions that a tool runs.
 
-use std::fmt;
 use std::future::Future;
-use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use mgp_types::{Error, Object, RawJson, Request};
 use schemars::{JsonSchema, Schema};
@@ -13,6 +10,7 @@ use serde::de::DeserializeOwned;
 use super::arguments::{self, ArgumentFault};
 use super::{IntoToolResult, ToolResult};
 use crate::cx::{CallExtras, Cx};
+use crate::erased::Erased;
 use crate::schema;
 
 /// An async function that a tool runs.
@@ -186,25 +184,4 @@ fn streaming<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static
 }
 
 /// A handler with its type erased.
-pub(crate) trait DynHandler: Send + Sync {
-    fn start(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault>;
-}
-
-struct ErasedTool<H, M>(H, PhantomData<fn() -> M>);
-
-impl<H: ToolHandler<M>, M: 'static> DynHandler for ErasedTool<H, M> {
-    fn start(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault> {
-        self.0.start(input)
-    }
-}
-
-/// Erases the type of a handler.
-pub(crate) fn erase<H: ToolHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynHandler> {
-    Arc::new(ErasedTool(handler, PhantomData))
-}
-
-impl fmt::Debug for dyn DynHandler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("handler")
-    }
-}
+pub(crate) type ErasedTool = Erased<CallInput, Result<ToolFuture, ArgumentFault>>;

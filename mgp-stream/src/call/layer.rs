@@ -72,11 +72,7 @@ impl<S> Layer<S> for StreamLayer {
     }
 }
 
-impl fmt::Debug for StreamLayer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StreamLayer").field("stall_limit", &self.stall_limit).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(StreamLayer, self => stall_limit: self.stall_limit);
 
 /// The service of [`StreamLayer`].
 ///
@@ -173,11 +169,7 @@ impl<S: RpcService> StreamService<S> {
     }
 }
 
-impl<S: fmt::Debug> fmt::Debug for StreamService<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StreamService").field("inner", &self.inner).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S: fmt::Debug] StreamService<S>, self => inner: self.inner);
 
 fn streams(session: &Session) -> bool {
     session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Streaming))

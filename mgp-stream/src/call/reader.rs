@@ -1,7 +1,6 @@
 //! The client's reader of a streamed call.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -239,14 +238,7 @@ impl<S> Drop for StreamReader<S> {
     }
 }
 
-impl<S> fmt::Debug for StreamReader<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StreamReader")
-            .field("stream", &self.about.stream)
-            .field("answered", &self.outcome.is_some())
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S] StreamReader<S>, self => stream: self.about.stream, answered: self.outcome.is_some());
 
 async fn send<S: RpcService>(mut service: S, request: Request) -> Result<Response, Error> {
     poll_fn(|cx| service.poll_ready(cx)).await?;

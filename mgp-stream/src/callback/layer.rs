@@ -1,39 +1,13 @@
-//! The server's layer that takes the answers to callbacks.
-
-use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+//! The server's gate that takes the answers to callbacks.
 
 use mgp_types::mgp::{Extension, method};
-use mgp_types::{Error, Request, Response, RpcService};
-use pin_project_lite::pin_project;
-use tower_layer::Layer;
-use tower_service::Service;
+use mgp_types::{Flow, Gate, GateLayer, Gated, Request};
 
 use super::Callbacks;
 use crate::session::negotiated;
 
 /// Takes the answers to the questions that a server asks. The layer makes [`CallbackService`]s.
-#[derive(Debug, Clone)]
-pub struct CallbackLayer {
-    callbacks: Callbacks,
-}
-
-impl CallbackLayer {
-    /// Creates a layer that takes the answers to the questions of `callbacks`.
-    pub const fn new(callbacks: Callbacks) -> Self {
-        Self { callbacks }
-    }
-}
-
-impl<S> Layer<S> for CallbackLayer {
-    type Service = CallbackService<S>;
-
-    fn layer(&self, inner: S) -> CallbackService<S> {
-        CallbackService { inner, callbacks: self.callbacks.clone() }
-    }
-}
+pub type CallbackLayer = GateLayer<Callbacks>;
 
 /// The service of [`CallbackLayer`].
 ///
@@ -42,76 +16,14 @@ impl<S> Layer<S> for CallbackLayer {
 /// `context.session` and `context.principal`: only the client that was asked may answer; for all others the callback
 /// does not exist. The service writes nothing, allocates and locks for its own method only, and never waits, so that
 /// dropping the future changes nothing.
-#[derive(Debug, Clone)]
-pub struct CallbackService<S> {
-    inner: S,
-    callbacks: Callbacks,
-}
+pub type CallbackService<S> = Gated<Callbacks, S>;
 
-impl<S> CallbackService<S> {
-    /// Returns the inner service.
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
-    }
+impl Gate for Callbacks {
+    type Pass = ();
 
-    /// Returns the inner service.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
-}
-
-impl<S: RpcService> Service<Request> for CallbackService<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = CallbackServiceFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn enter(&self, request: &mut Request) -> Flow {
         let is_ours = request.method == *method::CALLBACK_RESPOND
             && negotiated(request.context.session.as_deref(), &Extension::Callbacks);
-        if is_ours {
-            let answer = Some(self.callbacks.answer(&request));
-            return CallbackServiceFuture { state: State::Answered { answer } };
-        }
-        CallbackServiceFuture { state: State::Passed { future: self.inner.call(request) } }
-    }
-}
-
-pin_project! {
-    /// The future of [`CallbackService`].
-    #[must_use = "futures do nothing unless polled"]
-    pub struct CallbackServiceFuture<F> {
-        #[pin]
-        state: State<F>,
-    }
-}
-
-pin_project! {
-    #[project = Projection]
-    enum State<F> {
-        Passed { #[pin] future: F },
-        Answered { answer: Option<Result<Response, Error>> },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for CallbackServiceFuture<F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project().state.project() {
-            Projection::Passed { future } => future.poll(cx),
-            Projection::Answered { answer } => {
-                Poll::Ready(answer.take().expect("a future is not polled again after it was ready"))
-            }
-        }
-    }
-}
-
-impl<F> fmt::Debug for CallbackServiceFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallbackServiceFuture").finish_non_exhaustive()
+        if is_ours { Flow::Answer(self.answer(request)) } else { Flow::Pass(()) }
     }
 }

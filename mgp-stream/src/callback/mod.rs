@@ -54,12 +54,11 @@ mod responder;
 
 pub use self::answer::{CallbackReply, Confirmation, SelectedOption};
 pub use self::ask::Callbacks;
-pub use self::layer::{CallbackLayer, CallbackService, CallbackServiceFuture};
+pub use self::layer::{CallbackLayer, CallbackService};
 pub use self::question::Callback;
 pub use self::relay::{CallbackRelay, RoutedAnswer};
 pub use self::responder::{
-    CallbackHandler, CallbackInbound, CallbackInboundFuture, CallbackInboundLayer, CallbackResponder,
-    ServerResponder,
+    CallbackHandler, CallbackInbound, CallbackInboundLayer, CallbackResponder, ServerResponder,
 };
 
 #[cfg(test)]

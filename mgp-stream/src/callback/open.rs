@@ -1,7 +1,6 @@
 //! The server's record of open questions, and of those answered lately.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::hash::BuildHasher;
 use std::time::Duration;
 
@@ -175,11 +174,7 @@ impl OpenCallbacks {
     }
 }
 
-impl fmt::Debug for WaitingCallback {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitingCallback").field("deadline", &self.deadline).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(WaitingCallback, self => deadline: self.deadline);
 
 #[cfg(test)]
 mod tests {

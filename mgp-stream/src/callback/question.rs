@@ -1,7 +1,6 @@
 //! A question that a handler asks its client, and the time for which its answer is awaited.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::time::Duration;
 
 use foldhash::quality::RandomState;
@@ -157,14 +156,7 @@ impl<A> Callback<A> {
     }
 }
 
-impl<A> fmt::Debug for Callback<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Callback")
-            .field("type", &self.kind.as_str())
-            .field("timeout", &self.timeout)
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([A] Callback<A>, self => type: self.kind.as_str(), timeout: self.timeout);
 
 pub(super) const USUAL_WAIT: Duration = Duration::from_mins(1);
 

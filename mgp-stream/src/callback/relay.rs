@@ -1,7 +1,6 @@
 //! The gateway's table of callbacks that it passes on.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::time::Duration;
 
 use foldhash::quality::RandomState;
@@ -169,11 +168,7 @@ impl Default for CallbackRelay {
     }
 }
 
-impl fmt::Debug for CallbackRelay {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallbackRelay").field("passed", &self.passed.len()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(CallbackRelay, self => passed: self.passed.len());
 
 #[cfg(test)]
 mod tests;

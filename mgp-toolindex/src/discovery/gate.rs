@@ -1,6 +1,5 @@
 //! The gate of tool discovery.
 
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::{CallEnding, Context, Error, Flow, Gate, Method, RawJson, Request, RequestKind, Response};
@@ -135,11 +134,7 @@ impl ToolUse {
     }
 }
 
-impl fmt::Debug for ToolUse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolUse").field("tool", &self.tool.name).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ToolUse, self => tool: self.tool.name);
 
 /// Returns the part of the context that is needed when the call is over.
 fn caller(context: &Context) -> Context {

@@ -1,6 +1,5 @@
 //! The settings of tool discovery.
 
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::{NameStyle, RequestTools, SearchStrategy};
@@ -13,6 +12,7 @@ use crate::level::{HostProfile, Level};
 
 /// The settings of searches, and of the list of tools.
 #[derive(Clone)]
+#[must_use]
 pub struct ToolDiscoverySettings {
     pub(super) level: LevelSetting,
     pub(super) strategy: SearchStrategy,
@@ -57,7 +57,6 @@ impl ToolDiscoverySettings {
     }
 
     /// Sets the level of the list.
-    #[must_use]
     pub const fn level(mut self, level: Level) -> Self {
         self.level = LevelSetting::Fixed(level);
         self
@@ -66,7 +65,6 @@ impl ToolDiscoverySettings {
     /// Lists the cheapest level for this host with the tools that a session sees when it first asks for its list: all
     /// tools where searching would cost more than it saves. The session keeps to that level, because a list that
     /// changes its level costs more than any level saves.
-    #[must_use]
     pub const fn automatic_level(mut self, host: HostProfile) -> Self {
         self.level = LevelSetting::Automatic(host);
         self
@@ -74,7 +72,6 @@ impl ToolDiscoverySettings {
 
     /// Lists all tools where a session sees fewer than `searched_from` when it first asks for its list, and pinned and
     /// used tools otherwise. The session keeps to that.
-    #[must_use]
     pub const fn level_by_number(mut self, searched_from: usize) -> Self {
         self.level = LevelSetting::ByNumber(searched_from);
         self
@@ -84,7 +81,6 @@ impl ToolDiscoverySettings {
     /// peer can call found tools without that, and a host that follows lists reads its whole prompt afresh after a
     /// change. A peer is told in any case when it asked for tools, and when a tool of its list is gone or has another
     /// definition.
-    #[must_use]
     pub const fn tell_uses(mut self, tell: bool) -> Self {
         self.tell_uses = tell;
         self
@@ -93,28 +89,24 @@ impl ToolDiscoverySettings {
     /// Learns from calls that follow searches by meaning, for each agent separately: a tool that was found and called
     /// comes nearer to its query. Unknown callers teach nothing. A state learned with another embedder than that of the
     /// index is not used.
-    #[must_use]
     pub fn learning(mut self, learned: Arc<LearnedUses>) -> Self {
         self.learned = Some(learned);
         self
     }
 
     /// Learns for this tenant, whoever calls.
-    #[must_use]
     pub fn tenant(mut self, tenant: impl Into<Arc<str>>) -> Self {
         self.tenant = Some(tenant.into());
         self
     }
 
     /// Sets the strategy of searches that do not name one.
-    #[must_use]
     pub const fn strategy(mut self, strategy: SearchStrategy) -> Self {
         self.strategy = strategy;
         self
     }
 
     /// Sets the meta-tools that are listed.
-    #[must_use]
     pub const fn meta_tools(mut self, listed: MetaTools) -> Self {
         self.meta_tools = listed;
         self
@@ -122,7 +114,6 @@ impl ToolDiscoverySettings {
 
     /// Sets the style of names for a caller; by default names have dots for peers that speak MGP, else underscores.
     /// Calls may use any style.
-    #[must_use]
     pub fn names(mut self, names: impl Fn(&Context) -> NameStyle + Send + Sync + 'static) -> Self {
         self.names = Arc::new(names);
         self
@@ -138,7 +129,6 @@ impl ToolDiscoverySettings {
     }
 
     /// Sets the policy of which tools a caller may know of.
-    #[must_use]
     pub fn eyes(mut self, eyes: Arc<dyn ToolVisibility>) -> Self {
         self.eyes = Some(eyes);
         self
@@ -146,14 +136,12 @@ impl ToolDiscoverySettings {
 
     /// Sets a function that returns whether a caller sees no tool only because servers are still starting. Such a
     /// caller is listed the meta-tools, whatever its level is later, and is told when there are tools.
-    #[must_use]
     pub fn awaiting_tools(mut self, awaits: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
         self.awaits_tools = Some(Arc::new(awaits));
         self
     }
 
     /// Sets the maker of tools for capabilities that no tool has. Tools are made only for callers who ask for it.
-    #[must_use]
     pub fn creation(mut self, creation: Arc<dyn ToolCreator>) -> Self {
         self.creation = Some(creation);
         self
@@ -166,21 +154,17 @@ impl Default for ToolDiscoverySettings {
     }
 }
 
-impl fmt::Debug for ToolDiscoverySettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolDiscoverySettings")
-            .field("level", &self.level)
-            .field("strategy", &self.strategy)
-            .field("meta_tools", &self.meta_tools)
-            .field("eyes", &self.eyes.is_some())
-            .field("awaits_tools", &self.awaits_tools.is_some())
-            .field("creation", &self.creation.is_some())
-            .field("learning", &self.learned.is_some())
-            .field("tenant", &self.tenant)
-            .field("tell_uses", &self.tell_uses)
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ToolDiscoverySettings, self =>
+    level: self.level,
+    strategy: self.strategy,
+    meta_tools: self.meta_tools,
+    eyes: self.eyes.is_some(),
+    awaits_tools: self.awaits_tools.is_some(),
+    creation: self.creation.is_some(),
+    learning: self.learned.is_some(),
+    tenant: self.tenant,
+    tell_uses: self.tell_uses,
+);
 
 /// Makes tools for capabilities that no tool has (§16.6).
 pub trait ToolCreator: Send + Sync + 'static {

@@ -1,7 +1,6 @@
 //! The tools that each caller may see.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -108,8 +107,4 @@ impl CachedVisibilities {
     }
 }
 
-impl fmt::Debug for VisibilityCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VisibilityCache").field("restricted", &self.eyes.is_some()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(VisibilityCache, self => restricted: self.eyes.is_some());

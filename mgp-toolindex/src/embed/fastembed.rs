@@ -125,11 +125,7 @@ impl Model {
     }
 }
 
-impl std::fmt::Debug for Model {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Model").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(Model);
 
 /// Embeds texts of about the same length together, because the shorter ones of a batch cost as much as its longest.
 fn in_batches(

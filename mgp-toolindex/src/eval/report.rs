@@ -18,7 +18,7 @@ pub struct Report {
     /// The strategy of the search.
     pub strategy: SearchStrategy,
     /// The actual strategy, if a question could not be searched as asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<SearchStrategy>,
     /// The mean quality.
     pub quality: Quality,

@@ -1,6 +1,5 @@
 //! The readable state of the word index.
 
-use std::fmt;
 use std::sync::Arc;
 
 use tantivy::fastfield::AliveBitSet;
@@ -116,8 +115,4 @@ impl LengthNorms {
     }
 }
 
-impl fmt::Debug for KeywordReader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeywordReader").field("parts", &self.inner.parts.len()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(KeywordReader, self => parts: self.inner.parts.len());

@@ -1,7 +1,6 @@
 //! The writer of the word index.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::hash::BuildHasher;
 use std::iter;
 use std::num::NonZeroU64;
@@ -239,11 +238,7 @@ impl OpenSegment {
     }
 }
 
-impl fmt::Debug for KeywordWriter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeywordWriter").field("parts", &self.parts.len()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(KeywordWriter, self => parts: self.parts.len());
 
 /// An error of the word index, which fails only without memory or threads.
 #[derive(Debug, thiserror::Error)]

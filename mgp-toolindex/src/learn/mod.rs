@@ -147,13 +147,8 @@ impl LearnedUses {
             tenant.heard = clock;
             // The check comes before any copy.
             return tenant.shift.admits(&tool, &query, session)
-                && Arc::make_mut(&mut tenant.shift).learn(
-                    tool,
-                    &query,
-                    session,
-                    clock,
-                    self.settings.most_tools,
-                );
+                && Arc::make_mut(&mut tenant.shift)
+                    .learn(tool, &query, session, clock, self.settings.most_tools);
         }
         let mut shift = TenantShift::default();
         let counts = shift.learn(tool, &query, session, clock, self.settings.most_tools);

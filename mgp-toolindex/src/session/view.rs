@@ -1,6 +1,5 @@
 //! The tools that an agent may see.
 
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::{NameStyle, ServerId, ToolName};
@@ -61,8 +60,4 @@ impl<'a> ToolView<'a> {
     }
 }
 
-impl fmt::Debug for ToolView<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolView").field("generation", &self.generation()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ToolView<'_>, self => generation: self.generation());

@@ -1,7 +1,6 @@
 //! Stems of English words.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use foldhash::fast::RandomState;
 use frostem::{Algorithm, Stemmer};
@@ -51,11 +50,7 @@ impl WordStems {
     }
 }
 
-impl fmt::Debug for WordStems {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WordStems").field("known", &self.known.len()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(WordStems, self => known: self.known.len());
 
 #[cfg(test)]
 mod tests {

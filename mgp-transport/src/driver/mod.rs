@@ -206,11 +206,7 @@ impl<R, W, S: RpcService> Drop for Connection<R, W, S> {
     }
 }
 
-impl<R, W, S: RpcService> std::fmt::Debug for Connection<R, W, S> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connection").field("in_work", &self.incoming.in_work()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([R, W, S: RpcService] Connection<R, W, S>, self => in_work: self.incoming.in_work());
 
 fn broken(error: io::Error) -> Error {
     Error::disconnected("the connection broke").with_source(error)

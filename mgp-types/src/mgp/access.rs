@@ -82,7 +82,6 @@ pub struct AccessQuery {
     /// The server that the agent wants to use.
     pub server_id: ServerId,
     /// The tool that the agent wants to use; `None` asks about the server as a whole.
-    #[serde(default)]
     pub tool_name: Option<ToolName>,
 }
 
@@ -145,18 +144,14 @@ pub struct AccessGrant {
     /// The server that the entry is about.
     pub server_id: ServerId,
     /// The tool that the entry is about; null for a whole server.
-    #[serde(default)]
     pub tool_name: Option<ToolName>,
     /// The permission that the entry gives.
     pub permission: AccessPermission,
     /// The name of the granter. The label proves nothing: the granter on record is the authenticated principal.
-    #[serde(default)]
     pub granted_by: Option<String>,
     /// The reason for the entry.
-    #[serde(default)]
     pub justification: Option<String>,
     /// The end of the entry; null for an entry without one.
-    #[serde(default)]
     pub expires_at: Option<Timestamp>,
     /// True if the entry is made although the server or tool does not exist.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -222,7 +217,6 @@ pub struct AccessRevoke {
     /// The reach of the entry.
     pub entry_type: EntryType,
     /// The tool of the entry; needed for an entry about one tool.
-    #[serde(default)]
     pub tool_name: Option<ToolName>,
 }
 

@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{ServerId, Timestamp, ToolName, TraceId};
+use crate::macros::text_traits;
 use crate::{BoxFuture, Error, Object, Principal, PrincipalRole};
 
 macro_rules! event_types {
@@ -69,17 +70,7 @@ event_types! {
     CodeRejected = "CODE_REJECTED";
 }
 
-impl Serialize for EventType {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for EventType {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<'_, str>::deserialize(deserializer).map(|name| Self::read(&name))
-    }
-}
+text_traits!(EventType: Serialize, Deserialize(Self::read));
 
 /// The outcome of the recorded action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -324,17 +315,9 @@ mod tests {
         assert_eq!(
             names,
             [
-                "TOOL_EXECUTED",
-                "TOOL_BLOCKED",
-                "PERMISSION_GRANTED",
-                "PERMISSION_DENIED",
-                "PERMISSION_REVOKED",
-                "ACCESS_GRANTED",
-                "ACCESS_REVOKED",
-                "SERVER_CONNECTED",
-                "SERVER_DISCONNECTED",
-                "VALIDATION_FAILED",
-                "CODE_REJECTED",
+                "TOOL_EXECUTED", "TOOL_BLOCKED", "PERMISSION_GRANTED", "PERMISSION_DENIED",
+                "PERMISSION_REVOKED", "ACCESS_GRANTED", "ACCESS_REVOKED", "SERVER_CONNECTED",
+                "SERVER_DISCONNECTED", "VALIDATION_FAILED", "CODE_REJECTED",
             ]
         );
         assert!(names.iter().all(|name| !matches!(EventType::read(name), EventType::Custom(_))));

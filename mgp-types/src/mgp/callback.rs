@@ -1,63 +1,32 @@
 //! The bodies of callbacks (§13.4): questions that a server asks its client during a call.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::members::{leftover, write_leftover, write_member, write_text_member};
+use super::words::open_words;
 use crate::json::write_string;
 use crate::{Object, RawJson};
 
-/// The kind of answer that a callback asks for (§13.4).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum CallbackType {
-    /// `confirmation`: a yes or no, before the server does something dangerous.
-    Confirmation,
-    /// `input`: a value that the user knows.
-    Input,
-    /// `selection`: one of the options.
-    Selection,
-    /// `notification`: no answer; the user is only told.
-    Notification,
-    /// A word that this version does not know, like `llm_completion` of later drafts.
-    Unknown(Box<str>),
+open_words! {
+    /// The kind of answer that a callback asks for (§13.4). Later drafts have further words, like `llm_completion`.
+    pub enum CallbackType {
+        /// `confirmation`: a yes or no, before the server does something dangerous.
+        Confirmation = "confirmation",
+        /// `input`: a value that the user knows.
+        Input = "input",
+        /// `selection`: one of the options.
+        Selection = "selection",
+        /// `notification`: no answer; the user is only told.
+        Notification = "notification",
+    }
 }
 
 impl CallbackType {
-    /// Returns the word that stands for the value on the wire.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Confirmation => "confirmation",
-            Self::Input => "input",
-            Self::Selection => "selection",
-            Self::Notification => "notification",
-            Self::Unknown(word) => word,
-        }
-    }
-
     /// Returns whether the server waits for an answer, as it does for all kinds but notifications.
     pub fn wants_answer(&self) -> bool {
         !matches!(self, Self::Notification)
-    }
-}
-
-impl From<&str> for CallbackType {
-    fn from(word: &str) -> Self {
-        match word {
-            "confirmation" => Self::Confirmation,
-            "input" => Self::Input,
-            "selection" => Self::Selection,
-            "notification" => Self::Notification,
-            _ => Self::Unknown(word.into()),
-        }
-    }
-}
-
-impl fmt::Display for CallbackType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

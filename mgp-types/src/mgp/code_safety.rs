@@ -1,9 +1,8 @@
 //! Declarations about code that tools accept (§7), and rejections that say how to correct the code.
 
-use std::borrow::Cow;
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
-use serde::{Deserialize, Deserializer, Serialize};
+use crate::macros::text_traits;
 
 /// The level of restriction on code that a tool accepts (§7.2), from the least to the most.
 ///
@@ -51,17 +50,7 @@ impl SafetyLevel {
     }
 }
 
-impl fmt::Display for SafetyLevel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for SafetyLevel {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<'_, str>::deserialize(deserializer).map(|word| Self::read(&word))
-    }
-}
+text_traits!(SafetyLevel: Display, Deserialize(Self::read));
 
 /// The declaration of a tool about the code it accepts: `security.code_safety` (§7.3).
 ///
@@ -74,10 +63,10 @@ pub struct CodeSafety {
     #[serde(default)]
     pub level: SafetyLevel,
     /// The language of the code, like `python`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<Box<str>>,
     /// The greatest size of accepted code in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_code_size_bytes: Option<u64>,
     /// The imports that are refused, with all that lies below them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -87,7 +76,7 @@ pub struct CodeSafety {
     pub blocked_patterns: Vec<Box<str>>,
     /// The only imports that are accepted from [`SafetyLevel::Strict`] on, and a hint below; `None` leaves the choice
     /// to the reader.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_imports: Option<Vec<Box<str>>>,
 }
 
@@ -136,7 +125,8 @@ impl CodeSafety {
 /// assert!(json.starts_with(r#"{"status":"rejected","reason":"Code validation failed""#));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{reason}: {}", violations.join(", "))]
 #[serde(tag = "status", rename = "rejected")]
 #[non_exhaustive]
 pub struct CodeRejection {
@@ -174,14 +164,6 @@ impl CodeRejection {
     }
 }
 
-impl fmt::Display for CodeRejection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.reason, self.violations.join(", "))
-    }
-}
-
-impl std::error::Error for CodeRejection {}
-
 /// The hints at code that would be accepted (§7.4).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeHints {
@@ -192,7 +174,7 @@ pub struct CodeHints {
     #[serde(default)]
     pub allowed_imports: Vec<Box<str>>,
     /// The greatest size of accepted code in bytes, if there is a limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_code_size_bytes: Option<u64>,
 }
 

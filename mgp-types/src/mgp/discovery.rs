@@ -74,7 +74,7 @@ pub struct ServerFilter {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permissions: Vec<Permission>,
     /// The status that the server must have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<ServerStatus>,
 }
 
@@ -111,7 +111,7 @@ pub struct ListedServer {
     /// The status of the server.
     pub status: ServerStatus,
     /// The version of MGP that the server speaks; left out for a server of plain MCP.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mgp_version: Option<MgpVersion>,
     /// The extensions that the server has, or is declared to have.
     #[serde(default)]
@@ -137,13 +137,13 @@ pub struct RegisterServer {
     /// The id that the server is to have.
     pub id: ServerId,
     /// The program to start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// The arguments of the program.
     #[serde(default)]
     pub args: Vec<String>,
     /// The transport to the server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
     /// The declaration of the server about itself.
     #[serde(default)]
@@ -153,13 +153,13 @@ pub struct RegisterServer {
     pub env: BTreeMap<String, String>,
     /// The URL of a server that is reached over HTTP, in place of a program. The specification does not have this
     /// member.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The maker of the server, in the words of the registrar. The text proves nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_by: Option<String>,
     /// The purpose of the server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub justification: Option<String>,
 }
 
@@ -233,7 +233,7 @@ pub struct RegisteredServer {
     /// The status of the server.
     pub status: ServerStatus,
     /// The next step, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
@@ -258,7 +258,7 @@ pub struct DeregisterServer {
     /// The id of the server.
     pub id: ServerId,
     /// The reason, as in `no_longer_needed`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -285,7 +285,7 @@ pub struct DeregisteredServer {
     /// The status of the server.
     pub status: ServerStatus,
     /// Further remarks, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 

@@ -41,10 +41,10 @@ pub struct EventSubscribe {
     #[serde(default, skip_serializing_if = "EventFilter::is_empty")]
     pub filter: EventFilter,
     /// The subscription to resume, in place of opening one. Its channels and its filter stay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub subscription_id: Option<SubscriptionId>,
     /// The number of the last event that arrived; the server sends the later ones again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub after_seq: Option<u64>,
 }
 
@@ -78,7 +78,7 @@ impl EventSubscribe {
 #[non_exhaustive]
 pub struct EventFilter {
     /// The least severity of a wanted event.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_severity: Option<EventSeverity>,
 }
 
@@ -110,10 +110,10 @@ pub struct EventSubscribed {
     pub available: Vec<String>,
     /// The number of the last event so far, 0 before the first one; `None` from a server that does not number the
     /// events of each subscription.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seq: Option<u64>,
     /// The events that a resumed subscription lost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<EventGap>,
 }
 
@@ -281,7 +281,7 @@ pub struct EventReplay {
     #[serde(default)]
     pub after_seq: u64,
     /// The greatest number of wanted events; the server may return fewer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
 }
 
@@ -305,7 +305,7 @@ pub struct EventReplayed {
     /// The events, in order.
     pub events: Vec<Event>,
     /// The wanted events that are lost; they come before all others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gap: Option<EventGap>,
     /// The number of the last event so far. There are more events if it is greater than the last number in `events`.
     #[serde(default)]

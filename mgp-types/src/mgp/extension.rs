@@ -2,51 +2,50 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A name in the list of extensions that a side offers (§2.2).
-///
-/// Some names stand for several features: later drafts split `security` and `bidirectional`, and took progress
-/// out of `streaming`. [`ExtensionSet`] knows which names mean the same.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Extension {
-    /// `security`: permission declarations and tool security metadata (§3, §4).
-    Security,
-    /// `access_control`: which agent may call which tool (§5).
-    AccessControl,
-    /// `audit`: the audit trail (§6).
-    Audit,
-    /// `code_safety`: checks on code before it runs (§7).
-    CodeSafety,
-    /// `lifecycle`: health checks, graceful shutdown, server states (§11).
-    Lifecycle,
-    /// `streaming`: streamed results, progress, cancellation (§12).
-    Streaming,
-    /// `bidirectional`: server notifications, event subscriptions, callbacks (§13).
-    Bidirectional,
-    /// `discovery`: advertisement, registration, deregistration (§15).
-    Discovery,
-    /// `tool_discovery`: tool search, active requests, the session's tools (§16).
-    ToolDiscovery,
-    /// `permissions`: the half of `security` that is §3, in later drafts.
-    Permissions,
-    /// `tool_security`: the half of `security` that is §4, in later drafts.
-    ToolSecurity,
-    /// `callbacks`: the half of `bidirectional` that is §13.4, in later drafts.
-    Callbacks,
-    /// `events`: the half of `bidirectional` that is §13.2 and §13.3, in later drafts.
-    Events,
-    /// `progress`: the part of `streaming` that is §12.6, in later drafts.
-    Progress,
-    /// `error_handling`: §14, which has no name in the specification and is always on.
-    ErrorHandling,
-    /// `delegation`: calls on behalf of another agent, only in later drafts.
-    Delegation,
-    /// A name that this version does not know.
-    Unknown(Box<str>),
+use super::words::open_words;
+
+open_words! {
+    /// A name in the list of extensions that a side offers (§2.2).
+    ///
+    /// Some names stand for several features: later drafts split `security` and `bidirectional`, and took progress
+    /// out of `streaming`. [`ExtensionSet`] knows which names mean the same.
+    pub enum Extension {
+        /// `security`: permission declarations and tool security metadata (§3, §4).
+        Security = "security",
+        /// `access_control`: which agent may call which tool (§5).
+        AccessControl = "access_control",
+        /// `audit`: the audit trail (§6).
+        Audit = "audit",
+        /// `code_safety`: checks on code before it runs (§7).
+        CodeSafety = "code_safety",
+        /// `lifecycle`: health checks, graceful shutdown, server states (§11).
+        Lifecycle = "lifecycle",
+        /// `streaming`: streamed results, progress, cancellation (§12).
+        Streaming = "streaming",
+        /// `bidirectional`: server notifications, event subscriptions, callbacks (§13).
+        Bidirectional = "bidirectional",
+        /// `discovery`: advertisement, registration, deregistration (§15).
+        Discovery = "discovery",
+        /// `tool_discovery`: tool search, active requests, the session's tools (§16).
+        ToolDiscovery = "tool_discovery",
+        /// `permissions`: the half of `security` that is §3, in later drafts.
+        Permissions = "permissions",
+        /// `tool_security`: the half of `security` that is §4, in later drafts.
+        ToolSecurity = "tool_security",
+        /// `callbacks`: the half of `bidirectional` that is §13.4, in later drafts.
+        Callbacks = "callbacks",
+        /// `events`: the half of `bidirectional` that is §13.2 and §13.3, in later drafts.
+        Events = "events",
+        /// `progress`: the part of `streaming` that is §12.6, in later drafts.
+        Progress = "progress",
+        /// `error_handling`: §14, which has no name in the specification and is always on.
+        ErrorHandling = "error_handling",
+        /// `delegation`: calls on behalf of another agent, only in later drafts.
+        Delegation = "delegation",
+    }
 }
 
 const PERMISSIONS: u16 = 1;
@@ -77,29 +76,6 @@ impl Extension {
         Self::Discovery,
         Self::ToolDiscovery,
     ];
-
-    /// Returns the name on the wire.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Security => "security",
-            Self::AccessControl => "access_control",
-            Self::Audit => "audit",
-            Self::CodeSafety => "code_safety",
-            Self::Lifecycle => "lifecycle",
-            Self::Streaming => "streaming",
-            Self::Bidirectional => "bidirectional",
-            Self::Discovery => "discovery",
-            Self::ToolDiscovery => "tool_discovery",
-            Self::Permissions => "permissions",
-            Self::ToolSecurity => "tool_security",
-            Self::Callbacks => "callbacks",
-            Self::Events => "events",
-            Self::Progress => "progress",
-            Self::ErrorHandling => "error_handling",
-            Self::Delegation => "delegation",
-            Self::Unknown(name) => name,
-        }
-    }
 
     /// Returns the features that the name stands for; none for an unknown name.
     const fn features(&self) -> u16 {
@@ -133,19 +109,6 @@ impl Extension {
             Self::Delegation => DELEGATION,
             Self::Unknown(_) => 0,
         }
-    }
-}
-
-impl From<&str> for Extension {
-    fn from(name: &str) -> Self {
-        let known = KNOWN.iter().find(|known| known.as_str() == name);
-        known.cloned().unwrap_or_else(|| Self::Unknown(name.into()))
-    }
-}
-
-impl fmt::Display for Extension {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -330,15 +293,8 @@ mod tests {
     #[test]
     fn the_nine_standard_extensions_have_their_names() {
         let standard = [
-            "security",
-            "access_control",
-            "audit",
-            "code_safety",
-            "lifecycle",
-            "streaming",
-            "bidirectional",
-            "discovery",
-            "tool_discovery",
+            "security", "access_control", "audit", "code_safety", "lifecycle", "streaming", "bidirectional",
+            "discovery", "tool_discovery",
         ];
         assert_eq!(names(&ExtensionSet::standard()), standard);
         for (extension, name) in Extension::STANDARD.into_iter().zip(standard) {
@@ -357,13 +313,7 @@ mod tests {
     #[test]
     fn every_name_is_read_as_it_is_written() {
         let later = [
-            "permissions",
-            "tool_security",
-            "callbacks",
-            "events",
-            "progress",
-            "error_handling",
-            "delegation",
+            "permissions", "tool_security", "callbacks", "events", "progress", "error_handling", "delegation",
         ];
         for name in later {
             assert!(!matches!(Extension::from(name), Extension::Unknown(_)), "{name}");

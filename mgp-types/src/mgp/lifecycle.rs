@@ -197,7 +197,7 @@ pub struct LifecycleChange {
     /// The state after the change.
     pub new_state: ServerState,
     /// The reason: a reason for a shutdown, or other words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The time of the change.
     pub timestamp: Timestamp,

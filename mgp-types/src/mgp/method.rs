@@ -143,28 +143,10 @@ pub fn of_tool(name: &str) -> Option<&'static str> {
 
 /// The methods that clients call.
 const OF_CLIENTS: &[&str] = &[
-    PERMISSION_REQUEST,
-    PERMISSION_RESPONSE,
-    PERMISSION_AWAIT,
-    PERMISSION_GRANT,
-    ACCESS_QUERY,
-    ACCESS_GRANT,
-    ACCESS_REVOKE,
-    HEALTH_PING,
-    HEALTH_STATUS,
-    LIFECYCLE_SHUTDOWN,
-    STREAM_CANCEL,
-    EVENTS_SUBSCRIBE,
-    EVENTS_UNSUBSCRIBE,
-    EVENTS_REPLAY,
-    CALLBACK_RESPOND,
-    DISCOVERY_LIST,
-    DISCOVERY_REGISTER,
-    DISCOVERY_DEREGISTER,
-    TOOLS_DISCOVER,
-    TOOLS_REQUEST,
-    TOOLS_SESSION,
-    TOOLS_SESSION_EVICT,
+    PERMISSION_REQUEST, PERMISSION_RESPONSE, PERMISSION_AWAIT, PERMISSION_GRANT, ACCESS_QUERY, ACCESS_GRANT,
+    ACCESS_REVOKE, HEALTH_PING, HEALTH_STATUS, LIFECYCLE_SHUTDOWN, STREAM_CANCEL, EVENTS_SUBSCRIBE,
+    EVENTS_UNSUBSCRIBE, EVENTS_REPLAY, CALLBACK_RESPOND, DISCOVERY_LIST, DISCOVERY_REGISTER,
+    DISCOVERY_DEREGISTER, TOOLS_DISCOVER, TOOLS_REQUEST, TOOLS_SESSION, TOOLS_SESSION_EVICT,
 ];
 
 #[cfg(test)]
@@ -185,19 +167,9 @@ mod tests {
     #[test]
     fn a_name_that_is_not_quite_a_method_is_a_tool_like_any_other() {
         for name in [
-            "mgp.tools/discover",
-            "mgp_tools.session_evict",
-            "mgp-tools-discover",
-            "MGP.tools.discover",
-            "mgp.tools.discovery",
-            "mgp.tools.",
-            "mgp.",
-            "mgp",
-            "mgpé",
-            "",
-            "tools.discover",
-            "notifications/mgp.event",
-            "notifications.mgp.event",
+            "mgp.tools/discover", "mgp_tools.session_evict", "mgp-tools-discover", "MGP.tools.discover",
+            "mgp.tools.discovery", "mgp.tools.", "mgp.", "mgp", "mgpé", "", "tools.discover",
+            "notifications/mgp.event", "notifications.mgp.event",
         ] {
             assert_eq!(of_tool(name), None, "{name}");
         }

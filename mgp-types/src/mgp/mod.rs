@@ -58,7 +58,7 @@ mod tool_session;
 mod trace_id;
 mod trust;
 mod version;
-mod words;
+pub(crate) mod words;
 
 pub use self::access::{
     AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, DefaultPolicy,

@@ -1,10 +1,10 @@
 //! The ids of servers, agents and tools.
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use crate::macros::text_traits;
 
 macro_rules! names {
     ($($(#[$doc:meta])* $name:ident;)+) => { $(
@@ -42,23 +42,7 @@ macro_rules! names {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(&self.0)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                Cow::<'_, str>::deserialize(deserializer).map(|name| Self(name.into()))
-            }
-        }
+        text_traits!($name: Display, Serialize, Deserialize(Self::from));
     )+ };
 }
 

@@ -1,12 +1,11 @@
 //! Permissions of servers on the host (§3): types, policies, requests and grants.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{RiskLevel, Timestamp};
+use crate::macros::text_traits;
 
 macro_rules! permissions {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $risk:ident;)+) => {
@@ -85,23 +84,7 @@ permissions! {
     Notification = "notification", Safe;
 }
 
-impl fmt::Display for Permission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for Permission {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for Permission {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<'_, str>::deserialize(deserializer).map(|name| Self::read(&name))
-    }
-}
+text_traits!(Permission: Display, Serialize, Deserialize(Self::read));
 
 /// The policy that decides about requested permissions (§3.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -140,23 +123,7 @@ impl ApprovalPolicy {
     }
 }
 
-impl fmt::Display for ApprovalPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for ApprovalPolicy {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for ApprovalPolicy {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<'_, str>::deserialize(deserializer).map(|word| Self::read(&word))
-    }
-}
+text_traits!(ApprovalPolicy: Display, Serialize, Deserialize(Self::read));
 
 /// The decision about a permission (§3.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -182,11 +149,7 @@ impl Decision {
     }
 }
 
-impl<'de> Deserialize<'de> for Decision {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<'_, str>::deserialize(deserializer).map(|word| Self::read(&word))
-    }
-}
+text_traits!(Decision: Deserialize(Self::read));
 
 /// The bounds of a grant. An empty list sets no bound, and a denial beats an allowance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -251,7 +214,7 @@ impl Grant {
 #[derive(Serialize, Deserialize)]
 struct Scoped {
     decision: Decision,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     scope: Option<Scope>,
 }
 
@@ -290,7 +253,7 @@ pub struct PermissionRequest {
     /// The policy that decides.
     pub policy: ApprovalPolicy,
     /// A text for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
@@ -317,10 +280,10 @@ pub struct PermissionResponse {
     /// The decision about each permission, under the name that the request used.
     pub grants: BTreeMap<String, Grant>,
     /// The name of the decider.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
     /// The end of the grants.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 

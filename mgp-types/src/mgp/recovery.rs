@@ -1,11 +1,11 @@
 //! The advice in errors on trying again (§14.4, §14.5).
 
-use std::fmt;
-
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::members::{leftover, write_leftover, write_member, write_text_member};
+use super::words::open_words;
 use super::{MEMBER, code};
+use crate::macros::text_traits;
 use crate::{Object, RawJson};
 
 /// The advice of an error on trying again: the member `_mgp` of its data (§14.4, §14.5).
@@ -226,59 +226,9 @@ impl<'de> Deserialize<'de> for Recovery {
     }
 }
 
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal $(| $alias:literal)*,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum $name {
-            $($(#[$variant_doc])* $variant,)*
-            /// A word that this version does not know.
-            Unknown(Box<str>),
-        }
-
-        impl $name {
-            /// Returns the word that stands for the value on the wire.
-            pub fn as_str(&self) -> &str {
-                match self {
-                    $(Self::$variant => $word,)*
-                    Self::Unknown(word) => word,
-                }
-            }
-        }
-
-        impl From<&str> for $name {
-            fn from(word: &str) -> Self {
-                match word {
-                    $($word $(| $alias)* => Self::$variant,)*
-                    _ => Self::Unknown(word.into()),
-                }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                Box::<str>::deserialize(deserializer).map(|word| Self::from(&*word))
-            }
-        }
-    };
-}
-
-words! {
+open_words! {
     /// The category of an error (§14.2).
-    Category {
+    pub enum Category {
         /// `security`: the caller lacks a right.
         Security = "security",
         /// `lifecycle`: the server is not in the right state.
@@ -292,9 +242,9 @@ words! {
     }
 }
 
-words! {
+open_words! {
     /// The spacing of further attempts (§14.5).
-    RetryStrategy {
+    pub enum RetryStrategy {
         /// `immediate`: without a pause beyond the minimum.
         Immediate = "immediate",
         /// `fixed_delay`: with the same pause each time.
@@ -303,6 +253,9 @@ words! {
         ExponentialBackoff = "exponential_backoff" | "exponential",
     }
 }
+
+text_traits!(Category: Serialize, Deserialize(Self::from));
+text_traits!(RetryStrategy: Serialize, Deserialize(Self::from));
 
 /// Reads a number that is not negative; a fraction is rounded, because some languages write `5000.0`.
 fn whole(raw: &RawJson, round: fn(f64) -> f64) -> Option<u64> {

@@ -1,9 +1,8 @@
 //! The risk of calling a tool (§4.4).
 
-use std::borrow::Cow;
-use std::fmt;
+use serde::Serialize;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use crate::macros::text_traits;
 
 /// The risk of calling a tool (§4.4), in the order of the danger.
 ///
@@ -43,17 +42,7 @@ impl RiskLevel {
     }
 }
 
-impl fmt::Display for RiskLevel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for RiskLevel {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<'_, str>::deserialize(deserializer).map(|word| Self::read(&word))
-    }
-}
+text_traits!(RiskLevel: Display, Deserialize(Self::read));
 
 #[cfg(test)]
 mod tests {

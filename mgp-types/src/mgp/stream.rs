@@ -37,7 +37,7 @@ pub struct StreamSummary {
     /// The number of chunks that were sent.
     pub chunks_sent: u64,
     /// The time in milliseconds that the call took; some peers do not tell it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// True if the call was stopped, so that the result is incomplete.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -82,10 +82,10 @@ pub struct StreamProgress {
     /// The part of the work that is done, from 0 to 1.
     pub progress: f64,
     /// The current step of the work, for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The time in milliseconds that the call will still take.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_remaining_ms: Option<u64>,
 }
 
@@ -114,7 +114,7 @@ impl StreamProgress {
 #[non_exhaustive]
 pub struct StreamCancel {
     /// The reason of the cancellation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -138,10 +138,10 @@ pub struct StreamCancelled {
     /// True if the call was stopped.
     pub cancelled: bool,
     /// The part of the result that there was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub partial_result: Option<PartialResult>,
     /// The reason why no call was stopped: [`NOT_ACTIVE`](Self::NOT_ACTIVE), for a call that is over or never was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -192,7 +192,7 @@ pub struct StreamPace {
     #[serde(alias = "max_chunks_per_sec")]
     pub max_chunks_per_second: f64,
     /// The reason of the limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 

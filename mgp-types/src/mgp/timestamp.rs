@@ -1,11 +1,10 @@
 //! Moments in time, as MGP writes them.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use crate::macros::text_traits;
 
 /// A moment, to the millisecond; on the wire RFC 3339 in UTC, like `2026-02-27T12:00:00.000Z`.
 ///
@@ -80,17 +79,7 @@ impl FromStr for Timestamp {
     }
 }
 
-impl Serialize for Timestamp {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Timestamp {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<'_, str>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+text_traits!(Timestamp: SerializeDisplay, DeserializeFromStr);
 
 #[cfg(test)]
 mod tests {
@@ -118,11 +107,7 @@ mod tests {
     #[test]
     fn what_is_no_rfc_3339_time_is_refused() {
         for text in [
-            "",
-            "2026-03-01",
-            "2026-03-01 00:00:00Z",
-            "2026-03-01T00:00:00",
-            "tomorrow",
+            "", "2026-03-01", "2026-03-01 00:00:00Z", "2026-03-01T00:00:00", "tomorrow",
             "2026-13-01T00:00:00Z",
         ] {
             assert!(text.parse::<Timestamp>().is_err(), "{text}");

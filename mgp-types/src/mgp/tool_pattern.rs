@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use crate::macros::text_traits;
 
 /// A text in which `*` stands for any characters, also none. No other character has a special meaning.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -235,18 +235,7 @@ impl fmt::Display for Glob {
     }
 }
 
-impl Serialize for ToolPattern {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for ToolPattern {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
+text_traits!(ToolPattern: SerializeDisplay, DeserializeFromStr);
 
 #[cfg(test)]
 mod tests {

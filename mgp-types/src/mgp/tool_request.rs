@@ -1,68 +1,25 @@
 //! The bodies of requests for tools (§16.6).
 
-use std::borrow::Cow;
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use super::words::words;
+use super::words::{open_words, words};
 use super::{FoundTool, Permission, RiskLevel, ServerId, TraceId};
+use crate::macros::text_traits;
 
-/// The reason why an agent asks for tools (§16.6).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RequestReason {
-    /// `capability_gap`: the tools of the agent cannot do the work.
-    #[default]
-    CapabilityGap,
-    /// `performance`: another tool may be faster (later drafts).
-    Performance,
-    /// `preference`: the agent prefers another tool (later drafts).
-    Preference,
-    /// A word that this version does not know.
-    Unknown(Box<str>),
-}
-
-impl RequestReason {
-    /// Returns the word that stands for the value on the wire.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::CapabilityGap => "capability_gap",
-            Self::Performance => "performance",
-            Self::Preference => "preference",
-            Self::Unknown(word) => word,
-        }
+open_words! {
+    /// The reason why an agent asks for tools (§16.6).
+    #[derive(Default)]
+    pub enum RequestReason {
+        /// `capability_gap`: the tools of the agent cannot do the work.
+        #[default]
+        CapabilityGap = "capability_gap",
+        /// `performance`: another tool may be faster (later drafts).
+        Performance = "performance",
+        /// `preference`: the agent prefers another tool (later drafts).
+        Preference = "preference",
     }
 }
-
-impl From<&str> for RequestReason {
-    fn from(word: &str) -> Self {
-        match word {
-            "capability_gap" => Self::CapabilityGap,
-            "performance" => Self::Performance,
-            "preference" => Self::Preference,
-            _ => Self::Unknown(word.into()),
-        }
-    }
-}
-
-impl fmt::Display for RequestReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for RequestReason {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for RequestReason {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<'_, str>::deserialize(deserializer).map(|word| Self::from(word.as_ref()))
-    }
-}
+text_traits!(RequestReason: Serialize, Deserialize(Self::from));
 
 /// The parameters of `mgp/tools/request` (§16.6).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +35,7 @@ pub struct RequestTools {
     #[serde(default)]
     pub requirements: ToolRequirements,
     /// The trace id of the task that the request belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub task_trace_id: Option<TraceId>,
 }
 
@@ -110,7 +67,7 @@ pub struct ToolRequirements {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub output_types: Vec<String>,
     /// The preferred risk: among equal tools, the one with the nearest risk is taken.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub preferred_risk_level: Option<RiskLevel>,
 }
 

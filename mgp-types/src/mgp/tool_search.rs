@@ -28,10 +28,10 @@ pub struct DiscoverTools {
     #[serde(default)]
     pub query: String,
     /// The method of the search; `None` leaves the choice to the answerer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<SearchStrategy>,
     /// The greatest number of tools to return.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_results: Option<u32>,
     /// The filter of the tools.
     #[serde(default, skip_serializing_if = "ToolFilter::is_empty")]
@@ -74,7 +74,7 @@ pub struct ToolFilter {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known_risk")]
     pub risk_level_max: Option<RiskLevel>,
     /// The state of the server of a tool that passes; `None` lets only tools pass that can be called.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<ServerState>,
 }
 
@@ -96,7 +96,7 @@ pub struct DiscoveredTools {
     /// The method of the search that was asked for.
     pub search_strategy: SearchStrategy,
     /// The method that was used in fact, where `search_strategy` was not possible.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback_strategy: Option<SearchStrategy>,
     /// The time in milliseconds that the search took.
     pub query_time_ms: f64,
@@ -131,13 +131,13 @@ pub struct FoundTool {
     #[serde(default)]
     pub description: String,
     /// The relevance of the tool, from 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub relevance_score: Option<f32>,
     /// The JSON Schema of the arguments.
     #[serde(rename = "inputSchema")]
     pub input_schema: RawJson,
     /// The security declaration of the tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub security: Option<ToolSecurity>,
     /// True if the schema is shorter than the tool's own; it still holds all that a call needs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -179,7 +179,7 @@ pub struct ToolIndexEntry {
     #[serde(default)]
     pub keywords: Vec<String>,
     /// The security declaration of the tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub security: Option<ToolSecurity>,
     /// The embedding vector of the tool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -216,7 +216,7 @@ pub struct ToolHints {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub embedding: Vec<f32>,
     /// The name of the model that made `embedding`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub embedder: Option<String>,
 }
 

@@ -1,11 +1,9 @@
 //! The security declarations of tools (§4): risk, permissions, effects and validators.
 
-use std::borrow::Cow;
-use std::fmt;
-
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::{CodeSafety, Permission, RiskLevel};
+use crate::macros::text_traits;
 use crate::{RawJson, mcp};
 
 /// A category of effects that a tool has beyond its answer (§4.3).
@@ -64,23 +62,7 @@ macro_rules! words {
             }
         }
 
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                Cow::<'_, str>::deserialize(deserializer).map(|word| Self::read(&word))
-            }
-        }
+        text_traits!($type: Display, Serialize, Deserialize(Self::read));
     };
 }
 
@@ -114,16 +96,16 @@ pub struct ToolSecurity {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub side_effects: Vec<SideEffect>,
     /// The validator that the kernel applies to the arguments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub validator: Option<ValidatorName>,
     /// True if the effects can be undone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reversible: Option<bool>,
     /// True if a human confirms each call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmation_required: Option<bool>,
     /// The restrictions on code arguments (§7.3); the checkers of code read them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub code_safety: Option<RawJson>,
 }
 

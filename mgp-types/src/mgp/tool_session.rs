@@ -32,7 +32,7 @@ pub struct EvictTools {
     /// The names of the tools.
     pub tools: Vec<String>,
     /// The reason, like `no_longer_needed`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 

@@ -4,9 +4,10 @@ use std::fmt;
 use std::num::NonZeroU128;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use crate::hex;
+use crate::macros::text_traits;
 
 /// The id that ties together the events of one request across servers (§6.5): a UUID.
 ///
@@ -119,11 +120,7 @@ impl Serialize for TraceId {
     }
 }
 
-impl<'de> Deserialize<'de> for TraceId {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        std::borrow::Cow::<'_, str>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+text_traits!(TraceId: DeserializeFromStr);
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,8 @@
 //! The trust in a server (§2.3).
 
-use std::borrow::Cow;
-use std::fmt;
+use serde::Serialize;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use crate::macros::text_traits;
 
 /// The trust that a server asks for or has (§2.3).
 ///
@@ -54,17 +53,7 @@ impl TrustLevel {
     }
 }
 
-impl fmt::Display for TrustLevel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for TrustLevel {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<'_, str>::deserialize(deserializer).map(|word| Self::read(&word))
-    }
-}
+text_traits!(TrustLevel: Display, Deserialize(Self::read));
 
 #[cfg(test)]
 mod tests {

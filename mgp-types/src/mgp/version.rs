@@ -1,11 +1,11 @@
 //! The versions of MGP.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
+
+use crate::macros::text_traits;
 
 /// A version of MGP: major, minor and patch number.
 ///
@@ -81,17 +81,7 @@ impl fmt::Display for MgpVersion {
     }
 }
 
-impl Serialize for MgpVersion {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for MgpVersion {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<'_, str>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+text_traits!(MgpVersion: SerializeDisplay, DeserializeFromStr);
 
 /// The error of a text that is no semantic version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]

@@ -1,4 +1,4 @@
-//! The macro for the closed sets of words in the specification.
+//! The macros for the sets of words in the specifications.
 
 /// Defines a closed set of words, which are read in any case and ordered as they are listed.
 macro_rules! words {
@@ -27,17 +27,7 @@ macro_rules! words {
             }
         }
 
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
+        $crate::macros::text_traits!($name: Display, Serialize);
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -48,3 +38,44 @@ macro_rules! words {
     };
 }
 pub(super) use words;
+
+/// Defines a set of words that newer peers may extend: any other word is `Unknown`, which is data and no error.
+macro_rules! open_words {
+    (
+        $(#[$attribute:meta])*
+        pub enum $name:ident {
+            $($(#[$variant_attribute:meta])* $variant:ident = $word:literal $(| $alias:literal)*,)*
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$variant_attribute])* $variant,)*
+            /// A word that this version does not know.
+            Unknown(Box<str>),
+        }
+
+        impl $name {
+            /// Returns the word that stands for the value on the wire.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $word,)*
+                    Self::Unknown(word) => word,
+                }
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(word: &str) -> Self {
+                match word {
+                    $($word $(| $alias)* => Self::$variant,)*
+                    _ => Self::Unknown(word.into()),
+                }
+            }
+        }
+
+        $crate::macros::text_traits!($name: Display);
+    };
+}
+pub(crate) use open_words;

@@ -171,14 +171,8 @@ const HASHES: [&str; 2] = ["sha2::", "sha256"];
 
 /// The functions by which the system's allocator and mimalloc are asked for memory.
 const ALLOCATORS: [&str; 8] = [
-    "malloc",
-    "calloc",
-    "realloc",
-    "posix_memalign",
-    "aligned_alloc",
-    "mi_malloc_aligned",
-    "mi_zalloc_aligned",
-    "mi_realloc_aligned",
+    "malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "mi_malloc_aligned",
+    "mi_zalloc_aligned", "mi_realloc_aligned",
 ];
 
 const FEW: u32 = 500;

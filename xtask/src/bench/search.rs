@@ -190,14 +190,7 @@ impl Fusion {
     /// The R@5 of each set, and what hybrid search loses to the better of its sides.
     fn by_set(&self, rivals: &[(&str, Scores); 2]) -> Result<Vec<String>> {
         let mut table = Table::new([
-            "R@5",
-            "Anthropic",
-            "Ratel",
-            "keyword",
-            "semantic",
-            "hybrid",
-            "beside the better side",
-            "target",
+            "R@5", "Anthropic", "Ratel", "keyword", "semantic", "hybrid", "beside the better side", "target",
             "verdict",
         ]);
         let mut missed = Vec::new();
@@ -278,20 +271,8 @@ fn targets(curve: &[Size]) -> Result<Vec<Figure>> {
 
 fn table<'a>(sizes: impl Iterator<Item = &'a Size>) -> Table {
     let mut table = Table::new([
-        "tools",
-        "vectors",
-        "bytes each",
-        "tools/s",
-        "hybrid µs p50",
-        "p99",
-        "keyword µs p50",
-        "p99",
-        "semantic µs p50",
-        "p99",
-        "change ms, half",
-        "at most",
-        "index MB",
-        "while filling",
+        "tools", "vectors", "bytes each", "tools/s", "hybrid µs p50", "p99", "keyword µs p50", "p99",
+        "semantic µs p50", "p99", "change ms, half", "at most", "index MB", "while filling",
         "vectors' maker MB",
     ]);
     for size in sizes {

@@ -11,7 +11,6 @@ mod render;
 
 use std::{
     collections::BTreeMap,
-    fmt,
     path::{Path, PathBuf},
 };
 
@@ -105,14 +104,7 @@ impl ExportPlan {
     }
 }
 
-impl fmt::Debug for ExportPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExportPlan")
-            .field("path", &self.path)
-            .field("diff", &self.diff)
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ExportPlan, self => path: self.path, diff: self.diff);
 
 /// The reason why a file cannot be changed as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

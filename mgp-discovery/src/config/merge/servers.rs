@@ -1,6 +1,7 @@
 //! The merging of servers: those that a folder declares are added without the keys that are the user's alone.
 
 use std::collections::BTreeSet;
+use std::mem::take;
 
 use mgp_types::mgp::TrustLevel;
 
@@ -28,62 +29,59 @@ impl Merge<'_> {
     }
 
     /// Returns a server as a folder may declare it.
-    fn server(&mut self, server: ServerConfig, place: &ValuePath) -> ServerConfig {
+    fn server(&mut self, mut server: ServerConfig, place: &ValuePath) -> ServerConfig {
         let ServerConfig {
-            id,
-            command,
-            args,
-            cwd,
-            env,
-            confine,
-            confinement,
-            url,
-            headers,
-            socket,
-            transport,
-            enabled,
-            description,
-            mgp,
-            restart_policy,
-            max_restarts,
-            restart_window_secs,
-            backoff_base_ms,
-            backoff_max_ms,
+            id: _,
+            command: _,
+            args: _,
+            cwd: _,
+            env: _,
+            confine: _,
+            confinement: _,
+            url: _,
+            headers: _,
+            socket: _,
+            transport: _,
+            enabled: _,
+            description: _,
+            mgp: _,
+            restart_policy: _,
+            max_restarts: _,
+            restart_window_secs: _,
+            backoff_base_ms: _,
+            backoff_max_ms: _,
             security,
-            limits,
+            limits: _,
             network,
             definitions,
             pass_methods,
             safe_methods,
-            mut tools,
-            agents,
-            sharing,
-        } = server;
+            tools,
+            agents: _,
+            sharing: _,
+        } = &mut server;
         let ServerSecurity {
             trust_level,
-            validators,
+            validators: _,
             spared_validators,
-            permissions,
-            risk_at_least,
-            confirmation,
+            permissions: _,
+            risk_at_least: _,
+            confirmation: _,
         } = security;
-        let trust_level = trust_level.filter(|level| {
-            let is_raised = *level == TrustLevel::Trusted;
-            if is_raised {
-                self.ignore(place.key("security").key("trust_level"), IgnoredReason::UsersOnly);
-            }
-            !is_raised
-        });
-        if !spared_validators.is_empty() {
+        if *trust_level == Some(TrustLevel::Trusted) {
+            *trust_level = None;
+            self.ignore(place.key("security").key("trust_level"), IgnoredReason::UsersOnly);
+        }
+        if !take(spared_validators).is_empty() {
             self.ignore(place.key("security").key("spared_validators"), IgnoredReason::UsersOnly);
         }
-        self.openings(&network, &definitions, place);
+        self.openings(&take(network), &take(definitions), place);
         for (key, patterns) in [("pass_methods", pass_methods), ("safe_methods", safe_methods)] {
-            if !patterns.is_empty() {
+            if !take(patterns).is_empty() {
                 self.ignore(place.key(key), IgnoredReason::UsersOnly);
             }
         }
-        for (name, rule) in &mut tools {
+        for (name, rule) in tools {
             // A call of the folder's tool must not become a call of the user's.
             let leaves =
                 |tool: &String| tool.rsplit_once('.').is_none_or(|(server, _)| !self.own.contains(server));
@@ -92,43 +90,7 @@ impl Merge<'_> {
                 self.ignore(place.key("tools").key(name).key("fallback"), IgnoredReason::AnothersServer);
             }
         }
-        ServerConfig {
-            id,
-            command,
-            args,
-            cwd,
-            env,
-            confine,
-            confinement,
-            url,
-            headers,
-            socket,
-            transport,
-            enabled,
-            description,
-            mgp,
-            restart_policy,
-            max_restarts,
-            restart_window_secs,
-            backoff_base_ms,
-            backoff_max_ms,
-            security: ServerSecurity {
-                trust_level,
-                validators,
-                spared_validators: Vec::new(),
-                permissions,
-                risk_at_least,
-                confirmation,
-            },
-            limits,
-            network: ServerNetwork::default(),
-            definitions: ServerDefinitions::default(),
-            pass_methods: Vec::new(),
-            safe_methods: Vec::new(),
-            tools,
-            agents,
-            sharing,
-        }
+        server
     }
 
     /// Ignores keys that would open addresses to a server, or switch off rules for its definitions.

@@ -39,11 +39,7 @@ pub(super) fn validators(_: &mut SchemaGenerator) -> Schema {
 /// Returns a closed list of rules, because an unknown rule cannot be switched off.
 pub(super) fn definition_rule(_: &mut SchemaGenerator) -> Schema {
     one_of(&[
-        "hidden-instruction",
-        "secret-request",
-        "exfiltration",
-        "encoded-instruction",
-        "cross-tool",
+        "hidden-instruction", "secret-request", "exfiltration", "encoded-instruction", "cross-tool",
         "invisible-character",
     ])
 }

@@ -46,15 +46,8 @@ fn only_listed_programs_are_started_and_only_as_they_are_listed() {
         assert_eq!(world.refused(&admin(), wanted), code::PERMISSION_DENIED, "{command}");
     }
     for command in [
-        "",
-        "./python",
-        "bin/python",
-        "../opt/tools/server",
-        "/opt/tools/../tools/server",
-        "/opt/./tools/server",
-        "python\0",
-        "python\n",
-        "..\\python",
+        "", "./python", "bin/python", "../opt/tools/server", "/opt/tools/../tools/server",
+        "/opt/./tools/server", "python\0", "python\n", "..\\python",
     ] {
         let wanted = RegisterServer::new("a".into(), command, vec!["a.py".into()]);
         assert_eq!(world.refused(&admin(), wanted), code::INVALID_PARAMS, "{command:?}");

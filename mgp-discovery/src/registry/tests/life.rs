@@ -35,9 +35,7 @@ async fn a_sandboxed_server_waits_for_an_operator_and_a_standard_one_does_not() 
     assert_eq!(
         world.trail.lines(),
         [
-            "server_registered SUCCESS",
-            "server_registered SUCCESS",
-            "server_approved BLOCKED",
+            "server_registered SUCCESS", "server_registered SUCCESS", "server_approved BLOCKED",
             "server_approved SUCCESS",
         ]
     );

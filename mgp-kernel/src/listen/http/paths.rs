@@ -1,16 +1,14 @@
 //! The paths beside the protocol's: `/healthz`, `/readyz` and `/metrics`.
 
 use std::convert::Infallible;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Method, StatusCode};
+use mgp_security::GateFuture;
 use mgp_transport::http::{HttpBody, HttpConfig};
 use mgp_types::mgp::ServerState;
-use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -117,7 +115,7 @@ where
 {
     type Response = http::Response<HttpBody>;
     type Error = Infallible;
-    type Future = HttpPathsFuture<S::Future>;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.inner.poll_ready(cx)
@@ -129,30 +127,9 @@ where
             && let Some(page) = find(request.uri().path())
         {
             let answers = http.answers_beside(request.headers(), request.uri());
-            return HttpPathsFuture::Page { page: Some(if answers { page } else { HttpPage::refused() }) };
+            let page = if answers { page } else { HttpPage::refused() };
+            return GateFuture::answered(Ok(page.into_response()));
         }
-        HttpPathsFuture::Passed { future: self.inner.call(request) }
-    }
-}
-
-pin_project! {
-    /// The future of [`HttpPaths`].
-    #[project = Projection]
-    pub(super) enum HttpPathsFuture<F> {
-        Page { page: Option<HttpPage> },
-        Passed { #[pin] future: F },
-    }
-}
-
-impl<F: Future<Output = Result<http::Response<HttpBody>, Infallible>>> Future for HttpPathsFuture<F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            Projection::Passed { future } => future.poll(cx),
-            Projection::Page { page } => {
-                page.take().map_or(Poll::Pending, |page| Poll::Ready(Ok(page.into_response())))
-            }
-        }
+        GateFuture::passed(self.inner.call(request))
     }
 }

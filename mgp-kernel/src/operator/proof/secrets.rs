@@ -21,7 +21,7 @@ pub(super) struct OperatorSecrets {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct StoredOperatorSecrets {
     /// The slow, salted hash of the passphrase, with its parameters, in PHC format.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     passphrase: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tokens: Vec<TokenDigest>,

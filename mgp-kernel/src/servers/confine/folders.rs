@@ -3,33 +3,11 @@
 /// The paths that every program needs to start: programs, libraries, and what libraries look up.
 #[cfg(not(target_os = "macos"))]
 pub(super) const SYSTEM: &[&str] = &[
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/nix/store",
-    "/gnu/store",
-    "/etc/alternatives",
-    "/etc/ca-certificates",
-    "/etc/crypto-policies",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/etc/pki/ca-trust",
-    "/etc/pki/tls/cert.pem",
-    "/etc/pki/tls/certs",
-    "/etc/pki/tls/openssl.cnf",
-    "/etc/ssl/cert.pem",
-    "/etc/ssl/certs",
-    "/etc/ssl/openssl.cnf",
-    "/etc/timezone",
-    "/proc/cpuinfo",
-    "/proc/meminfo",
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store",
+    "/etc/alternatives", "/etc/ca-certificates", "/etc/crypto-policies", "/etc/ld.so.cache",
+    "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/mime.types", "/etc/pki/ca-trust",
+    "/etc/pki/tls/cert.pem", "/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/ssl/cert.pem",
+    "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/timezone", "/proc/cpuinfo", "/proc/meminfo",
     "/sys/devices/system/cpu",
 ];
 
@@ -61,18 +39,9 @@ pub(super) const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/d
 
 /// The files that a program needs to resolve names of hosts.
 pub(super) const NAMES_OF_HOSTS: &[&str] = &[
-    "/etc/gai.conf",
-    "/etc/host.conf",
-    "/etc/hosts",
-    "/etc/nsswitch.conf",
-    "/etc/protocols",
-    "/etc/resolv.conf",
-    "/etc/services",
-    "/private/etc/hosts",
-    "/private/etc/protocols",
-    "/private/etc/resolv.conf",
-    "/private/etc/services",
-    "/private/var/run/resolv.conf",
+    "/etc/gai.conf", "/etc/host.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/protocols",
+    "/etc/resolv.conf", "/etc/services", "/private/etc/hosts", "/private/etc/protocols",
+    "/private/etc/resolv.conf", "/private/etc/services", "/private/var/run/resolv.conf",
 ];
 
 /// The port of the name service.

@@ -153,12 +153,8 @@ mod tests {
         made(
             &home,
             &[
-                ".versions/3/bin/python3",
-                ".versions/3/lib/os.py",
-                ".local/bin/tool",
-                ".local/lib/x",
-                "bin/mine",
-                "lib/x",
+                ".versions/3/bin/python3", ".versions/3/lib/os.py", ".local/bin/tool", ".local/lib/x",
+                "bin/mine", "lib/x",
             ],
         );
         let search = ProgramSearch { path: "", folder: &home, home: Some(&home) };

@@ -1,6 +1,5 @@
 //! The fleet of the kernel, as the registry of servers uses it.
 
-use std::fmt;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
@@ -137,8 +136,4 @@ fn config(server: &ServerRegistration) -> ServerConfig {
     config
 }
 
-impl fmt::Debug for FleetServers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FleetServers").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(FleetServers);

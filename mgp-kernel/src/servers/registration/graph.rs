@@ -232,13 +232,8 @@ mod tests {
         assert_eq!(
             paths(&code),
             [
-                "helper.py",
-                "json.py",
-                "parts/__init__.py",
-                "parts/one.py",
-                "parts/three.py",
-                "parts/two.py",
-                "serve.py"
+                "helper.py", "json.py", "parts/__init__.py", "parts/one.py", "parts/three.py",
+                "parts/two.py", "serve.py"
             ]
         );
         assert_eq!(code.script, "serve.py");

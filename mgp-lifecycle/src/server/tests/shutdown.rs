@@ -136,14 +136,8 @@ async fn what_calls_need_to_finish_passes_while_the_server_drains() {
     let never = begin(&service, tool(&plain(), "never")).await;
     ask(&service, stop(&lifecycle(), 5000)).await.unwrap();
     for method in [
-        "ping",
-        "server/discover",
-        "mgp/health/ping",
-        "mgp/health/status",
-        "mgp/stream/cancel",
-        "mgp/callback/respond",
-        "tasks/cancel",
-        "tasks/result",
+        "ping", "server/discover", "mgp/health/ping", "mgp/health/status", "mgp/stream/cancel",
+        "mgp/callback/respond", "tasks/cancel", "tasks/result",
     ] {
         assert!(ask(&service, request(&lifecycle(), method, "{}")).await.is_ok(), "{method}");
     }

@@ -11,11 +11,10 @@ use std::sync::Arc;
 
 use mgp_types::mgp::Event;
 use parking_lot::Mutex;
-use tower_layer::Layer;
 
 use self::state::StandingState;
 
-pub use self::service::{StandingRequestsFuture, StandingRequestsService};
+pub use self::service::StandingRequestsService;
 
 /// The requests that stand until they are taken back: the level of log messages, the resources whose changes matter,
 /// and the subscriptions to events. Clones share the same ones.
@@ -35,7 +34,7 @@ pub use self::service::{StandingRequestsFuture, StandingRequestsService};
 /// # use std::sync::Arc;
 /// # use mgp_lifecycle::supervise::{ConnectedServer, SupervisedService};
 /// # use mgp_types::{Error, Request, Response, Revision, RpcService, Session};
-/// use tower_layer::Layer;
+/// use mgp_types::Gate;
 ///
 /// # #[derive(Clone)]
 /// # struct Server;
@@ -78,14 +77,6 @@ impl StandingRequests {
         if let Some(seq) = event.seq {
             self.0.lock().heard(&event.subscription_id, seq);
         }
-    }
-}
-
-impl<S> Layer<S> for StandingRequests {
-    type Service = StandingRequestsService<S>;
-
-    fn layer(&self, inner: S) -> StandingRequestsService<S> {
-        StandingRequestsService::new(inner, self.clone())
     }
 }
 

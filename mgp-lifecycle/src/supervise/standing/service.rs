@@ -1,14 +1,7 @@
-//! The layer that notes standing requests.
-
-use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+//! The gate that notes standing requests.
 
 use mgp_types::mgp::method;
-use mgp_types::{Error, RawJson, Request, RequestKind, Response, RpcService};
-use pin_project_lite::pin_project;
-use tower_service::Service;
+use mgp_types::{Error, Flow, Gate, Gated, RawJson, Request, RequestKind, Response};
 
 use super::StandingRequests;
 use super::state::StandingChange;
@@ -19,38 +12,23 @@ use super::state::StandingChange;
 /// no slot. The service replaces the name of the subscription that a request resumes or ends by the server's current
 /// name, and refuses nothing. The service allocates, and takes a lock for a moment, for requests that stand and those
 /// that take them back. Dropping the future drops the call, which is then not noted.
-#[derive(Debug, Clone)]
-pub struct StandingRequestsService<S> {
-    inner: S,
-    requests: StandingRequests,
-}
+pub type StandingRequestsService<S> = Gated<StandingRequests, S>;
 
-impl<S> StandingRequestsService<S> {
-    pub(super) const fn new(inner: S, requests: StandingRequests) -> Self {
-        Self { inner, requests }
-    }
+impl Gate for StandingRequests {
+    type Pass = Option<Box<StandingChange>>;
 
-    /// Returns the inner service.
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
-    }
-}
-
-impl<S: RpcService> Service<Request> for StandingRequestsService<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = StandingRequestsFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut request: Request) -> Self::Future {
-        let wish = StandingChange::of(&request).map(|wish| Box::new((wish, self.requests.clone())));
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        let wish = StandingChange::of(request).map(Box::new);
         if wish.is_some() {
-            self.requests.rename(&mut request);
+            self.rename(request);
         }
-        StandingRequestsFuture { answer: self.inner.call(request), wish }
+        Flow::Pass(wish)
+    }
+
+    fn leave(&self, wish: Self::Pass, outcome: &mut Result<Response, Error>) {
+        if let (Some(wish), Ok(response)) = (wish, outcome) {
+            self.0.lock().note(*wish, response);
+        }
     }
 }
 
@@ -72,35 +50,5 @@ impl StandingRequests {
                 request.params.remove("after_seq");
             }
         }
-    }
-}
-
-pin_project! {
-    /// The future of [`StandingRequestsService`].
-    #[must_use = "futures do nothing unless polled"]
-    pub struct StandingRequestsFuture<F> {
-        #[pin]
-        answer: F,
-        wish: Option<Box<(StandingChange, StandingRequests)>>,
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for StandingRequestsFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let answer = ready!(this.answer.poll(cx));
-        if let (Some(noted), Ok(response)) = (this.wish.take(), &answer) {
-            let (wish, requests) = *noted;
-            requests.0.lock().note(wish, response);
-        }
-        Poll::Ready(answer)
-    }
-}
-
-impl<F> fmt::Debug for StandingRequestsFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StandingRequestsFuture").field("stands", &self.wish.is_some()).finish_non_exhaustive()
     }
 }

@@ -25,7 +25,8 @@ pub(super) struct Subscription {
 }
 
 /// The effect of a request once it is answered.
-pub(super) enum StandingChange {
+#[derive(Debug)]
+pub enum StandingChange {
     Level(Object),
     Resource { uri: Box<str>, params: Object },
     NoResource { uri: Box<str> },

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::{Event, EventSubscribe, EventSubscribed, Extension, SubscriptionId, Timestamp};
-use mgp_types::{Error, Object, Request, Response, Revision, RpcService, Session};
+use mgp_types::{Error, Gate, Object, Request, Response, Revision, RpcService, Session};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use tower_layer::Layer;
 use tower_service::Service;
 
 use super::StandingRequests;

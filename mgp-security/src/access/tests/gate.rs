@@ -139,11 +139,7 @@ async fn without_a_principal_nothing_passes_but_the_session() {
 async fn what_is_no_call_of_a_tool_needs_the_server() {
     let layer = AccessGate::new(sample().await).for_server("s".into());
     for method in [
-        "resources/read",
-        "resources/list",
-        "prompts/get",
-        "completion/complete",
-        "vendor/x",
+        "resources/read", "resources/list", "prompts/get", "completion/complete", "vendor/x",
         "mgp/lifecycle/shutdown",
     ] {
         assert!(ask(&layer, from("whole", method, "{}")).await.is_ok(), "{method}");

@@ -180,15 +180,7 @@ fn whatever_comes_is_written_within_bounds() {
 fn much_text_that_could_be_secrets_takes_no_long_time() {
     let start = tokio::time::Instant::now();
     for pattern in [
-        "a=",
-        "password=",
-        "eyJ",
-        "-----BEGIN PRIVATE KEY-----",
-        "token:",
-        "4111 ",
-        "sk-",
-        "x://",
-        "\\\"",
+        "a=", "password=", "eyJ", "-----BEGIN PRIVATE KEY-----", "token:", "4111 ", "sk-", "x://", "\\\"",
         "_",
     ] {
         redacted(&serde_json::json!({ "text": pattern.repeat(200_000 / pattern.len()) }).to_string());

@@ -174,10 +174,7 @@ fn readonly_refuses_every_way_to_write() {
     all_accepted(
         SafetyLevel::Readonly,
         &[
-            "fetch(u)",
-            "fetch(u, { method: 'GET' })",
-            "localStorage.getItem('a')",
-            "cache.delete(k)",
+            "fetch(u)", "fetch(u, { method: 'GET' })", "localStorage.getItem('a')", "cache.delete(k)",
             "db.query('SELECT 1')",
         ],
     );

@@ -94,11 +94,7 @@ mod tests {
     #[test]
     fn parts_of_the_own_program_are_known_by_their_names() {
         for module in [
-            "utils",
-            "src.tools.search",
-            "config",
-            "paper_mcp_server.client",
-            "weathermcp",
+            "utils", "src.tools.search", "config", "paper_mcp_server.client", "weathermcp",
             "document_server.tools",
         ] {
             assert!(is_own_module(module), "{module}");

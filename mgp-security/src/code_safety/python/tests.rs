@@ -51,12 +51,8 @@ fn longer_names_comments_and_texts_are_no_imports() {
     all_accepted(
         SafetyLevel::Standard,
         &[
-            "import codecs",
-            "# import socket",
-            "x = 'import socket'",
-            "'''\nimport pty\n'''",
-            "from .code_page import x",
-            "shutil = 1",
+            "import codecs", "# import socket", "x = 'import socket'", "'''\nimport pty\n'''",
+            "from .code_page import x", "shutil = 1",
         ],
     );
 }

@@ -134,11 +134,7 @@ fn prompts_and_templates_are_judged_like_tools_but_for_the_spelling_of_their_nam
         ];
         let examined = guard.examine(&server, kind, &later).unwrap();
         let expected = [
-            "changed",
-            "hidden-instruction",
-            "invisible-character",
-            "invisible-character",
-            "admitted",
+            "changed", "hidden-instruction", "invisible-character", "invisible-character", "admitted",
             "shadowed-name",
         ];
         assert_eq!(rules(&examined), expected, "{examined:?}");

@@ -5,7 +5,6 @@ mod list;
 mod used_definitions;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -146,11 +145,7 @@ impl<S> Layer<S> for DefinitionGuardLayer {
     }
 }
 
-impl fmt::Debug for DefinitionGuardLayer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DefinitionGuardLayer").field("server", &self.0.server).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(DefinitionGuardLayer, self => server: self.0.server);
 
 /// The service that lists only tools, prompts, templates and resources whose definitions are admitted, and refuses
 /// requests that use others with 1010: calls of tools, getting prompts, reading or subscribing to resources, and
@@ -455,11 +450,7 @@ fn news(
     (before.as_deref() != Some(&*why)).then_some((name, what, why))
 }
 
-impl<S> fmt::Debug for DefinitionGuardService<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DefinitionGuardService").field("server", &self.shared.server).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S] DefinitionGuardService<S>, self => server: self.shared.server);
 
 const QUARANTINED: &str = "quarantined";
 const REFUSED: &str = "refused";

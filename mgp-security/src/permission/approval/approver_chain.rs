@@ -1,6 +1,5 @@
 //! The approver that asks the calling client first, and then the operators' queue.
 
-use std::fmt;
 use std::pin::pin;
 
 use async_trait::async_trait;
@@ -111,8 +110,4 @@ impl Approver for ApproverChain {
     }
 }
 
-impl fmt::Debug for ApproverChain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ApproverChain").field("queue", &self.queue).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ApproverChain, self => queue: self.queue);

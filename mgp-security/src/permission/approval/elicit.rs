@@ -1,7 +1,6 @@
 //! The approver that asks the human in front of the calling client, by elicitation.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -123,11 +122,7 @@ fn key(question: &ApprovalQuestion, asker: Principal) -> QuestionKey {
     (question.server.clone(), subject.into(), asker)
 }
 
-impl fmt::Debug for ElicitationApprover {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ElicitationApprover").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ElicitationApprover);
 
 /// Returns the parameters of a form with one choice.
 pub(in crate::permission) fn form(message: &str) -> Object {

@@ -8,7 +8,6 @@ mod negotiate;
 mod refusal;
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -103,15 +102,11 @@ impl PermissionGate {
     }
 }
 
-impl fmt::Debug for PermissionGate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PermissionGate")
-            .field("server", &self.0.server)
-            .field("policy", &self.0.settings.policy())
-            .field("connected", &self.0.connected.load().is_some())
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(PermissionGate, self =>
+    server: self.0.server,
+    policy: self.0.settings.policy(),
+    connected: self.0.connected.load().is_some(),
+);
 
 /// Lets through the calls that the server's permissions allow, and refuses the others with 1000 and advice.
 ///
@@ -184,11 +179,7 @@ impl PermissionGate {
     }
 }
 
-impl fmt::Debug for PermittedCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PermittedCall").field("carried", &self.carried).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(PermittedCall, self => carried: self.carried);
 
 /// Returns whether the method asks for permissions or grants them.
 pub(super) fn is_about_permissions(name: &str) -> bool {

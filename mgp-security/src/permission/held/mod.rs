@@ -4,7 +4,6 @@ mod gate;
 mod handle;
 mod ledger;
 
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::Permission;
@@ -73,11 +72,7 @@ impl HeldPermissionsGate {
     }
 }
 
-impl fmt::Debug for HeldPermissionsGate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HeldPermissionsGate").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(HeldPermissionsGate);
 
 #[cfg(test)]
 mod tests;

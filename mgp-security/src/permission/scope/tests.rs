@@ -82,12 +82,8 @@ fn paths_that_are_denied_are_denied_under_any_name() {
     all_refused(
         scope,
         &[
-            r#"{"path":"/etc/passwd"}"#,
-            r#"{"path":"/ETC/passwd"}"#,
-            r#"{"thing":"/etc/passwd"}"#,
-            r#"{"thing":"key.pem"}"#,
-            r#"{"path":"passwd"}"#,
-            r#"{"thing":"../etc/passwd"}"#,
+            r#"{"path":"/etc/passwd"}"#, r#"{"path":"/ETC/passwd"}"#, r#"{"thing":"/etc/passwd"}"#,
+            r#"{"thing":"key.pem"}"#, r#"{"path":"passwd"}"#, r#"{"thing":"../etc/passwd"}"#,
         ],
     );
 }

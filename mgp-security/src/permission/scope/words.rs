@@ -93,28 +93,8 @@ mod tests {
     #[test]
     fn what_is_more_than_one_simple_command_is_not_read() {
         for line in [
-            "",
-            "  ",
-            "a; b",
-            "a && b",
-            "a | b",
-            "a & b",
-            "a > b",
-            "a < b",
-            "a $(b)",
-            "a `b`",
-            "a $B",
-            "a\nb",
-            "(a)",
-            "a \"$B\"",
-            "A=1 b",
-            "'a",
-            "\"a",
-            "a\\",
-            "a # b",
-            "a \"\\n\"",
-            "!a",
-            "%COMSPEC%",
+            "", "  ", "a; b", "a && b", "a | b", "a & b", "a > b", "a < b", "a $(b)", "a `b`", "a $B",
+            "a\nb", "(a)", "a \"$B\"", "A=1 b", "'a", "\"a", "a\\", "a # b", "a \"\\n\"", "!a", "%COMSPEC%",
             "a\u{1b}b",
         ] {
             assert_eq!(of(line), None, "{line}");

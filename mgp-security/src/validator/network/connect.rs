@@ -1,6 +1,5 @@
 //! Connections that are made only to addresses that the policy allows.
 
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -109,37 +108,15 @@ impl HostResolver for SystemResolver {
 }
 
 /// The reason why no connection was made.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The policy refuses the host or one of its addresses.
-    Refused(Finding),
+    #[error("{0}")]
+    Refused(#[from] Finding),
     /// The host has no address or cannot be connected to.
-    Unreachable(io::Error),
-}
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(finding) => finding.fmt(f),
-            Self::Unreachable(_) => f.write_str("the host cannot be reached"),
-        }
-    }
-}
-
-impl std::error::Error for ConnectError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Refused(finding) => Some(finding),
-            Self::Unreachable(error) => Some(error),
-        }
-    }
-}
-
-impl From<Finding> for ConnectError {
-    fn from(finding: Finding) -> Self {
-        Self::Refused(finding)
-    }
+    #[error("the host cannot be reached")]
+    Unreachable(#[source] io::Error),
 }
 
 impl From<ConnectError> for io::Error {

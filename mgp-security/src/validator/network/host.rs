@@ -113,71 +113,27 @@ fn inward() -> Finding {
 /// The names under which clouds serve metadata of the machine, besides those that are recognized as internal by their
 /// form.
 const METADATA_NAMES: [&str; 11] = [
-    "metadata",
-    "instance-data",
-    "rancher-metadata",
-    "metadata.google.internal",
-    "metadata.goog",
-    "metadata.azure.internal",
-    "instance-data.ec2.internal",
-    "metadata.tencentyun.com",
-    "metadata.packet.net",
-    "metadata.platformequinix.com",
-    "api.metadata.cloud.ibm.com",
+    "metadata", "instance-data", "rancher-metadata", "metadata.google.internal", "metadata.goog",
+    "metadata.azure.internal", "instance-data.ec2.internal", "metadata.tencentyun.com",
+    "metadata.packet.net", "metadata.platformequinix.com", "api.metadata.cloud.ibm.com",
 ];
 
 /// The top-level labels that never lead to the public network: reserved ones, and those that networks use internally.
 const INWARD_TOPS: [&str; 18] = [
-    "default",
-    "local",
-    "internal",
-    "lan",
-    "home",
-    "corp",
-    "intranet",
-    "private",
-    "localdomain",
-    "localdomain4",
-    "localdomain6",
-    "test",
-    "svc",
-    "consul",
-    "docker",
-    "kubernetes",
-    "workgroup",
-    "mshome",
+    "default", "local", "internal", "lan", "home", "corp", "intranet", "private", "localdomain",
+    "localdomain4", "localdomain6", "test", "svc", "consul", "docker", "kubernetes", "workgroup", "mshome",
 ];
 
 /// Public names whose only purpose is to resolve to this machine.
 const LOOPBACK_NAMES: [&str; 13] = [
-    "localtest.me",
-    "lvh.me",
-    "vcap.me",
-    "fuf.me",
-    "ulh.us",
-    "lacolhost.com",
-    "smackaho.st",
-    "local.gd",
-    "localhost.direct",
-    "lndo.site",
-    "ddev.site",
-    "127-0-0-1.org.uk",
-    "spoofed.burpcollaborator.net",
+    "localtest.me", "lvh.me", "vcap.me", "fuf.me", "ulh.us", "lacolhost.com", "smackaho.st", "local.gd",
+    "localhost.direct", "lndo.site", "ddev.site", "127-0-0-1.org.uk", "spoofed.burpcollaborator.net",
 ];
 
 /// Services that resolve to the address written in the name.
 const WILDCARD_NAMES: [&str; 11] = [
-    "nip.io",
-    "sslip.io",
-    "xip.io",
-    "xip.name",
-    "xip.lhjmmc.com",
-    "traefik.me",
-    "backname.io",
-    "ip.dev",
-    "nip.plus",
-    "local-ip.co",
-    "local-ip.sh",
+    "nip.io", "sslip.io", "xip.io", "xip.name", "xip.lhjmmc.com", "traefik.me", "backname.io", "ip.dev",
+    "nip.plus", "local-ip.co", "local-ip.sh",
 ];
 
 /// Services whose names resolve to different addresses at different times (DNS rebinding).

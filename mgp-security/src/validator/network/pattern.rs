@@ -171,14 +171,8 @@ mod tests {
     #[test]
     fn a_pattern_is_read_back_as_it_is_written() {
         for text in [
-            "example.com",
-            "example.com:443",
-            "*.internal:8443",
-            "10.0.0.7:1",
-            "10.0.0.0/8",
-            "fd00::/8",
-            "[fd00::7]:80",
-            "[::1]",
+            "example.com", "example.com:443", "*.internal:8443", "10.0.0.7:1", "10.0.0.0/8", "fd00::/8",
+            "[fd00::7]:80", "[::1]",
         ] {
             assert_eq!(text.parse::<HostPattern>().unwrap().to_string(), text);
         }
@@ -190,26 +184,8 @@ mod tests {
     #[test]
     fn what_could_mean_two_things_is_no_pattern() {
         for text in [
-            "",
-            ":80",
-            "*",
-            "*.",
-            "*:80",
-            "a:b",
-            "a:",
-            "a:0",
-            "a:65536",
-            "a:+1",
-            "a:1:2",
-            "::1",
-            "[::1",
-            "10.0.0.1/8",
-            "10.0.0.0/0",
-            "10.0.0.0/33",
-            "10.0.0.0/8:80",
-            "*.10.0.0.1",
-            "http://a",
-            "a/b",
+            "", ":80", "*", "*.", "*:80", "a:b", "a:", "a:0", "a:65536", "a:+1", "a:1:2", "::1", "[::1",
+            "10.0.0.1/8", "10.0.0.0/0", "10.0.0.0/33", "10.0.0.0/8:80", "*.10.0.0.1", "http://a", "a/b",
             "10.0.0.0/+8",
         ] {
             assert!(text.parse::<HostPattern>().is_err(), "{text}");

@@ -323,12 +323,8 @@ fn a_refusal_names_the_line_that_lets_the_host_through_and_the_line_does() {
 fn loopback_is_let_through_in_all_spellings_and_nothing_else_is() {
     let policy = NetworkPolicy::default().allow_loopback();
     for url in [
-        "http://localhost:3000/",
-        "http://app.localhost/",
-        "http://127.0.0.1:8080/",
-        "http://[::1]:5173/",
-        "http://0.0.0.0:8000/",
-        "http://[::ffff:127.0.0.1]/",
+        "http://localhost:3000/", "http://app.localhost/", "http://127.0.0.1:8080/", "http://[::1]:5173/",
+        "http://0.0.0.0:8000/", "http://[::ffff:127.0.0.1]/",
     ] {
         assert_eq!(check_url(url, &policy), Ok(()), "{url}");
     }

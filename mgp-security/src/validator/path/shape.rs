@@ -186,59 +186,20 @@ const DEVICES: [&str; 7] = ["con", "prn", "aux", "nul", "conin$", "conout$", "cl
 
 /// The accounts that systems come with, at whose homes a path may begin.
 const ACCOUNTS: [&str; 14] = [
-    "root",
-    "admin",
-    "administrator",
-    "user",
-    "ubuntu",
-    "debian",
-    "ec2-user",
-    "git",
-    "postgres",
-    "www-data",
-    "nobody",
-    "daemon",
-    "deploy",
-    "guest",
+    "root", "admin", "administrator", "user", "ubuntu", "debian", "ec2-user", "git", "postgres", "www-data",
+    "nobody", "daemon", "deploy", "guest",
 ];
 
 /// The schemes for which runtimes open something other than a file, even without slashes after the colon.
 const WRAPPERS: [&str; 14] = [
-    "file",
-    "data",
-    "php",
-    "phar",
-    "zip",
-    "zlib",
-    "compress.zlib",
-    "compress.bzip2",
-    "glob",
-    "expect",
-    "jar",
-    "rar",
-    "ssh2.sftp",
-    "netdoc",
+    "file", "data", "php", "phar", "zip", "zlib", "compress.zlib", "compress.bzip2", "glob", "expect", "jar",
+    "rar", "ssh2.sftp", "netdoc",
 ];
 
 /// The names in the `/etc` of systems that seldom occur in a directory of that name in a repository.
 const SYSTEM_ETC: [&str; 17] = [
-    "passwd",
-    "passwd-",
-    "shadow",
-    "shadow-",
-    "group",
-    "gshadow",
-    "sudoers",
-    "sudoers.d",
-    "issue",
-    "issue.net",
-    "motd",
-    "master.passwd",
-    "hosts",
-    "hostname",
-    "fstab",
-    "crontab",
-    "ssh",
+    "passwd", "passwd-", "shadow", "shadow-", "group", "gshadow", "sudoers", "sudoers.d", "issue",
+    "issue.net", "motd", "master.passwd", "hosts", "hostname", "fstab", "crontab", "ssh",
 ];
 
 /// The names in the Windows directory that seldom occur in a directory of that name in a repository.

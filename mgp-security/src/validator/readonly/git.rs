@@ -77,54 +77,18 @@ const GLOBAL: [&str; 6] =
 /// The commands that only inspect, whatever their operands are. Commands that ask a remote are not included, because
 /// the address of a remote can name a program to start.
 const READING: [&str; 28] = [
-    "annotate",
-    "blame",
-    "cat-file",
-    "check-attr",
-    "check-ignore",
-    "check-ref-format",
-    "cherry",
-    "count-objects",
-    "describe",
-    "diff",
-    "diff-files",
-    "diff-index",
-    "diff-tree",
-    "for-each-ref",
-    "log",
-    "ls-files",
-    "ls-tree",
-    "merge-base",
-    "name-rev",
-    "range-diff",
-    "rev-list",
-    "rev-parse",
-    "shortlog",
-    "show",
-    "show-branch",
-    "show-ref",
-    "status",
-    "whatchanged",
+    "annotate", "blame", "cat-file", "check-attr", "check-ignore", "check-ref-format", "cherry",
+    "count-objects", "describe", "diff", "diff-files", "diff-index", "diff-tree", "for-each-ref", "log",
+    "ls-files", "ls-tree", "merge-base", "name-rev", "range-diff", "rev-list", "rev-parse", "shortlog",
+    "show", "show-branch", "show-ref", "status", "whatchanged",
 ];
 
 /// The options that write a file, or start a program that the repository or the user has configured.
 const REFUSED: [&str; 5] = ["output", "ext-diff", "textconv", "filters", "open-files-in-pager"];
 
 const LISTING_BRANCHES: [&str; 14] = [
-    "-a",
-    "-r",
-    "-v",
-    "-vv",
-    "-l",
-    "--all",
-    "--list",
-    "--remotes",
-    "--verbose",
-    "--show-current",
-    "--merged",
-    "--no-merged",
-    "--sort",
-    "--format",
+    "-a", "-r", "-v", "-vv", "-l", "--all", "--list", "--remotes", "--verbose", "--show-current", "--merged",
+    "--no-merged", "--sort", "--format",
 ];
 
 const LISTING_TAGS: [&str; 6] = ["-l", "--list", "--sort", "--format", "--merged", "--no-merged"];

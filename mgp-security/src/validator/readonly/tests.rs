@@ -18,48 +18,17 @@ fn only_methods_that_read_pass() {
 #[test]
 fn the_first_verb_of_a_name_decides() {
     for name in [
-        "get_updates",
-        "list_deleted_items",
-        "readWritten",
-        "read-file",
-        "search",
-        "issue_read",
-        "pull_request_read",
-        "repo.list_commits",
-        "getHTTPResponse",
-        "HTTPGetStatus",
-        "is_locked",
-        "can_delete_user",
-        "find_and_count",
-        "email_search",
+        "get_updates", "list_deleted_items", "readWritten", "read-file", "search", "issue_read",
+        "pull_request_read", "repo.list_commits", "getHTTPResponse", "HTTPGetStatus", "is_locked",
+        "can_delete_user", "find_and_count", "email_search",
     ] {
         assert_eq!(check_tool_name(name, None), Ok(()), "{name}");
     }
     for name in [
-        "create_issue",
-        "deleteUser",
-        "delete-item",
-        "UpdateRecord",
-        "write_file",
-        "send_email",
-        "email_send",
-        "issue_write",
-        "run_command",
-        "execute_sql",
-        "git_push",
-        "merge_branch",
-        "merge_pull_request",
-        "move_file",
-        "get_or_create_user",
-        "search_and_replace",
-        "read_then_delete",
-        "check_out",
-        "HTTPPost",
-        "ｄｅｌｅｔｅ_item",
-        "set2fa",
-        "weather",
-        "",
-        "удалить",
+        "create_issue", "deleteUser", "delete-item", "UpdateRecord", "write_file", "send_email",
+        "email_send", "issue_write", "run_command", "execute_sql", "git_push", "merge_branch",
+        "merge_pull_request", "move_file", "get_or_create_user", "search_and_replace", "read_then_delete",
+        "check_out", "HTTPPost", "ｄｅｌｅｔｅ_item", "set2fa", "weather", "", "удалить",
     ] {
         assert!(check_tool_name(name, None).is_err(), "{name}");
     }

@@ -14,13 +14,7 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
 
 /// The calls that destroy whole collections of a document database.
 const DOCUMENTS: [&str; 8] = [
-    "dropDatabase(",
-    ".drop()",
-    ".drop({",
-    "deleteMany({})",
-    ".remove({})",
-    "dropUser(",
-    "dropAllUsers",
+    "dropDatabase(", ".drop()", ".drop({", "deleteMany({})", ".remove({})", "dropUser(", "dropAllUsers",
     "_dropDatabase(",
 ];
 
@@ -62,11 +56,7 @@ mod tests {
     #[test]
     fn statements_that_destroy_are_refused() {
         for text in [
-            "drop table t",
-            "select 1; TRUNCATE t",
-            "delete from t",
-            "update t set a = 1",
-            "DROP DATABASE d",
+            "drop table t", "select 1; TRUNCATE t", "delete from t", "update t set a = 1", "DROP DATABASE d",
             "db.users.drop()",
         ] {
             assert_eq!(rule(text), Some("destruction"), "{text}");

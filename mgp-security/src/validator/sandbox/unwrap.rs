@@ -405,23 +405,8 @@ const MAX_FED: usize = 256;
 
 /// The texts, in lower case, with which a command begins in such a language.
 const ESCAPES: [&str; 17] = [
-    "%(",
-    "%{lua",
-    "!",
-    "\\!",
-    ".!",
-    "r !",
-    "r!",
-    "w !",
-    "%!",
-    "shell ",
-    "system ",
-    "system(",
-    ".shell ",
-    ".system ",
-    "silent !",
-    "platform shell ",
-    "process launch ",
+    "%(", "%{lua", "!", "\\!", ".!", "r !", "r!", "w !", "%!", "shell ", "system ", "system(", ".shell ",
+    ".system ", "silent !", "platform shell ", "process launch ",
 ];
 
 /// The texts that begin a command in such a language in the middle of a text.

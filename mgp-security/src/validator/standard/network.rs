@@ -1,7 +1,6 @@
 //! The validator `network_restricted`.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::ValidatorName;
@@ -98,11 +97,7 @@ impl Validator for NetworkValidator {
     }
 }
 
-impl fmt::Debug for NetworkValidator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NetworkValidator").field("policy", &self.policy).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(NetworkValidator, self => policy: self.policy);
 
 /// Returns whether a text is the path of an address whose host the server knows, such as `/api/search`.
 fn is_place_at_server(text: &str) -> bool {
@@ -222,11 +217,7 @@ mod tests {
     fn addresses_are_judged_as_people_write_them() {
         let network = NetworkValidator::default();
         for url in [
-            "about:blank",
-            "example.com",
-            "docs.example.com:8443/a?b=c",
-            "//example.com/a",
-            "/api/search?q=x",
+            "about:blank", "example.com", "docs.example.com:8443/a?b=c", "//example.com/a", "/api/search?q=x",
         ] {
             assert!(network.check_url(url).is_ok(), "{url}");
         }

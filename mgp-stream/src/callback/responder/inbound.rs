@@ -1,39 +1,13 @@
-//! The client's layer that takes callbacks out of the notifications of a server.
-
-use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+//! The client's gate that takes callbacks out of the notifications of a server.
 
 use mgp_types::mgp::{Extension, method};
-use mgp_types::{Error, Request, RequestKind, Response, RpcService};
-use pin_project_lite::pin_project;
-use tower_layer::Layer;
-use tower_service::Service;
+use mgp_types::{Flow, Gate, GateLayer, Gated, Request, RequestKind, Response};
 
 use super::ServerResponder;
 use crate::session::negotiated;
 
 /// Takes the questions that a server asks in the middle of calls. The layer makes [`CallbackInbound`] services.
-#[derive(Debug, Clone)]
-pub struct CallbackInboundLayer {
-    desk: ServerResponder,
-}
-
-impl CallbackInboundLayer {
-    /// Creates a layer that gives the questions of the server to `desk`.
-    pub const fn new(desk: ServerResponder) -> Self {
-        Self { desk }
-    }
-}
-
-impl<S> Layer<S> for CallbackInboundLayer {
-    type Service = CallbackInbound<S>;
-
-    fn layer(&self, inner: S) -> CallbackInbound<S> {
-        CallbackInbound { inner, desk: self.desk.clone() }
-    }
-}
+pub type CallbackInboundLayer = GateLayer<ServerResponder>;
 
 /// The service of [`CallbackInboundLayer`].
 ///
@@ -41,77 +15,20 @@ impl<S> Layer<S> for CallbackInboundLayer {
 /// `notifications/mgp.callback.request` where callbacks were negotiated and lets everything else go on. The desk
 /// answers in a task of its own: the connection goes on at once. The service reads `context.session` and the stream of
 /// `context.outbox`, writes and refuses nothing, and allocates and locks for its own notification only.
-#[derive(Debug, Clone)]
-pub struct CallbackInbound<S> {
-    inner: S,
-    desk: ServerResponder,
-}
+pub type CallbackInbound<S> = Gated<ServerResponder, S>;
 
-impl<S> CallbackInbound<S> {
-    /// Returns the inner service.
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
-    }
+impl Gate for ServerResponder {
+    type Pass = ();
 
-    /// Returns the inner service.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
-}
-
-impl<S: RpcService> Service<Request> for CallbackInbound<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = CallbackInboundFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn enter(&self, request: &mut Request) -> Flow {
         let is_ours = request.kind == RequestKind::Notify && request.method == *method::CALLBACK_REQUEST;
-        let session = request.context.session.as_ref();
-        if let Some(session) = session
-            && is_ours
+        if is_ours
+            && let Some(session) = &request.context.session
             && negotiated(Some(session), &Extension::Callbacks)
         {
-            self.desk.take(session, &request, (*request.context).clone());
-            return CallbackInboundFuture { state: State::Taken };
+            self.take(session, request, (*request.context).clone());
+            return Flow::answer(Response::empty());
         }
-        CallbackInboundFuture { state: State::Passed { future: self.inner.call(request) } }
-    }
-}
-
-pin_project! {
-    /// The future of [`CallbackInbound`].
-    #[must_use = "futures do nothing unless polled"]
-    pub struct CallbackInboundFuture<F> {
-        #[pin]
-        state: State<F>,
-    }
-}
-
-pin_project! {
-    #[project = Projection]
-    enum State<F> {
-        Passed { #[pin] future: F },
-        Taken,
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for CallbackInboundFuture<F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project().state.project() {
-            Projection::Passed { future } => future.poll(cx),
-            Projection::Taken => Poll::Ready(Ok(Response::empty())),
-        }
-    }
-}
-
-impl<F> fmt::Debug for CallbackInboundFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallbackInboundFuture").finish_non_exhaustive()
+        Flow::Pass(())
     }
 }

@@ -1,6 +1,5 @@
 //! The client's desk for callbacks: a handler answers the questions of servers, each once.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -18,7 +17,7 @@ use crate::abort_on_drop::AbortOnDrop;
 mod history;
 mod inbound;
 
-pub use self::inbound::{CallbackInbound, CallbackInboundFuture, CallbackInboundLayer};
+pub use self::inbound::{CallbackInbound, CallbackInboundLayer};
 use super::question::wait_for;
 
 /// Answers the questions that servers ask in the middle of calls. Clones share all records.
@@ -160,11 +159,7 @@ async fn respond(server: ServerId, id: Box<str>, session: Arc<Session>, answer: 
     tracing::debug!(%server, code = error.code(), "the answer to a callback did not reach the server");
 }
 
-impl fmt::Debug for CallbackResponder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallbackResponder").field("known", &self.0.book.lock().len()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(CallbackResponder, self => known: self.0.book.lock().len());
 
 /// Answers callbacks: shows them to a user, or decides by a policy. Every function of this shape is a handler.
 ///

@@ -1,6 +1,5 @@
 //! The client's stream of the events of one subscription.
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -231,14 +230,7 @@ impl<S> Drop for Events<S> {
     }
 }
 
-impl<S> fmt::Debug for Events<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events")
-            .field("answer", &self.answer)
-            .field("inbox", &self.inbox)
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S] Events<S>, self => answer: self.answer, inbox: self.inbox);
 
 /// Makes one call.
 pub(super) async fn ask<S: RpcService, T: Serialize>(

@@ -1,6 +1,5 @@
 //! One subscription at the server: its filter and its last events.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -131,11 +130,7 @@ impl EventFeed {
     }
 }
 
-impl fmt::Debug for EventFeed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventFeed").field("patterns", &self.patterns).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(EventFeed, self => patterns: self.patterns);
 
 /// The way of events to their client.
 #[derive(Debug)]

@@ -77,11 +77,7 @@ impl Gate for EventsGate {
 /// A request that listens for events; dropping this value ends the sending.
 pub struct ListeningRequest(#[expect(dead_code, reason = "it is held, and not read")] EventListening);
 
-impl fmt::Debug for ListeningRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ListeningRequest").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ListeningRequest);
 
 impl fmt::Debug for EventsGate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

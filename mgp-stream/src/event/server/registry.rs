@@ -1,7 +1,6 @@
 //! The table of all subscriptions at the server, with their owners and their ways to the clients.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -367,11 +366,7 @@ impl SubscriptionRegistry {
     }
 }
 
-impl fmt::Debug for SubscriptionRegistry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SubscriptionRegistry").field("publisher", &self.publisher).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(SubscriptionRegistry, self => publisher: self.publisher);
 
 impl Drop for SubscriptionRegistry {
     /// The publisher may outlive the registry.

@@ -114,15 +114,8 @@ const FIXING: [&str; 4] = [r#""oneOf":"#, r#""not":"#, r#""if":"#, r#""contains"
 
 /// The keywords that name places, refer to them in another way, or hide such a keyword.
 const OBSCURE: [&str; 9] = [
-    r#""$id":"#,
-    r#""$anchor":"#,
-    r#""$dynamicAnchor":"#,
-    r#""$dynamicRef":"#,
-    r#""$recursiveRef":"#,
-    r"\u0024",
-    r#""$vocabulary":"#,
-    r#""unevaluatedProperties":"#,
-    r#""unevaluatedItems":"#,
+    r#""$id":"#, r#""$anchor":"#, r#""$dynamicAnchor":"#, r#""$dynamicRef":"#, r#""$recursiveRef":"#,
+    r"\u0024", r#""$vocabulary":"#, r#""unevaluatedProperties":"#, r#""unevaluatedItems":"#,
 ];
 
 const REFERENCE: &str = r#""$ref":""#;

@@ -73,18 +73,8 @@ fn judge(mut named: Vec<DataKind>, wanted: &[DataKind], is_open: bool) -> TypeFi
 }
 
 const MAKES: &[&str] = &[
-    "return",
-    "returning",
-    "output",
-    "produce",
-    "producing",
-    "generate",
-    "generating",
-    "render",
-    "rendering",
-    "draw",
-    "yield",
-    "export",
+    "return", "returning", "output", "produce", "producing", "generate", "generating", "render", "rendering",
+    "draw", "yield", "export",
 ];
 
 /// Returns the kinds that a description says a tool makes: those soon after "returns", "generates" and similar words,
@@ -122,25 +112,8 @@ enum AcceptedTypes {
 
 /// The names of arguments that may be of any kind.
 const CARRIES: &[&str] = &[
-    "data",
-    "dataset",
-    "input",
-    "content",
-    "file",
-    "path",
-    "url",
-    "uri",
-    "source",
-    "src",
-    "body",
-    "payload",
-    "attachment",
-    "resource",
-    "object",
-    "value",
-    "item",
-    "record",
-    "document",
+    "data", "dataset", "input", "content", "file", "path", "url", "uri", "source", "src", "body", "payload",
+    "attachment", "resource", "object", "value", "item", "record", "document",
 ];
 
 impl FlowParameter {

@@ -167,20 +167,8 @@ proptest! {
 
 fn params() -> impl Strategy<Value = Value> {
     let member = prop::sample::select(vec![
-        "query",
-        "strategy",
-        "max_results",
-        "filter",
-        "categories",
-        "risk_level_max",
-        "reason",
-        "context",
-        "requirements",
-        "capabilities",
-        "input_types",
-        "preferred_risk_level",
-        "task_trace_id",
-        "tools",
+        "query", "strategy", "max_results", "filter", "categories", "risk_level_max", "reason", "context",
+        "requirements", "capabilities", "input_types", "preferred_risk_level", "task_trace_id", "tools",
     ]);
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -1,6 +1,5 @@
 //! Embedding services that are MGP or MCP servers.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
 
@@ -74,11 +73,7 @@ impl<S: RpcService> Embedder for ServiceEmbedder<S> {
     }
 }
 
-impl<S> fmt::Debug for ServiceEmbedder<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServiceEmbedder").field("id", &self.server.id).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S] ServiceEmbedder<S>, self => id: self.server.id);
 
 #[derive(Serialize)]
 struct EmbedArguments {

@@ -9,7 +9,6 @@ mod tests;
 mod words;
 
 use std::{
-    fmt,
     fmt::Write as _,
     sync::{Arc, LazyLock},
 };
@@ -182,8 +181,4 @@ impl Embedder for StaticEmbedder {
     }
 }
 
-impl fmt::Debug for StaticEmbedder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StaticEmbedder").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(StaticEmbedder, self => id: self.id);

@@ -83,17 +83,7 @@ fn names_titles_labels_and_arguments_full_of_words_win_nothing() {
 fn nothing_in_a_question_is_a_command() {
     let (_writer, reader) = index(&[tool("read_file", "Reads a file."), tool("star", "Shows stars.")]);
     for text in [
-        "name:*",
-        "*",
-        "[* TO *]",
-        "\"",
-        "((((",
-        "NOT",
-        "+ - && ||",
-        "~2^5",
-        "(a+)+$",
-        "\\",
-        "{}",
+        "name:*", "*", "[* TO *]", "\"", "((((", "NOT", "+ - && ||", "~2^5", "(a+)+$", "\\", "{}",
         "name:[a TO z]",
     ] {
         assert!(best(&reader, text).is_empty(), "{text}");

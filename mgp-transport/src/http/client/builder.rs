@@ -1,6 +1,5 @@
 //! The builder of clients over HTTP.
 
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
@@ -138,12 +137,5 @@ impl HttpClientBuilder {
     }
 }
 
-impl fmt::Debug for HttpClientBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Headers and the query of a URL may hold credentials.
-        f.debug_struct("HttpClientBuilder")
-            .field("url", &self.url.split('?').next())
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+// Headers and the query of a URL may hold credentials.
+mgp_types::partial_debug!(HttpClientBuilder, self => url: self.url.split('?').next(), limits: self.limits);

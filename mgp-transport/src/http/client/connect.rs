@@ -1,6 +1,5 @@
 //! Opening connections: TCP, TLS, or the dialler of the caller.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
@@ -119,11 +118,7 @@ async fn reach(mut network: Network, url: Uri) -> io::Result<<Network as Service
     network.call(url).await.map_err(io::Error::other)
 }
 
-impl fmt::Debug for ClientConnector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientConnector").field("timeout", &self.timeout).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ClientConnector, self => timeout: self.timeout);
 
 /// A connection of any kind. The connection is boxed once, and many requests share it.
 pub(super) type ClientIo = Box<dyn HttpStream>;

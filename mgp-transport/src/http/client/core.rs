@@ -1,7 +1,6 @@
 //! The parts that both kinds of HTTP client share.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -114,15 +113,8 @@ impl<I: RpcService> ClientCore<I> {
     }
 }
 
-impl<I> fmt::Debug for ClientCore<I> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Headers and the query of a URL may hold credentials.
-        f.debug_struct("ClientCore")
-            .field("url", &self.url.to_string().split('?').next())
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+// Headers and the query of a URL may hold credentials.
+mgp_types::partial_debug!([I] ClientCore<I>, self => url: self.url.to_string().split('?').next(), limits: self.limits);
 
 /// Sends a message beside the calls: if there is room for it, for a bounded time, and without a report of its success.
 pub(super) fn post_aside<P: MessageCarrier>(peer: &Arc<P>, message: Vec<u8>, session: Option<Arc<Session>>) {

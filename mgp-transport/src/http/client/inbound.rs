@@ -387,11 +387,7 @@ impl<P: MessageCarrier> StreamReceiver<P> {
     }
 }
 
-impl<P: MessageCarrier> std::fmt::Debug for StreamReceiver<P> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StreamReceiver").field("pace", &self.pace).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([P: MessageCarrier] StreamReceiver<P>, self => pace: self.pace);
 
 fn log_refusal(outcome: Result<Response, Error>) {
     if let Err(error) = outcome {

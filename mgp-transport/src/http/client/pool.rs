@@ -1,6 +1,5 @@
 //! The pool of connections to one server.
 
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -142,14 +141,6 @@ impl UsedConnection {
     }
 }
 
-impl fmt::Debug for UsedConnection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UsedConnection").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(UsedConnection);
 
-impl fmt::Debug for Idle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Idle").field("since", &self.since).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(Idle, self => since: self.since);

@@ -148,15 +148,8 @@ mod tests {
     #[test]
     fn a_standard_header_may_come_once() {
         for name in [
-            "host",
-            "origin",
-            "content-type",
-            "mcp-protocol-version",
-            "mcp-session-id",
-            "mcp-method",
-            "mcp-name",
-            "last-event-id",
-            "mcp-param-x",
+            "host", "origin", "content-type", "mcp-protocol-version", "mcp-session-id", "mcp-method",
+            "mcp-name", "last-event-id", "mcp-param-x",
         ] {
             assert!(RequestHead::read(&headers(&[(name, "a"), (name, "a")])).repeated.is_some(), "{name}");
             assert!(RequestHead::read(&headers(&[(name, "a")])).repeated.is_none(), "{name}");

@@ -39,7 +39,6 @@ mod shared_stream_port;
 mod stream;
 
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
@@ -286,8 +285,4 @@ impl<A: Accept> Clone for HttpServer<A> {
     }
 }
 
-impl<A: Accept> fmt::Debug for HttpServer<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpServer").field("config", self.config()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([A: Accept] HttpServer<A>, self => config: self.config());

@@ -1,6 +1,5 @@
 //! The stream of events that may become the answer to one POST.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
@@ -407,14 +406,7 @@ impl OutboxPort for ResponseStream {
     }
 }
 
-impl fmt::Debug for ResponseStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResponseStream")
-            .field("number", &self.number)
-            .field("kind", &self.kind)
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ResponseStream, self => number: self.number, kind: self.kind);
 
 /// Returns the id of an event: its stream, and its number in it.
 fn event_id(stream: u64, number: u64) -> String {

@@ -104,18 +104,9 @@ fn arguments_and_what_no_protocol_knows_keep_their_names() {
 #[test]
 fn a_method_that_reads_like_another_is_refused() {
     for method in [
-        "Tools/Call",
-        "tools/call ",
-        " tools/call",
-        "tools/call\\n",
-        "tools/call\\u0000x",
-        "tools/ca\\u200bll",
-        "ｔools/call",
-        "tool\u{17f}/call",
-        "tools／call",
-        "Notifications/Initialized",
-        "MGP/access/grant",
-        "initialize\\t",
+        "Tools/Call", "tools/call ", " tools/call", "tools/call\\n", "tools/call\\u0000x",
+        "tools/ca\\u200bll", "ｔools/call", "tool\u{17f}/call", "tools／call", "Notifications/Initialized",
+        "MGP/access/grant", "initialize\\t",
     ] {
         let refused = call(method, "{}").expect_err(method);
         assert_eq!((refused.id, refused.error.code()), (Some(1.into()), code::INVALID_REQUEST), "{method}");

@@ -1,10 +1,10 @@
 //! The names of channels, the patterns by which clients ask for them, and the ids of subscriptions.
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use crate::macros::text_traits;
 
 /// A channel that events are published on: words with dots between, like `model.token_usage` (§13.5).
 ///
@@ -68,11 +68,7 @@ impl fmt::Debug for ChannelName {
     }
 }
 
-impl fmt::Display for ChannelName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+text_traits!(ChannelName: Display);
 
 impl ChannelPattern {
     /// Returns whether the pattern stands for the channel.
@@ -103,11 +99,7 @@ impl fmt::Debug for ChannelPattern {
     }
 }
 
-impl fmt::Display for ChannelPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+text_traits!(ChannelPattern: Display);
 
 /// Checks a text. A star stands for all that may follow, so only the last word can be one.
 fn check(text: &str, may_end_in_star: bool) -> Result<(), ChannelError> {
@@ -158,14 +150,4 @@ impl fmt::Debug for SubscriptionId {
     }
 }
 
-impl Serialize for SubscriptionId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for SubscriptionId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<'_, str>::deserialize(deserializer).map(|name| Self(name.into()))
-    }
-}
+text_traits!(SubscriptionId: Serialize, Deserialize(Self::new));

@@ -232,10 +232,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                "crate::a a true",
-                "crate::a::B B true",
-                "crate::a::c::D E true",
-                "crate::a::c::F F true",
+                "crate::a a true", "crate::a::B B true", "crate::a::c::D E true", "crate::a::c::F F true",
                 "super::g g false"
             ]
         );

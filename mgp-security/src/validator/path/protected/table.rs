@@ -320,35 +320,13 @@ pub(super) const VARIABLES: &[(&str, &str)] = &[
 
 /// Directories below which a whole file system begins again.
 pub(super) const MOUNTS: &[&str] = &[
-    "/private",
-    "/mnt/?",
-    "/cygdrive/?",
-    "/?",
-    "/volumes/*",
-    "/system/volumes/*",
-    "/host",
-    "/hostfs",
-    "/rootfs",
-    "/*/?$",
-    "/wsl$/*",
-    "/wsl.localhost/*",
-    "/localhost",
-    "/unc",
-    "/globalroot",
-    "/device/*",
-    "/proc/*/root",
-    "/proc/*/cwd",
-    "/proc/*/task/*/root",
+    "/private", "/mnt/?", "/cygdrive/?", "/?", "/volumes/*", "/system/volumes/*", "/host", "/hostfs",
+    "/rootfs", "/*/?$", "/wsl$/*", "/wsl.localhost/*", "/localhost", "/unc", "/globalroot", "/device/*",
+    "/proc/*/root", "/proc/*/cwd", "/proc/*/task/*/root",
 ];
 
 /// Homes of users, and patterns of the directories that hold them.
 pub(super) const HOMES: &[&str] = &[
-    "/home/*",
-    "/users/*",
-    "/root",
-    "/var/root",
-    "/var/home/*",
-    "/export/home/*",
-    "/usr/home/*",
+    "/home/*", "/users/*", "/root", "/var/root", "/var/home/*", "/export/home/*", "/usr/home/*",
     "/documents and settings/*",
 ];

@@ -144,11 +144,7 @@ fn is_key_option(call: &Call<'_>, text: &str) -> bool {
 /// Returns whether the argument is a pattern that matches a secret file.
 fn may_be_secret(arg: &Arg, place: &Place) -> bool {
     const SHOWN: [&str; 6] = [
-        "/etc/shadow",
-        "/etc/gshadow",
-        "~/.ssh/id_rsa",
-        "~/.ssh/id_ed25519",
-        "~/.aws/credentials",
+        "/etc/shadow", "/etc/gshadow", "~/.ssh/id_rsa", "~/.ssh/id_ed25519", "~/.aws/credentials",
         "/etc/sudoers",
     ];
     if !arg.marks.has(Marks::PATTERN) {

@@ -79,13 +79,8 @@ async fn a_lost_session_is_opened_again_and_the_call_sent_again() {
     let mut era = script.connect_http().await.unwrap();
     era.call(call(Method::TOOLS_LIST)).await.unwrap();
     let expected = [
-        "server/discover",
-        "initialize",
-        "notifications/initialized",
-        "tools/list",
-        "initialize",
-        "notifications/initialized",
-        "tools/list",
+        "server/discover", "initialize", "notifications/initialized", "tools/list", "initialize",
+        "notifications/initialized", "tools/list",
     ];
     assert_eq!(script.methods(), expected);
 }

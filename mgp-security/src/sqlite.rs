@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
 use crate::StoreError;
 
@@ -98,10 +98,11 @@ impl Database {
     }
 
     /// Returns what `read` makes of each row that `query` selects.
+    #[cfg(any(feature = "access", feature = "permission", feature = "validate"))]
     pub(crate) fn read_all<T>(
         &self,
         query: &str,
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+        mut read: impl FnMut(&rusqlite::Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let connection = self.connection();
         let mut query = connection.prepare(query)?;

@@ -3,13 +3,6 @@
 use mgp_types::{CacheScope, Error, Object, RawJson, Response};
 use serde_json::value::RawValue;
 
-/// Removes the tools that `may` does not admit from the tool list in `outcome`.
-pub(crate) fn keep_only(outcome: &mut Result<Response, Error>, may: impl Fn(&str) -> bool) {
-    if let Ok(response) = outcome {
-        *outcome = keep_listed(std::mem::replace(response, Response::empty()), may);
-    }
-}
-
 /// Returns a result of `tools/list` without the tools that `may` does not admit. Everything else stays as it is, the
 /// cursor included: a page may become empty while there are more pages.
 ///

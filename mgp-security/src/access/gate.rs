@@ -1,13 +1,14 @@
 //! The gate that holds each request to the access policy.
 
 use std::borrow::Cow;
+use std::mem;
 use std::sync::Arc;
 
 use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
 use mgp_types::{Error, Flow, Gate, Method, MethodRule, Request, RequestConcern, Response, code};
 
 use super::{AccessPolicy, AccessVerdict};
-use crate::listing;
+use crate::listing::keep_listed;
 use crate::refusal::refusal;
 
 /// A gate that lets through only the requests that the policy allows the caller (§5).
@@ -77,8 +78,9 @@ impl Gate for AccessGate {
     }
 
     fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
-        if let Some(AccessListing { agent, server }) = pass {
-            listing::keep_only(outcome, |tool| {
+        if let (Some(AccessListing { agent, server }), Ok(response)) = (pass, &mut *outcome) {
+            let listed = mem::replace(response, Response::empty());
+            *outcome = keep_listed(listed, |tool| {
                 self.0.policy.decide(agent.as_str(), server.as_str(), Some(tool)).allows()
             });
         }

@@ -4,7 +4,7 @@ mod client;
 mod seal;
 mod server;
 
-pub use self::client::{AnsweredQuestions, InputRounds, MAX_ROUNDS};
+pub use self::client::{AnsweredQuestions, InputRounds};
 pub use self::seal::{SealingKey, UnsealError, binding};
 pub use self::server::{Mrtr, MrtrFuture, MrtrLayer};
 

@@ -24,7 +24,7 @@ const MAXIMA: [(&str, usize); 10] = [
     ("mgp-stream", 41),
     ("mgp-toolindex", 82),
     ("mgp-transport", 102),
-    ("mgp-types", 491),
+    ("mgp-types", 493),
 ];
 
 const FILE: &str = "api.txt";

@@ -16,10 +16,10 @@ use crate::era::{Agreement, NextStep, ResendRule, RoundHandler};
 /// goes as a request into `inbound`, the same stack that answers a server's own requests, so the same gates see it;
 /// then the request is sent again with the answers. The questions of one result are asked at the same time.
 ///
-/// It is a rule of [`ClientEra`](crate::era::ClientEra). Each question has the context of its call, so that the answering service can reach the caller, with the server's session in place of the
-/// caller's. An ordinary result is not parsed and costs one search. The call fails when the client cannot answer, when
-/// the server asks more often than [`MAX_ROUNDS`], or when the result is of a type that was not agreed on. Dropping a
-/// call drops the questions in work.
+/// It is a rule of [`ClientEra`](crate::era::ClientEra). Each question has the context of its call, so that the
+/// answering service can reach the caller, with the server's session in place of the caller's. What an ordinary result
+/// says of itself is read once for all who ask. The call fails when the client cannot answer, when the server asks more
+/// than ten times, or when the result is of a type that was not agreed on. Dropping a call drops the questions in work.
 ///
 /// In a gateway ([`EraOptions::with_relay`](crate::era::EraOptions::with_relay)) the requests of a client that handles
 /// rounds itself pass through, as do their results. Where the server has sessions there are no earlier rounds to
@@ -30,14 +30,14 @@ pub struct InputRounds<H> {
     agreement: Agreement,
 }
 
-/// The mark on a result that was made with answers of the user or of the client's model: it belongs to its call alone, and
-/// no cache keeps it.
+/// The mark on a result that was made with answers of the user or of the client's model: it belongs to its call alone,
+/// and no cache keeps it.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct AnsweredQuestions;
 
 /// The number of times that a server may ask before it answers.
-pub const MAX_ROUNDS: usize = 10;
+const MAX_ROUNDS: usize = 10;
 
 impl<H> InputRounds<H> {
     /// Creates the rule whose `inbound` answers the questions asked under `agreement`.

@@ -74,7 +74,7 @@ fn carry(request: &mut Request, carried: &HashMap<String, String>) {
     let mut meta = meta.unwrap_or_default();
     for (name, value) in carried.iter().filter(|(_, value)| !value.is_empty()) {
         if let Ok(value) = RawJson::from_value(value) {
-            meta.set(name, value);
+            meta.set(name.clone(), value);
         }
     }
     request.params.set("_meta", meta.to_raw());

@@ -185,7 +185,7 @@ pub trait PromptHandler<M>: Send + Sync + 'static {
 
 type PromptFuture = BoxFuture<'static, Result<GetPromptResult, Error>>;
 
-/// One request for a prompt.
+/// The request for a prompt, as a handler gets it.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct PromptRequest {

@@ -11,10 +11,10 @@ pub(crate) use self::plans::HeaderPlans;
 
 /// Repeats arguments of tool calls in headers, over HTTP and where there are no sessions.
 ///
-/// It is a rule of [`ClientEra`](mgp_transport::era::ClientEra). It learns the arguments from the lists of tools, and from
-/// the results of tool searches (MGP §16), and removes the tools with wrong annotations from lists. A call that the server
-/// refuses for its headers is sent again once, after the tools were listed again. The rule writes `extensions`; over
-/// transports other than HTTP it has no effect.
+/// The mirror is a rule of [`ClientEra`](mgp_transport::era::ClientEra). The mirror learns the arguments from the lists of
+/// tools, and from the results of tool searches (MGP §16), and removes the tools with wrong annotations from lists. A call
+/// that the server refuses for its headers is sent again once, after the tools were listed again. The mirror writes
+/// `extensions`; over transports other than HTTP it has no effect.
 #[derive(Debug, Clone)]
 pub struct HeaderMirror {
     plans: Option<HeaderPlans>,
@@ -27,7 +27,7 @@ impl HeaderMirror {
     }
 }
 
-/// What the outcome of a call is looked at for.
+/// The reason why the mirror looks at the outcome of a call.
 #[derive(Debug)]
 pub enum MirroredCall {
     /// The result lists tools.

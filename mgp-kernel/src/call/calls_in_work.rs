@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 
 /// The calls that one server has in work, by which the call of a server's question is found. Clones share them.
 ///
-/// As a gate it notes the calls of clients, each until it ends. It stands directly in front of the service that carries
-/// calls to the server. It reads `context.session` and `context.outbox`: a call without a session is no client's. It costs
-/// a lock at the beginning and at the end of a call.
+/// The table is a gate that notes the calls of clients, each until its end. The gate stands directly in front of the
+/// service that carries calls to the server. The gate reads `context.session` and `context.outbox`: a call without a
+/// session is no client's. A call costs a lock at its beginning and one at its end.
 #[derive(Clone, Default)]
 pub(crate) struct CallsInWork(Arc<Mutex<BTreeMap<StreamId, Box<CallContext>>>>);
 

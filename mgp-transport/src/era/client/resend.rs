@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -18,7 +17,7 @@ use super::service::ClientEraShared;
 /// [`ClientEra`](super::ClientEra) keeps one copy of a call for all its rules. A set of rules, `(inner, outer)`, is a rule:
 /// the outer one writes a request first, and the inner one judges its outcome first.
 pub trait ResendRule: Clone + Send + 'static {
-    /// What the rule knows about one call, between its requests.
+    /// The knowledge of the rule about one call, kept between the requests of the call.
     type State: Send + 'static;
 
     /// Begins a call; `None` if the rule has no interest in it.
@@ -36,7 +35,7 @@ pub trait ResendRule: Clone + Send + 'static {
     fn judge(&self, state: &mut Self::State, call: &Request, outcome: Result<Response, Error>) -> NextStep;
 }
 
-/// What follows the outcome of a request.
+/// The step that follows the outcome of a request.
 pub enum NextStep {
     /// The call has this outcome.
     Return(Result<Response, Error>),
@@ -159,7 +158,6 @@ impl<W: RpcService, R: ResendRule> ResendableCall<W, R> {
 
 pin_project! {
     /// The future of [`ClientEra`](super::ClientEra).
-    #[project = Projected]
     pub struct EraFuture<W: RpcService, R: ResendRule> {
         #[pin]
         attempts: Attempts<W, R>,
@@ -196,7 +194,7 @@ impl<W: RpcService, R: ResendRule> Future for EraFuture<W, R> {
             match attempts.as_mut().project() {
                 ProjectedAttempts::First { inner, call } => {
                     let outcome = ready!(inner.poll(cx));
-                    let Some(mut call) = mem::take(call) else { return Poll::Ready(outcome) };
+                    let Some(mut call) = call.take() else { return Poll::Ready(outcome) };
                     match call.judge(outcome) {
                         NextStep::Return(outcome) => return Poll::Ready(outcome),
                         NextStep::SendAgain(next) => {

@@ -16,7 +16,7 @@ use crate::era::{Agreement, NextStep, ResendRule, RoundHandler};
 /// goes as a request into `inbound`, the same stack that answers a server's own requests, so the same gates see it;
 /// then the request is sent again with the answers. The questions of one result are asked at the same time.
 ///
-/// It is a rule of [`ClientEra`](crate::era::ClientEra). Each question has the context of its call, so that the
+/// `InputRounds` is a rule of [`ClientEra`](crate::era::ClientEra). Each question has the context of its call, so that the
 /// answering service can reach the caller, with the server's session in place of the caller's. What an ordinary result
 /// says of itself is read once for all who ask. The call fails when the client cannot answer, when the server asks more
 /// than ten times, or when the result is of a type that was not agreed on. Dropping a call drops the questions in work.

@@ -1,4 +1,4 @@
-//! One round of a call: the questions, the answers to them, and the request that carries these.
+//! The answering of the questions in one result, and the request that carries the answers.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

@@ -74,14 +74,6 @@ impl Profile {
     }
 }
 
-/// The arguments by which the linker keeps functions of the same code once. The linker that comes with Rust for this
-/// target has them; others may not.
-const LINKED_SMALL: &[&str] = if cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")) {
-    &["-C", "link-arg=-Wl,--icf=all"]
-} else {
-    &[]
-};
-
 impl Workspace {
     /// Asks cargo, from the folder of this crate upwards.
     pub(crate) fn load() -> Result<Self> {
@@ -143,12 +135,8 @@ impl Workspace {
     /// Builds the program of a crate and returns its path.
     pub(crate) fn build_program(&self, package: &str, program: &str, profile: Profile) -> Result<PathBuf> {
         self.require_member(package)?;
-        let mut build = self.cargo();
-        build.args(["rustc", "--profile", profile.name(), "-p", package, "--bin", program]);
-        if let Profile::Dist = profile {
-            build.arg("--").args(LINKED_SMALL);
-        }
-        process::run(&mut build)?;
+        let build = ["build", "--profile", profile.name(), "-p", package, "--bin", program];
+        process::run(self.cargo().args(build))?;
         Ok(self.target.join(profile.name()).join(program))
     }
 

@@ -148,7 +148,7 @@ impl<S: RpcService, T> Call<S, T> {
 }
 
 fn own_meta(request: &Request) -> Object {
-    request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()).unwrap_or_default()
+    request.params.object("_meta").unwrap_or_default()
 }
 
 impl<S: RpcService, T> IntoFuture for Call<S, T> {

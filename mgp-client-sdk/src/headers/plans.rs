@@ -36,7 +36,7 @@ impl HeaderPlans {
         let Some(name) = request.params.text("name") else { return };
         let tools = self.0.tools.read();
         let Some(plan) = tools.get(&*name) else { return };
-        let arguments = request.params.get("arguments").and_then(|raw| Object::from_raw(&raw).ok());
+        let arguments = request.params.object("arguments");
         let Some(arguments) = arguments else { return };
         let headers: Vec<_> = plan
             .iter()
@@ -51,7 +51,7 @@ impl HeaderPlans {
     /// Learns from tools that a search found (MGP §16), which need not be in any list.
     pub(super) fn learn_found(&self, response: &Response) {
         let Ok(mut result) = Object::from_raw(&response.result) else { return };
-        let structured = result.get("structuredContent").and_then(|raw| Object::from_raw(&raw).ok());
+        let structured = result.object("structuredContent");
         result = structured.unwrap_or(result);
         let found = result.get("tools").or_else(|| result.get("tools_loaded"));
         let Some(Ok(tools)) = found.map(|tools| tools.to::<Vec<RawJson>>()) else { return };

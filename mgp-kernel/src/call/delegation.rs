@@ -8,7 +8,7 @@ use mgp_security::auth::reserved_owner;
 use mgp_types::mgp::{
     Actor, AgentPattern, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId,
 };
-use mgp_types::{Error, Flow, Gate, Object, Principal, PrincipalKind, Request, Response, code};
+use mgp_types::{Error, Flow, Gate, Principal, PrincipalKind, Request, Response, code};
 
 use crate::record::{AuditTrail, random};
 use crate::running::RunningConfig;
@@ -65,7 +65,7 @@ impl Gate for DelegationGate {
 
 /// Takes the claim out of the request. Returns the agent that the request claimed.
 fn take_claim(request: &mut Request) -> Result<Option<String>, Error> {
-    let Some(mut meta) = request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()) else {
+    let Some(mut meta) = request.params.object("_meta") else {
         return Ok(None);
     };
     let Some(claim) = meta.remove(AGENT_META) else { return Ok(None) };

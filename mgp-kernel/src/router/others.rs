@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mgp_types::mgp::Refusal;
 use mgp_types::{
-    Error, MessageSender, Method, MethodRule, Object, PassedMethods, Request, RequestKind, Response, code,
+    Error, MessageSender, Method, MethodRule, PassedMethods, Request, RequestKind, Response, code,
 };
 
 use super::fan_out::{ask, to};
@@ -137,7 +137,7 @@ fn name(request: &Request) -> Option<String> {
 
 /// Removes the name of the server: the server need not be told it, and may be a kernel with servers of its own.
 fn forget_name(request: &mut Request) {
-    let meta = request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
+    let meta = request.params.object("_meta");
     if let Some(mut meta) = meta.filter(|meta| meta.contains(SERVER_META)) {
         meta.remove(SERVER_META);
         request.params.set("_meta", meta.to_raw());

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::task;
 
-use mgp_types::{Error, Object, RawJson, Request, Response, RpcService};
+use mgp_types::{Error, RawJson, Request, Response, RpcService};
 use opentelemetry::propagation::TextMapPropagator as _;
 use opentelemetry::trace::TraceContextExt as _;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
@@ -62,7 +62,7 @@ impl<S: RpcService> Service<Request> for InjectSpan<S> {
 }
 
 fn carried(request: &Request) -> HashMap<String, String> {
-    let meta = request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
+    let meta = request.params.object("_meta");
     let Some(meta) = meta else { return HashMap::new() };
     let members =
         MEMBERS.into_iter().filter_map(|name| Some((name.to_owned(), meta.text(name)?.into_owned())));
@@ -70,7 +70,7 @@ fn carried(request: &Request) -> HashMap<String, String> {
 }
 
 fn carry(request: &mut Request, carried: &HashMap<String, String>) {
-    let meta = request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
+    let meta = request.params.object("_meta");
     let mut meta = meta.unwrap_or_default();
     for (name, value) in carried.iter().filter(|(_, value)| !value.is_empty()) {
         if let Ok(value) = RawJson::from_value(value) {

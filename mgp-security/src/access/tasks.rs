@@ -121,7 +121,7 @@ fn named(request: &Request) -> [Option<String>; 1] {
 
 /// Returns the tasks that a subscription asks to hear about.
 fn listened_to(request: &Request) -> Vec<Option<String>> {
-    let wanted = request.params.get("notifications").and_then(|wanted| Object::from_raw(&wanted).ok());
+    let wanted = request.params.object("notifications");
     match wanted.and_then(|wanted| wanted.get("taskIds")) {
         None => Vec::new(),
         Some(tasks) => match tasks.to::<Vec<String>>() {

@@ -222,7 +222,7 @@ fn of_resources(request: &Request) -> Result<Draft, Finding> {
 }
 
 fn subscriptions(request: &Request) -> Vec<RawJson> {
-    let filter = request.params.get("notifications").and_then(|filter| Object::from_raw(&filter).ok());
+    let filter = request.params.object("notifications");
     let uris = filter.and_then(|filter| filter.get("resourceSubscriptions"));
     uris.and_then(|uris| uris.to().ok()).unwrap_or_default()
 }
@@ -239,7 +239,7 @@ fn of_prompt(request: &Request) -> Result<Draft, Finding> {
 }
 
 fn of_completion(request: &Request) -> Result<Draft, Finding> {
-    let member = |name| request.params.get(name).and_then(|raw| Object::from_raw(&raw).ok());
+    let member = |name| request.params.object(name);
     let (reference, argument) = (member("ref").unwrap_or_default(), member("argument").unwrap_or_default());
     let mut arguments = Object::new();
     if let Some(context) = request.params.get("context") {

@@ -27,7 +27,7 @@ pub(super) struct SchemaArgument {
 
 /// Returns the arguments of the tool that `definition` describes, at any depth, including members behind references.
 pub(super) fn arguments(definition: &Object) -> Vec<SchemaArgument> {
-    let Some(root) = definition.get("inputSchema").and_then(|raw| Object::from_raw(&raw).ok()) else {
+    let Some(root) = definition.object("inputSchema") else {
         return Vec::new();
     };
     let description = definition.text("description").unwrap_or_default();
@@ -174,7 +174,7 @@ impl Types {
 }
 
 fn declared(schema: &Object) -> Option<ArgumentNature> {
-    let items = schema.get("items").and_then(|raw| Object::from_raw(&raw).ok());
+    let items = schema.object("items");
     let hint = |name: &str| schema.text(name).or_else(|| items.as_ref()?.text(name));
     match hint("format").as_deref() {
         Some("uri" | "uri-reference" | "iri" | "iri-reference" | "url") => Some(ArgumentNature::Url),

@@ -67,7 +67,7 @@ impl TaskRun {
 pub(super) fn relate(params: &mut Params, id: &str) {
     let mut related = Object::new();
     related.set("taskId", RawJson::from_value(id).unwrap_or_else(|_| RawJson::null()));
-    let mut meta = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()).unwrap_or_default();
+    let mut meta = params.object("_meta").unwrap_or_default();
     meta.set(key::RELATED_TASK, related.to_raw());
     params.set("_meta", meta.to_raw());
 }

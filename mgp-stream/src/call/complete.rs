@@ -31,7 +31,7 @@ pub(super) fn complete(mut response: Response, streamed: &StreamedResult) -> Res
         return stamp(response, &summary);
     }
     if told {
-        let own = result.get(MEMBER).and_then(|member| Object::from_raw(&member).ok()).unwrap_or_default();
+        let own = result.object(MEMBER).unwrap_or_default();
         result.set(MEMBER, merged(own, &summary));
     }
     if filled || told {

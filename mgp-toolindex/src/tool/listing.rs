@@ -23,11 +23,8 @@ impl ToolListing {
         let name = members.text("name").filter(|name| !name.is_empty()).ok_or(ToolListingError::NoName)?;
         let name = ToolName::from(&*name);
         let declared = members.get(ToolSecurity::MEMBER).and_then(|raw| raw.to::<ToolSecurity>().ok());
-        let hints = members
-            .get("_meta")
-            .and_then(|meta| Object::from_raw(&meta).ok())
-            .and_then(|meta| meta.get(INDEX_META))
-            .and_then(|hints| hints.to().ok());
+        let hints =
+            members.object("_meta").and_then(|meta| meta.get(INDEX_META)).and_then(|hints| hints.to().ok());
         Ok(Self {
             name,
             members,

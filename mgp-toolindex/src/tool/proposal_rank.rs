@@ -55,7 +55,7 @@ fn is_marked(definition: &Object) -> bool {
         let mut members = object.iter();
         members.any(|(name, value)| name.rsplit('/').next() == Some("deprecated") && is_yes(&value))
     };
-    let within = |member: &str| definition.get(member).and_then(|raw| Object::from_raw(&raw).ok());
+    let within = |member: &str| definition.object(member);
     is_true(definition)
         || ["annotations", "_meta", "security"].iter().filter_map(|it| within(it)).any(|it| is_true(&it))
 }

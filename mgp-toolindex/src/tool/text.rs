@@ -74,7 +74,7 @@ const MOST: usize = 64;
 fn collect(schema: &RawJson, depth: usize, found: &mut Vec<ToolParameter>) {
     let Ok(schema) = Object::from_raw(schema) else { return };
     let mut inner = Vec::new();
-    if let Some(properties) = schema.get("properties").and_then(|raw| Object::from_raw(&raw).ok()) {
+    if let Some(properties) = schema.object("properties") {
         for (name, property) in properties.iter() {
             if found.len() == MOST {
                 return;

@@ -7,7 +7,7 @@ mod client;
 mod server;
 
 use mgp_types::mcp::meta::key;
-use mgp_types::{Error, Id, Object, Params};
+use mgp_types::{Error, Id, Params};
 
 pub(crate) use self::client::RoundHandler;
 pub use self::client::{
@@ -32,7 +32,7 @@ pub(super) fn refused(error: Error) -> Error {
 
 /// Writes the subscription that a message belongs to into its `_meta`.
 pub fn tag_subscription(params: &mut Params, id: &Id) {
-    let mut meta = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()).unwrap_or_default();
+    let mut meta = params.object("_meta").unwrap_or_default();
     meta.set(key::SUBSCRIPTION_ID, id.to_raw());
     params.set("_meta", meta.to_raw());
 }

@@ -106,6 +106,11 @@ impl Object {
         }
     }
 
+    /// Returns the member called `name` as an object; `None` if the member is missing or no object.
+    pub fn object(&self, name: &str) -> Option<Self> {
+        Self::from_raw(&self.get(name)?).ok()
+    }
+
     /// Returns the bytes of the member called `name`.
     pub fn bytes(&self, name: &str) -> Option<&[u8]> {
         match self.changed(name) {
@@ -414,6 +419,15 @@ mod tests {
         assert_eq!(first.followed_by(&Object::new()).as_bytes(), br#"{"b":2,"d":3}"#);
         assert_eq!(Object::new().followed_by(&first).as_bytes(), br#"{"b":2,"d":3}"#);
         assert_eq!(Object::new().followed_by(&Object::new()).as_bytes(), b"{}");
+    }
+
+    #[test]
+    fn a_member_is_an_object_or_none() {
+        let mut object = Object::parse(r#"{"a":{"b":1},"c":[],"d":null}"#).unwrap();
+        assert_eq!(object.object("a").unwrap().bytes("b"), Some(&b"1"[..]));
+        assert!(["c", "d", "e"].iter().all(|name| object.object(name).is_none()));
+        object.set("c", RawJson::empty_object());
+        assert!(object.object("c").unwrap().is_empty());
     }
 
     #[test]

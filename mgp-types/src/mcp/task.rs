@@ -26,7 +26,7 @@ open_enum! {
 /// Returns the id of the task that `result` began, in the form of either era.
 pub fn begun(result: &RawJson) -> Option<String> {
     let result = Object::from_raw(result).ok()?;
-    let of_session = result.get("task").and_then(|task| Object::from_raw(&task).ok());
+    let of_session = result.object("task");
     let id = of_session.as_ref().unwrap_or(&result).text("taskId")?;
     Some(id.into_owned())
 }

@@ -29,7 +29,7 @@ const MEMBERS: &[&str] = &[STREAM, DEADLINE, APPROVAL_WAIT];
 impl CallOptions {
     /// Reads the wishes in the parameters of a call; a call without the member has none.
     pub fn of(params: &Object) -> Self {
-        let Some(wishes) = params.get(MEMBER).and_then(|raw| Object::from_raw(&raw).ok()) else {
+        let Some(wishes) = params.object(MEMBER) else {
             return Self::default();
         };
         Self {

@@ -247,7 +247,7 @@ impl OfferPlace {
         let (around, name) = self.path();
         let Some(around) = around else { return capabilities.set(name, offer) };
         // A member that is no object holds no offer and is replaced.
-        let inside = capabilities.get(around).and_then(|raw| Object::from_raw(&raw).ok());
+        let inside = capabilities.object(around);
         let mut inside = inside.unwrap_or_default();
         inside.set(name, offer);
         capabilities.set(around, inside.to_raw());

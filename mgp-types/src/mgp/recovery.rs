@@ -188,7 +188,7 @@ impl Recovery {
 
     fn from_object(object: &Object) -> Self {
         // Some peers put the members into one more object. Its members count where the flat ones are missing.
-        let nested = object.get(NESTED).and_then(|raw| Object::from_raw(&raw).ok());
+        let nested = object.object(NESTED);
         let get = |name| object.get(name).or_else(|| nested.as_ref()?.get(name));
         let mut recovery = Self {
             category: get("category").and_then(|raw| raw.to().ok()),

@@ -1,5 +1,5 @@
 use mgp_types::mgp::{AccessPermission, AccessQuery, AccessSource};
-use mgp_types::{Method, RawJson};
+use mgp_types::{Method, Object, RawJson};
 use tower_layer::Layer as _;
 use tower_service::Service as _;
 

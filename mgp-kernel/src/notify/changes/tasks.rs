@@ -90,7 +90,7 @@ fn qualified(server: &ServerId, id: &str) -> Arc<str> {
 /// Puts this id into an answer about a task.
 pub(crate) fn rename(response: &mut Response, shown: &str) {
     let Ok(mut result) = Object::from_raw(&response.result) else { return };
-    match result.get("task").and_then(|task| Object::from_raw(&task).ok()) {
+    match result.object("task") {
         Some(mut task) => {
             name(&mut task, shown);
             result.set("task", task.to_raw());

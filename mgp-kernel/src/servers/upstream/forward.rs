@@ -179,7 +179,7 @@ fn without_server_info(mut response: Response) -> Response {
         return response;
     }
     let Ok(mut result) = Object::from_raw(&response.result) else { return response };
-    let meta = result.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
+    let meta = result.object("_meta");
     let Some(mut meta) = meta.filter(|meta| meta.contains(key::SERVER_INFO)) else { return response };
     meta.remove(key::SERVER_INFO);
     if meta.is_empty() {

@@ -275,8 +275,7 @@ impl ServerInboundShared {
     /// Publishes an event on a server's channel as one of the kernel, under the server's name.
     fn event(&self, request: &Request) {
         let Some(channel) = request.params.text("channel") else { return };
-        let data =
-            request.params.get("data").and_then(|data| Object::from_raw(&data).ok()).unwrap_or_default();
+        let data = request.params.object("data").unwrap_or_default();
         let severity = request.params.get("severity").and_then(|raw| raw.to::<EventSeverity>().ok());
         self.publish(&channel, severity.unwrap_or(EventSeverity::Info), data);
     }

@@ -34,7 +34,7 @@ impl UsedDefinitions {
             RequestConcern::Completion => Some(Self::completed(request)?),
             RequestConcern::Resource => Some(Self::Resources(vec![text(&request.params, "uri")?])),
             RequestConcern::Running => {
-                let filter = request.params.get("notifications").and_then(|it| Object::from_raw(&it).ok());
+                let filter = request.params.object("notifications");
                 let uris = filter.and_then(|filter| filter.get("resourceSubscriptions"));
                 let uris: Vec<RawJson> = uris.and_then(|uris| uris.to().ok()).unwrap_or_default();
                 let uris: Vec<_> = uris.iter().filter_map(RawJson::to_text).map(Into::into).collect();
@@ -54,7 +54,7 @@ impl UsedDefinitions {
     }
 
     fn completed(request: &Request) -> Result<Self, Error> {
-        let reference = request.params.get("ref").and_then(|reference| Object::from_raw(&reference).ok());
+        let reference = request.params.object("ref");
         let reference = reference.ok_or_else(|| missing("ref"))?;
         match reference.text("type").as_deref() {
             Some("ref/prompt") => Ok(Self::Prompt(text(&reference, "name")?)),

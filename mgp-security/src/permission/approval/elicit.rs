@@ -137,7 +137,7 @@ pub(in crate::permission) fn form(message: &str) -> Object {
 /// dismissed, or filled with something else, decides nothing.
 pub(in crate::permission) fn read(answer: &RawJson) -> Decision {
     let Ok(answer) = Object::from_raw(answer) else { return Decision::Deferred };
-    let content = answer.get("content").and_then(|content| Object::from_raw(&content).ok());
+    let content = answer.object("content");
     let choice = content.as_ref().and_then(|content| content.text("decision"));
     match (answer.text("action").as_deref(), choice.as_deref()) {
         (Some("accept"), Some("approve")) => Decision::Approved,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use mgp_types::mgp::{Decision, Grant, Permission, PermissionResponse, Scope, Timestamp, method};
-use mgp_types::{Method, Object, RawJson, Request};
+use mgp_types::{Method, RawJson, Request};
 
 use super::judge::PermissionJudgement;
 use super::{ConnectedServer, PermissionGate, SettledPermissions};
@@ -39,7 +39,7 @@ impl PermissionGate {
     pub(super) fn attach(&self, request: &mut Request) -> CarriedGrants {
         let connected = self.0.connected.load();
         let attaches = connected.as_ref().filter(|connected| connected.attaches);
-        let meta = request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
+        let meta = request.params.object("_meta");
         match (attaches, meta) {
             (Some(connected), meta) if request.method == Method::TOOLS_CALL => {
                 let (value, carried) = self.attached(connected);

@@ -24,8 +24,7 @@ pub(super) fn open(
     registry: &Arc<SubscriptionRegistry>,
     request: &mut Request,
 ) -> Result<Option<EventListening>, Error> {
-    let Some(mut filter) = request.params.get(NOTIFICATIONS).and_then(|raw| Object::from_raw(&raw).ok())
-    else {
+    let Some(mut filter) = request.params.object(NOTIFICATIONS) else {
         return Ok(None);
     };
     let Some(wish) = filter.remove(EventSubscribe::LISTEN_MEMBER) else { return Ok(None) };

@@ -32,7 +32,7 @@ impl SchemaDefinitions {
     pub(super) fn of(text: &[u8], root: &Object) -> Self {
         let mut all = Vec::new();
         for holder in HOLDERS {
-            if let Some(held) = root.get(holder).and_then(|raw| Object::from_raw(&raw).ok()) {
+            if let Some(held) = root.object(holder) {
                 all.extend(held.iter().map(|(name, schema)| SchemaDefinition {
                     holder,
                     name: name.into_owned(),

@@ -74,7 +74,7 @@ fn collect(members: &Object, depth: usize, names: &mut HashSet<String>) -> bool 
     }
     names.extend(members.get("required").and_then(|raw| raw.to::<Vec<String>>().ok()).unwrap_or_default());
     for holder in ["dependentRequired", "dependencies", "dependentSchemas"] {
-        let Some(dependent) = members.get(holder).and_then(|raw| Object::from_raw(&raw).ok()) else {
+        let Some(dependent) = members.object(holder) else {
             continue;
         };
         for (name, value) in dependent.iter() {
@@ -101,7 +101,7 @@ fn collect(members: &Object, depth: usize, names: &mut HashSet<String>) -> bool 
 /// Notes the names that a condition needs; a condition also needs the properties that it tests.
 fn collect_below(schema: &RawJson, depth: usize, names: &mut HashSet<String>) -> bool {
     let Ok(members) = Object::from_raw(schema) else { return true };
-    if let Some(properties) = members.get("properties").and_then(|raw| Object::from_raw(&raw).ok()) {
+    if let Some(properties) = members.object("properties") {
         names.extend(properties.iter().map(|(name, _)| name.into_owned()));
     }
     // References are not followed.

@@ -142,7 +142,7 @@ const MOST_PARAMETERS: usize = 64;
 fn parameters(schema: &RawJson) -> Vec<FlowParameter> {
     let Ok(schema) = Object::from_raw(schema) else { return Vec::new() };
     let required: Vec<String> = schema.get("required").and_then(|raw| raw.to().ok()).unwrap_or_default();
-    let Some(properties) = schema.get("properties").and_then(|raw| Object::from_raw(&raw).ok()) else {
+    let Some(properties) = schema.object("properties") else {
         return Vec::new();
     };
     let read = |(name, raw): (std::borrow::Cow<'_, str>, RawJson)| {

@@ -153,7 +153,7 @@ impl RequestStamp {
 
     /// Puts the members into the `_meta` of `params`.
     pub(super) fn apply(&self, params: &mut Object) {
-        let own = metadata(params);
+        let own = params.object("_meta").unwrap_or_default();
         // A single request may ask for other log messages than the rest.
         let members = if own.contains(key::LOG_LEVEL) { &self.unleveled } else { &self.members };
         params.set("_meta", members.followed_by(&own));
@@ -162,7 +162,7 @@ impl RequestStamp {
     /// Puts the members into the `_meta` of `params`, with the capabilities and the log level of the client behind the
     /// request.
     fn apply_for(&self, capabilities: &RawJson, level: Option<Severity>, params: &mut Object) {
-        let mut own = metadata(params);
+        let mut own = params.object("_meta").unwrap_or_default();
         if level.is_none() {
             own.remove(key::LOG_LEVEL);
         }
@@ -181,11 +181,6 @@ fn describe(revision: Revision, info: &RawJson, capabilities: &RawJson, level: O
         members.text(key::LOG_LEVEL, level.as_str());
     }
     members.finish()
-}
-
-/// Returns the `_meta` of `params`; empty if there is none or it is not an object.
-fn metadata(params: &Object) -> Object {
-    params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()).unwrap_or_default()
 }
 
 #[cfg(test)]

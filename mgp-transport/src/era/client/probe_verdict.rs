@@ -99,7 +99,7 @@ fn described(response: &Response, identity: &ClientIdentity) -> Option<ServerDes
     let versions: Vec<String> = result.get("supportedVersions")?.to().ok()?;
     let offered = |revision: &&Revision| versions.iter().any(|version| version == revision.as_str());
     let revision = *identity.revisions().iter().filter(|own| own.is_stateless()).find(offered)?;
-    let meta = result.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
+    let meta = result.object("_meta");
     Some(ServerDescription {
         revision,
         info: meta.and_then(|meta| meta.get(key::SERVER_INFO)).map(|info| info.detached()),

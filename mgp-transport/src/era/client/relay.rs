@@ -46,7 +46,7 @@ impl ClientRelay {
         // The client has agreed on MGP with the gateway and not with the server.
         capabilities.remove(LEGACY_MEMBER);
         for (around, name) in [("extensions", EXTENSION_ID), ("experimental", LEGACY_MEMBER)] {
-            let inside = capabilities.get(around).and_then(|raw| Object::from_raw(&raw).ok());
+            let inside = capabilities.object(around);
             if let Some(mut inside) = inside.filter(|inside| inside.contains(name)) {
                 inside.remove(name);
                 capabilities.set(around, inside.to_raw());
@@ -62,7 +62,7 @@ impl ClientRelay {
 /// Removes from `params` the members in which a request without a session describes its client: the server has
 /// sessions, and knows the gateway. All other metadata stays.
 pub(super) fn undescribe(params: &mut Object) {
-    let Some(mut meta) = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()) else { return };
+    let Some(mut meta) = params.object("_meta") else { return };
     let mut described = false;
     for name in [key::PROTOCOL_VERSION, key::CLIENT_INFO, key::CLIENT_CAPABILITIES, key::LOG_LEVEL] {
         described |= meta.remove(name).is_some();

@@ -35,7 +35,7 @@ pub(super) fn stamp(mut response: Response, cacheable: bool, identity: &ServerId
             }
         }
     }
-    let mut meta = result.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()).unwrap_or_default();
+    let mut meta = result.object("_meta").unwrap_or_default();
     if !meta.contains(key::SERVER_INFO) {
         meta.set(key::SERVER_INFO, identity.info(mgp_types::Revision::LATEST));
         result.set("_meta", meta.to_raw());

@@ -35,10 +35,7 @@ impl DescribedSession {
             return true;
         }
         memchr::memmem::find(meta, key::PROTOCOL_VERSION.as_bytes()).is_some()
-            && params
-                .get("_meta")
-                .and_then(|meta| Object::from_raw(&meta).ok())
-                .is_some_and(|meta| meta.contains(key::PROTOCOL_VERSION))
+            && params.object("_meta").is_some_and(|meta| meta.contains(key::PROTOCOL_VERSION))
     }
 
     /// Returns the session that the request describes.

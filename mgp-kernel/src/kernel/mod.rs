@@ -33,7 +33,7 @@ use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
 use crate::methods::{OwnPermissionsGate, ServerHealthGate};
 use crate::notify::changes::{AccessChangeGate, ChangeListeners, tell_endings};
-use crate::notify::events::ChannelAudience;
+use crate::notify::events::{ChannelAudience, publish_record};
 use crate::operator::{OperatorGate, OperatorSections};
 use crate::policies::Policies;
 use crate::record::AuditTrail;
@@ -117,6 +117,7 @@ impl Kernel {
         let front = front(&sections, tools, registry.clone());
         let mut beside = JoinSet::new();
         beside.spawn(tell_endings(Arc::clone(changes), policies.access.clone()));
+        beside.spawn(publish_record(audit.log.clone(), sections.events.clone()));
         beside.spawn(audit.ends.clone().keep(audit.log.heads()));
         beside.spawn(record::forget(&config.load(), audit.log.clone()));
         let kernel =

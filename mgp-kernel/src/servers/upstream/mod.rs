@@ -17,6 +17,7 @@ mod last_tools;
 mod log;
 mod offered_lists;
 mod publish;
+mod published_events;
 mod reports;
 mod server_connection;
 mod server_notifications;

@@ -22,6 +22,7 @@ use super::connection_key::ConnectionKey;
 use super::connection_shared::{ConnectionShared, StateByAll};
 use super::first_start::{FirstStart, WaitForStart};
 use super::forward::ForwardToServer;
+use super::published_events::{self, ServerChannels};
 use super::reports::CallReports;
 use super::server_shared::ServerShared;
 use super::stale_lists::{ListsToRefresh, StaleLists};
@@ -54,6 +55,7 @@ impl ServerConnection {
         let start_of = line.server.clone();
         let shared = Arc::new(ConnectionShared {
             server: line.server.clone(),
+            channels: ServerChannels::new(line.clone(), Arc::clone(support)),
             line,
             config: Arc::clone(config),
             support: Arc::clone(support),
@@ -199,6 +201,7 @@ impl ConnectionShared {
             let mut beside = JoinSet::new();
             beside.spawn(Arc::clone(self).settle(client.clone(), Arc::clone(&session), settle));
             beside.spawn(audit::forward(Arc::clone(self), Arc::clone(&session)));
+            beside.spawn(published_events::follow(Arc::clone(self), client.clone(), Arc::clone(&session)));
             let is_listening = session.describes_each_request().then(|| {
                 let (first, is_listening) = oneshot::channel();
                 beside.spawn(listen(client.clone(), self.changed.clone(), first));
@@ -395,7 +398,7 @@ async fn listen<S: RpcService + Sync>(client: Client<S>, changed: StaleLists, fi
 }
 
 /// Returns the pause after the given number of failures in a row.
-fn pause(times: u32) -> Duration {
+pub(super) fn pause(times: u32) -> Duration {
     PAUSE * 2_u32.pow(times.saturating_sub(1).min(MOST_DOUBLED))
 }
 
@@ -404,7 +407,7 @@ const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 /// The pause before a server is asked again for what could not be fetched.
 const PAUSE: Duration = Duration::from_secs(5);
 /// The time after which a listening request counts as accepted; that it ended may be due to an intermediary.
-const LASTING: Duration = Duration::from_secs(30);
+pub(super) const LASTING: Duration = Duration::from_secs(30);
 /// The largest number of times that the pause is doubled.
 const MOST_DOUBLED: u32 = 6;
 /// The time for which the kernel waits for a server to acknowledge that it reports changes, before it lists the server.

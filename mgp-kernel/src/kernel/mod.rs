@@ -102,7 +102,7 @@ impl Kernel {
         files: Vec<PathBuf>,
     ) -> Result<Self, StartError> {
         telemetry::check(&config.telemetry)?;
-        let name = config.kernel.name.clone().unwrap_or_else(|| "mgp".into());
+        let name = settings::name(&config).to_owned();
         let sections = Sections::open(config, state, files).await?;
         let Sections { config, policies, audit, changes, .. } = &sections;
         // Nobody is let in before the rules hold.

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::audit;
-use super::connect::{connect, startup_timeout};
+use super::connect::connect;
 use super::connection_key::ConnectionKey;
 use super::connection_shared::{ConnectionShared, StateByAll};
 use super::first_start::{FirstStart, WaitForStart};
@@ -27,9 +27,9 @@ use super::reports::CallReports;
 use super::server_shared::ServerShared;
 use super::stale_lists::{ListsToRefresh, StaleLists};
 use super::support::{CurrentClient, ServerClient, ServerSupport};
-use crate::StartError;
 use crate::approvals::{ElicitationSessions, approvers_of};
 use crate::call::calls_in_work::CallsInWork;
+use crate::{StartError, settings};
 
 /// A connection to a server, kept alive. Dropping it ends the connection, and the process behind it, at once.
 pub(super) struct ServerConnection {
@@ -67,7 +67,7 @@ impl ServerConnection {
             is_over: AtomicBool::new(false),
             of_server: of_server.clone(),
             by_all,
-            start: FirstStart::new(start_of, startup_timeout(config)),
+            start: FirstStart::new(start_of, settings::startup_timeout(config)),
             current: Arc::clone(&current),
             back: OnceLock::new(),
             publishing: tokio::sync::Mutex::default(),
@@ -146,7 +146,7 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
     let restoring = Arc::clone(shared);
     let mut limits = TimeLimits::default();
     // Some servers are asked for their description before they are offered a session, and take their time for both.
-    limits.connect = startup_timeout(config) * 2;
+    limits.connect = settings::startup_timeout(config) * 2;
     let supervisor = Client::supervise(shared.server.clone(), move || {
         let shared = Arc::clone(&connecting);
         async move {

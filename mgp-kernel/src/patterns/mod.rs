@@ -13,7 +13,7 @@ pub(crate) enum PatternServer {
     /// Keep audit events, and search, count and export them
     Audit(audit::AuditServerArgs),
     /// Give tasks to agents, and collect their results
-    Coordination(coordination::CoordinationServerArgs),
+    Coordination,
 }
 
 impl PatternServer {
@@ -24,7 +24,7 @@ impl PatternServer {
     pub(crate) async fn serve(self) -> anyhow::Result<()> {
         match self {
             Self::Audit(args) => audit::serve(args).await,
-            Self::Coordination(args) => coordination::serve(args).await,
+            Self::Coordination => coordination::serve().await,
         }
     }
 }

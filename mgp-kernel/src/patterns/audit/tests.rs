@@ -296,7 +296,7 @@ async fn what_was_told_before_the_end_is_there_after_it() {
     let found = again.found(json!({"limit": 1000})).await;
     assert_eq!(found, (1..=100).rev().collect::<Vec<_>>());
     let error = open(&store_in(again.folder.path()), Retention::KeepAll).unwrap_err();
-    assert!(format!("{error:#}").contains("another process"), "{error:#}");
+    assert!(format!("{error:#}").contains("another mgp has the store open"), "{error:#}");
 }
 
 /// Waits until the events of a query are these.

@@ -30,6 +30,7 @@ pub mod cli;
 #[cfg(unix)]
 pub mod demo;
 mod error;
+mod forwarded_positions;
 mod kernel;
 mod lifecycle;
 mod listen;

@@ -3,24 +3,29 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_security::audit::{AuditLog, LogSubscription};
 use mgp_types::mgp::{Extension, TrustLevel};
-use mgp_types::{Origin, Session};
+use mgp_types::{Error, Origin, Session};
 use tokio::sync::Mutex;
 
+use super::connection_key::ConnectionKey;
 use super::connection_shared::ConnectionShared;
+use crate::record::AuditTrail;
 
-/// The place in the record up to which one server got it (§6.3). It is no queue, so a slow server holds up nobody, and
-/// a server that comes back goes on where it was.
+/// The number of the last event that was sent on one connection (§6.3). It is no queue, so a slow server holds up nobody,
+/// and a server that comes back goes on where it was.
 #[derive(Default)]
-pub(super) struct AuditForwarding(Mutex<Option<LogSubscription>>);
+pub(super) struct AuditForwarding(Mutex<Option<u64>>);
 
 impl AuditForwarding {
-    /// Sends the record to the server of `session`, from its first connection on, for as long as this one lasts.
-    async fn tell(&self, log: &AuditLog, session: &Session) {
+    /// Sends the record to the server of `session` for as long as this lasts: from where the server was, or from its first
+    /// connection on.
+    async fn tell(&self, audit: &AuditTrail, key: &ConnectionKey, session: &Session) {
         let mut place = self.0.lock().await;
-        let subscription = place.get_or_insert_with(|| log.subscribe(log.head().seq));
-        while let Err(error) = subscription.forward(session).await {
+        let position = match &mut *place {
+            Some(position) => position,
+            none => none.insert(begin(audit, key).await),
+        };
+        while let Err(error) = send(audit, key, session, position).await {
             if error.origin() == Origin::Connection {
                 // The next incarnation goes on from here.
                 return;
@@ -29,6 +34,35 @@ impl AuditForwarding {
             tokio::time::sleep(PAUSE).await;
         }
     }
+}
+
+/// Returns the number of the event behind which a new connection begins.
+async fn begin(audit: &AuditTrail, key: &ConnectionKey) -> u64 {
+    match &key.agent {
+        None => audit.forwarded.begin(&key.server, &audit.log).await,
+        // Behind the connection of an agent is a process of its own, each time another.
+        Some(_) => audit.log.head().seq,
+    }
+}
+
+/// Sends the events behind `position`, and moves it on, until the log is closed.
+async fn send(
+    audit: &AuditTrail,
+    key: &ConnectionKey,
+    session: &Session,
+    position: &mut u64,
+) -> Result<(), Error> {
+    let mut events = audit.log.subscribe(*position);
+    while let Some(entries) = events.next().await? {
+        for entry in entries {
+            session.outbox.notify(entry.to_notification()).await?;
+            *position = entry.seq;
+            if key.agent.is_none() {
+                audit.forwarded.note(&key.server, entry.head());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Sends the record to the server if it negotiated that, and is trusted more than an unknown one: the record says what
@@ -41,7 +75,7 @@ pub(super) async fn forward(shared: Arc<ConnectionShared>, session: Arc<Session>
         tracing::debug!(server = %shared.server, "a sandboxed server is not told what is recorded");
         return;
     }
-    shared.audited.tell(&shared.support.audit.log, &session).await;
+    shared.audited.tell(&shared.support.audit, &shared.line, &session).await;
 }
 
 const PAUSE: Duration = Duration::from_secs(1);

@@ -112,7 +112,7 @@ mod tests {
 
     /// A log with as many events, which differ from those of a log with another type.
     async fn log(events: u8, kind: EventType) -> AuditLog {
-        let log = AuditLog::open(MemoryLogStore::new()).unwrap();
+        let log = AuditLog::open(MemoryLogStore::new(100)).unwrap();
         for _ in 0..events {
             record(&log, kind.clone()).await;
         }

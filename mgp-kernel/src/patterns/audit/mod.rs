@@ -1,10 +1,12 @@
 //! The audit service: it keeps the events that a kernel records, and searches, counts and exports them.
 //!
-//! The server offers the extension `audit`, so the kernel sends it each event as `notifications/mgp.audit`. The events wait
-//! in a queue for one thread, which writes them to an SQLite file; the tools read the file by a connection of their own.
+//! The server offers the extension `audit`, so the kernel sends it each event as `notifications/mgp.audit`. A gate puts the
+//! events into a queue, from which one thread writes them to an SQLite file; the tools read the file by a connection of
+//! their own.
 
 mod event;
 mod export;
+mod inbox;
 mod retention;
 mod search;
 mod statistics;
@@ -19,8 +21,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use mgp_server_sdk::{Server, ServerLifecycle, Tool};
-use mgp_types::mgp::{Extension, ExtensionSet, Offer, RiskLevel, ToolSecurity, method};
+use mgp_types::mgp::{Extension, ExtensionSet, Offer, RiskLevel, ToolSecurity};
+use mgp_types::{Gate as _, GateLayer};
+use tower_layer::{Identity, Stack};
 
+use self::inbox::AuditInbox;
 use self::retention::{Retention, RetentionArgs};
 use self::store::EventStore;
 use self::tools::AuditService;
@@ -62,14 +67,15 @@ fn open(path: &Path, retention: Retention) -> anyhow::Result<(AuditService, Even
     Ok((AuditService { store, queue: writer.queue() }, writer))
 }
 
-fn server(service: AuditService) -> Server {
+fn server(service: AuditService) -> Server<Stack<GateLayer<AuditInbox>, Identity>> {
+    let inbox = AuditInbox(service.queue.clone());
     let safe = ToolSecurity::new(RiskLevel::Safe);
     let tool = |name, description| Tool::new(name, description).read_only().security(&safe);
     Server::new("audit", env!("CARGO_PKG_VERSION"))
         .description("Keeps audit events, and searches, counts and exports them.")
         .mgp(Offer::new(ExtensionSet::from_iter([Extension::Audit, Extension::ToolSecurity])))
+        .layer(inbox.into_layer())
         .state(service)
-        .notification(method::AUDIT, tools::on_audit_event)
         .tool(tool("query_audit_log", "Searches audit events, the newest first."), tools::query_audit_log)
         .tool(tool("get_audit_stats", "Counts audit events by groups."), tools::get_audit_stats)
         .tool(

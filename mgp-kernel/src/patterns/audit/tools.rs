@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use mgp_security::StoreError;
 use mgp_server_sdk::{Cx, Json, ToolError};
+use mgp_types::RawJson;
 use mgp_types::mgp::{Outcome, Timestamp, TraceId};
-use mgp_types::{Object, RawJson};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::event::AuditRecord;
 use super::export::{ExportFormat, ExportPlace, written};
 use super::search::{EventFilter, Order, PageBounds};
 use super::statistics::GroupBy;
@@ -32,15 +31,6 @@ impl AuditService {
         self.queue.flush().await;
         let store = self.store.clone();
         Ok(tokio::task::spawn_blocking(move || read(&store)).await??)
-    }
-}
-
-/// Stores an event that the kernel sends.
-pub(super) async fn on_audit_event(event: Object, cx: Cx) {
-    let Ok(service) = cx.state::<AuditService>() else { return };
-    match AuditRecord::read(event) {
-        Ok(record) => service.queue.store(record),
-        Err(error) => tracing::warn!(%error, "a notification is no audit event, and is not stored"),
     }
 }
 

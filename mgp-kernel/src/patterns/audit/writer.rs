@@ -34,8 +34,7 @@ enum Job {
 }
 
 impl EventQueue {
-    /// Queues an event. While the queue is full this blocks, so that the connection reads no further and the kernel waits:
-    /// an event that is awaited instead would be one of too many notifications in work, and be dropped.
+    /// Queues an event, and blocks while the queue is full.
     pub(super) fn store(&self, record: AuditRecord) {
         if self.0.send(Job::Store(Box::new(record))).is_err() {
             tracing::error!("an event came after the end and is lost");

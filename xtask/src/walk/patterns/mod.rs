@@ -6,7 +6,7 @@
 mod audit;
 mod coordination;
 
-use std::{fs, path::Path, time::Instant};
+use std::{fs, path::Path, process::Command, time::Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -57,20 +57,46 @@ impl Pattern {
         self.report.row(&format!("{}: {what}", self.name), began, outcome);
     }
 
-    /// Writes the first TOML block of the page as the configuration of the user.
+    /// Writes the first TOML block of the page as the configuration of the user, after all of them were found to be a
+    /// valid one together.
     fn configure(&self) -> Result<String> {
-        let block = self.page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
-        let config = block.context("the page has no configuration")?;
+        let blocks = self.blocks("toml");
         let file = self.home.configuration();
         fs::create_dir_all(file.parent().context("it lies in no folder")?)?;
-        fs::write(&file, config)?;
+        fs::write(&file, blocks.concat())?;
         self.home.run(&["config", "check"])?;
-        Ok(format!("{} lines", config.lines().count()))
+        fs::write(&file, blocks.first().context("the page has no configuration")?)?;
+        Ok(format!("{} blocks", blocks.len()))
+    }
+
+    /// The commands of the page, without the name of the program.
+    fn commands(&self) -> Vec<Vec<&str>> {
+        let lines = self.blocks("console").into_iter().flat_map(str::lines);
+        lines.filter_map(|line| Some(line.strip_prefix("$ mgp ")?.split(' ').collect())).collect()
+    }
+
+    /// The blocks of the page in a language.
+    fn blocks(&self, language: &str) -> Vec<&str> {
+        let begins = format!("```{language}\n");
+        let rests = self.page.split(begins.as_str()).skip(1);
+        rests.filter_map(|rest| rest.split("```").next()).collect()
     }
 
     /// Connects a client, and waits until it is offered this tool.
     fn client(&self, tool: &str) -> Result<Client> {
-        let mut session = Session::start(&mut self.home.mgp(&["serve"]), Era::Legacy)?;
+        // A client is a program of its own, which ends. If this one were it, the kernel would take all commands that it runs
+        // for those of an agent.
+        let serve = self.home.mgp(&["serve"]);
+        let mut program = Command::new("sh");
+        program.args(["-c", "cat | \"$@\"", "sh"]).arg(serve.get_program()).args(serve.get_args());
+        program.current_dir(self.home.folder());
+        for (name, value) in serve.get_envs() {
+            match value {
+                Some(value) => program.env(name, value),
+                None => program.env_remove(name),
+            };
+        }
+        let mut session = Session::start(&mut program, Era::Legacy)?;
         process::until(tool, || {
             Ok(session.ask("tools/list", json!({}))?.contains(&tool.replace('.', "__")))
         })?;

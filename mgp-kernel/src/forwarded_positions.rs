@@ -45,9 +45,9 @@ impl ForwardedPositions {
             self.note(server, log.head());
             return log.head().seq;
         };
-        let (reader, head) = (log.reader(), log.head());
-        let held = tokio::task::spawn_blocking(move || holds(&reader, head, &known)).await;
-        if held.unwrap_or(true) { known.seq } else { 0 }
+        let (reader, now) = (log.reader(), log.head());
+        let is_held = tokio::task::spawn_blocking(move || holds(&reader, now, &known)).await;
+        if is_held.unwrap_or(true) { known.seq } else { 0 }
     }
 
     /// Notes the last event that `server` was told.

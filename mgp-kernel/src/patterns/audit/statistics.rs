@@ -192,13 +192,16 @@ mod tests {
     #[test]
     fn a_period_is_split_into_whole_hours_and_the_rest() {
         let split = |start, end| HourSplit::of(start..end);
-        let of = |whole, edges: &[Range<i64>]| HourSplit { whole, edges: edges.to_vec() };
+        let of = |whole, edges: &[(i64, i64)]| {
+            let edges = edges.iter().map(|(start, end)| *start..*end).collect();
+            HourSplit { whole, edges }
+        };
         assert_eq!(split(0, 2 * HOUR_MILLIS), of(0..2, &[]));
         assert_eq!(split(1, 2 * HOUR_MILLIS + 1), {
-            of(1..2, &[1..HOUR_MILLIS, 2 * HOUR_MILLIS..2 * HOUR_MILLIS + 1])
+            of(1..2, &[(1, HOUR_MILLIS), (2 * HOUR_MILLIS, 2 * HOUR_MILLIS + 1)])
         });
-        assert_eq!(split(5, 9), of(0..0, &[5..9]));
-        assert_eq!(split(-1, 0), of(0..0, &[-1..0]));
+        assert_eq!(split(5, 9), of(0..0, &[(5, 9)]));
+        assert_eq!(split(-1, 0), of(0..0, &[(-1, 0)]));
         let (ends, whole) = (split(i64::MIN, i64::MAX), i64::MIN / HOUR_MILLIS..i64::MAX / HOUR_MILLIS);
         assert_eq!(ends, of(whole, &[]));
     }

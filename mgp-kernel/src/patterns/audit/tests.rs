@@ -77,7 +77,7 @@ fn event(seq: u64) -> Value {
 }
 
 /// An event that differs from [`event`] in these members.
-fn event_with(seq: u64, members: Value) -> Value {
+fn event_with(seq: u64, members: &Value) -> Value {
     let mut event = event(seq);
     for (pointer, value) in members.as_object().unwrap() {
         *event.pointer_mut(pointer).unwrap() = value.clone();
@@ -102,10 +102,10 @@ async fn an_event_that_a_kernel_tells_is_found_as_it_was_told() {
 async fn each_parameter_of_a_query_narrows_it_and_all_do_together() {
     let fixture = Fixture::new(Retention::KeepAll).await;
     fixture.tell(&event(1)).await;
-    fixture.tell(&event_with(2, json!({"/event_type": "TOOL_BLOCKED", "/result": "BLOCKED"}))).await;
-    fixture.tell(&event_with(3, json!({"/actor/id": "agent.two"}))).await;
-    fixture.tell(&event_with(4, json!({"/target/server_id": "mail", "/result": "FAILURE"}))).await;
-    fixture.tell(&event_with(5, json!({"/actor/type": "operator"}))).await;
+    fixture.tell(&event_with(2, &json!({"/event_type": "TOOL_BLOCKED", "/result": "BLOCKED"}))).await;
+    fixture.tell(&event_with(3, &json!({"/actor/id": "agent.two"}))).await;
+    fixture.tell(&event_with(4, &json!({"/target/server_id": "mail", "/result": "FAILURE"}))).await;
+    fixture.tell(&event_with(5, &json!({"/actor/type": "operator"}))).await;
     let (second, fourth) = (event(2)["timestamp"].clone(), event(4)["timestamp"].clone());
     for (arguments, found) in [
         (json!({}), vec![5, 4, 3, 2, 1]),
@@ -172,9 +172,9 @@ async fn events_are_counted_by_each_property_in_whole_hours_and_parts_of_them() 
     for seq in 0..180 {
         let agent = if seq % 3 == 0 { "agent.two" } else { "agent.one" };
         let result = if seq >= 170 { "FAILURE" } else { "SUCCESS" };
-        fixture.tell(&event_with(seq, json!({"/actor/id": agent, "/result": result}))).await;
+        fixture.tell(&event_with(seq, &json!({"/actor/id": agent, "/result": result}))).await;
     }
-    fixture.tell(&event_with(180, json!({"/actor/type": "kernel", "/target/server_id": null}))).await;
+    fixture.tell(&event_with(180, &json!({"/actor/type": "kernel", "/target/server_id": null}))).await;
     let stats = async |arguments: Value| fixture.ask("get_audit_stats", arguments).await;
     let all = stats(json!({})).await;
     assert_eq!(
@@ -222,7 +222,7 @@ async fn an_export_goes_on_where_its_page_ended_in_each_format() {
     let all = 2_300;
     for seq in 1..=all {
         let kind = if seq % 2 == 0 { "TOOL_BLOCKED" } else { "TOOL_EXECUTED" };
-        fixture.tell(&event_with(seq, json!({"/event_type": kind}))).await;
+        fixture.tell(&event_with(seq, &json!({"/event_type": kind}))).await;
     }
     for format in ["json", "csv", "jsonl"] {
         let (mut cursor, mut data, mut events, mut pages) = (Value::Null, Vec::new(), 0, 0);
@@ -272,7 +272,7 @@ async fn an_event_that_comes_twice_is_stored_once_and_one_without_a_number_each_
         fixture.tell(&told).await;
     }
     // Another record begins with the same number.
-    fixture.tell(&event_with(1, json!({"/timestamp": event(9)["timestamp"]}))).await;
+    fixture.tell(&event_with(1, &json!({"/timestamp": event(9)["timestamp"]}))).await;
     assert_eq!(fixture.found(json!({})).await, [1, 2, 1]);
     let mut without = event(3);
     without.as_object_mut().unwrap().remove("_mgp");
@@ -315,7 +315,7 @@ async fn until_found(fixture: &Fixture, found: &[u64]) {
 /// An event that is `days` old.
 fn aged(seq: u64, days: u64) -> Value {
     let millis = Timestamp::now().as_millis() - i64::try_from(days * 86_400_000).unwrap();
-    event_with(seq, json!({"/timestamp": Timestamp::from_millis(millis).unwrap()}))
+    event_with(seq, &json!({"/timestamp": Timestamp::from_millis(millis).unwrap()}))
 }
 
 // covers: P-4-10, P-4-11
@@ -348,7 +348,7 @@ async fn a_store_that_is_too_large_loses_its_oldest_events() {
     let fixture = Fixture::new(Retention::SizeBased(most)).await;
     let all = 4_000;
     for seq in 1..=all {
-        fixture.tell(&event_with(seq, json!({"/details": {"note": "x".repeat(1_000)}}))).await;
+        fixture.tell(&event_with(seq, &json!({"/details": {"note": "x".repeat(1_000)}}))).await;
     }
     let end = tokio::time::Instant::now() + Duration::from_secs(30);
     let left = loop {

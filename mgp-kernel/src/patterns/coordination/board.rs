@@ -130,17 +130,10 @@ impl Board {
     ) -> Result<Option<&Task>, Refusal> {
         let id = self.caller(now, token, waits)?;
         let Some(agent) = self.agents.get_mut(&id) else { return Err(Refusal::UnknownToken) };
-        let number = match agent.task {
-            Some(number) => Some(number),
-            None => {
-                let is_for = |task: &Task| agent.may_do(task.new.target.as_deref(), &task.new.required);
-                let mut waiting = self.queue.iter();
-                waiting
-                    .find(|(_, number)| self.tasks.get(number).is_some_and(is_for))
-                    .map(|(_, number)| *number)
-            }
-        };
-        let Some(number) = number else { return Ok(None) };
+        let is_for = |task: &Task| agent.may_do(task.new.target.as_deref(), &task.new.required);
+        let mut waiting = self.queue.iter().map(|(_, number)| *number);
+        let first = || waiting.find(|number| self.tasks.get(number).is_some_and(is_for));
+        let Some(number) = agent.task.or_else(first) else { return Ok(None) };
         agent.task = Some(number);
         let Some(task) = self.tasks.get_mut(&number) else { return Ok(None) };
         self.queue.remove(&(Reverse(task.new.priority), number));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_client_sdk::Client;
+use mgp_security::audit::LogEntry;
 use mgp_types::mgp::{Extension, TrustLevel};
 use mgp_types::{Error, Origin, RpcService, Session};
 use tokio::sync::Mutex;
@@ -63,7 +64,7 @@ async fn send(
 ) -> Result<(), Error> {
     let mut events = audit.log.subscribe(*position);
     while let Some(entries) = events.next().await? {
-        let Some(last) = entries.last().map(|last| last.head()) else { continue };
+        let Some(last) = entries.last().map(LogEntry::head) else { continue };
         for entry in entries {
             session.outbox.notify(entry.to_notification()).await?;
         }

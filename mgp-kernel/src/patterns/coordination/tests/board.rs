@@ -8,10 +8,11 @@ use tokio::time::Instant;
 use super::super::agent::{AgentType, NewAgent};
 use super::super::board::{Board, MOST_AGENTS, MOST_BYTES, MOST_ENDED, MOST_LOST, MOST_TASKS, RESULT_KEPT};
 use super::super::refusal::Refusal;
-use super::super::task::{NewTask, Priority, TaskEnd, TaskState, TaskStatus};
+use super::super::task::{NewTask, Priority, Task, TaskEnd, TaskState, TaskStatus};
 
 const SILENCE: Duration = Duration::from_secs(10);
 const TIMEOUT: Duration = Duration::from_secs(100);
+const A_MOMENT: Duration = Duration::from_millis(1);
 const AT_ONCE: Duration = Duration::ZERO;
 
 fn agent(id: &str, capabilities: &[&str]) -> NewAgent {
@@ -64,7 +65,7 @@ impl Fixture {
     fn status(&mut self, task: &str) -> TaskStatus {
         let ids = [task.to_owned()];
         let (_, task) = self.board.tasks(self.now, &ids).next().unwrap();
-        task.map_or(TaskStatus::Unknown, |task| task.status())
+        task.map_or(TaskStatus::Unknown, Task::status)
     }
 
     /// Returns why a task has failed.
@@ -145,9 +146,9 @@ fn a_task_that_takes_too_long_ends_and_says_so() {
     let worked_on = on.delegate(task("one"));
     on.next(&token).unwrap();
     let waiting = on.delegate(task("two"));
-    on.now += TIMEOUT - Duration::from_millis(1);
+    on.now += TIMEOUT.saturating_sub(A_MOMENT);
     assert_eq!((on.status(&worked_on), on.status(&waiting)), (TaskStatus::Working, TaskStatus::Queued));
-    on.now += Duration::from_millis(1);
+    on.now += A_MOMENT;
     assert_eq!(on.error(&worked_on), "timed out after 100000 ms: `slow` had not completed it");
     assert!(on.error(&waiting).contains("no agent that may do it asked"), "{}", on.error(&waiting));
     let late = on.complete(&token, &worked_on, "late").unwrap_err();
@@ -194,7 +195,7 @@ fn signs_of_life_and_waiting_keep_an_agent() {
     let mut on = Fixture::new();
     let token = on.register(agent("a", &[]));
     for _ in 0..5 {
-        on.now += SILENCE - Duration::from_millis(1);
+        on.now += SILENCE.saturating_sub(A_MOMENT);
         on.board.caller(on.now, &token, AT_ONCE).unwrap();
     }
     on.board.next_task(on.now, &token, 3 * SILENCE).unwrap();
@@ -241,9 +242,9 @@ fn a_result_is_kept_for_an_hour() {
     let id = on.delegate(task("one"));
     on.next(&token).unwrap();
     on.complete(&token, &id, "done").unwrap();
-    on.now += RESULT_KEPT - Duration::from_millis(1);
+    on.now += RESULT_KEPT.saturating_sub(A_MOMENT);
     assert_eq!(on.status(&id), TaskStatus::Done);
-    on.now += Duration::from_millis(1);
+    on.now += A_MOMENT;
     assert_eq!(on.status(&id), TaskStatus::Unknown);
 }
 

@@ -119,6 +119,7 @@ impl Kernel {
         beside.spawn(tell_endings(Arc::clone(changes), policies.access.clone()));
         beside.spawn(publish_record(audit.log.clone(), sections.events.clone()));
         beside.spawn(audit.ends.clone().keep(audit.log.heads()));
+        beside.spawn(audit.forwarded.keep());
         beside.spawn(record::forget(&config.load(), audit.log.clone()));
         let kernel =
             Self(Arc::new(KernelInner { sections, front, identity: Arc::new(identity), _beside: beside }));
@@ -189,8 +190,12 @@ impl Kernel {
         let audit = &self.0.sections.audit;
         // The log reports what cannot be written now.
         let _ = audit.log.flush().await;
-        let (ends, head) = (audit.ends.clone(), audit.log.head());
-        let _ = tokio::task::spawn_blocking(move || ends.note(head)).await;
+        let (audit, head) = (Arc::clone(audit), audit.log.head());
+        let kept = move || {
+            audit.ends.note(head);
+            audit.forwarded.write();
+        };
+        let _ = tokio::task::spawn_blocking(kept).await;
     }
 
     /// Ends what would wait for clients without an end, so that they can be let go of: requests that listen, and calls

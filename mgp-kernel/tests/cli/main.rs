@@ -21,6 +21,7 @@ mod kernel;
 mod keys;
 mod listening;
 mod network;
+mod patterns;
 mod registrations;
 mod rows;
 mod rules;

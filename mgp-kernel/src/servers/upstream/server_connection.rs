@@ -200,8 +200,8 @@ impl ConnectionShared {
         let is_listening = {
             let mut beside = JoinSet::new();
             beside.spawn(Arc::clone(self).settle(client.clone(), Arc::clone(&session), settle));
-            beside.spawn(audit::forward(Arc::clone(self), Arc::clone(&session)));
             beside.spawn(published_events::follow(Arc::clone(self), client.clone(), Arc::clone(&session)));
+            beside.spawn(audit::forward(Arc::clone(self), client.clone(), Arc::clone(&session)));
             let is_listening = session.describes_each_request().then(|| {
                 let (first, is_listening) = oneshot::channel();
                 beside.spawn(listen(client.clone(), self.changed.clone(), first));

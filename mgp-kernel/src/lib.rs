@@ -37,6 +37,8 @@ mod methods;
 mod notify;
 mod operator;
 mod paths;
+#[cfg(unix)]
+mod patterns;
 mod policies;
 mod record;
 mod reload;

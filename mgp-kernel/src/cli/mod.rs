@@ -35,6 +35,7 @@ mod moment;
 mod operators;
 mod output;
 mod package;
+mod pattern_server;
 mod permissions;
 mod pins;
 mod pipe;
@@ -135,6 +136,7 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         Command::Init(args) => init::run(place, output, &args),
         Command::Import(args) => import::run(place, output, &args),
         Command::Export(args) => export::run(place, output, &args),
+        Command::Server(server) => pattern_server::run(server).await,
         Command::Servers(args) => servers::run(place, output, &args).await,
         Command::Tools(args) => tools::run(place, output, args).await,
         Command::Search(args) => search::run(place, output, args).await,

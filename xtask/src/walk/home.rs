@@ -2,7 +2,9 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
@@ -18,6 +20,7 @@ use crate::process;
 pub(super) struct Home {
     folder: PathBuf,
     mgp: PathBuf,
+    path: OsString,
 }
 
 /// How a command ended, and what it printed.
@@ -44,13 +47,19 @@ struct Servers {
 }
 
 impl Home {
-    /// A fresh home in place of an old one.
+    /// A fresh home in place of an old one, with the program where `PATH` finds it.
     pub(super) fn new(folder: PathBuf, mgp: PathBuf) -> Result<Self> {
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
-        fs::create_dir_all(&folder)?;
-        Ok(Self { folder, mgp })
+        fs::create_dir_all(folder.join("bin"))?;
+        symlink(&mgp, folder.join("bin/mgp"))?;
+        let mut path = folder.join("bin").into_os_string();
+        if let Some(others) = std::env::var_os("PATH") {
+            path.push(":");
+            path.push(others);
+        }
+        Ok(Self { folder, mgp, path })
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -79,7 +88,12 @@ impl Home {
     /// `mgp` with these arguments, which knows nothing but this home.
     pub(super) fn mgp(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.mgp);
-        command.args(arguments).current_dir(&self.folder).env("HOME", &self.folder).stdin(Stdio::null());
+        command
+            .args(arguments)
+            .current_dir(&self.folder)
+            .env("HOME", &self.folder)
+            .env("PATH", &self.path)
+            .stdin(Stdio::null());
         for name in ["MGP_CONFIG", "MGP_CONFIG_PATH", "MGP_STATE", "MGP_SOCKET"] {
             command.env_remove(name);
         }

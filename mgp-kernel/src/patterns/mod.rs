@@ -1,0 +1,30 @@
+//! The servers that the program carries: one for each application pattern of the specification (§10).
+//!
+//! Each is a small program on `mgp-server-sdk`, made to be read and copied. `docs/patterns` describes them.
+
+mod audit;
+mod coordination;
+
+use clap::Subcommand;
+
+/// A server that the program carries, with its options.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PatternServer {
+    /// Keep audit events, and search, count and export them
+    Audit(audit::AuditServerArgs),
+    /// Give tasks to agents, and collect their results
+    Coordination(coordination::CoordinationServerArgs),
+}
+
+impl PatternServer {
+    /// Serves on standard input and output, until the client is gone.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be set up as its options say, or if the connection broke.
+    pub(crate) async fn serve(self) -> anyhow::Result<()> {
+        match self {
+            Self::Audit(args) => audit::serve(args).await,
+            Self::Coordination(args) => coordination::serve(args).await,
+        }
+    }
+}

@@ -4,6 +4,7 @@
 
 mod audit;
 mod coordination;
+mod federation;
 
 use clap::Subcommand;
 
@@ -14,6 +15,8 @@ pub(crate) enum PatternServer {
     Audit(audit::AuditServerArgs),
     /// Give tasks to agents, and collect their results
     Coordination(coordination::CoordinationServerArgs),
+    /// Call and search the tools of kernels elsewhere
+    Federation(federation::FederationServerArgs),
 }
 
 impl PatternServer {
@@ -25,6 +28,7 @@ impl PatternServer {
         match self {
             Self::Audit(args) => audit::serve(args).await,
             Self::Coordination(args) => coordination::serve(args).await,
+            Self::Federation(args) => federation::serve(args).await,
         }
     }
 }

@@ -200,6 +200,18 @@ async fn a_kernel_that_was_killed_is_unavailable_and_called_again_when_it_is_bac
     until("the clock is back", async || call(&client, "clock.now", json!({})).await.is_ok()).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_server_of_a_kernel_is_offered_as_soon_as_that_kernel_is_there() {
+    let mut elsewhere = Elsewhere::start(None);
+    drop(elsewhere.kernel.take());
+    let server = ["--server".into(), "prod.clock".into()];
+    let here = Here::start(&strs(&[&reaching(&elsewhere)[..], &server].concat()), &elsewhere.key);
+    elsewhere.run();
+    let client = here.client("federation.time_between").await;
+    let told = client.call_tool("federation.time_between", json!({"start": 0, "end": 60})).await.unwrap();
+    assert_eq!(told.content[0].as_text(), Some("0h 1m 0s"), "{told:?}");
+}
+
 // covers: P-3-08, P-3-09
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_key_is_refused_and_shown_nowhere() {

@@ -20,7 +20,7 @@ pub(super) trait FollowsTools: Send {
 }
 
 /// Renews `follower` now, after each change of the tools of its instance, once the instance is there again, and at least
-/// every minute: a kernel tells only of changes of what it lists for a model. Never returns.
+/// every minute. Never returns.
 pub(super) async fn follow(mut follower: impl FollowsTools) {
     let mut pause = SHORTEST_PAUSE;
     loop {

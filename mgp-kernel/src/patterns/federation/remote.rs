@@ -85,8 +85,9 @@ impl RemoteKernel {
         .await
     }
 
-    /// Asks for notifications when the list of tools changes.
+    /// Asks for notifications when the tools change. A kernel notifies whoever has listed all of them of each change.
     pub(super) async fn changes(&self) -> Result<Subscription<BoxedService>, Error> {
+        self.tools().await?;
         let wanted = SubscriptionFilter::new().with_tools_list_changed(true);
         self.with(|client| async move { client.subscribe(wanted).await }).await
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{
     Walk,
-    home::{Ended, Home},
+    home::Home,
 };
 
 impl Walk {
@@ -103,15 +103,6 @@ impl Walk {
             ensure!(status.code == Some(4), "{status:?}");
             Ok("ends with 4".into())
         });
-    }
-}
-
-impl Ended {
-    /// The word that follows a text in what was printed as an error.
-    fn word_after(&self, text: &str) -> Option<String> {
-        let (_, rest) = self.errors.split_once(text)?;
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-        Some(rest[..end].to_owned())
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod audit;
 mod coordination;
+mod federation;
 
 use std::{fs, path::Path, time::Instant};
 
@@ -22,7 +23,8 @@ use crate::{
 type Steps = fn(&mut Pattern);
 
 /// The pages of `docs/patterns`, each with its steps.
-const PAGES: [(&str, Steps); 2] = [("audit", audit::steps), ("coordination", coordination::steps)];
+const PAGES: [(&str, Steps); 3] =
+    [("audit", audit::steps), ("coordination", coordination::steps), ("federation", federation::steps)];
 
 pub(super) fn run(workspace: &Workspace, mgp: &Path) -> Result<()> {
     let mut report = Report::new();

@@ -3,6 +3,7 @@
 //! Each is a small program on `mgp-server-sdk`, made to be read and copied. `docs/patterns` describes them.
 
 mod audit;
+mod context;
 mod coordination;
 mod federation;
 
@@ -13,6 +14,8 @@ use clap::Subcommand;
 pub(crate) enum PatternServer {
     /// Keep audit events, and search, count and export them
     Audit(audit::AuditServerArgs),
+    /// Summarize texts, find facts in them, and keep memories
+    Context(context::ContextServerArgs),
     /// Give tasks to agents, and collect their results
     Coordination(coordination::CoordinationServerArgs),
     /// Call and search the tools of kernels elsewhere
@@ -27,6 +30,7 @@ impl PatternServer {
     pub(crate) async fn serve(self) -> anyhow::Result<()> {
         match self {
             Self::Audit(args) => audit::serve(args).await,
+            Self::Context(args) => context::serve(args).await,
             Self::Coordination(args) => coordination::serve(args).await,
             Self::Federation(args) => federation::serve(args).await,
         }

@@ -9,6 +9,7 @@ mod asking;
 mod audit;
 mod background;
 mod clients;
+mod context;
 mod edit;
 mod environment;
 mod federation;

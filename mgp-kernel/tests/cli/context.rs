@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use mgp_client_sdk::Client;
+use mgp_types::Revision;
+use mgp_types::mcp::{CreateMessageResult, Role, SamplingContents};
 use mgp_types::mgp::{ExtensionSet, Offer};
 use serde_json::{Value, json};
 
@@ -62,6 +64,22 @@ async fn what_left_the_context_is_found_again_after_the_kernel_was_killed() {
     assert!(content.contains("The password of the printer"), "{recalled}");
     let recalled = called(&client, "context.recall_memory", json!({"query": "tea", "tags": ["people"]})).await;
     assert_eq!(recalled["memories"][0]["content"], "Ada prefers tea.");
+}
+
+// covers: P-2-06
+#[tokio::test]
+async fn the_model_of_a_client_of_the_kernel_is_asked() {
+    let home = home("");
+    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    let url = format!("http://127.0.0.1:{}/mcp", kernel.port());
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let client = Client::builder("tests", "1.0.0").revisions([revision]).on_sampling(|_, _| async {
+            CreateMessageResult::new(Role::Assistant, SamplingContents::from("It is wet."), "a model")
+        });
+        let client = client.connect_http(url.clone()).await.unwrap().boxed();
+        let made = called(&client, "context.summarize", json!({"text": "It rains.", "max_tokens": 20})).await;
+        assert_eq!((&made["method"], &made["summary"]), (&json!("model"), &json!("It is wet.")), "{revision:?}");
+    }
 }
 
 // covers: P-2-11

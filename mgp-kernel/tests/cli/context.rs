@@ -7,6 +7,7 @@ use mgp_types::Revision;
 use mgp_types::mcp::{CreateMessageResult, Role, SamplingContents};
 use mgp_types::mgp::{ExtensionSet, Offer};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::home::Home;
 use crate::kernel::Kernel;
@@ -50,7 +51,8 @@ async fn what_left_the_context_is_found_again_after_the_kernel_was_killed() {
     let (mut kernel, client) = started(&home).await;
     let message = |text: &str| json!({"role": "user", "content": text.repeat(20)});
     let messages = [message("The password of the printer is on its back. "), message("What is for lunch? ")];
-    let fitted = called(&client, "context.fit_context", json!({"messages": messages, "budget_tokens": 200})).await;
+    let fitted =
+        called(&client, "context.fit_context", json!({"messages": messages, "budget_tokens": 200})).await;
     assert_eq!(fitted["method"], "extraction", "{fitted}");
     let noted = json!({"content": "Ada prefers tea.", "tags": ["people"]});
     called(&client, "context.store_memory", noted).await;
@@ -59,10 +61,12 @@ async fn what_left_the_context_is_found_again_after_the_kernel_was_killed() {
     drop((kernel, client));
 
     let (_kernel, client) = started(&home).await;
-    let recalled = called(&client, "context.recall_memory", json!({"query": "the printer", "limit": 1})).await;
+    let recalled =
+        called(&client, "context.recall_memory", json!({"query": "the printer", "limit": 1})).await;
     let content = recalled["memories"][0]["content"].as_str().unwrap();
     assert!(content.contains("The password of the printer"), "{recalled}");
-    let recalled = called(&client, "context.recall_memory", json!({"query": "tea", "tags": ["people"]})).await;
+    let recalled =
+        called(&client, "context.recall_memory", json!({"query": "tea", "tags": ["people"]})).await;
     assert_eq!(recalled["memories"][0]["content"], "Ada prefers tea.");
 }
 
@@ -78,7 +82,11 @@ async fn the_model_of_a_client_of_the_kernel_is_asked() {
         });
         let client = client.connect_http(url.clone()).await.unwrap().boxed();
         let made = called(&client, "context.summarize", json!({"text": "It rains.", "max_tokens": 20})).await;
-        assert_eq!((&made["method"], &made["summary"]), (&json!("model"), &json!("It is wet.")), "{revision:?}");
+        assert_eq!(
+            (&made["method"], &made["summary"]),
+            (&json!("model"), &json!("It is wet.")),
+            "{revision:?}"
+        );
     }
 }
 
@@ -120,10 +128,11 @@ async fn a_memory_without_its_permission_is_not_written() {
 fn a_memory_that_another_server_has_open_is_refused() {
     let home = Home::with_state();
     let mut first = home.command(["server", "context", "--memory", "memory.jsonl"]);
-    let mut first = first.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    let end = std::time::Instant::now() + Duration::from_secs(30);
+    let mut first =
+        first.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(30);
     while !home.path("memory.jsonl").exists() {
-        assert!(std::time::Instant::now() < end, "the memory is not opened");
+        assert!(Instant::now() < end, "the memory is not opened");
         std::thread::sleep(Duration::from_millis(10));
     }
     let second = home.run(["server", "context", "--memory", "memory.jsonl"]);

@@ -101,7 +101,8 @@ impl Here {
             .await
             .unwrap()
             .boxed();
-        until(tool, async || client.list_tools().await.unwrap().iter().any(|listed| listed.name == tool)).await;
+        until(tool, async || client.list_tools().await.unwrap().iter().any(|listed| listed.name == tool))
+            .await;
         client
     }
 }
@@ -237,7 +238,10 @@ async fn a_federation_without_a_key_or_beyond_tls_does_not_start() {
     let home = Home::with_state();
     let run = |arguments: &[&str]| home.run([&["server", "federation"], arguments].concat());
     let without_key = run(&["--instance", "prod=https://example.com/mcp"]);
-    assert!(without_key.code != Some(0) && without_key.err.contains("--key-env prod=VARIABLE"), "{without_key:?}");
+    assert!(
+        without_key.code != Some(0) && without_key.err.contains("--key-env prod=VARIABLE"),
+        "{without_key:?}"
+    );
     let unset = run(&["--instance", "prod=https://example.com/mcp", "--key-env", "prod=NO_SUCH_KEY"]);
     assert!(unset.code != Some(0) && unset.err.contains("NO_SUCH_KEY"), "{unset:?}");
     let plain = run(&["--instance", "prod=http://example.com/mcp", "--key-env", "prod=PATH"]);
@@ -287,7 +291,9 @@ async fn tls_in_front_of(kernel: u16) -> (u16, String) {
             tokio::spawn(async move {
                 // A client that does not trust the certificate hangs up here.
                 let Ok(mut stream) = acceptor.accept(stream).await else { return };
-                let Ok(mut inner) = tokio::net::TcpStream::connect(("127.0.0.1", kernel)).await else { return };
+                let Ok(mut inner) = tokio::net::TcpStream::connect(("127.0.0.1", kernel)).await else {
+                    return;
+                };
                 let _ = tokio::io::copy_bidirectional(&mut stream, &mut inner).await;
             });
         }
@@ -337,7 +343,9 @@ async fn parts_a_cancellation_and_a_timeout_pass_both_kernels() {
     let arguments = json!({"instance": "prod", "server_id": "work", "tool_name": "wait", "arguments": {}});
     let mut streamed = client.call_tool("federation.federated_call", arguments.clone()).stream().unwrap();
     for expected in ["one ", "two"] {
-        let Some(StreamPart::Chunk(chunk)) = streamed.next().await else { panic!("{expected} does not come") };
+        let Some(StreamPart::Chunk(chunk)) = streamed.next().await else {
+            panic!("{expected} does not come")
+        };
         assert_eq!(chunk.content.as_text(), Some(expected));
     }
     assert!(!*work.taken_back.borrow());
@@ -357,10 +365,7 @@ async fn servers_elsewhere_are_registered_approved_and_used_like_those_here() {
     let mut arguments = reaching(&elsewhere).to_vec();
     arguments.extend(["--register-at".into(), here, "--register-key-env".into(), "LOCAL_KEY".into()]);
     let home = Here::home(&strs(&arguments), &elsewhere.key);
-    let config = home.read("mgp.toml").replace(
-        "env = { ",
-        "env = { LOCAL_KEY = \"${secret:LOCAL_KEY}\", ",
-    );
+    let config = home.read("mgp.toml").replace("env = { ", "env = { LOCAL_KEY = \"${secret:LOCAL_KEY}\", ");
     let registration = format!(
         "[registration]\nagents = [\"federation\"]\ncommands = [{:?}]\nenv = [\"PROD_KEY\"]\n\
          [[permissions.grants]]\nserver = \"remote.prod.clock\"\npermission = \"network.outbound\"\n",
@@ -390,7 +395,8 @@ async fn servers_elsewhere_are_registered_approved_and_used_like_those_here() {
     let arguments = json!({"start": 0, "end": 60});
     let told = client.call_tool("remote.prod.clock.time_between", arguments.clone()).await.unwrap();
     assert_eq!(told.content[0].as_text(), Some("0h 1m 0s"), "{told:?}");
-    let executed = here.home.json(["audit", "query", "--server", "remote.prod.clock", "--type", "TOOL_EXECUTED"]);
+    let executed =
+        here.home.json(["audit", "query", "--server", "remote.prod.clock", "--type", "TOOL_EXECUTED"]);
     let target = &executed["events"][0]["event"]["target"];
     assert_eq!(target, &json!({"server_id": "remote.prod.clock", "tool_name": "time_between"}));
 
@@ -402,4 +408,4 @@ async fn servers_elsewhere_are_registered_approved_and_used_like_those_here() {
     assert!(other.is_ok(), "{other:?}");
 }
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);

@@ -5,10 +5,7 @@ use std::{fs, path::Path, process::Command};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::{
-    Walk,
-    home::Home,
-};
+use super::{Walk, home::Home};
 
 impl Walk {
     /// Runs the steps with decisions that are made before any client is connected.

@@ -81,7 +81,9 @@ fn is_number(word: &str) -> bool {
 /// Returns whether a word is a date or a time: numbers with `-`, `/` or `:` between them.
 fn is_date(word: &str) -> bool {
     let mut numbers = word.split(['-', '/', ':', 't', 'z', '+', '.']).filter(|part| !part.is_empty());
-    word.contains(['-', '/', ':']) && is_number(word) && numbers.all(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
+    word.contains(['-', '/', ':'])
+        && is_number(word)
+        && numbers.all(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -89,7 +91,11 @@ mod tests {
     use super::*;
 
     fn of(sentence: &str) -> Vec<&'static str> {
-        categories().iter().filter(|category| category.confidence(sentence).is_some()).map(|c| c.name).collect()
+        categories()
+            .iter()
+            .filter(|category| category.confidence(sentence).is_some())
+            .map(|c| c.name)
+            .collect()
     }
 
     #[test]

@@ -151,7 +151,8 @@ impl<'a> Selection<'a> {
         if !written.is_empty() {
             return written;
         }
-        let best = (0..self.sentences.len()).max_by(|&one, &other| self.scores[one].total_cmp(&self.scores[other]));
+        let best =
+            (0..self.sentences.len()).max_by(|&one, &other| self.scores[one].total_cmp(&self.scores[other]));
         best.map_or_else(String::new, |best| beginning(self.sentences[best], self.limits.max_tokens))
     }
 }
@@ -170,8 +171,12 @@ fn scores(sentences: &[&str], vectors: &[Option<Vec<f32>>]) -> Vec<f32> {
     let score = |((sentence, vector), words): ((&&str, &Option<Vec<f32>>), &Vec<String>)| {
         place *= FADING;
         let numbers = if sentence.bytes().any(|byte| byte.is_ascii_digit()) { OF_NUMBERS } else { 0.0 };
-        let repeated = words.iter().filter(|word| counts.get(word.as_str()).is_some_and(|count| *count > 1)).count();
-        OF_MEANING * likeness(vector.as_ref(), Some(&whole)) + OF_WORDS * ratio(repeated, words.len()) + place + numbers
+        let repeated =
+            words.iter().filter(|word| counts.get(word.as_str()).is_some_and(|count| *count > 1)).count();
+        OF_MEANING * likeness(vector.as_ref(), Some(&whole))
+            + OF_WORDS * ratio(repeated, words.len())
+            + place
+            + numbers
     };
     sentences.iter().zip(vectors).zip(&words).map(score).collect()
 }
@@ -185,7 +190,9 @@ fn direction(vectors: &[Option<Vec<f32>>]) -> Vec<f32> {
     }
     let length = whole.iter().map(|member| member * member).sum::<f32>().sqrt();
     if length > 0.0 {
-        whole.iter_mut().for_each(|member| *member /= length);
+        for member in &mut whole {
+            *member /= length;
+        }
     }
     whole
 }

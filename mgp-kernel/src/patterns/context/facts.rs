@@ -128,13 +128,15 @@ mod tests {
     // covers: P-2-06
     #[test]
     fn facts_are_found_by_the_words_that_tell_them() {
-        let text = "We met in the garden. We decided to ship in May. It must run on Linux.\nThe price is 40 euros.";
+        let text =
+            "We met in the garden. We decided to ship in May. It must run on Linux.\nThe price is 40 euros.";
         let facts = by_words(text, &names(&["decision", "requirement", "number"]));
         let found: Vec<_> = facts.iter().map(|fact| (&*fact.category, &*fact.content)).collect();
         assert_eq!(
             found,
             [
-                ("decision", "We decided to ship in May."), ("requirement", "It must run on Linux."),
+                ("decision", "We decided to ship in May."),
+                ("requirement", "It must run on Linux."),
                 ("number", "The price is 40 euros."),
             ]
         );

@@ -52,7 +52,9 @@ pub(super) struct FittedContext {
 pub(super) async fn fit_context(asked: FitContext, cx: Cx) -> Result<Json<FittedContext>, ToolError> {
     let FitContext { messages, budget_tokens, preserve, style } = asked;
     if !(LEAST_BUDGET..=MOST_BUDGET).contains(&budget_tokens) {
-        return Err(ToolError::new(format!("`budget_tokens` is a number from {LEAST_BUDGET} to {MOST_BUDGET}")));
+        return Err(ToolError::new(format!(
+            "`budget_tokens` is a number from {LEAST_BUDGET} to {MOST_BUDGET}"
+        )));
     }
     let first_active = first_active(&messages, share(budget_tokens, ACTIVE_PERCENT));
     let (older, active) = messages.split_at(first_active);
@@ -77,7 +79,7 @@ pub(super) async fn fit_context(asked: FitContext, cx: Cx) -> Result<Json<Fitted
     let made = summary(&cx, &text, limits).await?;
     fitted.summary_tokens = made.tokens;
     fitted.method = Some(made.method);
-    fitted.summary = Some(made.summary);
+    fitted.summary = Some(made.text);
     fitted.archived = archive(cx.state::<Arc<Memory>>()?, older).await?;
     Ok(Json(fitted))
 }
@@ -96,8 +98,12 @@ fn first_active(messages: &[Message], most: u32) -> usize {
 
 /// Keeps messages in the memory, long ones in parts. The same messages are kept once, however often they are archived.
 async fn archive(memory: &Arc<Memory>, messages: &[Message]) -> Result<Vec<String>, ToolError> {
-    let written: Vec<(String, String)> =
-        messages.iter().flat_map(|message| parts(&message.written()).map(|part| (part, message.role.clone())).collect::<Vec<_>>()).collect();
+    let written: Vec<(String, String)> = messages
+        .iter()
+        .flat_map(|message| {
+            parts(&message.written()).map(|part| (part, message.role.clone())).collect::<Vec<_>>()
+        })
+        .collect();
     let memory = Arc::clone(memory);
     let kept = tokio::task::spawn_blocking(move || {
         let kept = written.into_iter().map(|(part, role)| {

@@ -49,7 +49,8 @@ fn server(memory: Memory) -> Server {
     let stores = ToolSecurity::new(RiskLevel::Moderate)
         .with_permissions([Permission::MemoryWrite])
         .with_side_effects([SideEffect::Filesystem]);
-    let permissions = [Permission::MemoryRead, Permission::MemoryWrite].map(|permission| permission.to_string());
+    let permissions =
+        [Permission::MemoryRead, Permission::MemoryWrite].map(|permission| permission.to_string());
     let offer = Offer::new(ExtensionSet::from_names(["security"])).with_permissions_required(permissions);
     Server::new("context", env!("CARGO_PKG_VERSION"))
         .mgp(offer)
@@ -85,7 +86,10 @@ fn server(memory: Memory) -> Server {
 /// Checks the length of an argument in bytes.
 fn check_length(name: &str, text: &str, most: usize) -> Result<(), ToolError> {
     if text.len() > most {
-        return Err(ToolError::new(format!("`{name}` has {} bytes, {most} at most: send it in parts", text.len())));
+        return Err(ToolError::new(format!(
+            "`{name}` has {} bytes, {most} at most: send it in parts",
+            text.len()
+        )));
     }
     Ok(())
 }

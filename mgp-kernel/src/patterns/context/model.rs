@@ -19,7 +19,8 @@ pub(super) async fn ask_model(
 ) -> Result<Option<String>, Error> {
     let text = text.replace("</text>", "");
     let message = SamplingMessage::user(format!("{task}\n\n<text>\n{text}\n</text>"));
-    let params = CreateMessageParams::new(vec![message], i64::from(max_tokens)).with_system_prompt(SYSTEM_PROMPT);
+    let params =
+        CreateMessageParams::new(vec![message], i64::from(max_tokens)).with_system_prompt(SYSTEM_PROMPT);
     match cx.sample(key, params).await {
         Ok(answer) => {
             let blocks = answer.content.as_slice().iter();

@@ -71,12 +71,14 @@ mod tests {
     #[test]
     fn sentences_end_at_stops_and_lines_and_not_within() {
         assert_eq!(texts("We met. Did it work? Yes!"), ["We met.", "Did it work?", "Yes!"]);
-        assert_eq!(texts("They ship version 2. Tell me. (No. 5 waits.)"), [
-            "They ship version 2.", "Tell me.", "(No. 5 waits.)"
-        ]);
-        assert_eq!(texts("Version 1.2.3 costs 4.50 euros, e.g. at Dr. Who's."), [
-            "Version 1.2.3 costs 4.50 euros, e.g. at Dr. Who's."
-        ]);
+        assert_eq!(
+            texts("They ship version 2. Tell me. (No. 5 waits.)"),
+            ["They ship version 2.", "Tell me.", "(No. 5 waits.)"]
+        );
+        assert_eq!(
+            texts("Version 1.2.3 costs 4.50 euros, e.g. at Dr. Who's."),
+            ["Version 1.2.3 costs 4.50 euros, e.g. at Dr. Who's."]
+        );
         assert_eq!(texts("- one\n* two\n3. three\n## Four\n---\n\n"), ["one", "two", "three", "Four"]);
         assert_eq!(texts("一つ。二つ。"), ["一つ。", "二つ。"]);
         assert_eq!(texts("-5 degrees"), ["-5 degrees"]);

@@ -26,7 +26,8 @@ pub(super) struct Summarize {
 /// A summary.
 #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(super) struct Summary {
-    pub(super) summary: String,
+    #[serde(rename = "summary")]
+    pub(super) text: String,
     /// The tokens of the summary.
     pub(super) tokens: u32,
     /// The tokens of the text.
@@ -82,7 +83,7 @@ pub(super) async fn summary(cx: &Cx, text: &str, limits: SummaryLimits<'_>) -> R
         None => (extracted, Method::Extraction),
     };
     let missing = limits.preserve.iter().filter(|item| !holds(text, item)).cloned().collect();
-    Ok(Summary { tokens: tokens(&summary), original_tokens: tokens(text), summary, method, missing })
+    Ok(Summary { tokens: tokens(&summary), original_tokens: tokens(text), text: summary, method, missing })
 }
 
 async fn by_model(cx: &Cx, text: &str, limits: SummaryLimits<'_>) -> Result<Option<String>, Error> {
@@ -91,7 +92,9 @@ async fn by_model(cx: &Cx, text: &str, limits: SummaryLimits<'_>) -> Result<Opti
     let mut task = format!("Summarize the text in at most {max_tokens} tokens, {}.", style.wish());
     if !present.is_empty() {
         task.push_str(" Keep these word for word:");
-        present.iter().for_each(|item| task = format!("{task}\n- {item}"));
+        for item in &present {
+            task = format!("{task}\n- {item}");
+        }
     }
     let Some(mut summary) = ask_model(cx, "summary", &task, text, max_tokens).await? else { return Ok(None) };
     for lost in present {

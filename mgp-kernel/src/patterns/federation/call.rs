@@ -105,7 +105,9 @@ impl RemoteTool {
             return Err(Error::invalid_params("`tool_name` is empty, too long, or holds control characters"));
         }
         if method::of_tool(&full).is_some() || server.eq_ignore_ascii_case("mgp") {
-            return Err(Error::invalid_params(format!("`{full}` is no tool of a server, but of the kernel itself")));
+            return Err(Error::invalid_params(format!(
+                "`{full}` is no tool of a server, but of the kernel itself"
+            )));
         }
         Ok(full)
     }
@@ -126,7 +128,12 @@ mod tests {
     fn a_tool_is_named_by_its_server_and_nothing_else_can_be() {
         assert_eq!(full_name("git.main", "log.show").unwrap(), "git.main/log.show");
         for (server, name) in [
-            ("", "x"), ("a/b", "x"), ("git", ""), ("git", "a\nb"), ("mgp", "discovery/register"), ("MGP", "x"),
+            ("", "x"),
+            ("a/b", "x"),
+            ("git", ""),
+            ("git", "a\nb"),
+            ("mgp", "discovery/register"),
+            ("MGP", "x"),
             ("git", &"x".repeat(256)),
         ] {
             assert!(full_name(server, name).is_err(), "{server}/{name}");

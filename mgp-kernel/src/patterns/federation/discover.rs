@@ -84,34 +84,37 @@ pub(super) async fn federated_discover(
 ) -> Result<Json<FederatedTools>, ToolError> {
     let instances = cx.state::<Instances>()?;
     let chosen: BTreeMap<_, _> = match &search.instances {
-        Some(names) => names.iter().map(|name| Ok((name, instances.get(name)?))).collect::<Result<_, ToolError>>()?,
+        Some(names) => {
+            names.iter().map(|name| Ok((name, instances.get(name)?))).collect::<Result<_, ToolError>>()?
+        }
         None => instances.all().collect(),
     };
     let mut wanted = DiscoverTools::new(search.query);
     wanted.strategy = search.strategy.map(Strategy::into_wire);
-    let mut searches = JoinSet::new();
+    let mut asked = JoinSet::new();
     for (name, remote) in chosen {
         let (name, remote, wanted) = (name.clone(), Arc::clone(remote), wanted.clone());
-        searches.spawn(async move { (name, remote.discover(&wanted).await) });
+        asked.spawn(async move { (name, remote.discover(&wanted).await) });
     }
-    let mut answers = searches.join_all().await;
+    let mut answers = asked.join_all().await;
     answers.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut found = FederatedTools { tools: Vec::new(), instances: Vec::new() };
     let mut failed: Vec<Error> = Vec::new();
     for (instance, answer) in answers {
-        let mut searched = SearchedInstance { instance: instance.clone(), total_available: None, failure: None };
+        let mut outcome =
+            SearchedInstance { instance: instance.clone(), total_available: None, failure: None };
         match answer {
             Ok(answer) => {
-                searched.total_available = Some(answer.total_available);
+                outcome.total_available = Some(answer.total_available);
                 found.tools.extend(answer.tools.into_iter().map(|tool| FederatedTool::of(&instance, tool)));
             }
             Err(error) => {
-                searched.failure =
+                outcome.failure =
                     Some(SearchFailure { code: error.code(), message: error.message().to_owned() });
                 failed.push(error);
             }
         }
-        found.instances.push(searched);
+        found.instances.push(outcome);
     }
     if let Some(error) = failed.pop().filter(|_| failed.len() + 1 == found.instances.len()) {
         return Err(error.into());

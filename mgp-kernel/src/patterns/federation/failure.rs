@@ -29,7 +29,7 @@ pub(super) fn upstream(instance: &Instance, error: Error) -> Error {
     };
     let theirs = error.recovery();
     let mut recovery = Recovery::for_code(code).unwrap_or_default();
-    recovery.retryable = advice.or(theirs.as_ref().and_then(|theirs| theirs.retryable)).or(recovery.retryable);
+    recovery.retryable = advice.or_else(|| theirs.as_ref()?.retryable).or(recovery.retryable);
     recovery.retry_after_ms = theirs.as_ref().and_then(|theirs| theirs.retry_after_ms);
     recovery.details = RawJson::from_value(&FailureDetails {
         instance: name.as_str(),
@@ -54,11 +54,16 @@ struct FailureDetails<'a> {
 
 fn code_of(error: &Error) -> i64 {
     match (error.origin(), error.code()) {
-        (Origin::Timeout, _) | (Origin::Peer, code::TIMEOUT | code::UPSTREAM_TIMEOUT) => code::UPSTREAM_TIMEOUT,
+        (Origin::Timeout, _) | (Origin::Peer, code::TIMEOUT | code::UPSTREAM_TIMEOUT) => {
+            code::UPSTREAM_TIMEOUT
+        }
         (Origin::Connection, _)
         | (
             Origin::Peer,
-            code::SERVER_NOT_READY | code::SERVER_DRAINING | code::SERVER_RESTARTING | code::UPSTREAM_UNAVAILABLE,
+            code::SERVER_NOT_READY
+            | code::SERVER_DRAINING
+            | code::SERVER_RESTARTING
+            | code::UPSTREAM_UNAVAILABLE,
         ) => code::UPSTREAM_UNAVAILABLE,
         _ => code::UPSTREAM_ERROR,
     }

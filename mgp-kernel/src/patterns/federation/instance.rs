@@ -122,7 +122,9 @@ impl ApiKey {
     pub(super) fn header(&self) -> anyhow::Result<HeaderValue> {
         let header = HeaderValue::from_str(&format!("Bearer {}", self.key.expose()));
         // The cause would show the key.
-        let Ok(mut header) = header else { bail!("the key in `{}` has characters that no key has", self.variable) };
+        let Ok(mut header) = header else {
+            bail!("the key in `{}` has characters that no key has", self.variable)
+        };
         header.set_sensitive(true);
         Ok(header)
     }
@@ -132,7 +134,8 @@ impl<T: FromStr<Err: fmt::Display>> FromStr for OfInstance<T> {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> anyhow::Result<Self> {
-        let (name, value) = text.split_once('=').with_context(|| format!("`{text}` lacks a `=`: write NAME=VALUE"))?;
+        let (name, value) =
+            text.split_once('=').with_context(|| format!("`{text}` lacks a `=`: write NAME=VALUE"))?;
         let value = value.parse().map_err(|error: T::Err| anyhow::Error::msg(error.to_string()))?;
         Ok(Self { name: name.parse()?, value })
     }
@@ -149,9 +152,9 @@ pub(super) fn instances(
     let mut authorities = by_name("--ca", authorities)?;
     let urls = by_name("--instance", urls)?;
     let instances = urls.into_iter().map(|(name, url)| {
-        let variable = variables.remove(name).with_context(|| {
-            format!("the instance `{name}` has no key: add `--key-env {name}=VARIABLE`")
-        })?;
+        let variable = variables
+            .remove(name)
+            .with_context(|| format!("the instance `{name}` has no key: add `--key-env {name}=VARIABLE`"))?;
         let authorities = authorities.remove(name).map(|file| Authorities::read(file)).transpose()?;
         Ok(Instance { name: name.clone(), url: url.clone(), key: ApiKey::read(variable)?, authorities })
     });
@@ -162,7 +165,10 @@ pub(super) fn instances(
     Ok(instances)
 }
 
-fn by_name<'a, T>(option: &str, all: &'a [OfInstance<T>]) -> anyhow::Result<BTreeMap<&'a InstanceName, &'a T>> {
+fn by_name<'a, T>(
+    option: &str,
+    all: &'a [OfInstance<T>],
+) -> anyhow::Result<BTreeMap<&'a InstanceName, &'a T>> {
     let mut found = BTreeMap::new();
     for OfInstance { name, value } in all {
         ensure!(found.insert(name, value).is_none(), "`{option}` names `{name}` twice");
@@ -176,7 +182,10 @@ impl Authorities {
         let length = Path::new(file).metadata().with_context(unreadable)?.len();
         ensure!(length <= MOST_CERTIFICATE_BYTES, "{file} is too long for a file of certificates");
         let pem = std::fs::read(file).with_context(unreadable)?;
-        ensure!(memmem::find(&pem, BEGIN.as_bytes()).is_some(), "{file} holds nothing that begins with `{BEGIN}`");
+        ensure!(
+            memmem::find(&pem, BEGIN.as_bytes()).is_some(),
+            "{file} holds nothing that begins with `{BEGIN}`"
+        );
         Ok(Self { file: file.to_owned(), pem })
     }
 }
@@ -200,12 +209,23 @@ mod tests {
     // covers: P-3-07
     #[test]
     fn only_tls_leaves_this_machine() {
-        for url in ["https://kernel.example.com/mcp", "http://127.0.0.1:7332/mcp", "http://[::1]:1/mcp", "http://localhost/mcp"] {
+        for url in [
+            "https://kernel.example.com/mcp",
+            "http://127.0.0.1:7332/mcp",
+            "http://[::1]:1/mcp",
+            "http://localhost/mcp",
+        ] {
             assert!(url.parse::<InstanceUrl>().is_ok(), "{url}");
         }
         for url in [
-            "http://kernel.example.com/mcp", "http://10.0.0.1/mcp", "http://localhost.example.com/mcp",
-            "http://127.0.0.1.example.com/", "ftp://127.0.0.1/", "/mcp", "", "unix:/run/mgp.sock",
+            "http://kernel.example.com/mcp",
+            "http://10.0.0.1/mcp",
+            "http://localhost.example.com/mcp",
+            "http://127.0.0.1.example.com/",
+            "ftp://127.0.0.1/",
+            "/mcp",
+            "",
+            "unix:/run/mgp.sock",
         ] {
             assert!(url.parse::<InstanceUrl>().is_err(), "{url}");
         }

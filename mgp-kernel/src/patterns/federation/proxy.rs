@@ -54,11 +54,19 @@ impl Proxy {
         match self.listed().await {
             Ok(listed) => {
                 for (name, definition) in &listed {
+                    // One tool that cannot be described here must not keep the others away.
+                    let alone = Server::new("", "").tool(described(name, definition), self.handler(name));
+                    if let Err(error) = alone.accept() {
+                        tracing::warn!(tool = name, %error, "a tool of an instance is not offered");
+                        continue;
+                    }
                     server = server.tool(described(name, definition), self.handler(name));
                 }
                 self.offered = listed;
             }
-            Err(error) => tracing::warn!(instance = self.remote.name(), %error, "the tools are not listed yet"),
+            Err(error) => {
+                tracing::warn!(instance = self.remote.name(), %error, "the tools are not listed yet");
+            }
         }
         server
     }
@@ -67,7 +75,11 @@ impl Proxy {
     async fn listed(&self) -> Result<BTreeMap<String, mcp::Tool>, Error> {
         let servers = self.remote.servers().await?;
         let Some(server) = servers.into_iter().find(|server| server.id.as_str() == self.server) else {
-            tracing::warn!(instance = self.remote.name(), server = self.server, "the instance has no such server");
+            tracing::warn!(
+                instance = self.remote.name(),
+                server = self.server,
+                "the instance has no such server"
+            );
             return Ok(BTreeMap::new());
         };
         let definitions = self.remote.tools().await?;
@@ -75,7 +87,13 @@ impl Proxy {
             let shown = |tool: &&mcp::Tool| NameStyle::any_is(&tool.name, &self.server, &name);
             definitions.iter().find(shown).map(|definition| (name.clone(), definition.clone()))
         };
-        Ok(server.tools.into_iter().filter(|name| is_offered(name)).take(MOST_TOOLS).filter_map(named).collect())
+        Ok(server
+            .tools
+            .into_iter()
+            .filter(|name| is_offered(name))
+            .take(MOST_TOOLS)
+            .filter_map(named)
+            .collect())
     }
 
     fn handler(&self, name: &str) -> impl Fn(Object, Cx) -> RelayFuture + Send + Sync + use<> {
@@ -114,7 +132,8 @@ fn security(definition: &mcp::Tool) -> ToolSecurity {
     let mut security = declared.unwrap_or_else(|| ToolSecurity::new(RiskLevel::Dangerous));
     let effective = definition.extra.read::<EffectiveRisk>(ToolSecurity::MEMBER).ok().flatten();
     let effective = effective.and_then(|security| security.effective_risk_level);
-    security.risk_level = security.risk_level.max(effective.unwrap_or(RiskLevel::Moderate)).max(RiskLevel::Moderate);
+    security.risk_level =
+        security.risk_level.max(effective.unwrap_or(RiskLevel::Moderate)).max(RiskLevel::Moderate);
     if !security.permissions_required.contains(&Permission::NetworkOutbound) {
         security.permissions_required.push(Permission::NetworkOutbound);
     }

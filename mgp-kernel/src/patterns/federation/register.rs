@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use mgp_types::Error;
 use mgp_types::mgp::{
-    DeregisterServer, ListedServer, Permission, RegisterMgp, RegisterServer, ServerId, ServerStatus, TrustLevel,
+    DeregisterServer, ListedServer, Permission, RegisterMgp, RegisterServer, ServerId, ServerStatus,
+    TrustLevel,
 };
 
 use super::follow::FollowsTools;

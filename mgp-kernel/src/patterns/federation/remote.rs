@@ -6,8 +6,8 @@ use http::header::AUTHORIZATION;
 use mgp_client_sdk::{Client, Subscription};
 use mgp_types::mcp::{ListToolsParams, ListToolsResult, SubscriptionFilter, Tool};
 use mgp_types::mgp::{
-    DeregisterServer, DiscoverTools, DiscoveredTools, ExtensionSet, ListServers, ListedServer, ListedServers, MEMBER,
-    Offer, RegisterServer, RegisteredServer, method,
+    DeregisterServer, DiscoverTools, DiscoveredTools, ExtensionSet, ListServers, ListedServer, ListedServers,
+    MEMBER, Offer, RegisterServer, RegisteredServer, method,
 };
 use mgp_types::{BoxedService, Error, Origin, RawJson, code};
 use parking_lot::Mutex;
@@ -96,7 +96,9 @@ impl RemoteKernel {
     pub(super) async fn register(&self, server: &RegisterServer) -> Result<Option<RegisteredServer>, Error> {
         self.with(|client| async move {
             match client.request(method::DISCOVERY_REGISTER, server).await {
-                Ok(answer) => answer.to().map(Some).map_err(|error| unreadable(method::DISCOVERY_REGISTER, error)),
+                Ok(answer) => {
+                    answer.to().map(Some).map_err(|error| unreadable(method::DISCOVERY_REGISTER, error))
+                }
                 Err(error) if error.code() == code::SERVER_ALREADY_REGISTERED => Ok(None),
                 Err(error) => Err(error),
             }

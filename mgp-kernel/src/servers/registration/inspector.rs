@@ -62,11 +62,8 @@ mod tests {
         assert!(judged("mgp server federation --instance prod=https://example.com/mcp"));
         assert!(judged("/usr/local/bin/mgp server context"));
         for line in [
-            "mgp permissions approve 1",
-            "mgp --config x server audit",
-            "mgp keys new server",
-            "env mgp server audit",
-            "sh -c mgp",
+            "mgp permissions approve 1", "mgp --config x server audit", "mgp keys new server",
+            "env mgp server audit", "sh -c mgp",
         ] {
             assert!(!judged(line), "{line}");
         }

@@ -106,8 +106,11 @@ fn write_row(out: &mut dyn Write, entry: &LogEntry) -> Result<(), ExportError> {
         entry.to_event().map_err(|_| StoreError::Damaged(format!("event {} is no event", entry.seq)))?;
     let details = event.details.to_raw();
     let arguments = &event.target.arguments;
-    let arguments =
-        if arguments.is_empty() { String::new() } else { serde_json::to_string(arguments).unwrap_or_default() };
+    let arguments = if arguments.is_empty() {
+        String::new()
+    } else {
+        serde_json::to_string(arguments).unwrap_or_default()
+    };
     let kind = serde_json::to_value(event.actor.kind).unwrap_or_default();
     let cells = [
         &*entry.seq.to_string(),

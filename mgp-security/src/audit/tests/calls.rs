@@ -55,7 +55,8 @@ async fn the_target_names_what_the_tool_declares_and_no_secret() {
     });
     let (mut service, kept) = over(inner);
     let mut request = call();
-    let arguments = r#"{"instance":"prod","tool_name":"Bearer abcdefgh.12345678\n","arguments":{"text":"hidden"}}"#;
+    let arguments =
+        r#"{"instance":"prod","tool_name":"Bearer abcdefgh.12345678\n","arguments":{"text":"hidden"}}"#;
     request.params.set("arguments", RawJson::parse(arguments).unwrap());
     service.call(request).await.unwrap();
     let written = serde_json::to_string(&kept.only().target).unwrap();

@@ -104,7 +104,9 @@ async fn a_caller_that_hands_tools_on_wishes_for_all_of_them() {
     let world = World::with(ToolDiscoverySettings::new().level(Level::L3)).await;
     world.server.says(json!({ "tools": [{ "name": "all" }] }));
     let peer = Peer::mgp();
-    let listed = async |wish| names(&world.method(&peer, "tools/list", json!({ "_mgp": wish })).await.unwrap()["tools"]);
+    let listed = async |wish| {
+        names(&world.method(&peer, "tools/list", json!({ "_mgp": wish })).await.unwrap()["tools"])
+    };
     assert_eq!(listed(json!({ "level": "L0" })).await, ["all"]);
     assert_eq!(listed(json!({ "level": "L2" })).await, META);
     // What is no level is no wish, and one wish changes no other list.

@@ -20,7 +20,8 @@ pub(super) fn steps(pattern: &mut Pattern) {
     pattern.step("its facts are listed", |pattern| {
         let made = called(&pattern.home, "extract_key_facts", &json!({"text": TEXT}))?;
         let facts = made["facts"].as_array().context("there are no facts")?;
-        let decision = facts.iter().find(|fact| fact["category"] == "decision").context("there is no decision")?;
+        let decision =
+            facts.iter().find(|fact| fact["category"] == "decision").context("there is no decision")?;
         Ok(decision["content"].to_string())
     });
     pattern.step("a conversation is fitted, and what left it is found by the next kernel", |pattern| {
@@ -53,7 +54,8 @@ pub(super) fn steps(pattern: &mut Pattern) {
         }
         let session = client.call("mgp.tools.session", &json!({}))?;
         let cached = session["cached"].as_array().context("there are no used tools")?;
-        let has = |name: &str| cached.iter().any(|tool| tool.as_str().is_some_and(|tool| tool.contains(name)));
+        let has =
+            |name: &str| cached.iter().any(|tool| tool.as_str().is_some_and(|tool| tool.contains(name)));
         ensure!(has("store_memory") && !has("summarize"), "{session}");
         // It can still be called.
         client.call(used[0].0, &used[0].1)?;
@@ -67,4 +69,5 @@ fn called(home: &Home, tool: &str, arguments: &Value) -> Result<Value> {
     serde_json::from_str(&told).with_context(|| format!("{tool} answers {told}"))
 }
 
-const TEXT: &str = "We decided to ship version 2 on Monday. The cause of ticket OPS-1234 was a full disk. Lunch was good.";
+const TEXT: &str =
+    "We decided to ship version 2 on Monday. The cause of ticket OPS-1234 was a full disk. Lunch was good.";

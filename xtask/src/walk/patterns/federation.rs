@@ -37,7 +37,8 @@ pub(super) fn steps(pattern: &mut Pattern) {
         Ok(now.trim().into())
     });
     pattern.step("the record names the instance", |pattern| {
-        let events: Value = pattern.home.json(&["audit", "query", "--server", "federation", "--result", "success"])?;
+        let events: Value =
+            pattern.home.json(&["audit", "query", "--server", "federation", "--result", "success"])?;
         let is_named = |row: &Value| row["event"]["target"]["arguments"]["instance"] == "lab";
         ensure!(events["events"].as_array().is_some_and(|rows| rows.iter().any(is_named)), "{events}");
         Ok("in the target".into())

@@ -60,6 +60,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use mgp_discovery::config::model::TelemetrySettings;
 
 use self::args::{Cli, Command};
 use self::exit::{Exit, Failure};
@@ -113,6 +114,8 @@ async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
     let telemetry = match cli.command {
         // `mgp serve` starts the log itself, because its configuration says more about it.
         Command::Serve(_) => None,
+        // The log of a server is read by `mgp logs`.
+        Command::Server(_) => Some(log::start(place.verbosity(), &TelemetrySettings::default())?),
         _ => log::start_if_asked(place.verbosity())?,
     };
     if cli.command.reads_configuration() {

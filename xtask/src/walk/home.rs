@@ -62,6 +62,11 @@ impl Home {
         Ok(Self { folder, mgp, path })
     }
 
+    /// A second home beside this one, with the same program.
+    pub(super) fn beside(&self, name: &str) -> Result<Self> {
+        Self::new(self.folder.with_file_name(name), self.mgp.clone())
+    }
+
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -145,6 +150,15 @@ impl Home {
         Ok(ended.out)
     }
 
+    /// Runs `mgp` to its end with a text on its standard input, and returns what it printed.
+    pub(super) fn run_with(&self, arguments: &[&str], input: &str) -> Result<String> {
+        let file = self.folder.join("stdin.txt");
+        fs::write(&file, input)?;
+        let ended = self.ended(self.mgp(arguments).stdin(fs::File::open(file)?))?;
+        ensure!(ended.code == Some(0), "`mgp {}` failed: {}", arguments.join(" "), ended.errors.trim());
+        Ok(ended.out)
+    }
+
     /// Runs `mgp --json` to its end, and reads what it printed.
     pub(super) fn json<T: DeserializeOwned>(&self, arguments: &[&str]) -> Result<T> {
         let all: Vec<_> = arguments.iter().copied().chain(["--json"]).collect();
@@ -169,6 +183,15 @@ impl Home {
         let servers = self.servers()?;
         let connected = |shown: &&Shown| shown.id == server && shown.state == "connected";
         Ok(servers.iter().find(connected).and_then(|shown| shown.pid))
+    }
+}
+
+impl Ended {
+    /// The word that follows a text in what was printed as an error.
+    pub(super) fn word_after(&self, text: &str) -> Option<String> {
+        let (_, rest) = self.errors.split_once(text)?;
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        Some(rest[..end].to_owned())
     }
 }
 

@@ -4,7 +4,9 @@
 //! page.
 
 mod audit;
+mod context;
 mod coordination;
+mod federation;
 
 use std::{fs, path::Path, process::Command, time::Instant};
 
@@ -22,7 +24,12 @@ use crate::{
 type Steps = fn(&mut Pattern);
 
 /// The pages of `docs/patterns`, each with its steps.
-const PAGES: [(&str, Steps); 2] = [("audit", audit::steps), ("coordination", coordination::steps)];
+const PAGES: [(&str, Steps); 4] = [
+    ("audit", audit::steps),
+    ("context", context::steps),
+    ("coordination", coordination::steps),
+    ("federation", federation::steps),
+];
 
 pub(super) fn run(workspace: &Workspace, mgp: &Path) -> Result<()> {
     let mut report = Report::new();

@@ -66,6 +66,16 @@ impl Script {
         calls.lines().map(str::to_owned).collect()
     }
 
+    /// The requests that came to the server, as they were written.
+    pub(crate) fn asked(&self) -> Vec<Value> {
+        lines(&fs::read_to_string(self.path().join("asked")).unwrap_or_default())
+    }
+
+    /// The notifications of a method that came to the server, as they were written.
+    pub(crate) fn notified(&self, method: &str) -> Vec<Value> {
+        lines(&self.told()).into_iter().filter(|frame| frame["method"] == method).collect()
+    }
+
     /// The notifications that came to the server.
     pub(crate) fn told(&self) -> String {
         fs::read_to_string(self.path().join("told")).unwrap_or_default()
@@ -79,6 +89,11 @@ impl Script {
     fn path(&self) -> &Path {
         self.0.path()
     }
+}
+
+/// The frames on the lines of a file; the last line may not be there as a whole yet.
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// A definition.
@@ -105,6 +120,7 @@ pub(crate) fn serve() -> ExitCode {
             append(&folder, "told", &line);
             continue;
         };
+        append(&folder, "asked", &line);
         let params = &message["params"];
         let result = match method {
             "initialize" => {

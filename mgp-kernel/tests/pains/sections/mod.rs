@@ -1,0 +1,12 @@
+//! The rows of `docs/ledger.csv` that bind a kernel, section by section: frames that it writes to clients and servers,
+//! and what it does.
+
+mod access;
+mod audit;
+mod raw;
+
+use crate::runner::Test;
+
+pub(crate) fn tests() -> Vec<Test> {
+    [access::TESTS, audit::TESTS].concat()
+}

@@ -3,10 +3,12 @@
 
 mod access;
 mod audit;
+mod permissions;
 mod raw;
+mod tools;
 
 use crate::runner::Test;
 
 pub(crate) fn tests() -> Vec<Test> {
-    [access::TESTS, audit::TESTS].concat()
+    [access::TESTS, audit::TESTS, permissions::TESTS, tools::TESTS].concat()
 }

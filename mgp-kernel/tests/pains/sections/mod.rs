@@ -3,6 +3,7 @@
 
 mod access;
 mod audit;
+mod code;
 mod permissions;
 mod raw;
 mod tools;
@@ -10,5 +11,5 @@ mod tools;
 use crate::runner::Test;
 
 pub(crate) fn tests() -> Vec<Test> {
-    [access::TESTS, audit::TESTS, permissions::TESTS, tools::TESTS].concat()
+    [access::TESTS, audit::TESTS, code::TESTS, permissions::TESTS, tools::TESTS].concat()
 }

@@ -4,6 +4,7 @@
 mod access;
 mod audit;
 mod code;
+mod negotiation;
 mod permissions;
 mod raw;
 mod tools;
@@ -11,5 +12,5 @@ mod tools;
 use crate::runner::Test;
 
 pub(crate) fn tests() -> Vec<Test> {
-    [access::TESTS, audit::TESTS, code::TESTS, permissions::TESTS, tools::TESTS].concat()
+    [access::TESTS, audit::TESTS, code::TESTS, negotiation::TESTS, permissions::TESTS, tools::TESTS].concat()
 }

@@ -55,6 +55,11 @@ impl Script {
         self
     }
 
+    /// Has each call of the tool `fail` end in this error.
+    pub(crate) fn fails_with(&self, error: &str) {
+        fs::write(self.path().join("error"), error).unwrap();
+    }
+
     /// Has the server write its answers from the back to the front, as some do.
     pub(crate) fn id_last(self) -> Self {
         fs::write(self.path().join("id_last"), "").unwrap();
@@ -112,7 +117,7 @@ pub(crate) fn tool(name: &str, description: &str) -> String {
 /// Serves on this process' standard input and output.
 ///
 /// `tell` says that the list of tools has changed, `crash` ends the process, `big` returns so many bytes, `wait` never
-/// answers; whatever else is called returns its arguments.
+/// answers, `fail` ends in the error of the script; whatever else is called returns its arguments.
 pub(crate) fn serve() -> ExitCode {
     let folder = PathBuf::from(std::env::args().nth(2).unwrap());
     let file = |name: &str| fs::read_to_string(folder.join(name)).ok();
@@ -142,6 +147,11 @@ pub(crate) fn serve() -> ExitCode {
             "tools/list" => format!(r#"{{"tools":{}}}"#, file("tools").unwrap()),
             "tools/call" if params["name"] == "wait" => {
                 append(&folder, "calls", "wait");
+                continue;
+            }
+            "tools/call" if params["name"] == "fail" => {
+                append(&folder, "calls", "fail");
+                writeln!(out, r#"{{"jsonrpc":"2.0","id":{id},"error":{}}}"#, file("error").unwrap()).unwrap();
                 continue;
             }
             "tools/call" => call(&folder, params, &mut out),

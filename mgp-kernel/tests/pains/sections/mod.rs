@@ -4,13 +4,25 @@
 mod access;
 mod audit;
 mod code;
+mod errors;
 mod negotiation;
 mod permissions;
 mod raw;
+mod retries;
 mod tools;
 
 use crate::runner::Test;
 
 pub(crate) fn tests() -> Vec<Test> {
-    [access::TESTS, audit::TESTS, code::TESTS, negotiation::TESTS, permissions::TESTS, tools::TESTS].concat()
+    [
+        access::TESTS,
+        audit::TESTS,
+        code::TESTS,
+        errors::TESTS,
+        negotiation::TESTS,
+        permissions::TESTS,
+        retries::TESTS,
+        tools::TESTS,
+    ]
+    .concat()
 }

@@ -127,6 +127,17 @@ impl Raw {
         }
     }
 
+    /// Sends a line as it is, and returns the next frame without a method.
+    pub(crate) async fn say(&mut self, line: &str) -> Value {
+        self.outgoing.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        loop {
+            let frame = self.read().await;
+            if frame.get("method").is_none() {
+                return frame;
+            }
+        }
+    }
+
     /// Sends a request, and returns the frame that answers it.
     pub(crate) async fn call(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params).await;

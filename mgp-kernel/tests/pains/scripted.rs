@@ -116,7 +116,7 @@ pub(crate) fn tool(name: &str, description: &str) -> String {
 
 /// Serves on this process' standard input and output.
 ///
-/// `tell` says that the list of tools has changed, `crash` ends the process, `big` returns so many bytes, `wait` never
+/// `tell` says that the list of tools has changed, `crash` ends the process in error and `end` in order, `big` returns so many bytes, `wait` never
 /// answers, `fail` ends in the error of the script; whatever else is called returns its arguments.
 pub(crate) fn serve() -> ExitCode {
     let folder = PathBuf::from(std::env::args().nth(2).unwrap());
@@ -190,6 +190,7 @@ fn call(folder: &Path, params: &Value, out: &mut std::io::Stdout) -> String {
             "told".to_owned()
         }
         "crash" => std::process::exit(1),
+        "end" => std::process::exit(0),
         "pid" => std::process::id().to_string(),
         "big" => "x".repeat(usize::try_from(arguments["bytes"].as_u64().unwrap()).unwrap()),
         _ => arguments.to_string(),

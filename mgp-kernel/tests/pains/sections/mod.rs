@@ -5,6 +5,7 @@ mod access;
 mod audit;
 mod code;
 mod errors;
+mod lifecycle;
 mod negotiation;
 mod permissions;
 mod raw;
@@ -19,6 +20,7 @@ pub(crate) fn tests() -> Vec<Test> {
         audit::TESTS,
         code::TESTS,
         errors::TESTS,
+        lifecycle::TESTS,
         negotiation::TESTS,
         permissions::TESTS,
         retries::TESTS,

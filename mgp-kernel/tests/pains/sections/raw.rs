@@ -29,7 +29,7 @@ pub(crate) struct Raw {
     last: u64,
     /// The answer to `initialize`, in a session.
     pub(crate) opened: Value,
-    /// The frames without an answer in them, the oldest first.
+    /// The frames that were passed over, the oldest first.
     pub(crate) heard: Vec<Value>,
     connection: JoinHandle<()>,
 }
@@ -116,15 +116,28 @@ impl Raw {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// Returns the frame that answers a request. What comes before it is kept in `heard`.
-    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+    /// Returns the next frame that is as wanted; others are kept in `heard`.
+    async fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.heard.iter().position(&is_it) {
+            return self.heard.remove(at);
+        }
         loop {
             let frame = self.read().await;
-            if frame.get("method").is_none() && frame["id"] == id {
+            if is_it(&frame) {
                 return frame;
             }
             self.heard.push(frame);
         }
+    }
+
+    /// Returns the frame that answers a request.
+    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+        self.until(|frame| frame.get("method").is_none() && frame["id"] == id).await
+    }
+
+    /// Returns the next notification of a method.
+    pub(crate) async fn told(&mut self, method: &str) -> Value {
+        self.until(|frame| frame["method"] == method).await
     }
 
     /// Sends a line as it is, and returns the next frame without a method.
@@ -168,17 +181,6 @@ impl Raw {
     /// Returns the error that a call of a tool ends in.
     pub(crate) async fn refused(&mut self, name: &str, arguments: Value) -> Value {
         self.error("tools/call", json!({"name": name, "arguments": arguments})).await
-    }
-
-    /// Returns the next notification of a method.
-    pub(crate) async fn told(&mut self, method: &str) -> Value {
-        loop {
-            if let Some(at) = self.heard.iter().position(|frame| frame["method"] == method) {
-                return self.heard.remove(at);
-            }
-            let frame = self.read().await;
-            self.heard.push(frame);
-        }
     }
 }
 

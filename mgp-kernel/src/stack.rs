@@ -214,7 +214,7 @@ fn layers(
             tasks.clone(),
             // From here on the operation of a request that calls no tool is known; a method that the table of methods
             // does not have ends here, unless the operator passes it.
-            OperationsGate::new(id, settings::tool_rules(server)).passing(passed, safe),
+            OperationsGate::new(id, settings::tool_rules(server, server.trust())).passing(passed, safe),
         ],
         definitions,
         gates![

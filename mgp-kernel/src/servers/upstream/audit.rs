@@ -9,6 +9,7 @@ use mgp_types::{Origin, Session};
 use tokio::sync::Mutex;
 
 use super::connection_shared::ConnectionShared;
+use crate::settings;
 
 /// The place in the record up to which one server got it (§6.3). It is no queue, so a slow server holds up nobody, and
 /// a server that comes back goes on where it was.
@@ -37,7 +38,7 @@ pub(super) async fn forward(shared: Arc<ConnectionShared>, session: Arc<Session>
     if !session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Audit)) {
         return;
     }
-    if shared.config.trust() <= TrustLevel::Sandboxed {
+    if settings::trust(&shared.config, Some(&session)) <= TrustLevel::Sandboxed {
         tracing::debug!(server = %shared.server, "a sandboxed server is not told what is recorded");
         return;
     }

@@ -242,7 +242,7 @@ async fn a_server_that_ends_too_often_is_given_up() {
     }
     until("it is given up", || (host.view("files").state == ServerState::Error).then_some(())).await;
     let operator = host.operator().await;
-    let asked = json!({"event_type": "SERVER_DISCONNECTED", "oldest_first": true});
+    let asked = json!({"event_types": ["SERVER_DISCONNECTED"], "oldest_first": true});
     let recorded = ask(&operator, "kernel/audit/query", asked).await;
     let events = recorded["events"].as_array().unwrap();
     let last = &events.last().unwrap()["event"];

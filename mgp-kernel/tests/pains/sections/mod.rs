@@ -4,6 +4,7 @@
 mod access;
 mod audit;
 mod code;
+mod discovery;
 mod errors;
 mod lifecycle;
 mod negotiation;
@@ -19,6 +20,7 @@ pub(crate) fn tests() -> Vec<Test> {
         access::TESTS,
         audit::TESTS,
         code::TESTS,
+        discovery::TESTS,
         errors::TESTS,
         lifecycle::TESTS,
         negotiation::TESTS,

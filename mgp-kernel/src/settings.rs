@@ -29,9 +29,9 @@ use mgp_toolindex::level::Level;
 use mgp_toolindex::session::{PinnedTools, SessionSettings, ToolSessions};
 use mgp_transport::http::HttpConfig;
 use mgp_transport::{ConnectionLimits, MemoryBudget, SettingNames};
-use mgp_types::mgp::{ApprovalPolicy, ToolContextBudget, ValidatorName};
+use mgp_types::mgp::{ApprovalPolicy, ToolContextBudget, TrustLevel, ValidatorName};
 use mgp_types::{MethodPattern, PassedMethods};
-use mgp_types::{RawJson, RunningCalls};
+use mgp_types::{RawJson, RunningCalls, Session};
 
 use crate::StartError;
 use crate::approvals::ParkedCallLimits;
@@ -89,10 +89,17 @@ pub(crate) fn embedder(config: &Config) -> Result<EmbedderChoice, StartError> {
     )))
 }
 
-/// Returns the rules for a server's tools, whatever it declares itself.
-pub(crate) fn tool_rules(server: &ServerConfig) -> ToolRules {
+/// Returns the trust in a server on this connection: a declaration of its own can only lower what the configuration
+/// grants (§2.3).
+pub(crate) fn trust(server: &ServerConfig, session: Option<&Session>) -> TrustLevel {
+    let declared = session.and_then(|session| session.mgp.as_ref()?.peer().trust_level);
+    declared.map_or(server.trust(), |declared| server.trust().stricter(declared))
+}
+
+/// Returns the rules for the tools of a server that is trusted so far, whatever it declares of them.
+pub(crate) fn tool_rules(server: &ServerConfig, trust: TrustLevel) -> ToolRules {
     let security = &server.security;
-    let mut rules = ToolRules::new(server.trust());
+    let mut rules = ToolRules::new(trust);
     // The paths that a tool gets are always checked, whatever it declares itself.
     rules = rules.with_validator(ValidatorName::read(PathsValidator::NAME));
     for validator in &security.validators {

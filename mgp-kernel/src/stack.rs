@@ -29,6 +29,7 @@ use crate::StartError;
 use crate::approvals::ParkedCallLayer;
 use crate::call::delegation::DelegationGate;
 use crate::call::erased::ErasedService;
+use crate::call::listed_security::ListedSecurityGate;
 use crate::call::meter::{Meter, MeterGate};
 use crate::call::resolve::ResolveToolGate;
 use crate::listen::http::RepeatedHeadersGate;
@@ -128,6 +129,8 @@ impl ClientStack {
                 self.servers.clone(),
                 self.tell_access.clone(),
                 self.access.clone(),
+                // Whoever lists tools, a client that knows nothing of their security is told nothing of it.
+                ListedSecurityGate,
                 // A model finds tools by the same policy by which it may call them.
                 self.tools.clone(),
             ],
@@ -211,7 +214,7 @@ fn layers(
             tasks.clone(),
             // From here on the operation of a request that calls no tool is known; a method that the table of methods
             // does not have ends here, unless the operator passes it.
-            OperationsGate::new(id, settings::tool_rules(server)).passing(passed, safe),
+            OperationsGate::new(id, settings::tool_rules(server, server.trust())).passing(passed, safe),
         ],
         definitions,
         gates![

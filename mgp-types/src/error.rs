@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::json::{JsonError, JsonFault, RawJson};
-use crate::mgp::{Recovery, code};
+use crate::json::{JsonError, JsonFault, Object, RawJson};
+use crate::mgp::{MEMBER, Recovery, code};
 use crate::{Method, Revision};
 
 /// The reason why a request was not answered. Every service of MGP has this error, which is one word in size.
@@ -151,9 +151,14 @@ impl Error {
         self
     }
 
-    /// Removes the recovery advice, for a peer that does not speak MGP.
+    /// Removes the recovery advice, that in the peer's data included, for a peer that does not speak MGP.
     pub fn without_recovery(mut self) -> Self {
         self.0.recovery = None;
+        let data = self.0.data.as_ref().and_then(|data| Object::from_raw(data).ok());
+        if let Some(mut data) = data.filter(|data| data.contains(MEMBER)) {
+            data.remove(MEMBER);
+            self.0.data = (!data.is_empty()).then(|| data.to_raw());
+        }
         self
     }
 
@@ -253,6 +258,22 @@ struct UnsupportedVersion<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn advice_is_removed_wherever_it_stands_and_other_data_stay() {
+        let of_peer =
+            |data: &str| Error::new(3000, "busy").with_data(RawJson::parse(data.to_owned()).unwrap());
+        let ours = of_peer(r#"{"their":1.50}"#).with_recovery(Recovery::default());
+        for (error, left) in [
+            (of_peer(r#"{"_mgp":{"retryable":true}}"#), None),
+            (of_peer(r#"{"_mgp":{}, "their":1.50}"#), Some(r#"{"their":1.50}"#)),
+            (of_peer(r#"[{"_mgp":1}]"#), Some(r#"[{"_mgp":1}]"#)),
+            (ours, Some(r#"{"their":1.50}"#)),
+        ] {
+            let plain = error.without_recovery();
+            assert_eq!(plain.wire_data().as_ref().map(RawJson::as_bytes), left.map(str::as_bytes));
+        }
+    }
 
     #[test]
     fn an_error_is_one_word() {

@@ -1,26 +1,35 @@
-//! `cargo xtask ledger`: which requirements of `docs/ledger.csv` a test covers.
+//! `cargo xtask ledger`: the requirements of `docs/ledger.csv`, and whether tests prove them.
 //!
-//! A test says what it covers in a line of its own, with single ids and ranges:
+//! A test names the rows that it covers in a line of its own (`claims`), and where it lies tells what it runs. A row is
+//! covered by a test that runs the side which the row binds (`evidence`): a row of the kernel by one that runs the
+//! kernel, a row of servers or clients by one in which a server or client of the SDKs has a peer. So a row about a name on
+//! the wire is covered only by a frame that one of them wrote, never by a type that is written and read back.
 //!
-//! ```text
-//! // covers: MGP-2.1-02, MGP-2.2-04..15
-//! ```
+//! A test that claims more than ten rows can hardly assert each of them, and is named as well.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-};
+mod claims;
+mod evidence;
+mod rows;
+mod sections;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use self::claims::{Claim, claims};
+use self::evidence::Evidence;
+use self::rows::{Row, rows};
+use self::sections::{Selection, parts, section};
 use crate::workspace::Workspace;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Sections to demand, such as MGP-2, MGP-2.*, MGP-14.2..14.5 or BASE-*; all are shown when left out
+    /// Sections to show and to demand, such as MGP-2, MGP-2.*, MGP-14.2..14.5 or P-*; when left out all are shown, and
+    /// MGP-* and BASE-* demanded
     #[arg(long, value_delimiter = ',')]
     sections: Vec<String>,
-    /// Sides whose rows are demanded: B both, C client, S server, K kernel, D documents; all when left out
+    /// Sides whose rows are shown and demanded: B all, C client, S server, K kernel, D documents; all when left out
     #[arg(long, value_delimiter = ',')]
     sides: Vec<String>,
 }
@@ -29,251 +38,148 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let csv =
         fs::read_to_string(workspace.root.join("docs/ledger.csv")).context("cannot read docs/ledger.csv")?;
     let rows = rows(&csv)?;
-    let known: BTreeSet<&str> = rows.iter().map(|r| r.id.as_str()).collect();
-    let covered = covered(workspace, &known)?;
+    let known: BTreeSet<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+    let claims = claims(workspace, &known)?;
+    let best = best(&claims);
 
-    let wanted: Vec<Selection<'_>> =
-        args.sections.iter().map(|s| Selection::new(s)).collect::<Result<_>>()?;
-    for selection in &wanted {
-        ensure!(
-            rows.iter().any(|r| selection.holds(&r.id)),
-            "`{}` selects no row of the ledger",
-            selection.text
-        );
-    }
-    let shown = rows.iter().filter(|r| {
-        r.testable()
-            && (args.sides.is_empty() || args.sides.contains(&r.side))
-            && (wanted.is_empty() || wanted.iter().any(|w| w.holds(&r.id)))
-    });
-    let mut sections: BTreeMap<Vec<Part<'_>>, Vec<&Row>> = BTreeMap::new();
-    for row in shown {
-        sections.entry(parts(section(&row.id))).or_default().push(row);
-    }
+    let wanted = selections(&args.sections, &rows)?;
+    let demanded =
+        if wanted.is_empty() { selections(&DEMANDED, &rows)? } else { selections(&args.sections, &rows)? };
+    let shown: Vec<Judged<'_>> = rows
+        .iter()
+        .filter(|row| row.is_testable())
+        .filter(|row| args.sides.is_empty() || args.sides.iter().any(|side| row.binds(side)))
+        .filter(|row| wanted.is_empty() || wanted.iter().any(|wanted| wanted.holds(&row.id)))
+        .map(|row| Judged { row, best: best.get(row.id.as_str()).copied() })
+        .collect();
 
-    let (mut total, mut missing) = (0, 0);
-    for rows in sections.values() {
-        let open: Vec<_> = rows.iter().filter(|r| !covered.contains(&r.id)).collect();
-        println!("{:10} {:3} of {:3}", section(&rows[0].id), rows.len() - open.len(), rows.len());
-        for row in &open {
-            println!("    {:12} {:6} {:4} {}", row.id, row.level, row.side, row.requirement);
-        }
-        total += rows.len();
-        missing += open.len();
-    }
-    println!("{} of {total} requirements are covered", total - missing);
-    if !wanted.is_empty() && missing > 0 {
-        bail!("{missing} requirements of {} lack a test", args.sections.join(", "));
+    by_section(&shown);
+    by_weakness(&shown);
+    let crowded = crowded(&claims);
+    let missing = shown
+        .iter()
+        .filter(|judged| !judged.is_covered() && demanded.iter().any(|wanted| wanted.holds(&judged.row.id)))
+        .count();
+    let demanded: Vec<_> = demanded.iter().map(|selection| selection.text).collect();
+    ensure!(missing == 0, "{missing} requirements of {} lack a test", demanded.join(", "));
+    if !crowded.is_empty() {
+        bail!("{} tests claim more than {MOST_ROWS} rows; split them", crowded.len());
     }
     Ok(())
 }
 
-/// One requirement.
-#[derive(Debug, PartialEq)]
-struct Row {
-    id: String,
-    level: String,
-    side: String,
-    requirement: String,
-}
+/// The sections that have to be covered where none is asked for.
+const DEMANDED: [&str; 2] = ["MGP-*", "BASE-*"];
 
-impl Row {
-    /// Returns whether the row can fail; a row that only informs cannot.
-    fn testable(&self) -> bool {
-        self.level != "info"
+/// The rows that one test may claim.
+const MOST_ROWS: usize = 10;
+
+fn selections<'a, T: AsRef<str>>(texts: &'a [T], rows: &[Row]) -> Result<Vec<Selection<'a>>> {
+    let mut selections = Vec::new();
+    for text in texts {
+        let selection = Selection::new(text.as_ref())?;
+        ensure!(
+            rows.iter().any(|row| selection.holds(&row.id)),
+            "`{}` selects no row of the ledger",
+            selection.text
+        );
+        selections.push(selection);
     }
+    Ok(selections)
 }
 
-/// The ids that some test names; an id that the ledger lacks is an error.
-fn covered(workspace: &Workspace, known: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
-    let mut named = BTreeSet::new();
-    for file in workspace.files()? {
-        let comment = match file.extension().and_then(|e| e.to_str()) {
-            Some("rs" | "mjs") => "// covers:",
-            Some("py") => "# covers:",
-            _ => continue,
-        };
-        let text = fs::read_to_string(workspace.root.join(&file))?;
-        for (number, line) in text.lines().enumerate() {
-            let Some(list) = line.trim_start().strip_prefix(comment) else { continue };
-            for id in ids_of(list).with_context(|| format!("{}:{}", file.display(), number + 1))? {
-                if !known.contains(id.as_str()) {
-                    bail!("{}:{}: the ledger has no row {id}", file.display(), number + 1);
-                }
-                named.insert(id);
-            }
+/// Returns the strongest evidence that some test claims to give for each row.
+fn best(claims: &[Claim]) -> BTreeMap<&str, Evidence> {
+    let mut best = BTreeMap::new();
+    for claim in claims {
+        for id in &claim.ids {
+            let strongest = best.entry(id.as_str()).or_insert(claim.evidence);
+            *strongest = claim.evidence.max(*strongest);
         }
     }
-    Ok(named)
+    best
 }
 
-/// The ids of one `covers` line, ranges spelled out.
-fn ids_of(list: &str) -> Result<Vec<String>> {
-    let mut ids = Vec::new();
-    for item in list.split(',').map(str::trim).filter(|i| !i.is_empty()) {
-        let Some((start, end)) = item.split_once("..") else {
-            ids.push(item.to_owned());
-            continue;
-        };
-        let (section, from) =
-            start.rsplit_once('-').with_context(|| format!("`{item}` is not a range of ids"))?;
-        let (from, to) = (number(from, item)?, number(end, item)?);
-        ensure!(from < to, "the range `{item}` runs backwards");
-        ids.extend((from..=to).map(|n| format!("{section}-{n:02}")));
+/// A row, and the strongest evidence for it.
+struct Judged<'a> {
+    row: &'a Row,
+    best: Option<Evidence>,
+}
+
+impl Judged<'_> {
+    fn is_covered(&self) -> bool {
+        self.best >= Some(Evidence::needed_by(self.row))
     }
-    ensure!(!ids.is_empty(), "a `covers` line names no id");
-    Ok(ids)
 }
 
-fn number(digits: &str, item: &str) -> Result<u32> {
-    digits.parse().with_context(|| format!("`{item}` is not a range such as MGP-2.2-04..15"))
-}
-
-/// The rows of the CSV file, in its order.
-fn rows(csv: &str) -> Result<Vec<Row>> {
-    let mut lines = csv.lines();
-    ensure!(lines.next() == Some("id,level,side,requirement"), "the ledger begins with another header");
-    let mut rows: Vec<Row> = Vec::new();
-    for (number, line) in lines.enumerate() {
-        let cells = cells(line).with_context(|| format!("docs/ledger.csv:{}", number + 2))?;
-        let [id, level, side, requirement] = <[String; 4]>::try_from(cells).map_err(|cells| {
-            anyhow::anyhow!("docs/ledger.csv:{}: {} cells, not 4", number + 2, cells.len())
-        })?;
-        if rows.iter().any(|r| r.id == id) {
-            bail!("docs/ledger.csv:{}: {id} stands twice", number + 2);
-        }
-        rows.push(Row { id, level, side, requirement });
+/// Prints how many rows of each section are covered, and those that are not.
+fn by_section(shown: &[Judged<'_>]) {
+    let mut sections: BTreeMap<_, Vec<&Judged<'_>>> = BTreeMap::new();
+    for judged in shown {
+        sections.entry(parts(section(&judged.row.id))).or_default().push(judged);
     }
-    Ok(rows)
-}
-
-/// The cells of one line; a quoted cell may hold commas, and quotes written twice.
-fn cells(line: &str) -> Result<Vec<String>> {
-    let mut cells = vec![String::new()];
-    let mut quoted = false;
-    let mut characters = line.chars().peekable();
-    while let Some(c) = characters.next() {
-        let cell = cells.last_mut().expect("it starts with one cell and only grows");
-        match c {
-            '"' if quoted && characters.peek() == Some(&'"') => cell.extend(characters.next()),
-            '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(String::new()),
-            c => cell.push(c),
+    for rows in sections.values() {
+        let open: Vec<_> = rows.iter().filter(|judged| !judged.is_covered()).collect();
+        println!("{:10} {:3} of {:3}", section(&rows[0].row.id), rows.len() - open.len(), rows.len());
+        for Judged { row, best } in open {
+            let why = best.map_or("no test", Evidence::too_weak);
+            println!("    {:12} {:6} {:4} {} ({why})", row.id, row.level, row.side, row.requirement);
         }
     }
-    ensure!(!quoted, "a quote is not closed");
-    Ok(cells)
+    let covered = shown.iter().filter(|judged| judged.is_covered()).count();
+    println!("{covered} of {} requirements are covered", shown.len());
 }
 
-/// The id without its number: `MGP-2.2-04` stands in `MGP-2.2`.
-fn section(id: &str) -> &str {
-    id.rsplit_once('-').map_or(id, |(section, _)| section)
+/// Prints the rows whose tests fall short in ways that are easily missed.
+fn by_weakness(shown: &[Judged<'_>]) {
+    let ids = |is_it: &dyn Fn(&Judged<'_>) -> bool| {
+        let ids: Vec<_> =
+            shown.iter().filter(|judged| is_it(judged)).map(|judged| judged.row.id.as_str()).collect();
+        (ids.len(), ids.join(" "))
+    };
+    let (count, of_types) = ids(&|judged| judged.best == Some(Evidence::Types) && !judged.is_covered());
+    println!("{count} rows are claimed by tests of types alone: {of_types}");
+    let of_kernel =
+        |judged: &Judged<'_>| judged.row.binds("K") && judged.best.is_some() && !judged.is_covered();
+    let (count, of_kernel) = ids(&of_kernel);
+    println!("{count} rows of the kernel are claimed by tests that do not run it: {of_kernel}");
 }
 
-/// A run of digits counts as a number, so that §2 comes before §14.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Part<'a> {
-    Number(u32),
-    Word(&'a str),
-}
-
-fn parts(text: &str) -> Vec<Part<'_>> {
-    text.split(['-', '.']).map(|p| p.parse().map_or(Part::Word(p), Part::Number)).collect()
-}
-
-/// A choice of rows: everything below a heading, or a range of headings.
-#[derive(Debug)]
-struct Selection<'a> {
-    text: &'a str,
-    first: Vec<Part<'a>>,
-    last: Vec<Part<'a>>,
-}
-
-impl<'a> Selection<'a> {
-    fn new(text: &'a str) -> Result<Self> {
-        let trimmed = text.strip_suffix(['*']).unwrap_or(text).trim_end_matches(['.', '-']);
-        let Some((first, last)) = trimmed.split_once("..") else {
-            return Ok(Self { text, first: parts(trimmed), last: parts(trimmed) });
-        };
-        let (family, _) =
-            first.split_once('-').with_context(|| format!("`{text}` is not a range of sections"))?;
-        let first = parts(first);
-        let last = [parts(family), parts(last.strip_prefix(family).unwrap_or(last).trim_start_matches('-'))]
-            .concat();
-        ensure!(first.len() == last.len() && first <= last, "`{text}` is not a range such as MGP-14.2..14.5");
-        Ok(Self { text, first, last })
+/// Returns the tests that claim more rows than one test can assert, and prints them.
+fn crowded(claims: &[Claim]) -> Vec<&Claim> {
+    let crowded: Vec<_> = claims.iter().filter(|claim| claim.ids.len() > MOST_ROWS).collect();
+    for claim in &crowded {
+        println!("{} claims {} rows", claim.test, claim.ids.len());
     }
-
-    fn holds(&self, id: &str) -> bool {
-        let mut head = parts(id);
-        head.truncate(self.first.len());
-        self.first <= head && head <= self.last
-    }
+    crowded
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn selected(selection: &str, id: &str) -> bool {
-        Selection::new(selection).unwrap().holds(id)
-    }
-
     #[test]
-    fn a_range_names_each_of_its_ids() {
-        assert_eq!(
-            ids_of(" BASE-07, MGP-2.2-09..11").unwrap(),
-            ["BASE-07", "MGP-2.2-09", "MGP-2.2-10", "MGP-2.2-11"]
-        );
-    }
-
-    #[test]
-    fn a_range_without_sense_is_refused() {
-        for list in ["MGP-2.2-15..04", "MGP-2.2-04..MGP-2.2-15", "04..15", ""] {
-            assert!(ids_of(list).is_err(), "{list}");
+    fn a_row_is_covered_by_evidence_that_is_strong_enough() {
+        let row = rows("id,level,side,requirement\nMGP-1-01,wire,K,x\n").unwrap().remove(0);
+        for (best, is_covered) in [
+            (None, false),
+            (Some(Evidence::Types), false),
+            (Some(Evidence::Peers), false),
+            (Some(Evidence::Kernel), true),
+        ] {
+            assert_eq!(Judged { row: &row, best }.is_covered(), is_covered, "{best:?}");
         }
     }
 
     #[test]
-    fn quoted_cells_hold_commas_and_quotes() {
-        assert_eq!(
-            cells(r#"A-1,wire,B,"one, ""two"", three""#).unwrap(),
-            ["A-1", "wire", "B", "one, \"two\", three"]
-        );
-        assert!(cells("A-1,\"open").is_err());
-    }
-
-    #[test]
-    fn rows_need_four_cells_and_one_id_each() {
-        assert_eq!(rows("id,level,side,requirement\nA-1,rule,B,x\n").unwrap().len(), 1);
-        assert!(rows("id,level,side,requirement\nA-1,rule,B\n").is_err());
-        assert!(rows("id,level,side,requirement\nA-1,rule,B,x\nA-1,rule,B,y\n").is_err());
-        assert!(rows("id,requirement\n").is_err());
-    }
-
-    #[test]
-    fn a_heading_selects_what_is_below_it() {
-        for selection in ["MGP-2", "MGP-2.*", "MGP-2.2", "MGP-2.2-*", "MGP-*"] {
-            assert!(selected(selection, "MGP-2.2-04"), "{selection}");
-        }
-        assert!(!selected("MGP-1.*", "MGP-14.2-01"));
-        assert!(!selected("MGP-2.2", "MGP-2.3-01"));
-        assert!(selected("BASE-*", "BASE-30"));
-        assert!(selected("BASE", "BASE-30"));
-    }
-
-    #[test]
-    fn a_range_of_headings_includes_both_ends() {
-        assert!(selected("MGP-14.2..14.5", "MGP-14.2-01"));
-        assert!(selected("MGP-14.2..14.5", "MGP-14.5-15"));
-        assert!(!selected("MGP-14.2..14.5", "MGP-14.6-01"));
-        assert!(!selected("MGP-14.2..14.5", "MGP-14.1-01"));
-        assert!(selected("MGP-14.2..MGP-14.5", "MGP-14.3-19"));
-        assert!(Selection::new("MGP-14.5..14.2").is_err());
-    }
-
-    #[test]
-    fn sections_sort_by_number() {
-        assert!(parts("MGP-2.4") < parts("MGP-14.1"));
+    fn the_strongest_claim_counts() {
+        let claim = |evidence, id: &str| Claim {
+            test: "a.rs:1 a".into(),
+            evidence,
+            ids: BTreeSet::from([id.to_owned()]),
+        };
+        let claims =
+            [claim(Evidence::Types, "A-1"), claim(Evidence::Kernel, "A-1"), claim(Evidence::Part, "A-1")];
+        assert_eq!(best(&claims), BTreeMap::from([("A-1", Evidence::Kernel)]));
     }
 }

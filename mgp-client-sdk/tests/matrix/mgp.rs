@@ -93,7 +93,6 @@ async fn nothing_of_mcp_changes_where_mgp_is_spoken(leg: Leg) {
         ("prompts/get", json!({"name": "plain"})),
         ("tools/call", json!({"name": "add", "arguments": {"a": 1, "b": 2}})),
         ("tools/call", json!({"name": "add", "arguments": {"a": 1}})),
-        ("tools/call", json!({"name": "nothing"})),
         (
             "completion/complete",
             json!({"ref": {"type": "ref/prompt", "name": "plain"},
@@ -107,5 +106,10 @@ async fn nothing_of_mcp_changes_where_mgp_is_spoken(leg: Leg) {
             Err(error) => (error.code(), error.message().to_owned()),
         };
         assert_eq!(answer(&spoken).await, answer(&plain).await, "{method}");
+    }
+    // MGP has a number of its own for a tool that is not there.
+    for (client, code) in [(&spoken, 4001), (&plain, -32602)] {
+        let error = client.call_tool("nothing", ()).await.unwrap_err();
+        assert_eq!((error.code(), error.message()), (code, "unknown tool: nothing"));
     }
 }

@@ -277,7 +277,8 @@ fn check_code(server: &ServerRegistration) -> Result<(), RegistryError> {
 
 const LONGEST_TEXT: usize = 1000;
 
-fn words(text: Option<String>, member: &str) -> Result<Option<String>, RegistryError> {
+/// Returns a text of the caller's, unless it is too long.
+pub(super) fn words(text: Option<String>, member: &str) -> Result<Option<String>, RegistryError> {
     match text {
         Some(text) if text.len() > LONGEST_TEXT => {
             Err(malformed(format!("`{member}` takes up to {LONGEST_TEXT} bytes")))

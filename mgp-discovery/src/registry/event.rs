@@ -17,11 +17,12 @@ pub(super) enum RegistrationAction {
     Hold,
 }
 
-/// The principal that acts, and the chain of requests to which the action belongs.
+/// The principal that acts, the chain of requests to which the action belongs, and the reason that the principal gives.
 #[derive(Debug, Clone)]
 pub(super) struct RegistrationActor {
     actor: Actor,
     trace: TraceId,
+    reason: Option<String>,
 }
 
 impl RegistrationActor {
@@ -33,8 +34,13 @@ impl RegistrationActor {
         Self::of(Actor::kernel(), None)
     }
 
+    /// Adds the reason of the action, in the words of the principal.
+    pub(super) fn because(self, reason: Option<String>) -> Self {
+        Self { reason, ..self }
+    }
+
     fn of(actor: Actor, trace: Option<TraceId>) -> Self {
-        Self { actor, trace: trace.unwrap_or_else(random_trace) }
+        Self { actor, trace: trace.unwrap_or_else(random_trace), reason: None }
     }
 
     fn event(&self, kind: EventType, id: &ServerId, outcome: Outcome) -> AuditEvent {
@@ -55,6 +61,10 @@ pub(super) fn done(
         .with_detail("trust_level", &server.trust)
         .with_detail("registrant", &server.registrant)
         .with_detail("session_only", &(server.lifetime != Lifetime::Kept));
+    let event = match &doer.reason {
+        Some(reason) => event.with_detail("reason", reason),
+        None => event,
+    };
     if !matches!(deed, RegistrationAction::Register | RegistrationAction::Approve | RegistrationAction::Hold)
     {
         return event;

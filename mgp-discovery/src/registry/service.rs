@@ -9,7 +9,7 @@ use mgp_types::mgp::{
 };
 use mgp_types::{Context, Principal, PrincipalRole};
 
-use super::admission::{AdmittedServer, admit, check_again};
+use super::admission::{AdmittedServer, admit, check_again, words};
 use super::event::{RegistrationAction, RegistrationActor, done, refused};
 use super::registration_table::{Claim, RegistrationTable};
 use super::store::off_the_runtime;
@@ -152,15 +152,16 @@ impl Registry {
     /// configuration cannot be removed here.
     ///
     /// # Errors
-    /// There is no such server that `by` could remove, it could not be stopped, or the change could not be recorded or
-    /// stored.
+    /// There is no such server that `by` could remove, it could not be stopped, the reason is too long, or the change
+    /// could not be recorded or stored.
     pub async fn deregister(
         &self,
         by: &Principal,
         trace: Option<TraceId>,
         wanted: &DeregisterServer,
     ) -> Result<DeregisteredServer, RegistryError> {
-        let doer = RegistrationActor::new(by, trace);
+        let reason = words(wanted.reason.clone(), "reason")?;
+        let doer = RegistrationActor::new(by, trace).because(reason);
         let outcome = async {
             // The answer for a server of another registrant is that for an unknown one: an agent does not learn which
             // servers there are.

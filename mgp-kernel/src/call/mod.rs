@@ -6,5 +6,6 @@ pub(crate) mod connection_role;
 pub(crate) mod delegation;
 pub(crate) mod erased;
 pub(crate) mod fallback;
+pub(crate) mod listed_security;
 pub(crate) mod meter;
 pub(crate) mod resolve;

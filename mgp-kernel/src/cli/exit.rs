@@ -124,7 +124,14 @@ impl From<Error> for Failure {
                 | code::UPSTREAM_UNAVAILABLE
                 | code::TIMEOUT,
             ) => Exit::Unreachable,
-            (_, code::INVALID_PARAMS | code::METHOD_NOT_FOUND | code::INVALID_REQUEST) => Exit::Usage,
+            (
+                _,
+                code::INVALID_PARAMS
+                | code::METHOD_NOT_FOUND
+                | code::INVALID_REQUEST
+                | code::TOOL_NOT_FOUND
+                | code::TOOL_DISABLED,
+            ) => Exit::Usage,
             _ => Exit::Tool,
         };
         let mut message = error.message().to_owned();

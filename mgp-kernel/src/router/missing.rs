@@ -1,14 +1,14 @@
 //! The errors for a caller that names something that it is not offered: it is held back, or it is not there.
 
 use mgp_security::definition::{DefinitionGuard, DefinitionKind, server_of};
-use mgp_types::mgp::NameStyle;
+use mgp_types::mgp::{NameStyle, Recovery};
 use mgp_types::{Error, Request, code};
 
 use super::{CallerView, Visibility};
 use crate::running::RunningConfig;
 
-/// Returns the reason why the caller cannot call the tool that it names: its definition is held back, or no server has
-/// such a tool.
+/// Returns the reason why the caller cannot call the tool that it names: its definition is held back, the configuration
+/// switches it off, or no server has such a tool.
 pub(super) fn tool(visibility: &Visibility, config: &RunningConfig, request: &Request) -> Error {
     let Some(name) = request.params.text("name") else {
         return Error::invalid_params("`name` is missing: it says which tool to call");
@@ -20,6 +20,9 @@ pub(super) fn tool(visibility: &Visibility, config: &RunningConfig, request: &Re
     if let Some(held) = held_by_name(&visibility.definitions, &sight, request, DefinitionKind::Tool, &name) {
         return held;
     }
+    if let Some(message) = switched_off(&sight, &name) {
+        return advised(Error::new(code::TOOL_DISABLED, message));
+    }
     let snapshot = visibility.catalog.snapshot();
     let near = snapshot.near(&name, |tool| sight.tool(&tool.resolved.server, &tool.resolved.name));
     let style = config.names(&request.context);
@@ -28,7 +31,29 @@ pub(super) fn tool(visibility: &Visibility, config: &RunningConfig, request: &Re
         .map(|tool| style.write(tool.resolved.server.as_str(), tool.resolved.name.as_str()))
         .collect();
     let near: Vec<_> = names.iter().map(String::as_str).collect();
-    unknown("tool", &name, "tools/list", &near, code::INVALID_PARAMS)
+    advised(unknown("tool", &name, "tools/list", &near, code::TOOL_NOT_FOUND))
+}
+
+/// Returns what switches the tool off that the caller means by `named`, if it may otherwise call it.
+fn switched_off(sight: &CallerView<'_>, named: &str) -> Option<String> {
+    sight.servers().find_map(|upstream| {
+        let (id, config) = (upstream.id(), upstream.config());
+        let bare = named.strip_prefix(id.as_str());
+        let bare = bare.and_then(|rest| BORDERS.iter().find_map(|border| rest.strip_prefix(border)));
+        let is_meant = |name: &&str| NameStyle::any_is(named, id.as_str(), name);
+        let tool = config.tools.keys().map(String::as_str).find(is_meant).or(bare)?;
+        (config.has_off(tool) && sight.is_permitted(id, tool)).then(|| {
+            format!("the tool `{tool}` of `{id}` is switched off; `enabled` in [servers.tools] of mgp.toml decides")
+        })
+    })
+}
+
+/// Returns the error with the advice that every error of its code has.
+fn advised(error: Error) -> Error {
+    match Recovery::for_code(error.code()) {
+        Some(recovery) => error.with_recovery(recovery),
+        None => error,
+    }
 }
 
 /// Returns the reason why the caller cannot have the tool, prompt or template that it means by `named`, if the
@@ -102,5 +127,7 @@ fn letters(name: &str) -> String {
     name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
+/// The signs between the id of a server and the name of its tool, in the styles that clients may use.
+const BORDERS: [&str; 3] = [".", "/", "__"];
 const SHORTEST: usize = 3;
 const MOST_NEAR: usize = 3;

@@ -19,7 +19,12 @@ tests![
 ];
 
 /// The status of the answer to a request, and its body.
-async fn send(address: SocketAddr, method: &str, headers: &[(&str, &str)], body: &Value) -> (u16, Value) {
+pub(crate) async fn send(
+    address: SocketAddr,
+    method: &str,
+    headers: &[(&str, &str)],
+    body: &Value,
+) -> (u16, Value) {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let mut head = format!(
         "{method} /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nConnection: close\r\n\

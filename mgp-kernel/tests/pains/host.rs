@@ -7,15 +7,19 @@ use std::time::Duration;
 
 use mgp_client_sdk::{Client, ClientBuilder};
 use mgp_kernel::{Kernel, ServerView};
+use mgp_server_sdk::{Server, ServerCore};
 use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{Error, Object, Principal, RawJson, RpcService};
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tower_layer::Layer;
 
-use self::shared::PATIENCE;
 pub(crate) use self::shared::{
-    Host, Plain, STATE, child, gone, is_there, names, quiet, read, say, start_when_free, text, until,
+    Host, PATIENCE, Plain, STATE, child, gone, is_there, names, quiet, read, say, start_when_free, text,
+    until,
 };
 
 impl Host {
@@ -35,6 +39,32 @@ impl Host {
 
     pub(crate) async fn operator(&self) -> Plain {
         speaking().in_process(self.kernel.accept(Principal::operator("root"))).await.unwrap()
+    }
+}
+
+/// A server of the SDK that the test itself serves over HTTP, until this is dropped.
+pub(crate) struct Served {
+    /// The server in a configuration.
+    pub(crate) config: Value,
+    serving: JoinHandle<()>,
+}
+
+impl Served {
+    pub(crate) async fn start<L, S>(id: &str, server: Server<L>) -> Self
+    where
+        L: Layer<ServerCore, Service = S> + Send + 'static,
+        S: RpcService<Future: 'static> + Sync + Unpin + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let serving = tokio::spawn(async move { drop(server.serve_http(listener).await) });
+        Self { config: json!({"id": id, "url": url}), serving }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.serving.abort();
     }
 }
 

@@ -1,5 +1,5 @@
 //! What people ask of gateways most, and what hurts them most: a test for each, end to end through a kernel with servers
-//! that really run, as child processes or behind HTTP.
+//! that really run, as child processes or behind HTTP. `sections` does the same for what the specification demands.
 //!
 //! `cargo test -p mgp-kernel --test pains -- pain_04` runs what has the word in its name.
 
@@ -26,6 +26,7 @@ mod replicas;
 mod runner;
 mod scripted;
 mod search;
+mod sections;
 mod sessions;
 mod sizes;
 mod streams;
@@ -65,5 +66,5 @@ fn main() -> ExitCode {
         front::TESTS,
         methods::TESTS,
     ];
-    runner::run(&tests.concat(), &arguments)
+    runner::run(&[tests.concat(), sections::tests()].concat(), &arguments)
 }

@@ -30,6 +30,7 @@ fn arguments() -> Value {
     json!({"note": "the merger is on Friday", "password": "hunter2", "api_key": "sk-live-abcdefghijklmnop1234567890"})
 }
 
+// covers: MGP-6.3-12
 async fn pain_16_calls_and_denials_are_recorded_with_who_what_and_when_and_no_values() {
     let script = Script::named(&["works", "secret"]);
     let mut config = quiet([script.server("files")]);

@@ -49,6 +49,17 @@ impl Script {
         self
     }
 
+    /// Has the server answer requests of a method with this result; methods that nobody mentions do not exist.
+    pub(crate) fn answers(self, method: &str, result: &str) -> Self {
+        fs::write(self.path().join(method.replace('/', "_")), result).unwrap();
+        self
+    }
+
+    /// Has each call of the tool `fail` end in this error.
+    pub(crate) fn fails_with(&self, error: &str) {
+        fs::write(self.path().join("error"), error).unwrap();
+    }
+
     /// Has the server write its answers from the back to the front, as some do.
     pub(crate) fn id_last(self) -> Self {
         fs::write(self.path().join("id_last"), "").unwrap();
@@ -66,6 +77,16 @@ impl Script {
         calls.lines().map(str::to_owned).collect()
     }
 
+    /// The requests that came to the server, as they were written.
+    pub(crate) fn asked(&self) -> Vec<Value> {
+        lines(&fs::read_to_string(self.path().join("asked")).unwrap_or_default())
+    }
+
+    /// The notifications of a method that came to the server, as they were written.
+    pub(crate) fn notified(&self, method: &str) -> Vec<Value> {
+        lines(&self.told()).into_iter().filter(|frame| frame["method"] == method).collect()
+    }
+
     /// The notifications that came to the server.
     pub(crate) fn told(&self) -> String {
         fs::read_to_string(self.path().join("told")).unwrap_or_default()
@@ -81,6 +102,11 @@ impl Script {
     }
 }
 
+/// The frames on the lines of a file; the last line may not be there as a whole yet.
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
 /// A definition.
 pub(crate) fn tool(name: &str, description: &str) -> String {
     format!(
@@ -90,8 +116,8 @@ pub(crate) fn tool(name: &str, description: &str) -> String {
 
 /// Serves on this process' standard input and output.
 ///
-/// `tell` says that the list of tools has changed, `crash` ends the process, `big` returns so many bytes, `wait` never
-/// answers; whatever else is called returns its arguments.
+/// `tell` says that the list of tools has changed, `crash` ends the process in error and `end` in order, `big` returns so many bytes, `wait` never
+/// answers, `fail` ends in the error of the script; whatever else is called returns its arguments.
 pub(crate) fn serve() -> ExitCode {
     let folder = PathBuf::from(std::env::args().nth(2).unwrap());
     let file = |name: &str| fs::read_to_string(folder.join(name)).ok();
@@ -105,6 +131,7 @@ pub(crate) fn serve() -> ExitCode {
             append(&folder, "told", &line);
             continue;
         };
+        append(&folder, "asked", &line);
         let params = &message["params"];
         let result = match method {
             "initialize" => {
@@ -122,15 +149,23 @@ pub(crate) fn serve() -> ExitCode {
                 append(&folder, "calls", "wait");
                 continue;
             }
-            "tools/call" => call(&folder, params, &mut out),
-            _ => {
-                writeln!(
-                    out,
-                    r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"no such method"}}}}"#
-                )
-                .unwrap();
+            "tools/call" if params["name"] == "fail" => {
+                append(&folder, "calls", "fail");
+                writeln!(out, r#"{{"jsonrpc":"2.0","id":{id},"error":{}}}"#, file("error").unwrap()).unwrap();
                 continue;
             }
+            "tools/call" => call(&folder, params, &mut out),
+            _ => match file(&method.replace('/', "_")) {
+                Some(result) => result,
+                None => {
+                    writeln!(
+                        out,
+                        r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"no such method"}}}}"#
+                    )
+                    .unwrap();
+                    continue;
+                }
+            },
         };
         if file("id_last").is_some() {
             writeln!(out, r#"{{"result":{result},"jsonrpc":"2.0","id":{id}}}"#).unwrap();
@@ -155,6 +190,7 @@ fn call(folder: &Path, params: &Value, out: &mut std::io::Stdout) -> String {
             "told".to_owned()
         }
         "crash" => std::process::exit(1),
+        "end" => std::process::exit(0),
         "pid" => std::process::id().to_string(),
         "big" => "x".repeat(usize::try_from(arguments["bytes"].as_u64().unwrap()).unwrap()),
         _ => arguments.to_string(),

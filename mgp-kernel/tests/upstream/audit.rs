@@ -98,6 +98,7 @@ async fn a_server_that_negotiated_audit_is_told_what_is_recorded_once_and_in_ord
     assert_eq!(told("pid").await, before + 1);
 }
 
+// covers: MGP-2.2-08, MGP-6.3-11
 async fn a_sandboxed_server_is_told_nothing_and_neither_is_one_that_knows_no_audit() {
     let mut sandboxed = Collector::serve("curious", &["audit"]).await;
     sandboxed.config["security"] = json!({"trust_level": "sandboxed"});

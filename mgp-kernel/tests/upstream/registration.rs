@@ -13,7 +13,9 @@ use crate::runner::tests;
 
 tests![
     nobody_registers_what_nobody_allowed_and_nothing_is_started,
+    what_a_registration_says_is_kept_and_shown_to_who_decides,
     a_script_is_inspected_waits_is_approved_used_and_removed,
+    a_sandboxed_server_is_looked_at_more_closely_than_one_that_an_operator_answers_for,
     what_was_registered_outlives_the_kernel_and_is_not_touched_by_a_reload,
     a_script_that_changed_is_not_started_again,
     the_script_that_is_started_is_the_one_that_was_inspected,
@@ -89,7 +91,61 @@ async fn nobody_registers_what_nobody_allowed_and_nothing_is_started() {
     assert!(blocked.contains("CODE_REJECTED"), "{blocked}");
 }
 
-// covers: MGP-15.4-01..05, MGP-15.4-08..12, MGP-15.5-01, MGP-15.5-02
+// covers: MGP-15.4-01..10
+async fn what_a_registration_says_is_kept_and_shown_to_who_decides() {
+    let host = Host::start_with(allowing(config(vec![]))).await;
+    let script = written(&host, SCRIPT);
+    let (coder, operator) = (speaking(&host, "coder").await, host.operator().await);
+    let mut wanted = registration("adds", &script);
+    // An agent does not say itself how far it is trusted.
+    wanted["mgp"] = json!({
+        "extensions": ["security", "com.example.later"], "permissions_required": ["network.outbound"],
+        "trust_level": "trusted",
+    });
+    let told = ask(&coder, "mgp/discovery/register", wanted.clone()).await.unwrap();
+    assert_eq!((&told["id"], &told["status"]), (&json!("adds"), &json!("pending_approval")));
+    assert!(host.kernel.servers().is_empty() && names(&coder).await.is_empty());
+    let listed = ask(&coder, "mgp/discovery/list", json!({})).await.unwrap();
+    let expected = json!({
+        "id": "adds", "status": "pending_approval", "extensions": ["security", "com.example.later"],
+        "tools": [], "trust_level": "sandboxed",
+    });
+    assert_eq!(listed, json!({"servers": [expected]}));
+
+    let waiting = ask(&operator, "kernel/registrations/list", json!({"waiting": true})).await.unwrap();
+    let row = &waiting["registrations"][0];
+    let line = format!("python3 {}", script.display());
+    for (member, expected) in [
+        ("server_id", json!("adds")),
+        ("state", json!("waiting")),
+        ("launch", json!(line)),
+        ("permissions", json!(["network.outbound"])),
+        ("trust_level", json!("sandboxed")),
+        // Who registered it is known; who made it is what the agent says.
+        ("registered_by", json!("coder")),
+        ("by_agent", json!(true)),
+        ("created_by", json!("somebody else")),
+        ("justification", json!("to add")),
+    ] {
+        assert_eq!(row[member], expected, "{member}: {row}");
+    }
+    assert!(row["digest"].as_str().unwrap().starts_with("sha256:"));
+    assert_eq!(row["files"][0]["path"], "adds.py");
+    for (member, wrong) in [
+        ("transport", json!("http")),
+        ("transport", json!("carrier pigeon")),
+        ("args", json!("adds.py")),
+        ("id", json!("no id")),
+        ("command", json!(["python3"])),
+        ("justification", json!("x".repeat(1001))),
+    ] {
+        let mut wanted = registration("other", &script);
+        wanted[member] = wrong;
+        assert_eq!(refused(&coder, wanted).await, code::INVALID_PARAMS, "{member}");
+    }
+}
+
+// covers: MGP-15.4-12, MGP-15.5-01..03
 async fn a_script_is_inspected_waits_is_approved_used_and_removed() {
     if !has_python() {
         return;
@@ -97,21 +153,11 @@ async fn a_script_is_inspected_waits_is_approved_used_and_removed() {
     let host = Host::start_with(allowing(config(vec![]))).await;
     let script = written(&host, SCRIPT);
     let (coder, operator) = (speaking(&host, "coder").await, host.operator().await);
-    let mut wanted = registration("adds", &script);
-    // An agent does not say itself how far it is trusted.
-    wanted["mgp"]["trust_level"] = json!("trusted");
-    let told = ask(&coder, "mgp/discovery/register", wanted).await.unwrap();
+    let told = ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
     assert_eq!((&told["id"], &told["status"]), (&json!("adds"), &json!("pending_approval")));
-    assert!(host.kernel.servers().is_empty() && names(&coder).await.is_empty());
-
+    assert!(told["message"].as_str().unwrap().contains("approve"), "{told}");
     let waiting = ask(&operator, "kernel/registrations/list", json!({"waiting": true})).await.unwrap();
-    let row = &waiting["registrations"][0];
-    assert_eq!(row["state"], "waiting");
-    assert_eq!((&row["registered_by"], &row["by_agent"]), (&json!("coder"), &json!(true)));
-    let line = format!("python3 {}", script.display());
-    assert_eq!((&row["trust_level"], &row["launch"]), (&json!("sandboxed"), &json!(line)));
-    assert!(row["digest"].as_str().unwrap().starts_with("sha256:"));
-    assert_eq!((&row["files"][0]["path"], &row["confined"]), (&json!("adds.py"), &json!(true)));
+    assert_eq!(waiting["registrations"][0]["confined"], true);
 
     let named = json!({"server_id": "adds"});
     ask(&operator, "kernel/registrations/approve", named.clone()).await.unwrap();
@@ -124,9 +170,43 @@ async fn a_script_is_inspected_waits_is_approved_used_and_removed() {
     let (other, gone_now) =
         (speaking(&host, "other").await, json!({"id": "adds", "reason": "no_longer_needed"}));
     assert!(ask(&other, "mgp/discovery/deregister", gone_now.clone()).await.is_err());
-    ask(&coder, "mgp/discovery/deregister", gone_now).await.unwrap();
+    let told = ask(&coder, "mgp/discovery/deregister", gone_now).await.unwrap();
+    assert_eq!((&told["id"], &told["status"]), (&json!("adds"), &json!("deregistered")));
     gone(pid).await;
     assert!(host.kernel.servers().is_empty() && names(&coder).await.is_empty());
+    let asked = json!({"event_types": ["dev.cloto.mgp.server_deregistered"]});
+    let recorded = ask(&operator, "kernel/audit/query", asked).await.unwrap();
+    let event = &recorded["events"][0]["event"];
+    assert_eq!(
+        (&event["actor"]["id"], &event["details"]["reason"]),
+        (&json!("coder"), &json!("no_longer_needed"))
+    );
+}
+
+// covers: MGP-15.4-08, MGP-15.4-11
+async fn a_sandboxed_server_is_looked_at_more_closely_than_one_that_an_operator_answers_for() {
+    let host = Host::start_with(allowing(config(vec![]))).await;
+    let script = written(&host, &format!("import subprocess\n{SCRIPT}"));
+    let operator = host.operator().await;
+    let tool = async |id: &str, level: &str, permission: &str| {
+        let mut wanted = registration(id, &script);
+        wanted["mgp"]["trust_level"] = json!(level);
+        wanted["mgp"]["permissions_required"] = json!([permission]);
+        let result = operator.call_tool("mgp.discovery.register", wanted).await;
+        result.is_ok_and(|result| result.is_error != Some(true))
+    };
+    // For the code, and for the permission.
+    assert!(!tool("one", "sandboxed", "memory.read").await);
+    written(&host, SCRIPT);
+    assert!(!tool("two", "sandboxed", "shell.execute").await);
+    written(&host, &format!("import subprocess\n{SCRIPT}"));
+    for (id, level) in [("three", "standard"), ("four", "trusted")] {
+        assert!(tool(id, level, "shell.execute").await, "{level}");
+    }
+    let listed = ask(&operator, "kernel/registrations/list", json!({})).await.unwrap();
+    let rows = listed["registrations"].as_array().unwrap().iter();
+    let levels: Vec<_> = rows.map(|row| row["trust_level"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(levels, ["trusted", "standard"]);
 }
 
 async fn what_was_registered_outlives_the_kernel_and_is_not_touched_by_a_reload() {

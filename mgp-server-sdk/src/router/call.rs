@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use mgp_types::{Error, Request, Revision, Session};
+use mgp_types::mgp::Recovery;
+use mgp_types::{Error, Request, Revision, Session, code};
 
 use super::RouterFuture;
 use crate::cx::CallExtras;
@@ -10,13 +11,19 @@ use crate::server_shared::ServerShared;
 use crate::task;
 use crate::tool::{CallInput, TaskMode, ToolEntry, ToolResult};
 
+/// Returns the error for a name that no tool has. A peer that speaks no MGP gets MCP's code in its place.
+fn unknown_tool(name: &str) -> Error {
+    let recovery = Recovery::for_code(code::TOOL_NOT_FOUND).unwrap_or_default();
+    Error::new(code::TOOL_NOT_FOUND, format!("unknown tool: {name}")).with_recovery(recovery)
+}
+
 /// Calls the tool that the request names.
 pub(super) fn tool(shared: &Arc<ServerShared>, request: Request) -> RouterFuture {
     let catalog = shared.catalog();
     let tool = match request.params.text("name") {
         Some(name) => match catalog.tools.get(&name) {
             Some(tool) => tool,
-            None => return Err(Error::invalid_params(format!("unknown tool: {name}"))).into(),
+            None => return Err(unknown_tool(&name)).into(),
         },
         None => return Err(Error::invalid_params("`name` is missing")).into(),
     };

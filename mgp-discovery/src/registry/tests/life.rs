@@ -98,7 +98,11 @@ async fn only_its_maker_and_operators_deregister_a_server() {
         let error = world.registry.deregister(&by, None, &wanted(id)).await.unwrap_err();
         assert!(matches!(&error, RegistryError::Unknown(_)), "{id}: {error}");
     }
+    let long = DeregisterServer::new("one".into()).with_reason("x".repeat(1001));
+    assert!(world.registry.deregister(&maker(), None, &long).await.is_err());
     let told = world.registry.deregister(&maker(), None, &wanted("one")).await.unwrap();
+    let event = world.trail.events.lock().last().unwrap().clone();
+    assert_eq!(event.details.text("reason").as_deref(), Some("no_longer_needed"));
     assert_eq!((told.id.as_str(), told.status), ("one", ServerStatus::Deregistered));
     world.registry.deregister(&admin(), None, &wanted("two")).await.unwrap();
     assert_eq!(world.ships.log(), ["+two", "-two"]);

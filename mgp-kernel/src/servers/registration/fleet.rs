@@ -14,6 +14,7 @@ use crate::router::{CallerView, Visibility};
 use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet as RunningFleet;
 use crate::servers::upstream::Upstream;
+use crate::settings;
 
 /// The servers of the kernel, as the registry sees them.
 ///
@@ -82,14 +83,16 @@ fn view(visibility: &Visibility, server: &Upstream, caller: &Principal) -> Serve
     let session = if is_operator { server.session() } else { server.session_on(&server.line(caller)) };
     let config = server.config();
     let declared = config.mgp.as_ref();
-    let mut view = ServerView::new(server.id().clone(), ServerStatus::from(server.state()), config.trust());
+    let trust = settings::trust(config, session.as_deref());
+    let mut view = ServerView::new(server.id().clone(), ServerStatus::from(server.state()), trust);
+    let mut required = declared.map(|mgp| mgp.permissions_required.clone()).unwrap_or_default();
     if let Some(agreed) = session.and_then(|session| session.mgp.clone()) {
+        required.extend(agreed.peer().permissions_required.iter().map(ToString::to_string));
         view.mgp_version = Some(agreed.version());
         view.extensions = agreed.extensions().names().map(ToString::to_string).collect();
     } else if let Some(declared) = declared {
         view.extensions.clone_from(&declared.extensions);
     }
-    let required = declared.map(|mgp| mgp.permissions_required.as_slice()).unwrap_or_default();
     view.permissions = required.iter().map(|name| Permission::read(name)).collect();
     view.tools = if is_operator {
         let snapshot = visibility.catalog.snapshot();

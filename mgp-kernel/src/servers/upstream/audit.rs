@@ -13,6 +13,7 @@ use super::connection_key::ConnectionKey;
 use super::connection_shared::ConnectionShared;
 use super::support::ServerClient;
 use crate::record::AuditTrail;
+use crate::settings;
 
 /// The number of the last event that the server has read on one connection (§6.3). It is no queue, so a slow server holds
 /// up nobody, and a server that comes back goes on where it was.
@@ -92,7 +93,7 @@ pub(super) async fn forward(shared: Arc<ConnectionShared>, client: ServerClient,
     if !session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Audit)) {
         return;
     }
-    if shared.config.trust() <= TrustLevel::Sandboxed {
+    if settings::trust(&shared.config, Some(&session)) <= TrustLevel::Sandboxed {
         tracing::debug!(server = %shared.server, "a sandboxed server is not told what is recorded");
         return;
     }

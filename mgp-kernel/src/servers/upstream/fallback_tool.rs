@@ -46,7 +46,7 @@ impl Gate for FallbackToolGate {
 
 fn may_be_replaced(error: &Error) -> bool {
     let is_decision = code::category(error.code()) == Some(Category::Security)
-        || matches!(error.code(), code::INVALID_PARAMS | code::INVALID_TOOL_ARGS);
+        || matches!(error.code(), code::INVALID_PARAMS | code::INVALID_TOOL_ARGS | code::TOOL_NOT_FOUND);
     !is_decision && (error.origin() == Origin::Peer || NotExecuted::is_cause_of(error))
 }
 

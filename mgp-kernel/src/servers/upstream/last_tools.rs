@@ -37,7 +37,7 @@ pub(crate) async fn list_last_tools(running: &RunningConfig, pins: &PinnedDefini
     for server in config.servers.iter().filter(|server| server.enabled && shares_connection(server)) {
         let id = ServerId::from(server.id.as_str());
         let Some(definitions) = read(running.state(), server, pins) else { continue };
-        let tools = resolved(server, &id, definitions);
+        let tools = resolved(server, &id, server.trust(), definitions);
         match listed.catalog.put_server(id.clone(), tools) {
             Ok(_) => index_tools(listed, &id, server.description.clone()).await,
             Err(error) => tracing::warn!(server = %id, %error, "the tools of the last start are not listed"),

@@ -58,6 +58,7 @@ pub(crate) use self::support::{BareWay, CurrentClient, ServerStack, ServerSuppor
 pub use self::view::{MgpView, ServerView};
 use crate::StartError;
 use crate::call::meter::Meter;
+use crate::settings;
 
 /// A server of the kernel, connected or not. Dropping it ends all its connections at once.
 pub(crate) struct Upstream {
@@ -364,6 +365,7 @@ impl Upstream {
             None => Some(self.catalog.snapshot()),
         };
         let session = instance.and_then(ServerConnection::session);
+        let trust = settings::trust(&self.config, session.as_deref());
         let mgp = session.and_then(|session| {
             let agreed = session.mgp.as_ref()?;
             let extensions = agreed.extensions().names().map(ToString::to_string).collect();
@@ -379,7 +381,7 @@ impl Upstream {
             last_error: shared.and_then(|shared| shared.last_error.lock().clone()).filter(|_| !is_up),
             restarts: shared.map_or(0, |shared| shared.connects.load(Ordering::Relaxed).saturating_sub(1)),
             mgp,
-            trust: self.config.trust(),
+            trust,
             tools: tools.map_or(0, |lists| lists.of_server(self.id.as_str()).len()),
             pid: (is_up && pid > 0).then_some(pid),
             uptime: shared.and_then(|shared| *shared.connected_at.lock()).map(|since| since.elapsed()),

@@ -10,7 +10,7 @@ use mgp_discovery::config::nearest;
 use mgp_security::definition::{DefinitionGuardLayer, DefinitionKind};
 use mgp_security::tool::effective;
 use mgp_toolindex::{ServerTools, ToolListing};
-use mgp_types::mgp::{Glob, ResolvedTool, ServerId, ServerState, ToolName};
+use mgp_types::mgp::{Glob, ResolvedTool, ServerId, ServerState, ToolName, TrustLevel};
 use mgp_types::{Error, Object, RawJson, Request, RpcService, code};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -46,7 +46,7 @@ impl ConnectionShared {
         let definitions = &back.definitions;
         if lists.tools {
             let tools = listed(client, definitions, DefinitionKind::Tool).await?;
-            self.put_tools(tools).await;
+            self.put_tools(settings::trust(&self.config, client.session().as_deref()), tools).await;
         }
         if lists.prompts {
             match self.listed(client, definitions, DefinitionKind::Prompt).await {
@@ -86,12 +86,12 @@ impl ConnectionShared {
         Ok(())
     }
 
-    async fn put_tools(&self, definitions: Vec<Object>) {
+    async fn put_tools(&self, trust: TrustLevel, definitions: Vec<Object>) {
         self.tell_rules_for_no_tool(&definitions);
         if self.line.agent.is_none() {
             self.keep(&definitions).await;
         }
-        let tools = resolved(&self.config, &self.server, definitions);
+        let tools = resolved(&self.config, &self.server, trust, definitions);
         let before = self.own_catalog().snapshot();
         let is_other = self.put(ListedItems::Tools(tools));
         let after = self.own_catalog().snapshot();
@@ -228,9 +228,10 @@ impl ConnectionShared {
 pub(super) fn resolved(
     config: &ServerConfig,
     server: &ServerId,
+    trust: TrustLevel,
     definitions: Vec<Object>,
 ) -> Vec<Arc<ResolvedTool>> {
-    let rules = settings::tool_rules(config);
+    let rules = settings::tool_rules(config, trust);
     let tool = |definition: Object| {
         let name = ToolName::from(&*definition.text("name").filter(|name| !name.is_empty())?);
         if config.has_off(name.as_str()) {

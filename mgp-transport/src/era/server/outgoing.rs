@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 use mgp_types::mcp::meta::key;
+use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Method, Object, Origin, RawJson, Response, ResultShape, Session, code};
 
 use super::ServerIdentity;
@@ -63,14 +64,32 @@ pub(super) fn strip(response: Response) -> Response {
     with_result(response, result.to_raw())
 }
 
-/// Returns the error in the form for the peer: a peer that does not speak MGP gets the codes of MCP and no advice. The
-/// error of another peer passes through untouched.
+/// Returns the error in the form for the peer.
+///
+/// A peer that speaks MGP gets advice with every error of MGP (§14.4). Another one gets the codes of MCP and no advice,
+/// whoever gave it; errors without advice that came from another peer pass untouched.
 pub(super) fn explain(error: Error, session: &Session) -> Error {
-    if session.mgp.is_some() || error.origin() == Origin::Peer {
+    let advice = error.recovery();
+    if session.mgp.is_some() {
+        return if advice.is_none() { advised(error) } else { error };
+    }
+    if error.origin() == Origin::Peer && advice.is_none() {
         return error;
     }
     let plain = code::to_mcp(error.code(), session.revision.is_stateless());
     error.with_code(plain).without_recovery()
+}
+
+/// Returns the error with the advice of its code. Of a call that was lost on its way nobody knows whether it was done, so
+/// it is not to be made again.
+fn advised(error: Error) -> Error {
+    match Recovery::for_code(error.code()) {
+        Some(advice) if error.origin() == Origin::Connection => {
+            error.with_recovery(advice.with_retryable(false))
+        }
+        Some(advice) if error.origin() != Origin::Peer => error.with_recovery(advice),
+        _ => error,
+    }
 }
 
 /// Returns whether a client may cache the results of the method.

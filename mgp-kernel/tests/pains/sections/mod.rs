@@ -1,0 +1,32 @@
+//! The rows of `docs/ledger.csv` that bind a kernel, section by section: frames that it writes to clients and servers,
+//! and what it does.
+
+mod access;
+mod audit;
+mod code;
+mod discovery;
+mod errors;
+mod lifecycle;
+mod negotiation;
+mod permissions;
+mod raw;
+mod retries;
+mod tools;
+
+use crate::runner::Test;
+
+pub(crate) fn tests() -> Vec<Test> {
+    [
+        access::TESTS,
+        audit::TESTS,
+        code::TESTS,
+        discovery::TESTS,
+        errors::TESTS,
+        lifecycle::TESTS,
+        negotiation::TESTS,
+        permissions::TESTS,
+        retries::TESTS,
+        tools::TESTS,
+    ]
+    .concat()
+}

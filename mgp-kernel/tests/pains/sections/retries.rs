@@ -1,0 +1,76 @@
+//! Calls that are made again (§14.6).
+
+use serde_json::{Value, json};
+
+use super::raw::{ERAS, Raw};
+use crate::host::{Host, ask, quiet};
+use crate::runner::tests;
+use crate::scripted::Script;
+
+tests![
+    a_call_is_made_again_as_the_error_says_and_each_time_is_recorded,
+    a_call_whose_error_is_not_to_be_tried_again_ends_with_it,
+];
+
+async fn kernel(error: &Value) -> (Host, Script) {
+    let script =
+        Script::named(&["fail"]).capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":[]}}"#);
+    script.fails_with(&error.to_string());
+    let host = Host::with(quiet([script.server("web")])).await;
+    host.up("web").await;
+    (host, script)
+}
+
+// covers: MGP-14.6-01..03, MGP-14.6-05
+async fn a_call_is_made_again_as_the_error_says_and_each_time_is_recorded() {
+    // The pause before each further attempt: as long as it is asked for, and longer by a part that is drawn.
+    for (strategy, pauses) in [
+        ("immediate", [200..=200, 200..=200]),
+        ("fixed_delay", [200..=250, 200..=250]),
+        ("exponential_backoff", [200..=300, 400..=600]),
+    ] {
+        let advice = json!({
+            "category": "resource", "retryable": true, "retry_after_ms": 200, "retry_strategy": strategy,
+            "max_retries": 2,
+        });
+        let error = json!({"code": 3000, "message": "too often", "data": {"_mgp": advice}});
+        let (host, script) = kernel(&error).await;
+        let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
+        let began = std::time::Instant::now();
+        assert_eq!(ada.refused("web.fail", json!({})).await, error);
+        let least: u64 = pauses.iter().map(|pause| pause.start()).sum();
+        assert!(began.elapsed().as_millis() >= u128::from(least), "{strategy}: {:?}", began.elapsed());
+        assert_eq!(script.calls().len(), 3, "{strategy}");
+
+        let recorded = json!({"agent_id": "ada", "oldest_first": true});
+        let recorded = ask(&host.operator().await, "kernel/audit/query", recorded).await;
+        let events: Vec<_> = recorded["events"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
+        let retries: Vec<_> = events.iter().filter(|event| event["details"]["retry"].is_object()).collect();
+        assert_eq!(retries.len(), 2, "{events:#?}");
+        for (number, (event, pause)) in (1..).zip(retries.iter().zip(&pauses)) {
+            assert_eq!(
+                (&event["event_type"], &event["result"]),
+                (&json!("TOOL_EXECUTED"), &json!("FAILURE"))
+            );
+            let retry = &event["details"]["retry"];
+            assert_eq!((&retry["attempt"], &retry["code"]), (&json!(number), &json!(3000)));
+            assert!(pause.contains(&retry["after_ms"].as_u64().unwrap()), "{strategy}: {retry}");
+            assert_eq!(event["trace_id"], events[0]["trace_id"]);
+        }
+    }
+}
+
+// covers: MGP-14.6-06, MGP-14.6-07
+async fn a_call_whose_error_is_not_to_be_tried_again_ends_with_it() {
+    let advice = json!({
+        "category": "resource", "retryable": false, "retry_after_ms": 1, "retry_strategy": "immediate",
+        "max_retries": 3,
+    });
+    let error = json!({"code": 3000, "message": "never again", "data": {"_mgp": advice}});
+    let (host, script) = kernel(&error).await;
+    for (calls, revision) in (1..).zip(ERAS) {
+        let mut ada = Raw::agent(&host, "ada", revision).await;
+        assert_eq!(ada.refused("web.fail", json!({})).await, error);
+        assert_eq!(script.calls().len(), calls);
+    }
+}

@@ -93,7 +93,7 @@ pub(crate) fn embedder(config: &Config) -> Result<EmbedderChoice, StartError> {
 /// grants (§2.3).
 pub(crate) fn trust(server: &ServerConfig, session: Option<&Session>) -> TrustLevel {
     let declared = session.and_then(|session| session.mgp.as_ref()?.peer().trust_level);
-    declared.map_or(server.trust(), |declared| server.trust().stricter(declared))
+    declared.map_or_else(|| server.trust(), |declared| server.trust().stricter(declared))
 }
 
 /// Returns the rules for the tools of a server that is trusted so far, whatever it declares of them.

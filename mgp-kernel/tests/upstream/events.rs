@@ -136,11 +136,11 @@ async fn operators_are_told_what_is_recorded_and_agents_of_their_own_calls() {
     assert_eq!(completed.data.text("tool_name").as_deref(), Some("pid"));
     assert_eq!(completed.data.get("trace_id"), recorded.data.get("trace_id"));
 
-    let denies = json!({
+    let rule = json!({
         "agent_id": "bob", "server_id": "files", "tool_name": "pid", "entry_type": "tool_grant",
         "permission": "deny", "justification": "a test",
     });
-    ask(&operator, "mgp/access/grant", denies).await.unwrap();
+    ask(&operator, "mgp/access/grant", rule).await.unwrap();
     assert!(bob.call_tool("files.pid", json!({})).await.is_err());
     for events in [&mut security, &mut by_its_word] {
         let denied = next(events).await;

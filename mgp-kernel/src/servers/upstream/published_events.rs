@@ -43,7 +43,7 @@ where
                             shared.channels.publish(&event.channel, severity, event.data);
                         }
                         missed => {
-                            tracing::debug!(server = %shared.server, ?missed, "events of a server are lost")
+                            tracing::debug!(server = %shared.server, ?missed, "events of a server are lost");
                         }
                     }
                 }

@@ -10,8 +10,8 @@ use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{MEMBER, method};
 use mgp_types::{Error, Object, RawJson};
 
-use super::Instances;
 use super::remote::RemoteKernel;
+use super::{Instances, shortened};
 
 /// The arguments of `federated_call`.
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -98,7 +98,10 @@ impl RemoteTool {
         let Self { server, name } = self;
         let is_id = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         if server.is_empty() || !server.bytes().all(is_id) {
-            return Err(Error::invalid_params(format!("`server_id` {server:?} is no id of a server")));
+            return Err(Error::invalid_params(format!(
+                "`server_id` {:?} is no id of a server",
+                shortened(server)
+            )));
         }
         let full = format!("{server}/{name}");
         if name.is_empty() || full.len() > LONGEST_NAME || name.contains(char::is_control) {

@@ -8,6 +8,7 @@ use mgp_types::{Error, Origin, RawJson, code};
 use serde::Serialize;
 
 use super::instance::Instance;
+use super::shortened;
 
 /// Returns the error that tells a caller of a failure of `instance`:
 ///
@@ -96,15 +97,8 @@ fn causes(error: &Error) -> impl Iterator<Item = String> {
     })
 }
 
-fn shortened(text: &str) -> String {
-    text.chars().take(LONGEST_MESSAGE).collect()
-}
-
 /// The words with which TLS refuses a certificate.
 const UNTRUSTED: &str = "invalid peer certificate";
-
-/// The number of characters of an instance's own message that are passed on.
-const LONGEST_MESSAGE: usize = 500;
 
 #[cfg(test)]
 mod tests {

@@ -145,10 +145,22 @@ impl Instances {
     fn get(&self, name: &str) -> Result<&Arc<RemoteKernel>, ToolError> {
         self.0.get(name).ok_or_else(|| {
             let names: Vec<_> = self.0.keys().map(|name| format!("`{name}`")).collect();
-            ToolError::new(format!("there is no instance {name:?}; there are {}", names.join(", ")))
+            ToolError::new(format!(
+                "there is no instance {:?}; there are {}",
+                shortened(name),
+                names.join(", ")
+            ))
         })
     }
 }
+
+/// Returns the beginning of a text that somebody else wrote, for a message.
+fn shortened(text: &str) -> String {
+    text.chars().take(LONGEST_QUOTED).collect()
+}
+
+/// The number of characters of somebody else's text that a message quotes.
+const LONGEST_QUOTED: usize = 500;
 
 /// The extensions of MGP that the server has.
 const EXTENSIONS: [&str; 3] = ["security", "streaming", "lifecycle"];

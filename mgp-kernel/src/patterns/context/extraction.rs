@@ -223,14 +223,14 @@ fn likeness(one: Option<&Vec<f32>>, other: Option<&Vec<f32>>) -> f32 {
 
 /// Returns the beginning of a text, as many words as have no more than `most` tokens.
 pub(super) fn beginning(text: &str, most: u32) -> String {
-    let mut end = 0;
-    for (at, _) in text.match_indices(char::is_whitespace).chain([(text.len(), "")]) {
-        if tokens(&text[..at]) + 1 > most {
-            break;
-        }
-        end = at;
+    if tokens(text) <= most {
+        return text.to_owned();
     }
-    if end == text.len() { text.to_owned() } else { format!("{}…", text[..end].trim_end()) }
+    let ends: Vec<usize> = text.match_indices(char::is_whitespace).map(|(at, _)| at).collect();
+    // The mark behind the last word is a token, too.
+    let fitting = ends.partition_point(|&end| tokens(&text[..end]) < most);
+    let end = fitting.checked_sub(1).map_or(0, |last| ends[last]);
+    format!("{}…", text[..end].trim_end())
 }
 
 /// The weights of the likeness to the whole text, and of words that it has several times.

@@ -56,6 +56,9 @@ pub(super) async fn fit_context(asked: FitContext, cx: Cx) -> Result<Json<Fitted
             "`budget_tokens` is a number from {LEAST_BUDGET} to {MOST_BUDGET}"
         )));
     }
+    if messages.len() > MOST_MESSAGES {
+        return Err(ToolError::new(format!("`messages` has {MOST_MESSAGES} messages at most")));
+    }
     let first_active = first_active(&messages, share(budget_tokens, ACTIVE_PERCENT));
     let (older, active) = messages.split_at(first_active);
     let active_tokens = active.iter().map(Message::tokens).sum();
@@ -144,6 +147,7 @@ const ACTIVE_PERCENT: u32 = 60;
 const SUMMARY_PERCENT: u32 = 25;
 const LEAST_BUDGET: u32 = 64;
 const MOST_BUDGET: u32 = 400_000;
+const MOST_MESSAGES: usize = 2000;
 const LONGEST_ROLE: usize = 32;
 
 #[cfg(test)]

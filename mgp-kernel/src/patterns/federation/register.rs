@@ -37,9 +37,13 @@ impl FollowsTools for Registrations {
     async fn renew(&mut self) -> Result<(), Error> {
         let servers = self.remote.servers().await?;
         let present: BTreeSet<_> = servers.iter().filter_map(|server| self.id(server)).collect();
+        let mut failed = None;
         for server in servers.iter().filter(|server| !server.tools.is_empty()) {
-            if let Some(id) = self.id(server).filter(|id| !self.known.contains(id)) {
-                self.register(id, server.id.as_str()).await?;
+            if let Some(id) = self.id(server).filter(|id| !self.known.contains(id))
+                && let Err(error) = self.register(id, server.id.as_str()).await
+            {
+                tracing::warn!(server = %server.id, %error, "a server of an instance is not registered");
+                failed = Some(error);
             }
         }
         for gone in &self.known - &present {
@@ -49,7 +53,8 @@ impl FollowsTools for Registrations {
             }
             self.known.remove(&gone);
         }
-        Ok(())
+        // What failed is tried again soon.
+        failed.map_or(Ok(()), Err)
     }
 }
 

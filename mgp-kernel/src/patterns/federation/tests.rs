@@ -184,8 +184,10 @@ async fn an_instance_that_answers_with_an_error_is_told_so() {
 #[tokio::test]
 async fn an_instance_that_does_not_answer_in_time_is_told_so_and_let_go() {
     let kernel = FakeKernel::start().await;
-    let client = kernel.client(Duration::from_secs(1)).await;
-    let error = called(&client, "wait").await.unwrap_err();
+    let client = kernel.client(Duration::from_secs(5)).await;
+    let mut call = client.call_tool("federated_call", arguments("wait")).stream().unwrap();
+    assert!(matches!(call.next().await, Some(StreamPart::Chunk(_))));
+    let error = call.finish().await.unwrap_err();
     assert_eq!(error.code(), code::UPSTREAM_TIMEOUT, "{error:?}");
     kernel.seen.taken_back.subscribe().wait_for(|taken_back| *taken_back).await.unwrap();
 }

@@ -3,7 +3,7 @@
 mod file;
 mod tools;
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
@@ -63,14 +63,13 @@ impl Memory {
             Some(path) => MemoryFile::open(path).map(|(entries, file)| (entries, Some(file)))?,
             None => (Vec::new(), None),
         };
-        let mut memories: VecDeque<Memorized> = VecDeque::new();
-        for entry in entries {
-            // A text that was kept again stands where it was kept last.
-            memories.retain(|kept| kept.entry.id != entry.id);
-            memories.push_back(Memorized { vector: embedder.vector(&entry.content), entry });
+        let (mut seen, mut memories) = (HashSet::new(), VecDeque::new());
+        // A text that was kept again stands where it was kept last.
+        let newest_first =
+            entries.into_iter().rev().filter(|entry: &MemoryEntry| seen.insert(entry.id.clone()));
+        for entry in newest_first.take(MOST_MEMORIES) {
+            memories.push_front(Memorized { vector: embedder.vector(&entry.content), entry });
         }
-        let surplus = memories.len().saturating_sub(MOST_MEMORIES);
-        memories.drain(..surplus);
         Ok(Self { kept: Mutex::new(KeptMemories { memories, file }), embedder })
     }
 

@@ -85,7 +85,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         missed.extend(kernel::run(workspace, &args.kernel, &args.bench_dir, args.quick)?);
     }
     if chosen(Part::Audit) {
-        missed.extend(audit::run(workspace, args.quick)?);
+        let head = head("cargo xtask bench --only audit", args.quick)?;
+        missed.extend(audit::run(workspace, args.quick, &head)?);
     }
     ensure!(missed.is_empty(), "missed: {}", missed.join("; "));
     Ok(())

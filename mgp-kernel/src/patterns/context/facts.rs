@@ -4,11 +4,11 @@ use mgp_server_sdk::{Cx, Json, ToolError, schemars};
 use mgp_toolindex::embed::StaticEmbedder;
 use mgp_types::Error;
 
+use super::bounds::{LONGEST_TEXT, check_length};
 use super::categories::categories;
 use super::model::ask_model;
 use super::sentences::sentences;
 use super::summarize::Method;
-use super::{LONGEST_TEXT, check_length};
 
 /// The arguments of `extract_key_facts`.
 #[derive(serde::Deserialize, schemars::JsonSchema)]

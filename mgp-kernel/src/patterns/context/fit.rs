@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use mgp_server_sdk::{Cx, Json, ToolError, schemars};
 
+use super::bounds::{LONGEST_TEXT, check_length};
 use super::extraction::{SummaryLimits, tokens};
 use super::memory::{LONGEST_MEMORY, Memory};
 use super::style::Style;
 use super::summarize::{Method, check_limits, summary};
-use super::{LONGEST_TEXT, check_length};
 
 /// The arguments of `fit_context`.
 #[derive(serde::Deserialize, schemars::JsonSchema)]

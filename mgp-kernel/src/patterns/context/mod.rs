@@ -2,6 +2,7 @@
 //!
 //! Summaries and facts are written by the client's model where the client lends it, and taken from the text where not.
 
+mod bounds;
 mod categories;
 mod extraction;
 mod facts;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::Args;
-use mgp_server_sdk::{Server, ServerLifecycle, Tool, ToolError};
+use mgp_server_sdk::{Server, ServerLifecycle, Tool};
 use mgp_types::mgp::{ExtensionSet, Offer, Permission, RiskLevel, SideEffect, ToolSecurity};
 
 use self::facts::extract_key_facts;
@@ -82,20 +83,6 @@ fn server(memory: Memory) -> Server {
             recall_memory,
         )
 }
-
-/// Checks the length of an argument in bytes.
-fn check_length(name: &str, text: &str, most: usize) -> Result<(), ToolError> {
-    if text.len() > most {
-        return Err(ToolError::new(format!(
-            "`{name}` has {} bytes, {most} at most: send it in parts",
-            text.len()
-        )));
-    }
-    Ok(())
-}
-
-/// The most bytes of a text to work on.
-const LONGEST_TEXT: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests;

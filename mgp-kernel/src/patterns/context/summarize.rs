@@ -3,10 +3,10 @@
 use mgp_server_sdk::{Cx, Json, ToolError, schemars};
 use mgp_types::Error;
 
+use super::bounds::{LONGEST_TEXT, check_length};
 use super::extraction::{SummaryLimits, extract, holds, tokens};
 use super::model::ask_model;
 use super::style::Style;
-use super::{LONGEST_TEXT, check_length};
 
 /// The arguments of `summarize`.
 #[derive(serde::Deserialize, schemars::JsonSchema)]

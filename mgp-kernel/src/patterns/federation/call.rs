@@ -10,8 +10,8 @@ use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{MEMBER, method};
 use mgp_types::{Error, Object, RawJson};
 
-use super::remote::RemoteKernel;
-use super::{Instances, shortened};
+use super::failure::shortened;
+use super::remote::{Instances, RemoteKernel};
 
 /// The arguments of `federated_call`.
 #[derive(serde::Deserialize, schemars::JsonSchema)]

@@ -8,7 +8,7 @@ use mgp_types::mgp::{DiscoverTools, FoundTool, SearchStrategy};
 use mgp_types::{Error, RawJson};
 use tokio::task::JoinSet;
 
-use super::Instances;
+use super::remote::Instances;
 
 /// The arguments of `federated_discover`.
 #[derive(serde::Deserialize, schemars::JsonSchema)]

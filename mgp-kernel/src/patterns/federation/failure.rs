@@ -8,7 +8,6 @@ use mgp_types::{Error, Origin, RawJson, code};
 use serde::Serialize;
 
 use super::instance::Instance;
-use super::shortened;
 
 /// Returns the error that tells a caller of a failure of `instance`:
 ///
@@ -96,6 +95,14 @@ fn causes(error: &Error) -> impl Iterator<Item = String> {
         Some(cause.to_string())
     })
 }
+
+/// Returns the beginning of a text that somebody else wrote, for a message.
+pub(super) fn shortened(text: &str) -> String {
+    text.chars().take(LONGEST_QUOTED).collect()
+}
+
+/// The number of characters of somebody else's text that a message quotes.
+const LONGEST_QUOTED: usize = 500;
 
 /// The words with which TLS refuses a certificate.
 const UNTRUSTED: &str = "invalid peer certificate";

@@ -12,13 +12,13 @@ mod proxy;
 mod register;
 mod remote;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use mgp_server_sdk::{Server, ServerLifecycle, Tool, ToolError};
+use mgp_server_sdk::{Server, ServerLifecycle, Tool};
 use mgp_types::mgp::{ExtensionSet, Offer, Permission, RiskLevel, SideEffect, ToolSecurity, ValidatorName};
 use tokio::task::JoinSet;
 
@@ -27,8 +27,8 @@ use self::discover::federated_discover;
 use self::follow::follow;
 use self::instance::{ApiKey, Instance, InstanceUrl, OfInstance, instances};
 use self::proxy::Proxy;
-use self::register::Registrations;
-use self::remote::RemoteKernel;
+use self::register::{EXTENSIONS, Registrations};
+use self::remote::{Instances, RemoteKernel};
 
 /// The options of `mgp server federation`.
 #[derive(Debug, Args)]
@@ -125,45 +125,6 @@ async fn serve_here(server: Server) -> anyhow::Result<()> {
     let life = ServerLifecycle::new("federation".into());
     Ok(server.lifecycle(&life).streaming().serve_stdio().await?)
 }
-
-/// The instances, by name.
-struct Instances(BTreeMap<String, Arc<RemoteKernel>>);
-
-impl Instances {
-    fn new(instances: Vec<Instance>, timeout: Duration) -> Self {
-        let remotes = instances.into_iter().map(|instance| {
-            let name = instance.name.as_str().to_owned();
-            (name, Arc::new(RemoteKernel::new(instance, timeout)))
-        });
-        Self(remotes.collect())
-    }
-
-    fn all(&self) -> impl Iterator<Item = (&String, &Arc<RemoteKernel>)> {
-        self.0.iter()
-    }
-
-    fn get(&self, name: &str) -> Result<&Arc<RemoteKernel>, ToolError> {
-        self.0.get(name).ok_or_else(|| {
-            let names: Vec<_> = self.0.keys().map(|name| format!("`{name}`")).collect();
-            ToolError::new(format!(
-                "there is no instance {:?}; there are {}",
-                shortened(name),
-                names.join(", ")
-            ))
-        })
-    }
-}
-
-/// Returns the beginning of a text that somebody else wrote, for a message.
-fn shortened(text: &str) -> String {
-    text.chars().take(LONGEST_QUOTED).collect()
-}
-
-/// The number of characters of somebody else's text that a message quotes.
-const LONGEST_QUOTED: usize = 500;
-
-/// The extensions of MGP that the server has.
-const EXTENSIONS: [&str; 3] = ["security", "streaming", "lifecycle"];
 
 #[cfg(test)]
 mod tests;

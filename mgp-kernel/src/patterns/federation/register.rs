@@ -86,7 +86,7 @@ impl Registrations {
         }
         args.extend(["--server".into(), format!("{name}.{server}")]);
         let mut mgp = RegisterMgp::new(TrustLevel::Sandboxed, vec![Permission::NetworkOutbound]);
-        mgp.extensions = super::EXTENSIONS.map(Into::into).into();
+        mgp.extensions = EXTENSIONS.map(Into::into).into();
         let mut registration = RegisterServer::new(id, self.program.as_str(), args).with_mgp(mgp);
         registration.transport = Some("stdio".into());
         registration.env.insert(variable.clone(), format!("${{{variable}}}"));
@@ -95,6 +95,9 @@ impl Registrations {
         registration
     }
 }
+
+/// The extensions of MGP that this program has.
+pub(super) const EXTENSIONS: [&str; 3] = ["security", "streaming", "lifecycle"];
 
 const PREFIX: &str = "remote.";
 

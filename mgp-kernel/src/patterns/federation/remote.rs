@@ -1,9 +1,12 @@
 //! A kernel elsewhere, and the connection to it.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::AUTHORIZATION;
 use mgp_client_sdk::{Client, Subscription};
+use mgp_server_sdk::ToolError;
 use mgp_types::mcp::{ListToolsParams, ListToolsResult, SubscriptionFilter, Tool};
 use mgp_types::mgp::{
     DeregisterServer, DiscoverTools, DiscoveredTools, ExtensionSet, ListServers, ListedServer, ListedServers,
@@ -12,7 +15,7 @@ use mgp_types::mgp::{
 use mgp_types::{BoxedService, Error, Origin, RawJson, code};
 use parking_lot::Mutex;
 
-use super::failure::upstream;
+use super::failure::{shortened, upstream};
 use super::instance::Instance;
 
 /// A kernel elsewhere. The connection is made when it is first needed, and again after it was lost.
@@ -149,6 +152,39 @@ impl RemoteKernel {
             }
         });
         Ok(client.await?.boxed())
+    }
+}
+
+/// The instances, by name.
+pub(super) struct Instances(BTreeMap<String, Arc<RemoteKernel>>);
+
+impl Instances {
+    /// Creates the ways to the instances, each of which may take `timeout`.
+    pub(super) fn new(instances: Vec<Instance>, timeout: Duration) -> Self {
+        let remotes = instances.into_iter().map(|instance| {
+            let name = instance.name.as_str().to_owned();
+            (name, Arc::new(RemoteKernel::new(instance, timeout)))
+        });
+        Self(remotes.collect())
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = (&String, &Arc<RemoteKernel>)> {
+        self.0.iter()
+    }
+
+    /// Returns the instance of this name.
+    ///
+    /// # Errors
+    /// There is none; the error names those that there are.
+    pub(super) fn get(&self, name: &str) -> Result<&Arc<RemoteKernel>, ToolError> {
+        self.0.get(name).ok_or_else(|| {
+            let names: Vec<_> = self.0.keys().map(|name| format!("`{name}`")).collect();
+            ToolError::new(format!(
+                "there is no instance {:?}; there are {}",
+                shortened(name),
+                names.join(", ")
+            ))
+        })
     }
 }
 

@@ -14,7 +14,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::instance::{ApiKey, Instance};
-use super::{Instances, server};
+use super::remote::Instances;
+use super::server;
 
 /// A program that answers like a kernel with one server, `work`. It ends with this value.
 struct FakeKernel {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mgp_server_sdk::{Cx, Json, ToolError, schemars};
 
-use super::super::check_length;
+use super::super::bounds::check_length;
 use super::{LONGEST_MEMORY, Memory, Stored};
 
 /// The arguments of `store_memory`.

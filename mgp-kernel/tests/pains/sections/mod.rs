@@ -11,6 +11,7 @@ mod negotiation;
 mod permissions;
 mod raw;
 mod retries;
+mod searching;
 mod tools;
 
 use crate::runner::Test;
@@ -26,6 +27,7 @@ pub(crate) fn tests() -> Vec<Test> {
         negotiation::TESTS,
         permissions::TESTS,
         retries::TESTS,
+        searching::TESTS,
         tools::TESTS,
     ]
     .concat()

@@ -10,8 +10,10 @@ mod lifecycle;
 mod negotiation;
 mod permissions;
 mod raw;
+mod requesting;
 mod retries;
 mod searching;
+mod tool_session;
 mod tools;
 
 use crate::runner::Test;
@@ -26,8 +28,10 @@ pub(crate) fn tests() -> Vec<Test> {
         lifecycle::TESTS,
         negotiation::TESTS,
         permissions::TESTS,
+        requesting::TESTS,
         retries::TESTS,
         searching::TESTS,
+        tool_session::TESTS,
         tools::TESTS,
     ]
     .concat()

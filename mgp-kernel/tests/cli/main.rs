@@ -11,6 +11,7 @@ mod background;
 mod clients;
 mod edit;
 mod environment;
+mod files;
 mod first_list;
 mod following;
 mod help;

@@ -13,6 +13,7 @@ mod raw;
 mod requesting;
 mod retries;
 mod searching;
+mod server_initiated;
 mod tool_session;
 mod tools;
 
@@ -31,6 +32,7 @@ pub(crate) fn tests() -> Vec<Test> {
         requesting::TESTS,
         retries::TESTS,
         searching::TESTS,
+        server_initiated::TESTS,
         tool_session::TESTS,
         tools::TESTS,
     ]

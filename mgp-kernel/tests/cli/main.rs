@@ -13,6 +13,7 @@ mod context;
 mod edit;
 mod environment;
 mod federation;
+mod files;
 mod first_list;
 mod following;
 mod help;

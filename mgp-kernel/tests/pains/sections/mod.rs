@@ -10,7 +10,11 @@ mod lifecycle;
 mod negotiation;
 mod permissions;
 mod raw;
+mod requesting;
 mod retries;
+mod searching;
+mod server_initiated;
+mod tool_session;
 mod tools;
 
 use crate::runner::Test;
@@ -25,7 +29,11 @@ pub(crate) fn tests() -> Vec<Test> {
         lifecycle::TESTS,
         negotiation::TESTS,
         permissions::TESTS,
+        requesting::TESTS,
         retries::TESTS,
+        searching::TESTS,
+        server_initiated::TESTS,
+        tool_session::TESTS,
         tools::TESTS,
     ]
     .concat()

@@ -58,6 +58,7 @@ pub(super) async fn request(
     }
     tracing::debug!(
         task = wanted.task_trace_id.map(tracing::field::display),
+        reason = %wanted.reason,
         status = %answer.status,
         asked = capabilities.len(),
         loaded = answer.tools_loaded.len(),

@@ -1,0 +1,92 @@
+//! What servers begin (§13), and the transports that it travels on (§1.4).
+
+use mgp_client_sdk::Client;
+use mgp_server_sdk::{Callback, Confirmation, Cx, Server, Tool, ToolError};
+use mgp_types::Principal;
+use mgp_types::mgp::{ExtensionSet, Offer};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use super::raw::{ERAS, Raw};
+use crate::host::{Host, Served, quiet, say};
+use crate::runner::tests;
+use crate::talking;
+
+tests![
+    events_are_subscribed_to_and_pushed_and_a_call_asks_back,
+    mgp_is_spoken_over_each_transport_on_both_sides,
+];
+
+// covers: MGP-13.1-01
+async fn events_are_subscribed_to_and_pushed_and_a_call_asks_back() {
+    let disk = Server::new("disk", "1.0.0").mgp(Offer::new(ExtensionSet::standard())).callbacks().tool(
+        Tool::new("delete", "Deletes."),
+        async |cx: Cx| {
+            let question = Callback::confirmation("Delete all of it?");
+            let answer: Confirmation = cx.callback("delete", question).await?;
+            Ok::<_, ToolError>(if answer.is_confirmed() { "deleted" } else { "kept" })
+        },
+    );
+    let served = Served::start("disk", disk).await;
+    let mut config = quiet([served.config.clone(), talking::server("files")]);
+    config["access"] = json!({"default": "opt-out"});
+    let host = Host::with(config).await;
+    host.up("disk").await;
+    host.up("files").await;
+    let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
+
+    // Subscribed to, and pushed.
+    let subscribed = ada.result("mgp/events/subscribe", json!({"channels": ["lifecycle"]})).await;
+    host.kernel.restart("files").await.unwrap();
+    let event = ada.told("notifications/mgp.event").await["params"].clone();
+    assert_eq!(event["subscription_id"], subscribed["subscription_id"]);
+    assert_eq!((&event["channel"], &event["data"]["server_id"]), (&json!("lifecycle"), &json!("files")));
+
+    // A call asks back, and goes on with the answer; meanwhile the connection is free.
+    for (response, outcome) in [("yes", "deleted"), ("no", "kept")] {
+        let call = ada.send("tools/call", json!({"name": "disk.delete", "arguments": {}})).await;
+        let asked = ada.told("notifications/mgp.callback.request").await["params"].clone();
+        assert_eq!((&asked["request_id"], &asked["type"]), (&json!(call), &json!("confirmation")));
+        assert_eq!(asked["message"], "Delete all of it?");
+        assert_eq!(ada.result("mgp/health/ping", json!({})).await["status"], "healthy");
+        let options: Vec<Value> = asked["options"].as_array().unwrap().clone();
+        let chosen = options[usize::from(response == "no")].clone();
+        let answer = json!({"callback_id": asked["callback_id"], "response": chosen});
+        assert_eq!(ada.result("mgp/callback/respond", answer).await["accepted"], true);
+        assert_eq!(ada.answer(call).await["result"]["content"][0]["text"], outcome);
+    }
+}
+
+// covers: MGP-1.4-01
+async fn mgp_is_spoken_over_each_transport_on_both_sides() {
+    let offer = || Offer::new(ExtensionSet::standard());
+    let server =
+        || Server::new("spoken", "1.0.0").mgp(offer()).tool(Tool::new("hello", "Greets."), async || "hello");
+    let (http, sse) = (Served::start("http", server()).await, Served::start("sse", server()).await);
+    let (url, mut legacy) = (sse.config["url"].as_str().unwrap().replace("/mcp", "/sse"), sse.config.clone());
+    (legacy["url"], legacy["transport"]) = (json!(url), json!("sse"));
+    let host = Host::with(quiet([talking::server("stdio"), http.config.clone(), legacy])).await;
+    for server in ["stdio", "http", "sse"] {
+        host.up(server).await;
+        assert!(host.view(server).mgp.is_some(), "{server}");
+    }
+    // Clients come in these ways; the program itself speaks over its standard input and output.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = format!("http://{}", listener.local_addr().unwrap());
+    let kernel = host.kernel.clone();
+    let serving = tokio::spawn(async move { kernel.serve_http(listener, std::future::pending()).await });
+    let builder = || Client::builder("tests", "1.0.0").mgp(offer());
+    let stream = builder().in_process(host.kernel.accept(Principal::new("ada"))).await.unwrap();
+    for tool in ["http.hello", "sse.hello"] {
+        assert_eq!(say(&stream, tool, json!({})).await, "hello");
+    }
+    let streamable = builder().connect_http(format!("{at}/mcp")).await.unwrap();
+    let older = builder().connect_sse(format!("{at}/sse")).await.unwrap();
+    for client in [&streamable.session(), &older.session()] {
+        assert!(client.as_ref().unwrap().mgp.is_some());
+    }
+    assert_eq!(say(&streamable, "sse.hello", json!({})).await, "hello");
+    assert_eq!(say(&older, "http.hello", json!({})).await, "hello");
+    assert!(say(&older, "stdio.pid", json!({})).await.parse::<u32>().is_ok());
+    serving.abort();
+}

@@ -87,3 +87,49 @@ impl OpenObject {
         &self.members
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Object, RawJson};
+
+    #[test]
+    fn a_member_is_changed_in_place_and_written_with_the_object() {
+        let mut object = Object::parse(r#"{"a":{"b":1},"c":2}"#).unwrap();
+        object.object_mut("a").unwrap().set("d", RawJson::null());
+        assert_eq!(object.bytes("a"), Some(&br#"{"b":1,"d":null}"#[..]));
+        let before = object.clone();
+        object.object_mut("a").unwrap().remove("b");
+        assert_eq!(object.to_raw().as_bytes(), br#"{"a":{"d":null},"c":2}"#);
+        assert_eq!(before.to_raw().as_bytes(), br#"{"a":{"b":1,"d":null},"c":2}"#);
+        assert_eq!(object.get("a").unwrap().as_bytes(), br#"{"d":null}"#);
+        assert_eq!(object.object("a").unwrap().to_raw().as_bytes(), br#"{"d":null}"#);
+        assert_eq!(object.remove("a").unwrap().as_bytes(), br#"{"d":null}"#);
+        assert!(object.object_mut("a").is_none());
+    }
+
+    #[test]
+    fn a_member_that_is_opened_and_not_changed_leaves_the_object_as_it_came() {
+        let text = r#"{ "a" : { "b" : 1 }, "c":2}"#;
+        let mut object = Object::parse(text).unwrap();
+        assert!(object.object_mut("a").unwrap().contains("b"));
+        assert_eq!(object.to_raw().as_bytes(), text.as_bytes());
+        let mut other = object.clone();
+        other.set("c", RawJson::null());
+        assert_eq!(other.to_raw().as_bytes(), br#"{"a":{ "b" : 1 },"c":null}"#);
+        // The same words from elsewhere are a change.
+        object.set("a", RawJson::parse(r#"{"b":1}"#).unwrap());
+        assert!(object.object_mut("a").is_some());
+        assert_eq!(object.to_raw().as_bytes(), br#"{"a":{"b":1},"c":2}"#);
+    }
+
+    #[test]
+    fn a_member_that_is_no_object_becomes_one_only_where_that_is_asked_for() {
+        let mut object = Object::parse(r#"{"a":[]}"#).unwrap();
+        assert!(object.object_mut("a").is_none() && object.object_mut("b").is_none());
+        assert_eq!(object.to_raw().as_bytes(), br#"{"a":[]}"#);
+        for name in ["a", "b"] {
+            object.object_mut_or_new(name).set("x", RawJson::null());
+        }
+        assert_eq!(object.to_raw().as_bytes(), br#"{"a":{"x":null},"b":{"x":null}}"#);
+    }
+}

@@ -1,6 +1,7 @@
 //! A server behind the kernel: its connections, the layers in front of it, and the messages that it sends.
 
 mod agents;
+mod asking_again;
 mod audit;
 mod confined;
 mod connect;

@@ -11,14 +11,13 @@ use mgp_types::{Object, RawJson, RpcService, Session, code};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use super::asking_again::Pauses;
 use super::connection_key::ConnectionKey;
-use super::connection_shared::ConnectionShared;
-use super::server_connection::{LASTING, pause};
 use super::support::ServerSupport;
 
 /// Subscribes to all that the server publishes, if it negotiated events, and publishes it under the server's name for as
 /// long as the connection lasts.
-pub(super) async fn follow<S>(shared: Arc<ConnectionShared>, client: Client<S>, session: Arc<Session>)
+pub(super) async fn follow<S>(channels: ServerChannels, client: Client<S>, session: Arc<Session>)
 where
     S: RpcService<Future: 'static> + Sync,
 {
@@ -26,39 +25,39 @@ where
         return;
     }
     let mut wanted = everything();
-    let mut brief = 0;
+    let server = &channels.line.server;
+    let mut pauses = Pauses::default();
     loop {
         let began = Instant::now();
         match client.events(wanted).await {
             Ok(mut events) => {
                 for channel in &events.answer().available {
-                    if let Err(error) = shared.channels.declare(channel) {
-                        tracing::debug!(server = %shared.server, %error, "a channel is left out");
+                    if let Err(error) = channels.declare(channel) {
+                        tracing::debug!(server = %server, %error, "a channel is left out");
                     }
                 }
                 while let Some(item) = events.next().await {
                     match item {
                         EventItem::Event(event) => {
                             let severity = event.severity.unwrap_or(EventSeverity::Info);
-                            shared.channels.publish(&event.channel, severity, event.data);
+                            channels.publish(&event.channel, severity, event.data);
                         }
                         missed => {
-                            tracing::debug!(server = %shared.server, ?missed, "events of a server are lost");
+                            tracing::debug!(server = %server, ?missed, "events of a server are lost");
                         }
                     }
                 }
                 wanted = events.resuming();
             }
             Err(error) => {
-                tracing::debug!(server = %shared.server, %error, "the events of a server cannot be had");
+                tracing::debug!(server = %server, %error, "the events of a server cannot be had");
                 if error.code() == code::METHOD_NOT_FOUND {
                     return;
                 }
                 wanted = everything();
             }
         }
-        brief = if began.elapsed() < LASTING { brief + 1 } else { 1 };
-        tokio::time::sleep(pause(brief)).await;
+        tokio::time::sleep(pauses.after(began)).await;
     }
 }
 

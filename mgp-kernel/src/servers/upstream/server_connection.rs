@@ -16,6 +16,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::asking_again::{Pauses, pause};
 use super::audit;
 use super::connect::connect;
 use super::connection_key::ConnectionKey;
@@ -200,7 +201,11 @@ impl ConnectionShared {
         let is_listening = {
             let mut beside = JoinSet::new();
             beside.spawn(Arc::clone(self).settle(client.clone(), Arc::clone(&session), settle));
-            beside.spawn(published_events::follow(Arc::clone(self), client.clone(), Arc::clone(&session)));
+            beside.spawn(published_events::follow(
+                self.channels.clone(),
+                client.clone(),
+                Arc::clone(&session),
+            ));
             beside.spawn(audit::forward(Arc::clone(self), client.clone(), Arc::clone(&session)));
             let is_listening = session.describes_each_request().then(|| {
                 let (first, is_listening) = oneshot::channel();
@@ -368,7 +373,7 @@ async fn republish(shared: Arc<ConnectionShared>) {
 /// Its notifications reach the inbound layer; lists that may have changed meanwhile are listed again.
 async fn listen<S: RpcService + Sync>(client: Client<S>, changed: StaleLists, first: oneshot::Sender<()>) {
     let mut first = Some(first);
-    let mut brief = 0;
+    let mut pauses = Pauses::default();
     loop {
         let began = Instant::now();
         let filter = SubscriptionFilter::new()
@@ -392,24 +397,12 @@ async fn listen<S: RpcService + Sync>(client: Client<S>, changed: StaleLists, fi
                 }
             }
         }
-        brief = if began.elapsed() < LASTING { brief + 1 } else { 1 };
-        tokio::time::sleep(pause(brief)).await;
+        tokio::time::sleep(pauses.after(began)).await;
     }
-}
-
-/// Returns the pause after the given number of failures in a row.
-pub(super) fn pause(times: u32) -> Duration {
-    PAUSE * 2_u32.pow(times.saturating_sub(1).min(MOST_DOUBLED))
 }
 
 const DEBOUNCE: Duration = Duration::from_millis(100);
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
-/// The pause before a server is asked again for what could not be fetched.
-const PAUSE: Duration = Duration::from_secs(5);
-/// The time after which a listening request counts as accepted; that it ended may be due to an intermediary.
-pub(super) const LASTING: Duration = Duration::from_secs(30);
-/// The largest number of times that the pause is doubled.
-const MOST_DOUBLED: u32 = 6;
 /// The time for which the kernel waits for a server to acknowledge that it reports changes, before it lists the server.
 const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(1);
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);

@@ -40,7 +40,7 @@ fn speaking_mgp(era: Era, extensions: &[&str]) -> Value {
     }
 }
 
-// covers: MGP-4.1-01, MGP-4.2-01, MGP-4.3-01..11
+// covers: MGP-4.1-01, MGP-4.2-01, MGP-4.3-02, MGP-4.3-03, MGP-4.3-10, MGP-4.3-11
 #[tokio::test]
 async fn a_client_that_negotiated_it_is_told_the_security_of_tools() {
     let security = json!({
@@ -62,7 +62,37 @@ async fn a_client_that_negotiated_it_is_told_the_security_of_tools() {
     }
 }
 
-// covers: MGP-4.2-02, MGP-1.3-02
+// covers: MGP-4.3-01, MGP-4.3-04..09
+#[tokio::test]
+async fn each_word_of_a_declaration_has_its_name() {
+    use {RiskLevel as Risk, SideEffect as Effect, ValidatorName as Validator};
+    let declared = [
+        (Risk::Safe, vec![Effect::Database, Effect::Notification], Validator::None),
+        (Risk::Moderate, vec![Effect::Filesystem, Effect::Network], Validator::Readonly),
+        (Risk::Dangerous, vec![Effect::Process], Validator::Sandbox),
+    ];
+    let words = [
+        json!({"risk_level": "safe", "side_effects": ["database", "notification"], "validator": "none"}),
+        json!({"risk_level": "moderate", "side_effects": ["filesystem", "network"], "validator": "readonly"}),
+        json!({"risk_level": "dangerous", "side_effects": ["process"], "validator": "sandbox"}),
+    ];
+    for era in Era::BOTH {
+        for ((risk, effects, validator), words) in declared.iter().zip(&words) {
+            let security = ToolSecurity::new(risk.clone())
+                .with_side_effects(effects.clone())
+                .with_validator(validator.clone());
+            let server = Server::new("test", "1")
+                .mgp(Offer::new(ExtensionSet::standard()))
+                .tool(Tool::new("act", "Acts.").security(&security), async || "done");
+            let capabilities = speaking_mgp(era, &["security"]);
+            let mut peer = Peer::with(server, era, capabilities, Arc::new(|_, _| Value::Null)).await;
+            let result = peer.call("tools/list", json!({})).await.unwrap();
+            assert_eq!(&result["tools"][0]["security"], words, "{era:?}");
+        }
+    }
+}
+
+// covers: MGP-1.3-02
 #[tokio::test]
 async fn a_client_that_did_not_sees_plain_tools() {
     for era in Era::BOTH {
@@ -80,6 +110,8 @@ async fn a_tool_that_takes_code_declares_what_it_is_held_to() {
     let mut safety = CodeSafety::new(SafetyLevel::Standard).with_language("python");
     safety.max_code_size_bytes = Some(10_000);
     safety.blocked_imports = vec!["subprocess".into()];
+    safety.blocked_patterns = vec!["eval(".into()];
+    safety.allowed_imports = Some(vec!["json".into()]);
     let security = ToolSecurity::new(RiskLevel::Dangerous)
         .with_permissions([Permission::CodeExecution])
         .with_validator(ValidatorName::CodeSafety)
@@ -96,7 +128,7 @@ async fn a_tool_that_takes_code_declares_what_it_is_held_to() {
         let security = &result["tools"][0]["security"];
         assert_eq!(security["validator"], "code_safety");
         let declared = json!({"level": "standard", "language": "python", "max_code_size_bytes": 10000,
-            "blocked_imports": ["subprocess"]});
+            "blocked_imports": ["subprocess"], "blocked_patterns": ["eval("], "allowed_imports": ["json"]});
         assert_eq!(security["code_safety"], declared);
     }
 }

@@ -24,7 +24,7 @@ fn declared(peer: &Peer, era: Revision) -> Value {
     peer.params("initialize")[0]["capabilities"].clone()
 }
 
-// covers: BASE-04, BASE-11
+// covers: BASE-04, BASE-11, MGP-2.2-02
 #[tokio::test]
 async fn what_the_client_declares_follows_from_its_handlers() {
     for era in ERAS {

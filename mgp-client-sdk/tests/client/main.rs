@@ -5,6 +5,7 @@
 mod cache;
 mod calls;
 mod handlers;
+mod handshake;
 mod inputs;
 mod memory;
 mod pages;

@@ -74,7 +74,7 @@ async fn until(what: impl Fn() -> bool) {
     }
 }
 
-// covers: MGP-13.4-01, MGP-13.4-02, MGP-13.4-05..07, MGP-13.4-09..15
+// covers: MGP-13.4-01, MGP-13.4-05..07, MGP-13.4-12..15
 async fn questions_are_answered_by_the_handler_of_callbacks(leg: Leg) {
     let asked = Asked::default();
     let mut host = leg.host(Kind::Mgp).await;

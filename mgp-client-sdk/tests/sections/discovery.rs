@@ -88,7 +88,7 @@ async fn a_found_tool_is_called_at_once_and_listed_from_then_on(leg: Leg) {
     assert_eq!(listed(&client).await, meta_tools);
 }
 
-// covers: MGP-16.5-02..07
+// covers: MGP-16.5-02..04, MGP-16.5-06
 async fn every_way_to_search_finds(leg: Leg) {
     let (_host, client) = open(leg).await;
     for strategy in [SearchStrategy::Keyword, SearchStrategy::Semantic, SearchStrategy::Hybrid] {
@@ -111,7 +111,7 @@ async fn every_way_to_search_finds(leg: Leg) {
     assert_eq!(error.code(), code::INVALID_PARAMS);
 }
 
-// covers: MGP-16.6-01..09
+// covers: MGP-16.6-01, MGP-16.6-04, MGP-16.6-09..13, MGP-16.6-15
 async fn tools_are_loaded_for_what_a_task_needs(leg: Leg) {
     let (_host, client) = open(leg).await;
     let wanted = RequestTools::new(["archive_contract", "rename_photo", "translate_hieroglyphs"]);

@@ -22,7 +22,8 @@ tests![
     who_comes_back_misses_nothing_that_is_kept if Leg::is_shared,
     who_comes_back_late_is_told_what_is_missing if Leg::is_shared,
     a_server_without_events_says_so,
-    events_on_the_wire_are_as_the_specification_has_them if is_session_in_memory,
+    a_subscription_on_the_wire_is_as_the_specification_has_it if is_session_in_memory,
+    an_event_on_the_wire_is_as_the_specification_has_it if is_session_in_memory,
     a_plain_client_cannot_subscribe,
 ];
 
@@ -98,26 +99,26 @@ async fn only_what_is_severe_enough_arrives(leg: Leg) {
 // covers: MGP-13.2-04, MGP-13.2-05, MGP-13.5-01..05
 async fn patterns_choose_and_what_there_is_is_told(leg: Leg) {
     let (_host, client) = leg.connect().await;
-    let asked = ["model.*", "security.*", "tool.begun", "tool.done"];
+    let asked = ["model.*", "security.*", "tool.begun", "tool.*", "other.*"];
     let mut events = client.events(EventSubscribe::new(asked)).await.unwrap();
     let answer = events.answer();
-    assert!(
-        answer.subscribed.contains(&"model.*".to_owned())
-            && answer.subscribed.contains(&"tool.done".to_owned())
-    );
-    assert!(answer.unsupported.contains(&"tool.begun".to_owned()), "{answer:?}");
+    assert_eq!(answer.subscribed, ["model.*", "security.*", "tool.*"]);
+    assert_eq!(answer.unsupported, ["tool.begun", "other.*"]);
     let mut available = answer.available.clone();
     available.sort();
     let mut channels = CHANNELS.map(str::to_owned);
     channels.sort();
     assert_eq!(available, channels);
-    for channel in ["model.errors", "system.error", "model.token_usage", "tool.done"] {
+    let mut system = client.events(EventSubscribe::new(["system.*"])).await.unwrap();
+    for channel in ["model.errors", "system.error", "model.token_usage", "security.denied", "tool.done"] {
         publish(&client, channel, "info", 1).await;
     }
-    for channel in ["model.errors", "model.token_usage", "tool.done"] {
+    for channel in ["model.errors", "model.token_usage", "security.denied", "tool.done"] {
         assert_eq!(next(&mut events).await.0, channel);
     }
+    assert_eq!(next(&mut system).await.0, "system.error");
     nothing_else_comes(&client, &mut events, "model.errors").await;
+    nothing_else_comes(&client, &mut system, "system.error").await;
 }
 
 // covers: MGP-13.2-07
@@ -221,11 +222,10 @@ async fn a_plain_client_cannot_subscribe(leg: Leg) {
     assert_eq!(error.code(), -32601, "{error:?}");
 }
 
-// covers: MGP-13.2-01..07, MGP-13.3-01..05
-async fn events_on_the_wire_are_as_the_specification_has_them(leg: Leg) {
+// covers: MGP-13.2-01, MGP-13.2-02, MGP-13.2-04..07
+async fn a_subscription_on_the_wire_is_as_the_specification_has_it(leg: Leg) {
     let mut raw = Raw::open(leg, Kind::Mgp, &["events"]).await;
-    let params = json!({"channels": ["model.token_usage", "x.y"], "filter": {"min_severity": "warning"}});
-    raw.ask(30, "mgp/events/subscribe", params).await;
+    raw.ask(30, "mgp/events/subscribe", json!({"channels": ["model.token_usage", "x.y"]})).await;
     let answer = raw.answer(30).await["result"].clone();
     assert_eq!(
         (&answer["subscribed"], &answer["unsupported"]),
@@ -233,6 +233,18 @@ async fn events_on_the_wire_are_as_the_specification_has_them(leg: Leg) {
     );
     let id = answer["subscription_id"].clone();
     assert!(id.is_string());
+    raw.ask(31, "mgp/events/unsubscribe", json!({"subscription_id": id})).await;
+    assert_eq!(raw.answer(31).await["result"], json!({"unsubscribed": true}));
+    raw.ask(32, "mgp/events/unsubscribe", json!({"subscription_id": id})).await;
+    assert_eq!(raw.answer(32).await["result"], json!({"unsubscribed": false}));
+}
+
+// covers: MGP-13.2-03, MGP-13.3-01..05
+async fn an_event_on_the_wire_is_as_the_specification_has_it(leg: Leg) {
+    let mut raw = Raw::open(leg, Kind::Mgp, &["events"]).await;
+    let params = json!({"channels": ["model.*"], "filter": {"min_severity": "warning"}});
+    raw.ask(30, "mgp/events/subscribe", params).await;
+    let id = raw.answer(30).await["result"]["subscription_id"].clone();
     raw.state.publish("model.token_usage", EventSeverity::Info, 1);
     raw.state.publish("model.token_usage", EventSeverity::Error, 2);
     let event = raw.told("notifications/mgp.event").await["params"].clone();
@@ -241,8 +253,4 @@ async fn events_on_the_wire_are_as_the_specification_has_them(leg: Leg) {
         (&id, &json!("model.token_usage"), &json!({"number": 2}))
     );
     assert!(event["timestamp"].as_str().unwrap().ends_with('Z'));
-    raw.ask(31, "mgp/events/unsubscribe", json!({"subscription_id": id})).await;
-    assert_eq!(raw.answer(31).await["result"], json!({"unsubscribed": true}));
-    raw.ask(32, "mgp/events/unsubscribe", json!({"subscription_id": id})).await;
-    assert_eq!(raw.answer(32).await["result"], json!({"unsubscribed": false}));
 }

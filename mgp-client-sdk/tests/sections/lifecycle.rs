@@ -7,7 +7,9 @@ use mgp_client_sdk::ClientBuilder;
 use mgp_server_sdk::DrainOutcome;
 use mgp_transport::child::{ChildProcess, ExitCause};
 use mgp_types::Params;
-use mgp_types::mgp::{CallOptions, HealthStatus, LifecycleChange, ServerState, Shutdown, ShutdownReason};
+use mgp_types::mgp::{
+    CallOptions, HealthStatus, LifecycleChange, ServerState, Shutdown, ShutdownReason, Timestamp,
+};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::Instant;
@@ -22,6 +24,8 @@ use crate::tools::GO_ON;
 
 tests![
     a_server_tells_how_it_does,
+    a_ping_on_the_wire_is_as_the_specification_has_it if Leg::is_memory,
+    a_report_on_the_wire_is_as_the_specification_has_it if Leg::is_memory,
     a_plain_server_is_not_asked_in_vain,
     a_server_that_is_shut_down_finishes_its_calls_and_closes,
     a_call_that_takes_too_long_does_not_keep_a_server,
@@ -37,7 +41,7 @@ fn is_process(leg: Leg) -> bool {
     cfg!(unix) && leg.transport == Transport::Stdio
 }
 
-// covers: MGP-11.1-01, MGP-11.3-01..19
+// covers: MGP-11.1-01, MGP-11.3-12, MGP-11.3-14..16, MGP-11.3-18, MGP-11.3-19
 async fn a_server_tells_how_it_does(leg: Leg) {
     let (_host, client) = leg.connect().await;
     let report = client.health_report().await.unwrap();
@@ -61,6 +65,60 @@ async fn a_server_tells_how_it_does(leg: Leg) {
     assert_eq!(pending().await, 0);
 }
 
+// covers: MGP-11.3-01..07
+async fn a_ping_on_the_wire_is_as_the_specification_has_it(leg: Leg) {
+    let mut raw = Raw::open(leg, Kind::Mgp, &["lifecycle"]).await;
+    raw.call(1, "held", json!({}), json!(null)).await;
+    while raw.state.life.pending() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let before = Timestamp::now();
+    raw.ask(2, "mgp/health/ping", json!({"timestamp": before})).await;
+    // Whatever is in work, it has five seconds.
+    let answer = tokio::time::timeout(Duration::from_secs(5), raw.answer(2)).await.unwrap();
+    let pong = &answer["result"];
+    assert_eq!((&pong["status"], &pong["server_id"]), (&json!("healthy"), &json!(SERVER_ID)));
+    assert!(pong["uptime_secs"].is_u64(), "{pong}");
+    let at: Timestamp = pong["timestamp"].as_str().unwrap().parse().unwrap();
+    assert!(before <= at && at <= Timestamp::now(), "{pong}");
+    raw.state.go_on.notify_one();
+}
+
+// covers: MGP-11.3-08..11, MGP-11.3-13..18
+async fn a_report_on_the_wire_is_as_the_specification_has_it(leg: Leg) {
+    let mut raw = Raw::open(leg, Kind::Mgp, &["lifecycle"]).await;
+    raw.state.life.resource("open_connections", || 3);
+    raw.ask("tools", "tools/list", json!({})).await;
+    let tools = raw.answer("tools").await["result"]["tools"].as_array().unwrap().len();
+    raw.ask("first", "mgp/health/status", json!({})).await;
+    let report = raw.answer("first").await["result"].clone();
+    assert_eq!((&report["tools_available"], &report["tools_total"]), (&json!(tools), &json!(tools)));
+    assert_eq!(report["pending_requests"], 0);
+    assert!(report["uptime_secs"].is_u64(), "{report}");
+    assert_eq!(report["resources"]["open_connections"], 3);
+    assert_eq!(report["checks"], json!({"database_connected": true, "model_reachable": false}));
+    // A check that fails keeps a server from being healthy, whatever it says itself.
+    raw.state.life.check("model_reachable", async || true);
+    for (status, word) in [
+        (HealthStatus::Healthy, "healthy"),
+        (HealthStatus::Degraded, "degraded"),
+        (HealthStatus::Unhealthy, "unhealthy"),
+    ] {
+        raw.state.life.set_status(status);
+        let began = Instant::now();
+        loop {
+            raw.ask(word, "mgp/health/status", json!({})).await;
+            let told = raw.answer(word).await["result"]["status"].clone();
+            if told == word {
+                break;
+            }
+            // What was checked is believed for a moment.
+            assert!(began.elapsed() < Duration::from_secs(30), "{told} is not {word}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
 async fn a_plain_server_is_not_asked_in_vain(leg: Leg) {
     let mut host = leg.host(Kind::Mcp).await;
     let client = host.client(builder()).await;
@@ -81,14 +139,14 @@ async fn in_work(client: &Connected) {
     }
 }
 
-// covers: MGP-11.2-04, MGP-11.2-05, MGP-11.2-12, MGP-11.4-01..07, MGP-14.3-08
+// covers: MGP-11.2-12, MGP-11.4-01..07, MGP-14.3-08
 async fn a_server_that_is_shut_down_finishes_its_calls_and_closes(leg: Leg) {
     let (host, client) = leg.connect().await;
     let waiting = tokio::spawn(client.call_tool("held", ()).into_future());
     in_work(&client).await;
     let shutdown = Shutdown::new(ShutdownReason::OperatorRequest).with_timeout_ms(20_000);
     let answer = client.shut_down(&shutdown).await.unwrap();
-    assert!(answer.accepted);
+    assert!(answer.accepted && answer.estimated_drain_ms <= 20_000, "{answer:?}");
     assert_eq!(answer.pending_requests, 1);
 
     let refused = client.call_tool("add", ()).await.unwrap_err();

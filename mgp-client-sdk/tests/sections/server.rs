@@ -54,7 +54,8 @@ pub(crate) struct Poured {
     pub(crate) ended: Option<i64>,
 }
 
-pub(crate) const CHANNELS: [&str; 4] = ["model.token_usage", "model.errors", "system.error", "tool.done"];
+pub(crate) const CHANNELS: [&str; 5] =
+    ["model.token_usage", "model.errors", "system.error", "security.denied", "tool.done"];
 pub(crate) const SERVER_ID: &str = "tests.sections";
 
 impl State {

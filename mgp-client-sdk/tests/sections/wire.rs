@@ -17,7 +17,7 @@ tests![
     what_is_missing_is_sent_again if Leg::is_memory,
 ];
 
-// covers: MGP-12.3-01, MGP-12.4-01..05, MGP-12.5-01..05
+// covers: MGP-12.4-01..05, MGP-12.5-01..05
 async fn a_stream_on_the_wire_is_as_the_specification_has_it(leg: Leg) {
     let mut raw = Raw::open(leg, Kind::Mgp, STREAMING).await;
     raw.call(20, "think", json!({}), json!({"stream": true})).await;

@@ -77,7 +77,7 @@ async fn unsettled(reached: &Reached, revision: Revision, policy: ApprovalPolicy
     kernel
 }
 
-// covers: MGP-3.4-01..03, MGP-3.5-01..05, MGP-3.6-02..04, MGP-3.6-06
+// covers: MGP-3.4-02, MGP-3.5-01..05, MGP-3.6-02..04, MGP-3.6-06
 #[tokio::test]
 async fn a_server_waits_for_the_operator_and_is_told_the_decision() {
     for revision in ERAS {

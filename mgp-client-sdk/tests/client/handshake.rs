@@ -1,0 +1,121 @@
+//! The beginning of a connection, as the client writes it.
+
+use mgp_types::Revision;
+use serde_json::{Value, json};
+
+use crate::peer::*;
+
+fn answer(message: &Value, result: &Value) -> Vec<Value> {
+    vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
+}
+
+fn refusal(message: &Value, error: &Value) -> Vec<Value> {
+    vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})]
+}
+
+fn opened(version: &str) -> Value {
+    json!({"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}})
+}
+
+// covers: BASE-09, BASE-15, BASE-17..19, MGP-2.2-02
+#[tokio::test]
+async fn a_session_begins_with_a_greeting_in_the_latest_revision_and_one_confirmation() {
+    let (peer, stream) = Peer::raw(|message| match message["method"].as_str() {
+        // The answer comes later.
+        Some("initialize") => Vec::new(),
+        Some("tools/list") => answer(message, &json!({"tools": []})),
+        _ if message["id"].is_null() => Vec::new(),
+        _ => refusal(message, &json!({"code": -32601, "message": "no"})),
+    });
+    let (reader, writer) = tokio::io::split(stream);
+    let connecting = tokio::spawn(builder().mgp(None).connect_io(reader, writer));
+    let hello = peer.until_seen("initialize").await;
+    let params = &hello["params"];
+    assert_eq!(params["protocolVersion"], Revision::LATEST_SESSION.as_str());
+    assert_eq!(params["capabilities"], json!({}), "it offers nothing that it was not told to");
+    assert_eq!(params["clientInfo"], json!({"name": "tester", "version": "1.0.0"}));
+    // A server with sessions was asked for more before; until the answer nothing else is said.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    let methods = |peer: &Peer| -> Vec<String> {
+        peer.all().iter().map(|message| message["method"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(methods(&peer), ["server/discover", "initialize"]);
+    let discover = &peer.params("server/discover")[0]["_meta"];
+    assert_eq!(discover["io.modelcontextprotocol/protocolVersion"], Revision::LATEST.as_str());
+
+    peer.push(&answer(&hello, &opened(Revision::LATEST_SESSION.as_str()))[0]);
+    let client = connecting.await.unwrap().unwrap();
+    for _ in 0..2 {
+        client.clear_cache();
+        client.list_tools().await.unwrap();
+    }
+    let said = methods(&peer).split_off(2);
+    assert_eq!(said, ["notifications/initialized", "tools/list", "tools/list"]);
+    assert!(peer.seen("notifications/initialized")[0].get("id").is_none());
+}
+
+// covers: BASE-24, BASE-29
+#[tokio::test]
+async fn a_counter_offer_is_taken_and_so_is_a_refusal_that_names_what_there_is() {
+    let offered = json!({"supported": ["2025-03-26"], "requested": "2025-11-25"});
+    let mismatch = json!({"code": -32602, "message": "Unsupported protocol version", "data": offered});
+    for refuses in [false, true] {
+        let mismatch = mismatch.clone();
+        let (peer, stream) = Peer::raw(move |message| match message["method"].as_str() {
+            Some("initialize") if refuses && message["params"]["protocolVersion"] != "2025-03-26" => {
+                refusal(message, &mismatch)
+            }
+            Some("initialize") => answer(message, &opened("2025-03-26")),
+            _ if message["id"].is_null() => Vec::new(),
+            _ => refusal(message, &json!({"code": -32601, "message": "no"})),
+        });
+        let (reader, writer) = tokio::io::split(stream);
+        let client = builder().connect_io(reader, writer).await.unwrap();
+        assert_eq!(client.revision(), Some(Revision::V2025_03_26), "{refuses}");
+        assert_eq!(peer.seen("initialize").len(), if refuses { 2 } else { 1 });
+    }
+}
+
+// covers: BASE-24
+#[tokio::test]
+async fn a_refusal_that_names_nothing_known_ends_the_attempt_and_says_what_there_is() {
+    for (revision, code) in [(Revision::V2025_11_25, -32602), (Revision::V2026_07_28, -32022)] {
+        let data = json!({"supported": ["2020-01-01"], "requested": revision.as_str()});
+        let refused = data.clone();
+        let (_peer, stream) = Peer::raw(move |message| {
+            let said = "Unsupported protocol version";
+            refusal(message, &json!({"code": code, "message": said, "data": refused}))
+        });
+        let (reader, writer) = tokio::io::split(stream);
+        let error = builder().revisions([revision]).connect_io(reader, writer).await.unwrap_err();
+        assert_eq!(error.code(), -32602, "{error:?}");
+        if revision.is_stateless() {
+            assert!(error.message().contains("the server supports 2020-01-01, this client 2026-07-28"));
+        } else {
+            assert_eq!(error.data().unwrap().to::<Value>().unwrap(), data);
+        }
+    }
+}
+
+// covers: MGP-4.2-02
+#[tokio::test]
+async fn what_a_tool_declares_of_its_security_is_nothing_to_a_client_of_mcp() {
+    for era in ERAS {
+        let tool = json!({
+            "name": "wipe", "inputSchema": {"type": "object"},
+            "security": {"risk_level": "dangerous", "confirmation_required": true, "validator": ["odd"]},
+        });
+        let (peer, client) = Peer::connect(era, builder().mgp(None), move |method, _| match method {
+            "tools/list" => json!({"resultType": "complete", "tools": [tool]}),
+            _ => text("wiped"),
+        })
+        .await;
+        let tools = client.list_tools().await.unwrap();
+        assert_eq!((tools.len(), tools[0].name.as_str()), (1, "wipe"));
+        let result = client.call_tool("wipe", json!({})).await.unwrap();
+        assert_eq!(result.content[0].as_text(), Some("wiped"), "{era:?}: it is called without further ado");
+        assert_eq!(peer.params("tools/call").len(), 1);
+    }
+}

@@ -13,7 +13,7 @@ fn with_events() -> Home {
     home
 }
 
-// covers: MGP-6.4-05
+// covers: MGP-6.4-06
 #[test]
 fn what_operators_do_is_recorded_and_can_be_searched() {
     let home = with_events();
@@ -31,7 +31,6 @@ fn what_operators_do_is_recorded_and_can_be_searched() {
     assert!(tail.out.contains("ACCESS_GRANTED") && tail.out.lines().count() == 1, "{}", tail.out);
 }
 
-// covers: MGP-6.3-01
 #[test]
 fn an_export_has_every_event_with_its_link() {
     let home = with_events();

@@ -41,7 +41,6 @@ fn with_argument(name: &str, argument: &str) -> String {
     json!([{"name": name, "description": "Does what it is told.", "inputSchema": schema}]).to_string()
 }
 
-// covers: MGP-8.2-02
 async fn pain_20_harmless_commands_pass_and_dangerous_ones_do_not() {
     // All is as it is by default, but for what its operator has said of the server once.
     let script = Script::new(&with_argument("execute_command", "command"));

@@ -68,14 +68,11 @@ async fn a_server_that_says_only_that_it_speaks_mgp_does() {
         let script = Script::named(&["works"]).capabilities(capabilities);
         let host = Host::start([script.server("files")]).await;
         host.up("files").await;
-        if let Some(agreed) = host.view("files").mgp {
-            assert_eq!(agreed.extensions, ["security"], "{capabilities}");
-            let client = host.client("one").await;
-            assert_eq!(say(&client, "files.works", json!({})).await, "{}");
-            return;
-        }
+        let agreed = host.view("files").mgp.expect(capabilities);
+        assert_eq!(agreed.extensions, ["security"], "{capabilities}");
+        let client = host.client("one").await;
+        assert_eq!(say(&client, "files.works", json!({})).await, "{}");
     }
-    panic!("the server's MGP was not found in its capabilities");
 }
 
 // covers: MGP-8.1-03

@@ -22,6 +22,7 @@ tests![
     the_keys_of_a_server_decide_when_it_is_started_again,
     a_server_that_ends_too_often_is_given_up,
     a_server_is_told_why_it_is_to_stop,
+    a_program_that_ignores_the_end_of_its_input_and_every_request_to_end_is_ended,
 ];
 
 /// The changes of a server that an operator was told: from which state to which.
@@ -290,4 +291,19 @@ async fn a_server_is_told_why_it_is_to_stop() {
     told(&scripts[3], "configuration_change").await;
     host.kernel.shutdown(ShutdownReason::KernelShutdown, Duration::from_millis(100)).await;
     told(&scripts[4], "kernel_shutdown").await;
+}
+
+// covers: BASE-27
+async fn a_program_that_ignores_the_end_of_its_input_and_every_request_to_end_is_ended() {
+    let script = Script::named(&["works"]);
+    let mut server = script.server("files");
+    // A shell that goes on when the server in it has ended.
+    let (program, own) = (server["command"].clone(), server["args"].as_array().unwrap().clone());
+    let stubborn = "trap '' TERM HUP INT; \"$0\" \"$@\"; while :; do sleep 0.05; done";
+    let args = [json!("-c"), json!(stubborn), program].into_iter().chain(own);
+    (server["command"], server["args"]) = (json!("/bin/sh"), args.collect());
+    let host = Host::start([server]).await;
+    let pid = host.up("files").await.pid.unwrap();
+    host.kernel.shutdown(ShutdownReason::KernelShutdown, Duration::from_millis(100)).await;
+    gone(pid).await;
 }

@@ -10,6 +10,7 @@ use crate::scripted::{Script, tool};
 tests![
     a_validator_stops_what_it_is_for_and_nothing_else,
     a_server_that_says_its_tools_need_no_check_is_checked_all_the_same,
+    a_plain_server_is_checked_by_the_names_of_its_tools_and_by_its_configuration,
     a_call_is_confirmed_as_its_risk_demands,
 ];
 
@@ -132,6 +133,40 @@ async fn a_server_that_says_its_tools_need_no_check_is_checked_all_the_same() {
     let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
     ada.tool("told.execute", json!({"command": "ls"})).await;
     assert_eq!(script.calls().len(), 1);
+}
+
+// covers: MGP-1.3-03, MGP-8.2-02
+async fn a_plain_server_is_checked_by_the_names_of_its_tools_and_by_its_configuration() {
+    let bare = |name: &str, argument: &str| {
+        let mut tool = declaring(name, argument, Value::Null);
+        tool.as_object_mut().unwrap().remove("security");
+        tool
+    };
+    let tools = [bare("execute_command", "command"), bare("run_python", "code"), bare("write_note", "text")];
+    let script = Script::new(&json!(tools).to_string());
+    let mut strict = script.server("strict");
+    strict["security"] = json!({"validators": ["readonly"]});
+    let host = Host::start([script.server("usual"), strict]).await;
+    for server in ["usual", "strict"] {
+        host.up(server).await;
+        assert!(host.view(server).mgp.is_none());
+    }
+    for revision in ERAS {
+        let mut ada = Raw::agent(&host, "ada", revision).await;
+        for (tool, arguments, code) in [
+            ("usual.execute_command", json!({"command": "rm -rf /"}), 1010),
+            ("usual.run_python", json!({"code": "import subprocess"}), 1011),
+            // Only the configuration says that this server is there to read.
+            ("strict.write_note", json!({"text": "hello"}), 1010),
+        ] {
+            assert_eq!(ada.refused(tool, arguments).await["code"], code, "{tool}");
+        }
+        let before = script.calls().len();
+        ada.tool("usual.execute_command", json!({"command": "ls -la"})).await;
+        ada.tool("usual.run_python", json!({"code": "import json"})).await;
+        ada.tool("usual.write_note", json!({"text": "hello"})).await;
+        assert_eq!(script.calls().len(), before + 3);
+    }
 }
 
 // covers: MGP-4.4-01..03

@@ -61,7 +61,7 @@ fn readonly_is_strict_without_writing() {
     assert!(scan("with open('out.txt', 'w') as f: f.write('x')", &readonly).is_err());
 }
 
-// covers: MGP-7.3-03..08, MGP-7.4-01..06
+// covers: MGP-7.3-05, MGP-7.3-06, MGP-7.3-08, MGP-7.4-01..06
 #[test]
 fn a_rejection_says_what_where_and_what_instead() {
     let code = "import json\nfrom subprocess import run\nx = eval  ('1')\n";

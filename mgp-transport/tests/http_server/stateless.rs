@@ -24,7 +24,6 @@ async fn discover_lists_the_revisions() {
     assert_eq!(json["result"]["supportedVersions"][0], "2026-07-28");
 }
 
-// covers: BASE-19
 #[tokio::test]
 async fn every_row_of_the_decision_table_holds() {
     let peer = peer();

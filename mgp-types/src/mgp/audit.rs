@@ -308,7 +308,6 @@ mod tests {
         assert!(serde_json::from_str::<AuditEvent>(&json.replace("SUCCESS", "MAYBE")).is_err());
     }
 
-    // covers: MGP-6.4-01..12
     #[test]
     fn the_standard_types_have_their_names_and_custom_ones_keep_theirs() {
         let names: Vec<_> = EventType::STANDARD.iter().map(EventType::as_str).collect();

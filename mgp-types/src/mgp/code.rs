@@ -153,7 +153,6 @@ pub fn to_mcp(code: i64, in_revision_stateless: bool) -> i64 {
 mod tests {
     use super::*;
 
-    // covers: MGP-14.3-01..19
     #[test]
     fn every_code_of_the_specification_has_its_name() {
         for (code, expected) in [

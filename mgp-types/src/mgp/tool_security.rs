@@ -179,7 +179,6 @@ const fn unstated() -> RiskLevel {
 mod tests {
     use super::*;
 
-    // covers: MGP-4.3-01..11
     #[test]
     fn the_members_of_the_specification_are_read_and_written() {
         let json = concat!(

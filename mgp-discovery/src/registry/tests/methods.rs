@@ -86,7 +86,7 @@ async fn a_server_is_listed_if_all_holds_that_is_asked() {
     assert_eq!(wrong.unwrap_err().code(), code::INVALID_PARAMS);
 }
 
-// covers: MGP-15.4-01..10, MGP-15.4-12
+// covers: MGP-15.4-01, MGP-15.4-02, MGP-15.4-06, MGP-15.4-07, MGP-15.4-09, MGP-15.4-12
 #[tokio::test]
 async fn a_server_is_registered_as_the_specification_has_it() {
     let world = world();

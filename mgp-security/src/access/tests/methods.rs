@@ -35,7 +35,7 @@ const QUERY: &str = r#"{"agent_id":"agent.cloto_default","server_id":"mind.cereb
 const REVOKE: &str =
     r#"{"agent_id":"agent.cloto_default","server_id":"mind.cerebras","entry_type":"server_grant"}"#;
 
-// covers: MGP-5.4-01..08, MGP-5.4-10..17, MGP-5.4-19..22, MGP-5.4-24
+// covers: MGP-5.4-01, MGP-5.4-05..07, MGP-5.4-10, MGP-5.4-19, MGP-5.4-20, MGP-5.4-24
 #[tokio::test]
 async fn the_three_methods_of_the_specification_are_served() {
     let policy = policy();

@@ -22,7 +22,7 @@ async fn think(request: Request, whole: &'static str) -> Result<Response, Error>
 
 const WHOLE: &str = r#"{"content":[{"type":"text","text":"Quantum computing is"}]}"#;
 
-// covers: MGP-12.1-01, MGP-12.2-01, MGP-12.3-01, MGP-12.4-01, MGP-12.4-03..05, MGP-12.5-01..04
+// covers: MGP-12.1-01, MGP-12.3-01, MGP-12.4-01, MGP-12.4-03..05, MGP-12.5-01..04
 #[tokio::test(start_paused = true)]
 async fn chunks_leave_numbered_before_an_answer_that_is_complete() {
     let (layer, mut service) = layered(|request| think(request, WHOLE));

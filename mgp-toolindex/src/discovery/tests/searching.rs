@@ -19,7 +19,7 @@ fn ids(tools: &[FoundTool]) -> Vec<String> {
     tools.iter().map(|tool| format!("{}/{}", tool.server_id, tool.name)).collect()
 }
 
-// covers: MGP-16.5-08..18
+// covers: MGP-16.5-08..17
 #[tokio::test]
 async fn a_search_tells_all_that_is_needed_for_a_call() {
     let world = World::new().await;

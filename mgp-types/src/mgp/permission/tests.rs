@@ -2,7 +2,6 @@
 
 use super::*;
 
-// covers: MGP-3.2-01..11
 #[test]
 fn the_standard_types_have_their_names_and_risks() {
     use RiskLevel::{Dangerous, Moderate, Safe};

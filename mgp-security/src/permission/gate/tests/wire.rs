@@ -23,7 +23,7 @@ fn grants(request: &Request) -> PermissionResponse {
     request.params.to().unwrap()
 }
 
-// covers: MGP-3.1-01, MGP-3.4-01..02, MGP-3.5-01..05, MGP-3.6-02..04, MGP-3.6-06
+// covers: MGP-3.4-02, MGP-3.5-01..05, MGP-3.6-02..04, MGP-3.6-06
 #[tokio::test]
 async fn the_server_is_asked_to_wait_and_told_the_decision_in_its_own_words() {
     let gate = gate(PermissionSettings::default(), Some(Decision::Approved)).await;

@@ -40,13 +40,13 @@ impl Raw {
     }
 
     /// Asks to open a session, and returns the answer.
-    async fn hello(&mut self, version: &str, capabilities: Value) -> Value {
+    async fn hello(&mut self, version: &str, capabilities: &Value) -> Value {
         let hello = hello(version, capabilities);
         self.ask(&hello.to_string()).await
     }
 }
 
-fn hello(version: &str, capabilities: Value) -> Value {
+fn hello(version: &str, capabilities: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "raw", "version": "1"},
     }})
@@ -63,7 +63,7 @@ fn server() -> Server {
 #[tokio::test]
 async fn a_session_opens_in_the_revision_that_is_asked_for() {
     for revision in Revision::ALL.into_iter().filter(|revision| !revision.is_stateless()) {
-        let answer = Raw::of(server()).hello(revision.as_str(), json!({})).await;
+        let answer = Raw::of(server()).hello(revision.as_str(), &json!({})).await;
         let result = &answer["result"];
         assert_eq!(result["protocolVersion"], revision.as_str());
         assert!(result["capabilities"]["tools"].is_object(), "{answer}");
@@ -75,18 +75,18 @@ async fn a_session_opens_in_the_revision_that_is_asked_for() {
 #[tokio::test]
 async fn a_revision_that_is_not_served_is_countered_with_the_latest_or_refused() {
     for asked in ["1999-01-01", "2026-07-28", "1.0.0"] {
-        let answer = Raw::of(server()).hello(asked, json!({})).await;
+        let answer = Raw::of(server()).hello(asked, &json!({})).await;
         assert_eq!(answer["result"]["protocolVersion"], Revision::LATEST_SESSION.as_str());
     }
     let old = || server().revisions([Revision::V2024_11_05]);
-    assert_eq!(Raw::of(old()).hello("1.0.0", json!({})).await["result"]["protocolVersion"], "2024-11-05");
-    let refused = Raw::of(old().version_mismatch(VersionMismatch::Refuse)).hello("1.0.0", json!({})).await;
+    assert_eq!(Raw::of(old()).hello("1.0.0", &json!({})).await["result"]["protocolVersion"], "2024-11-05");
+    let refused = Raw::of(old().version_mismatch(VersionMismatch::Refuse)).hello("1.0.0", &json!({})).await;
     let data = json!({"supported": ["2024-11-05"], "requested": "1.0.0"});
     let error = json!({"code": -32602, "message": "Unsupported protocol version", "data": data});
     assert_eq!(refused["error"], error);
     // Where there are no sessions the number is another one.
     let newest = server().revisions([Revision::V2026_07_28]);
-    let refused = Raw::of(newest).hello("2025-11-25", json!({})).await;
+    let refused = Raw::of(newest).hello("2025-11-25", &json!({})).await;
     let data = json!({"supported": ["2026-07-28"], "requested": "2025-11-25"});
     assert_eq!((&refused["error"]["code"], &refused["error"]["data"]), (&json!(-32022), &data));
 }
@@ -102,7 +102,7 @@ async fn before_the_session_nothing_but_ping_is_answered() {
         let refused = raw.ask(&line.to_string()).await;
         assert_eq!(refused["error"]["code"], -32600, "{method}: {refused}");
     }
-    assert!(raw.hello("2025-11-25", json!({})).await["result"].is_object());
+    assert!(raw.hello("2025-11-25", &json!({})).await["result"].is_object());
     let list = raw.ask(r#"{"jsonrpc":"2.0","id":9,"method":"tools/list"}"#).await;
     assert_eq!(list["result"]["tools"][0]["name"], "think");
 }
@@ -111,14 +111,14 @@ async fn before_the_session_nothing_but_ping_is_answered() {
 #[tokio::test]
 async fn a_greeting_without_its_members_is_refused_and_so_is_a_confirmation_with_an_id() {
     for missing in ["protocolVersion", "capabilities", "clientInfo"] {
-        let mut line = hello("2025-11-25", json!({}));
+        let mut line = hello("2025-11-25", &json!({}));
         line["params"].as_object_mut().unwrap().remove(missing);
         let refused = Raw::of(server()).ask(&line.to_string()).await;
         assert_eq!(refused["error"]["code"], -32602, "{missing}: {refused}");
         assert!(refused["error"]["message"].as_str().unwrap().contains(missing), "{refused}");
     }
     let mut raw = Raw::of(server());
-    raw.hello("2025-11-25", json!({})).await;
+    raw.hello("2025-11-25", &json!({})).await;
     let refused = raw.ask(r#"{"jsonrpc":"2.0","id":5,"method":"notifications/initialized"}"#).await;
     assert!(refused["id"] == 5 && refused["error"].is_object(), "{refused}");
 }
@@ -151,7 +151,7 @@ async fn an_answer_has_the_id_of_its_request_and_what_is_no_request_is_told_so()
 #[tokio::test]
 async fn a_server_asks_nothing_before_its_client_is_ready() {
     let mut raw = Raw::of(server());
-    raw.hello("2025-11-25", json!({"sampling": {}})).await;
+    raw.hello("2025-11-25", &json!({"sampling": {}})).await;
     raw.write(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"think","arguments":{}}}"#)
         .await;
     // Whatever comes in between is the answer to this.
@@ -171,7 +171,7 @@ async fn a_server_of_mgp_is_one_of_mcp_to_a_client_that_asks_for_no_more() {
     let mut spoken = Vec::new();
     for server in [server(), server().mgp(offer)] {
         let mut raw = Raw::of(server);
-        let mut said = vec![raw.hello("2025-11-25", json!({})).await];
+        let mut said = vec![raw.hello("2025-11-25", &json!({})).await];
         raw.write(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         for line in [
             r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#,
@@ -190,7 +190,7 @@ async fn a_server_of_mgp_is_one_of_mcp_to_a_client_that_asks_for_no_more() {
 async fn answered(offer: Offer, theirs: &[&str]) -> [Value; 2] {
     let server = || server().mgp(offer.clone());
     let theirs = json!({"version": "0.2.0", "extensions": theirs});
-    let session = Raw::of(server()).hello("2025-11-25", json!({"mgp": theirs})).await;
+    let session = Raw::of(server()).hello("2025-11-25", &json!({"mgp": theirs})).await;
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mgp_types::mcp::meta::key;
 use mgp_types::mcp::{MetaValue, ProgressParams};
-use mgp_types::{Error, Id, Object, RawJson, Request, Response, RpcService};
+use mgp_types::{Error, Id, RawJson, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep};
 
@@ -107,11 +107,7 @@ impl<S: RpcService, T> Call<S, T> {
 
     /// Puts a member into the request's `_meta`; [`meta_value`](Self::meta_value) is for types with a key.
     pub fn meta(self, name: impl Into<Cow<'static, str>>, value: RawJson) -> Self {
-        self.request_with(|request| {
-            let mut meta = own_meta(request);
-            meta.set(name, value);
-            request.params.set("_meta", meta.to_raw());
-        })
+        self.request_with(|request| request.meta_mut_or_new().set(name, value))
     }
 
     /// Changes the parts of the request that have no method here: its extensions, its context, members of its params.
@@ -126,9 +122,8 @@ impl<S: RpcService, T> Call<S, T> {
         let progress = self.report.take().map(|report| {
             let watch = self.shared.progress.watch();
             if let Ok(request) = &mut self.request {
-                let mut meta = own_meta(request);
-                meta.set(key::PROGRESS_TOKEN, Id::Number(watch.token()).to_raw());
-                request.params.set("_meta", meta.to_raw());
+                let token = Id::Number(watch.token()).to_raw();
+                request.meta_mut_or_new().set(key::PROGRESS_TOKEN, token);
             }
             Progress { watch, report }
         });
@@ -145,10 +140,6 @@ impl<S: RpcService, T> Call<S, T> {
             shared: self.shared,
         }
     }
-}
-
-fn own_meta(request: &Request) -> Object {
-    request.params.object("_meta").unwrap_or_default()
 }
 
 impl<S: RpcService, T> IntoFuture for Call<S, T> {

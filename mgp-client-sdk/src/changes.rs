@@ -115,7 +115,7 @@ impl ChangeRoutes {
         if *method == Method::ACKNOWLEDGED {
             let honoured: Option<SubscriptionFilter> =
                 params.get("notifications").and_then(|raw| raw.to().ok());
-            // Acknowledgements may come in another order than the subscriptions were opened in.
+            // It may be the late acknowledgement of a subscription that was given up.
             let awaiting = |place: &&Arc<SubscriptionSlot>| place.awaits(honoured.as_ref());
             if let Some(place) = places.iter().find(awaiting) {
                 place.acknowledge(id, honoured);

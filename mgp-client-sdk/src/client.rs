@@ -57,6 +57,8 @@ pub(crate) struct ClientShared {
     pub(crate) agreement: Agreement,
     pub(crate) progress: Arc<ProgressRoutes>,
     pub(crate) changes: Arc<ChangeRoutes>,
+    /// Held while a subscription waits for its acknowledgement.
+    pub(crate) subscribing: tokio::sync::Mutex<()>,
     pub(crate) cache: Option<Arc<CacheStore>>,
     pub(crate) subscriber: Subscriber,
     pub(crate) roots: Roots,

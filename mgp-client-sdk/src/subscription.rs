@@ -77,6 +77,9 @@ impl<S: RpcService> Subscription<S> {
     /// Opens the request and waits until the server has acknowledged it.
     async fn listen(&mut self, filter: SubscriptionFilter) -> Result<(), Error> {
         let request = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))?;
+        // An acknowledgement does not say what it acknowledges, so there is one to come at a time.
+        let shared = Arc::clone(&self.client.shared);
+        let _turn = shared.subscribing.lock().await;
         self.listening = Some(Box::pin(self.client.pass(request)));
         let timeout = self.client.shared.timeouts.0;
         let acknowledged = std::future::poll_fn(|cx| {

@@ -61,6 +61,20 @@ async fn a_server_with_a_trusted_certificate_is_spoken_to() {
 }
 
 #[tokio::test]
+async fn certificates_are_read_from_a_file_as_authorities_hand_them_out() {
+    let (url, certificate) = server().await;
+    let encoded = mgp_server_sdk::base64(&certificate);
+    let lines: Vec<_> = encoded.as_bytes().chunks(64).map(|line| str::from_utf8(line).unwrap()).collect();
+    let pem = format!("ours\n-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"));
+    let trusting = |http: HttpClientBuilder| http.root_certificates_pem(pem.as_bytes());
+    let client = Client::builder("test", "1.0.0").connect_http_with(&url, trusting).await.unwrap();
+    client.close().await.unwrap();
+    let empty = |http: HttpClientBuilder| http.root_certificates_pem("no certificate");
+    let error = Client::builder("test", "1.0.0").connect_http_with(&url, empty).await.unwrap_err();
+    assert!(error.message().contains("there is no certificate"), "{error:?}");
+}
+
+#[tokio::test]
 async fn a_server_nobody_vouches_for_is_refused() {
     let (url, _) = server().await;
     let error = Client::builder("test", "1.0.0").connect_http(url).await.unwrap_err();

@@ -109,7 +109,7 @@ impl AuditLogEnds {
 }
 
 /// Returns whether the record still holds this end. An end that retention has removed since proves nothing.
-fn holds(reader: &LogReader, now: LogHead, known: &LogHead) -> bool {
+pub(crate) fn holds(reader: &LogReader, now: LogHead, known: &LogHead) -> bool {
     if known.seq > now.seq {
         return false;
     }

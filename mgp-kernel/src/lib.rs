@@ -30,6 +30,7 @@ pub mod cli;
 #[cfg(unix)]
 pub mod demo;
 mod error;
+mod forwarded_positions;
 mod kernel;
 mod lifecycle;
 mod listen;
@@ -37,6 +38,8 @@ mod methods;
 mod notify;
 mod operator;
 mod paths;
+#[cfg(unix)]
+mod patterns;
 mod policies;
 mod record;
 mod reload;

@@ -18,12 +18,15 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::StartError;
 use crate::audit_log_ends::AuditLogEnds;
+use crate::forwarded_positions::ForwardedPositions;
 
 /// The record of what was done and decided, and the clock by which it is written.
 pub(crate) struct AuditTrail {
     pub(crate) log: AuditLog,
     /// The ends that the record had.
     pub(crate) ends: AuditLogEnds,
+    /// How far each server was told what is recorded.
+    pub(crate) forwarded: ForwardedPositions,
     /// The form in which the arguments of calls are recorded.
     pub(crate) arguments: ArgumentRecording,
     pub(crate) clock: Clock,
@@ -35,7 +38,8 @@ impl AuditTrail {
         let log = open(config, state)?;
         let ends = AuditLogEnds::open(config, state, &log);
         let arguments = arguments(config, state)?;
-        Ok(Self { log, ends, arguments, clock: Clock::system() })
+        let forwarded = ForwardedPositions::open(state);
+        Ok(Self { log, ends, forwarded, arguments, clock: Clock::system() })
     }
 
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {

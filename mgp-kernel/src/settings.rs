@@ -8,7 +8,7 @@ use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{
     ArgumentTypes as ConfiguredTypes, FirstUse as ConfiguredFirstUse, ListLevel, NetworkPreset, RevokedCalls,
-    ServerConfig,
+    ServerConfig, usual,
 };
 use mgp_lifecycle::call::ConcurrencyLayer;
 use mgp_security::Clock;
@@ -29,7 +29,7 @@ use mgp_toolindex::level::Level;
 use mgp_toolindex::session::{PinnedTools, SessionSettings, ToolSessions};
 use mgp_transport::http::HttpConfig;
 use mgp_transport::{ConnectionLimits, MemoryBudget, SettingNames};
-use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget, TrustLevel, ValidatorName};
+use mgp_types::mgp::{ApprovalPolicy, ToolContextBudget, TrustLevel, ValidatorName};
 use mgp_types::{MethodPattern, PassedMethods};
 use mgp_types::{RawJson, RunningCalls, Session};
 
@@ -93,7 +93,7 @@ pub(crate) fn embedder(config: &Config) -> Result<EmbedderChoice, StartError> {
 /// grants (§2.3).
 pub(crate) fn trust(server: &ServerConfig, session: Option<&Session>) -> TrustLevel {
     let declared = session.and_then(|session| session.mgp.as_ref()?.peer().trust_level);
-    declared.map_or(server.trust(), |declared| server.trust().stricter(declared))
+    declared.map_or_else(|| server.trust(), |declared| server.trust().stricter(declared))
 }
 
 /// Returns the rules for the tools of a server that is trusted so far, whatever it declares of them.
@@ -128,13 +128,9 @@ pub(crate) fn passed_methods(patterns: &[String]) -> Result<PassedMethods, Start
 /// Returns the settings by which the permissions of one server are decided.
 pub(crate) fn permissions(config: &Config, server: &str) -> Result<PermissionSettings, StartError> {
     let configured = &config.permissions;
-    let mut settings = PermissionSettings::new(configured.policy.unwrap_or(ApprovalPolicy::Interactive));
-    if let Some(never) = &configured.never_automatic {
-        settings = settings.with_exceptions(never.iter().cloned());
-    }
-    if let Some(patience) = configured.patience_secs {
-        settings = settings.with_patience(Duration::from_secs(patience));
-    }
+    let mut settings = PermissionSettings::new(configured.policy.unwrap_or(ApprovalPolicy::Interactive))
+        .with_exceptions(configured.never_automatic())
+        .with_patience(Duration::from_secs(configured.patience_secs.unwrap_or(usual::PATIENCE_SECS)));
     for rule in &configured.grants {
         if rule.server.as_deref().is_none_or(|of| of == server) {
             let terms = rule
@@ -290,7 +286,7 @@ fn rate(calls: Option<u32>) -> Option<NonZeroU32> {
 /// Returns the settings by which a model gets tools.
 pub(crate) fn tool_discovery(config: &Config) -> ToolDiscoverySettings {
     let configured = &config.tools;
-    let strategy = configured.strategy.unwrap_or(SearchStrategy::Hybrid);
+    let strategy = configured.strategy.unwrap_or(usual::STRATEGY);
     let settings = ToolDiscoverySettings::new().strategy(strategy).tell_uses(configured.tell_uses);
     match configured.level {
         ListLevel::L0 => settings.level(Level::L0),
@@ -341,14 +337,29 @@ pub(crate) const LOCAL_AGENT: &str = "local";
 /// The agent of clients over HTTP without a key, where none is required. They may be any program on this machine.
 pub(crate) const KEYLESS_AGENT: &str = "local-http";
 
+/// Returns the name that the kernel gives itself.
+pub(crate) fn name(config: &Config) -> &str {
+    config.kernel.name.as_deref().unwrap_or(usual::NAME)
+}
+
+/// Returns the time that one attempt at a call of the server may take.
+pub(crate) fn call_timeout(server: &ServerConfig) -> Duration {
+    Duration::from_millis(server.limits.timeout_ms.unwrap_or(usual::CALL_TIMEOUT_MS))
+}
+
+/// Returns the time that the server has to start.
+pub(crate) fn startup_timeout(server: &ServerConfig) -> Duration {
+    Duration::from_millis(server.limits.startup_timeout_ms.unwrap_or(usual::STARTUP_TIMEOUT_MS))
+}
+
 /// Returns the time that calls have to end when the kernel stops.
 pub(crate) fn drain(config: &Config) -> Duration {
-    Duration::from_secs(config.kernel.drain_secs.unwrap_or(DRAIN_SECS))
+    Duration::from_secs(config.kernel.drain_secs.unwrap_or(usual::DRAIN_SECS))
 }
 
 /// Returns the time for which a kernel in the background goes on when nobody is connected.
 pub(crate) fn linger(config: &Config) -> Duration {
-    Duration::from_secs(config.kernel.linger.unwrap_or(LINGER_SECS))
+    Duration::from_secs(config.kernel.linger.unwrap_or(usual::LINGER_SECS))
 }
 
 /// Returns the limits of a connection. All connections of the kernel share one `memory` for long messages.
@@ -389,7 +400,7 @@ fn max_message_bytes(config: &Config) -> usize {
 pub(crate) fn calls_at_once(config: &Config) -> ConcurrencyLayer {
     let limits = &config.limits;
     let (waiting, patience) = line(limits.waiting_calls, limits.waiting_ms);
-    ConcurrencyLayer::with_line(places(limits.concurrency, CALLS_AT_ONCE), waiting, patience).refusing_with(
+    ConcurrencyLayer::with_line(places(limits.concurrency.unwrap_or(usual::CONCURRENCY)), waiting, patience).refusing_with(
         "too many calls at once: as many wait in line as may, or for too long; come again, or have `concurrency`, \
          `waiting_calls` or `waiting_ms` of `[limits]` raised in mgp.toml",
     )
@@ -409,34 +420,27 @@ pub(crate) fn server_calls_at_once(config: &Config, server: &ServerConfig) -> Co
 
 /// Returns the number of calls that one server works on at once.
 pub(crate) fn server_places(server: &ServerConfig) -> NonZeroUsize {
-    places(server.limits.concurrency, SERVER_CALLS_AT_ONCE)
+    places(server.limits.concurrency.unwrap_or(usual::SERVER_CONCURRENCY))
 }
 
-fn places(configured: Option<u32>, usual: NonZeroUsize) -> NonZeroUsize {
-    configured.and_then(|calls| NonZeroUsize::new(calls as usize)).unwrap_or(usual)
+fn places(calls: u32) -> NonZeroUsize {
+    NonZeroUsize::new(calls as usize).unwrap_or(NonZeroUsize::MIN)
 }
 
 fn line(calls: Option<u32>, ms: Option<u32>) -> (usize, Duration) {
-    let patience = ms.map_or(WAITING_TIME, |ms| Duration::from_millis(ms.into()));
-    (calls.map_or(WAITING_CALLS, |calls| calls as usize), patience)
+    let patience = Duration::from_millis(ms.unwrap_or(usual::WAITING_MS).into());
+    (calls.unwrap_or(usual::WAITING_CALLS) as usize, patience)
 }
 
 /// Returns the limits on calls that wait for clients that cannot be asked directly.
 pub(crate) fn asking(config: &Config) -> ParkedCallLimits {
-    let limits = ParkedCallLimits::default();
-    match config.limits.waiting_questions {
-        Some(most) => ParkedCallLimits { max_parked: most as usize, ..limits },
-        None => limits,
-    }
+    let most = config.limits.waiting_questions.unwrap_or(usual::WAITING_QUESTIONS);
+    ParkedCallLimits { max_parked: most as usize, ..ParkedCallLimits::default() }
 }
-
-const LINGER_SECS: u64 = 300;
-const DRAIN_SECS: u64 = 30;
 
 /// The number of tools from which on they are searched instead of listed.
 const SEARCHED_FROM: usize = 30;
-const CALLS_AT_ONCE: NonZeroUsize = NonZeroUsize::new(1024).expect("it is not zero");
-const SERVER_CALLS_AT_ONCE: NonZeroUsize = NonZeroUsize::new(64).expect("it is not zero");
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
-const WAITING_CALLS: usize = 1024;
-const WAITING_TIME: Duration = Duration::from_mins(2);
+
+#[cfg(test)]
+mod tests;

@@ -172,7 +172,7 @@ fn layers(
     let config = support.config.load();
     let session = move || current.load().as_ref().and_then(|client| client.session());
     let id = line.server.clone();
-    let timeout = Duration::from_millis(server.limits.timeout_ms.unwrap_or(TIMEOUT_MS));
+    let timeout = settings::call_timeout(server);
     let permissions =
         PermissionGate::new(id.clone(), settings::permissions(&config, &server.id)?, policies.grants.clone())
             .with_approver(Arc::clone(&approver));
@@ -243,7 +243,6 @@ fn retries() -> RetryPolicy {
 }
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-const TIMEOUT_MS: u64 = 300_000;
 const TRIES: u32 = 2;
 
 #[cfg(test)]

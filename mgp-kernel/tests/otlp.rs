@@ -28,7 +28,7 @@ async fn a_request_is_traced_from_its_caller_to_the_server() {
     let state = tempfile::tempdir().unwrap();
     let config: Config = serde_json::from_value(json!({
         "telemetry": {"otlp": format!("http://127.0.0.1:{collector}"), "otlp_headers": {"x-token": "t-1"}},
-        "permissions": {"policy": "auto_approve"},
+        "permissions": {"policy": "auto_approve", "never_automatic": []},
         "servers": [{"id": "s", "url": format!("http://127.0.0.1:{server}/mcp"), "backoff_base_ms": 20}],
     }))
     .unwrap();

@@ -6,6 +6,8 @@ use crate::{Context, Error, Extensions, Method};
 /// The parameters of a request: a shallow object, so that forwarding them is a copy of bytes.
 pub type Params = Object;
 
+const META: &str = "_meta";
+
 /// A call or notification on its way through the stack.
 ///
 /// It has no JSON-RPC id: correlation belongs to the connection that carries it, and retrying or fanning
@@ -79,7 +81,18 @@ impl Request {
 
     /// The member of `_meta` called `key`.
     pub fn meta(&self, key: &str) -> Option<RawJson> {
-        Object::from_raw(&self.params.get("_meta")?).ok()?.get(key)
+        self.params.object(META)?.get(key)
+    }
+
+    /// The members of `_meta`, for changes; `None` if there is no `_meta`. It is parsed once on the way of the request, and
+    /// written with the parameters.
+    pub fn meta_mut(&mut self) -> Option<&mut Object> {
+        self.params.object_mut(META)
+    }
+
+    /// The members of `_meta`, for changes; a `_meta` that is missing or no object becomes an empty object.
+    pub fn meta_mut_or_new(&mut self) -> &mut Object {
+        self.params.object_mut_or_new(META)
     }
 
     /// The typed parameters.

@@ -11,6 +11,7 @@
 //! cargo xtask servers       published servers, directly and through the kernel
 //! cargo xtask bench         speed beside rmcp and a hand-written floor
 //! cargo xtask guard         what the validators stop, and what they stop wrongly
+//! cargo xtask mutants       whether the tests notice changes of the code that decides
 //! cargo xtask embed         the table of word vectors, built anew
 //! cargo xtask fastembed     tool search with a real sentence encoder
 //! ```
@@ -27,6 +28,7 @@ mod fastembed;
 mod guard;
 mod interop;
 mod ledger;
+mod mutants;
 mod node;
 mod process;
 mod python;
@@ -73,6 +75,8 @@ enum Chore {
     Bench(bench::Args),
     /// What the validators stop, and what they stop wrongly
     Guard(guard::Args),
+    /// Whether the tests notice changes of the code that decides
+    Mutants(mutants::Args),
     /// The table of word vectors that tools are found by, built anew
     Embed(embed::Args),
     /// Tool search with a real sentence encoder
@@ -105,6 +109,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Servers(args) => servers::run(&workspace, &args),
         Chore::Bench(args) => bench::run(&workspace, &args),
         Chore::Guard(args) => guard::run(&workspace, &args),
+        Chore::Mutants(args) => mutants::run(&workspace, &args),
         Chore::Embed(args) => embed::run(&workspace, &args),
         Chore::Fastembed => fastembed::run(&workspace),
     }

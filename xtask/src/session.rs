@@ -79,6 +79,11 @@ impl Session {
         self.ask_as_written(method, &params.to_string())
     }
 
+    /// Sends messages that are not answered, each on a line of its own.
+    pub(crate) fn write(&mut self, lines: &str) -> Result<()> {
+        Ok(self.input.write_all(lines.as_bytes())?)
+    }
+
     /// Sends params byte for byte as they are given, and returns the line that answers them.
     pub(crate) fn ask_as_written(&mut self, method: &str, params: &str) -> Result<String> {
         self.last_id += 1;

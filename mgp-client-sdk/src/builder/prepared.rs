@@ -141,6 +141,7 @@ impl<L, I, H: RpcService> Prepared<L, I, H> {
         let rounds = InputRounds::new(self.accept.service(), self.agreement.clone());
         let core = CacheGate(self.cache.clone()).layer(era.with_rules((mirror, rounds)));
         let shared = ClientShared {
+            subscribing: tokio::sync::Mutex::default(),
             agreement: self.agreement.clone(),
             progress: self.progress.clone(),
             changes: self.changes.clone(),

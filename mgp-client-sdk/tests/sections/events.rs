@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mgp_client_sdk::{EventItem, EventStream};
 use mgp_types::RpcService;
+use mgp_types::mcp::SubscriptionFilter;
 use mgp_types::mgp::{EventSeverity, EventSubscribe};
 use serde_json::{Value, json};
 
@@ -19,6 +20,7 @@ tests![
     patterns_choose_and_what_there_is_is_told,
     nothing_comes_after_the_end_of_a_subscription,
     two_subscriptions_stay_apart,
+    changes_and_events_are_asked_for_at_once,
     who_comes_back_misses_nothing_that_is_kept if Leg::is_shared,
     who_comes_back_late_is_told_what_is_missing if Leg::is_shared,
     a_server_without_events_says_so,
@@ -151,6 +153,19 @@ async fn two_subscriptions_stay_apart(leg: Leg) {
     }
     nothing_else_comes(&client, &mut models, "model.errors").await;
     nothing_else_comes(&client, &mut tools, "tool.done").await;
+}
+
+async fn changes_and_events_are_asked_for_at_once(leg: Leg) {
+    let (_host, client) = leg.connect().await;
+    for _ in 0..20 {
+        let changes = client.subscribe(SubscriptionFilter::new().with_tools_list_changed(true));
+        let (changes, events) = tokio::join!(changes, client.events(all()));
+        let (changes, mut events) = (changes.unwrap(), events.unwrap());
+        let honoured = changes.honoured().and_then(|honoured| honoured.tools_list_changed);
+        assert_eq!(honoured, leg.is_stateless().then_some(true));
+        publish(&client, "tool.done", "info", 1).await;
+        assert_eq!(next(&mut events).await, ("tool.done".to_owned(), 0));
+    }
 }
 
 async fn who_comes_back_misses_nothing_that_is_kept(leg: Leg) {

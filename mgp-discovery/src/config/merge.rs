@@ -17,7 +17,7 @@ use super::folder_keys::IgnoredReason;
 use super::model::{
     AccessRule, AccessSettings, ArgumentTypes, AuditDurability, AuditSettings, Config, ConfirmationSettings,
     FirstUse, KernelSettings, LimitSettings, ListenSettings, NameSettings, PermissionSettings,
-    RegistrationSettings, RuleSource, TelemetrySettings, ToolSettings, ValidatorSettings,
+    RegistrationSettings, RuleSource, TelemetrySettings, ToolSettings, ValidatorSettings, usual,
 };
 use super::source::{ConfigSource, ValuePath};
 
@@ -96,15 +96,6 @@ struct Merge<'a> {
 fn root() -> ValuePath {
     ValuePath::default()
 }
-
-const MAX_SERVERS: u32 = 16;
-const WAITING_QUESTIONS: u32 = 256;
-const WAITING_MS: u32 = 120_000;
-const WAITING_CALLS: u32 = 1024;
-const CONCURRENCY: u32 = 1024;
-
-// The patience that holds where the user's file sets none, in seconds.
-const PATIENCE_SECS: u64 = 300;
 
 impl Merge<'_> {
     fn says(&self, section: &str, key: &str) -> bool {
@@ -259,12 +250,14 @@ impl Merge<'_> {
             }
         }
         if let Some(more) = never_automatic {
-            let own = self.merged.config.permissions.never_automatic.get_or_insert_default();
+            let settings = &mut self.merged.config.permissions;
+            let before = settings.never_automatic();
+            let own = settings.never_automatic.insert(before);
             let new: Vec<_> = more.into_iter().filter(|permission| !own.contains(permission)).collect();
             own.extend(new);
             self.note("permissions", "never_automatic", true);
         }
-        self.least("permissions", "patience_secs", patience_secs, Some(PATIENCE_SECS), |config| {
+        self.least("permissions", "patience_secs", patience_secs, Some(usual::PATIENCE_SECS), |config| {
             &mut config.permissions.patience_secs
         });
     }
@@ -361,15 +354,15 @@ impl Merge<'_> {
                 $(self.least("limits", stringify!($key), $key, $unsaid, |config| &mut config.limits.$key);)+
             };
         }
-        least!(agent_calls_per_minute: None, agent_calls_per_day: None, concurrency: Some(CONCURRENCY));
-        least!(waiting_calls: Some(WAITING_CALLS), waiting_ms: Some(WAITING_MS));
-        least!(waiting_questions: Some(WAITING_QUESTIONS));
+        least!(agent_calls_per_minute: None, agent_calls_per_day: None, concurrency: Some(usual::CONCURRENCY));
+        least!(waiting_calls: Some(usual::WAITING_CALLS), waiting_ms: Some(usual::WAITING_MS));
+        least!(waiting_questions: Some(usual::WAITING_QUESTIONS));
     }
 
     fn registration(&mut self, folder: &RegistrationSettings) {
         let RegistrationSettings { agents: _, commands: _, env: _, max_servers } = *folder;
         self.users_only("registration", &["agents", "commands", "env"]);
-        self.least("registration", "max_servers", max_servers, Some(MAX_SERVERS), |config| {
+        self.least("registration", "max_servers", max_servers, Some(usual::MAX_SERVERS), |config| {
             &mut config.registration.max_servers
         });
     }

@@ -6,7 +6,7 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Principal, PrincipalRole};
 
 use super::registration_table::is_same;
-use crate::config::model::RegistrationSettings;
+use crate::config::model::{RegistrationSettings, usual};
 
 /// The rules of who may register which servers. The default policy refuses every registration.
 #[derive(Debug, Clone, Default)]
@@ -18,8 +18,6 @@ pub struct RegistrationPolicy {
     max_servers: Option<u32>,
     configured: Vec<ServerId>,
 }
-
-const USUAL_SERVERS: usize = 16;
 
 impl RegistrationPolicy {
     /// Creates the policy of `settings`, in which the ids of the `configured` servers are taken.
@@ -45,7 +43,7 @@ impl RegistrationPolicy {
     }
 
     pub(super) fn max_servers(&self) -> usize {
-        self.max_servers.map_or(USUAL_SERVERS, |most| usize::try_from(most).unwrap_or(usize::MAX))
+        usize::try_from(self.max_servers.unwrap_or(usual::MAX_SERVERS)).unwrap_or(usize::MAX)
     }
 
     pub(super) fn is_configured(&self, id: &ServerId) -> bool {

@@ -75,6 +75,9 @@ pub(super) fn follow(known: &CallRecord, own: &CallRecord) {
     if let Some((server, tool)) = known.target() {
         own.note_target(server, tool);
     }
+    if let Some(arguments) = known.target_arguments() {
+        own.note_target_arguments(arguments.clone());
+    }
     if let Some(risk) = known.risk() {
         own.note_risk(risk);
     }

@@ -65,17 +65,15 @@ impl Gate for DelegationGate {
 
 /// Takes the claim out of the request. Returns the agent that the request claimed.
 fn take_claim(request: &mut Request) -> Result<Option<String>, Error> {
-    let Some(mut meta) = request.params.object("_meta") else {
+    let Some(claim) = request.meta_mut().and_then(|meta| meta.remove(AGENT_META)) else {
         return Ok(None);
     };
-    let Some(claim) = meta.remove(AGENT_META) else { return Ok(None) };
     let claimed = claim.to_text().filter(|agent| (1..=MAX_NAME_BYTES).contains(&agent.len()));
     let Some(claimed) = claimed else {
         return Err(Error::invalid_params(format!(
             "`{AGENT_META}` in `_meta` has to be the id of an agent, a string of 1 to {MAX_NAME_BYTES} bytes"
         )));
     };
-    request.params.set("_meta", meta.to_raw());
     Ok(Some(claimed))
 }
 

@@ -235,8 +235,7 @@ fn resolve(visibility: &Visibility, request: &mut Request, missing: UnlistedTool
         request.params.set("name", RawJson::from_text(resolved.name.as_str()));
     }
     if let Some(trail) = &request.context.trail {
-        trail.note_target(&resolved.server, Some(&resolved.name));
-        trail.note_risk(resolved.security.risk);
+        trail.note_tool(&resolved, &request.params);
     }
     request.context.tool = Some(resolved);
     true

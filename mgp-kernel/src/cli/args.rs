@@ -8,6 +8,7 @@ use super::{
     operators, permissions, pins, registrations, search, secrets, serve, server_commands, servers,
     servers_edit, service, tools, trust,
 };
+use crate::patterns::PatternServer;
 
 /// A security gateway between MCP clients and MCP servers: one server for each client, any number of servers behind
 /// it
@@ -42,8 +43,11 @@ pub(super) enum Command {
     Add(servers_edit::AddServerArgs),
     /// Remove a server from the configuration
     Remove(servers_edit::RemoveServerArgs),
-    /// List servers and their states
+    /// List the configured servers and their states
     Servers(servers::ServersArgs),
+    /// Be one of the servers that this program carries, such as `mgp server audit`
+    #[command(subcommand)]
+    Server(PatternServer),
     /// List tools
     Tools(tools::ToolsArgs),
     /// Search tools by their purpose
@@ -116,6 +120,7 @@ impl Command {
             self,
             Self::Demo
                 | Self::DemoServer(_)
+                | Self::Server(_)
                 | Self::Check(_)
                 | Self::Completions(_)
                 | Self::Man(_)

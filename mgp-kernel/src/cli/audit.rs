@@ -264,7 +264,10 @@ fn write_event(row: &EventRow, out: &mut Vec<u8>) -> io::Result<()> {
     };
     let server = event.target.server_id.as_ref().map_or("", ServerId::as_str);
     let tool = event.target.tool_name.as_ref().map_or("", ToolName::as_str);
-    let target = [server, tool].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".");
+    let mut target = [server, tool].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".");
+    for (name, value) in &event.target.arguments {
+        target = format!("{target}  {name}={value}");
+    }
     let (actor, target) = (printable(&event.actor.id), printable(&target));
     let (kind, result) = (printable(event.event_type.as_str()), event.result.as_str());
     writeln!(out, "{}  {}  {kind}  {result}  {actor}  {target}", row.seq, event.timestamp)

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use mgp_discovery::Config;
-use mgp_types::mgp::ServerState;
+use mgp_types::mgp::{ApprovalPolicy, Permission, RiskLevel, ServerState};
 use serde::Serialize;
 use tokio::time::{Instant, sleep};
 
@@ -96,6 +96,7 @@ fn configured(place: &KernelLocation, findings: &mut Vec<DoctorFinding>) -> Opti
             }
             findings.push(DoctorFinding::right("state", configured.state.display().to_string()));
             findings.push(confinement(&configured.config));
+            findings.extend(unasked(&configured.config));
             let suggested = configured.config.servers.iter().filter(|server| server.enabled);
             findings
                 .extend(suggested.filter_map(suggestion).map(|told| DoctorFinding::right("network", told)));
@@ -122,6 +123,25 @@ fn confinement(config: &Config) -> DoctorFinding {
         ));
     }
     finding
+}
+
+/// Reports the dangerous permissions that the configuration has granted to every server without asking.
+fn unasked(config: &Config) -> Option<DoctorFinding> {
+    let settings = &config.permissions;
+    let never = settings.never_automatic();
+    let is_granted =
+        |permission: &&Permission| permission.risk() == RiskLevel::Dangerous && !never.contains(permission);
+    let granted: Vec<_> = Permission::STANDARD.iter().filter(is_granted).map(Permission::as_str).collect();
+    let is_wide = settings.policy == Some(ApprovalPolicy::AutoApprove) && !granted.is_empty();
+    is_wide.then(|| DoctorFinding {
+        what: "permissions",
+        ok: false,
+        told: format!("every server gets {} without a question", granted.join(", ")),
+        hint: Some(
+            "remove `never_automatic` of `[permissions]`, so that a human is asked for what is dangerous"
+                .to_owned(),
+        ),
+    })
 }
 
 async fn kernel(

@@ -35,6 +35,7 @@ mod moment;
 mod operators;
 mod output;
 mod package;
+mod pattern_server;
 mod permissions;
 mod pins;
 mod pipe;
@@ -59,6 +60,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use mgp_discovery::config::model::TelemetrySettings;
 
 use self::args::{Cli, Command};
 use self::exit::{Exit, Failure};
@@ -112,6 +114,8 @@ async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
     let telemetry = match cli.command {
         // `mgp serve` starts the log itself, because its configuration says more about it.
         Command::Serve(_) => None,
+        // The log of a server is read by `mgp logs`.
+        Command::Server(_) => Some(log::start(place.verbosity(), &TelemetrySettings::default())?),
         _ => log::start_if_asked(place.verbosity())?,
     };
     if cli.command.reads_configuration() {
@@ -135,6 +139,7 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         Command::Init(args) => init::run(place, output, &args),
         Command::Import(args) => import::run(place, output, &args),
         Command::Export(args) => export::run(place, output, &args),
+        Command::Server(server) => pattern_server::run(server).await,
         Command::Servers(args) => servers::run(place, output, &args).await,
         Command::Tools(args) => tools::run(place, output, args).await,
         Command::Search(args) => search::run(place, output, args).await,

@@ -33,7 +33,7 @@ use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
 use crate::methods::{OwnPermissionsGate, ServerHealthGate};
 use crate::notify::changes::{AccessChangeGate, ChangeListeners, tell_endings};
-use crate::notify::events::ChannelAudience;
+use crate::notify::events::{ChannelAudience, publish_record};
 use crate::operator::{OperatorGate, OperatorSections};
 use crate::policies::Policies;
 use crate::record::AuditTrail;
@@ -102,7 +102,7 @@ impl Kernel {
         files: Vec<PathBuf>,
     ) -> Result<Self, StartError> {
         telemetry::check(&config.telemetry)?;
-        let name = config.kernel.name.clone().unwrap_or_else(|| "mgp".into());
+        let name = settings::name(&config).to_owned();
         let sections = Sections::open(config, state, files).await?;
         let Sections { config, policies, audit, changes, .. } = &sections;
         // Nobody is let in before the rules hold.
@@ -117,7 +117,9 @@ impl Kernel {
         let front = front(&sections, tools, registry.clone());
         let mut beside = JoinSet::new();
         beside.spawn(tell_endings(Arc::clone(changes), policies.access.clone()));
+        beside.spawn(publish_record(audit.log.clone(), sections.events.clone()));
         beside.spawn(audit.ends.clone().keep(audit.log.heads()));
+        beside.spawn(audit.forwarded.keep());
         beside.spawn(record::forget(&config.load(), audit.log.clone()));
         let kernel =
             Self(Arc::new(KernelInner { sections, front, identity: Arc::new(identity), _beside: beside }));
@@ -188,8 +190,12 @@ impl Kernel {
         let audit = &self.0.sections.audit;
         // The log reports what cannot be written now.
         let _ = audit.log.flush().await;
-        let (ends, head) = (audit.ends.clone(), audit.log.head());
-        let _ = tokio::task::spawn_blocking(move || ends.note(head)).await;
+        let (audit, head) = (Arc::clone(audit), audit.log.head());
+        let kept = move || {
+            audit.ends.note(head);
+            audit.forwarded.write();
+        };
+        let _ = tokio::task::spawn_blocking(kept).await;
     }
 
     /// Ends what would wait for clients without an end, so that they can be let go of: requests that listen, and calls

@@ -13,7 +13,7 @@ use crate::StartError;
 use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
 use crate::notify::changes::{ChangeListeners, ClientNotifier};
-use crate::notify::events::{CHANNELS, ServerEvents};
+use crate::notify::events::{self, ServerEvents};
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::reload::ConfigReloader;
@@ -55,7 +55,7 @@ impl Sections {
         let audit = Arc::new(AuditTrail::open(&config.load(), config.state())?);
         let policies = Arc::new(Policies::open(&config, &audit, files).await?);
         let tools = ToolCatalog::open(&config.load_full(), config.state()).await?;
-        let events = Publisher::new(CHANNELS).map_err(|error| StartError::Config(error.to_string()))?;
+        let events = events::publisher();
         let (access, books) = (policies.access.clone(), Arc::<FleetBooks>::default());
         let registry = Arc::<OnceLock<Registry>>::default();
         let support = |told: Arc<dyn ServerNotifications>| {

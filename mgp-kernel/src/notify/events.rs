@@ -1,23 +1,44 @@
 //! The kernel's own events, and those of servers on channels under the servers' names.
 
 mod audience;
+mod recorded;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use mgp_discovery::catalog::CatalogTool;
 use mgp_security::access::AccessPolicy;
 use mgp_stream::event::{PublishError, Publisher};
-use mgp_types::mgp::{EventSeverity, LifecycleChange};
+use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerId};
 use mgp_types::{Object, Principal, PrincipalRole};
 
 pub(crate) use self::audience::ChannelAudience;
+pub(crate) use self::recorded::publish_record;
 use crate::servers::fleet::FleetBooks;
 use crate::servers::upstream::ConnectionKey;
 
-/// The channels that the kernel itself publishes to (§13.5). Channels of servers exist as they are declared, with the
-/// server in front.
-pub(crate) const CHANNELS: [&str; 5] = ["audit", LIFECYCLE, "permissions", "security", "tools"];
+/// The channels on which the kernel says what happens to servers and their tools. Channels of servers exist as they are
+/// declared, with the server in front; those of the record are in [`recorded`].
+const CHANNELS: [&str; 2] = [LIFECYCLE, TOOLS];
 
 const LIFECYCLE: &str = "lifecycle";
+const TOOLS: &str = "tools";
+
+/// Creates the publisher of the kernel's own channels (§13.5).
+pub(crate) fn publisher() -> Publisher {
+    let publisher = Publisher::new(CHANNELS).and_then(|publisher| {
+        for channel in recorded::CHANNELS {
+            // Whoever asks for `security` means all of `security.*`.
+            publisher.declare_as(channel, channel.split('.').next().unwrap_or(channel))?;
+        }
+        Ok(publisher)
+    });
+    publisher.expect("the names of the kernel's channels are channel names")
+}
+
+fn is_own(channel: &str) -> bool {
+    CHANNELS.contains(&channel) || recorded::CHANNELS.contains(&channel)
+}
 
 /// A publisher of the events of servers, each for those whom it concerns.
 pub(crate) struct ServerEvents {
@@ -51,6 +72,17 @@ impl ServerEvents {
         }
     }
 
+    /// Publishes that the tools of a server changed, to operators, and to the agents that may use it.
+    pub(crate) fn tell_tools(&self, from: &ConnectionKey, change: &ToolsChange) {
+        let told = Object::from_value(change).map(|data| {
+            let concerns = |who: &Principal| is_operator(who) || self.uses(from, who);
+            self.publisher.publish_to(TOOLS, EventSeverity::Info, &data, |who| who.is_some_and(concerns))
+        });
+        if !matches!(told, Ok(Ok(()))) {
+            tracing::debug!(server = %from.server, "a change of tools is not told");
+        }
+    }
+
     /// Publishes an event of a server on `channel`, which has the server's name in front.
     pub(crate) fn tell_of_server(
         &self,
@@ -63,15 +95,43 @@ impl ServerEvents {
         self.publisher.publish_to(channel, severity, data, concerns)
     }
 
-    /// Returns the name of a server's channel, with the server in front; `None` if it would be another server's
-    /// channel.
+    /// Returns the name of a server's channel, with the server in front; `None` if it would be a channel of another server,
+    /// or of the kernel.
     pub(crate) fn channel_of(&self, from: &ConnectionKey, channel: &str) -> Option<String> {
         let channel = format!("{}.{channel}", from.server);
-        self.books.owner_of_channel(&channel).is_some_and(|owner| owner == from.server).then_some(channel)
+        let is_its_own = self.books.owner_of_channel(&channel).is_some_and(|owner| owner == from.server);
+        (is_its_own && !is_own(&channel)).then_some(channel)
     }
 
     fn uses(&self, from: &ConnectionKey, agent: &Principal) -> bool {
         from.is_for(agent) && self.access.reaches(&agent.access_id(), from.server.as_str())
+    }
+}
+
+/// What changed of the tools of a server, in numbers: an agent need not see each tool of a server that it may use.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct ToolsChange {
+    pub(crate) server_id: ServerId,
+    pub(crate) added: usize,
+    pub(crate) removed: usize,
+    pub(crate) changed: usize,
+}
+
+impl ToolsChange {
+    /// Compares the tools that a server had with those that it has.
+    pub(crate) fn between(
+        server: &ServerId,
+        before: &[Arc<CatalogTool>],
+        after: &[Arc<CatalogTool>],
+    ) -> Self {
+        let before: HashMap<_, _> = before.iter().map(|tool| (&tool.resolved.name, tool)).collect();
+        let known = after.iter().filter_map(|tool| Some((before.get(&tool.resolved.name)?, tool)));
+        let (mut kept, mut changed) = (0, 0);
+        for (then, now) in known {
+            kept += 1;
+            changed += usize::from(then.resolved.definition != now.resolved.definition);
+        }
+        Self { server_id: server.clone(), added: after.len() - kept, removed: before.len() - kept, changed }
     }
 }
 

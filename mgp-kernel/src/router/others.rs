@@ -137,10 +137,8 @@ fn name(request: &Request) -> Option<String> {
 
 /// Removes the name of the server: the server need not be told it, and may be a kernel with servers of its own.
 fn forget_name(request: &mut Request) {
-    let meta = request.params.object("_meta");
-    if let Some(mut meta) = meta.filter(|meta| meta.contains(SERVER_META)) {
+    if let Some(meta) = request.meta_mut() {
         meta.remove(SERVER_META);
-        request.params.set("_meta", meta.to_raw());
     }
 }
 

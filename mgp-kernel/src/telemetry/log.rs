@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mgp_discovery::config::model::TelemetrySettings;
+use mgp_discovery::config::model::{TelemetrySettings, usual};
 use mgp_types::is_hidden;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
@@ -29,7 +29,7 @@ where
         (Some(words), ..) => ("MGP_LOG", words),
         (None, Some(words), _) => ("the filter", words),
         (None, None, Some(words)) => ("`telemetry.log`", words),
-        (None, None, None) => ("", USUAL),
+        (None, None, None) => ("", usual::LOG),
     };
     let targets: Targets = words.parse().map_err(|error| {
         let example = "no filter such as info or mgp_kernel=debug";
@@ -95,8 +95,6 @@ where
         out.write_char('\n')
     }
 }
-
-const USUAL: &str = "warn";
 
 #[cfg(test)]
 mod tests {

@@ -70,14 +70,12 @@ fn carried(request: &Request) -> HashMap<String, String> {
 }
 
 fn carry(request: &mut Request, carried: &HashMap<String, String>) {
-    let meta = request.params.object("_meta");
-    let mut meta = meta.unwrap_or_default();
+    let meta = request.meta_mut_or_new();
     for (name, value) in carried.iter().filter(|(_, value)| !value.is_empty()) {
         if let Ok(value) = RawJson::from_value(value) {
             meta.set(name.clone(), value);
         }
     }
-    request.params.set("_meta", meta.to_raw());
 }
 
 const MEMBERS: [&str; 2] = ["traceparent", "tracestate"];

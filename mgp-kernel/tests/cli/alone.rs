@@ -47,6 +47,23 @@ fn what_doctor_says_of_open_decisions_can_be_done() {
 }
 
 #[test]
+fn doctor_warns_of_dangerous_permissions_that_nobody_is_asked_about() {
+    let home = Home::with_state();
+    let config = home.read("mgp.toml");
+    let with = |never: &str| {
+        home.write("mgp.toml", &format!("{config}\n[permissions]\npolicy = \"auto_approve\"\n{never}"));
+        home.run(["doctor"])
+    };
+    let found = with("");
+    assert_eq!(found.code, Some(0), "{found:?}");
+    let found = with("never_automatic = [\"camera\"]\n");
+    assert_ne!(found.code, Some(0), "{found:?}");
+    assert!(found.out.contains("no  permissions: every server gets filesystem.write, "), "{found:?}");
+    assert!(found.out.contains("shell.execute") && !found.out.contains("camera"), "{found:?}");
+    assert!(found.out.contains("remove `never_automatic`"), "{found:?}");
+}
+
+#[test]
 fn commands_that_need_no_server_start_no_registered_one_either() {
     let home = Home::with_state();
     let config = home.read("mgp.toml");

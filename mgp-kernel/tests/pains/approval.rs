@@ -23,6 +23,7 @@ tests![
     pain_15_a_model_cannot_approve_for_itself,
     what_else_is_to_be_confirmed_is_although_dangerous_calls_are_not,
     a_dangerous_call_runs_only_after_its_permission_was_granted,
+    automatic_approval_asks_for_what_is_dangerous_unless_that_is_said_to_be_wanted,
 ];
 
 /// A server whose tool is dangerous; nobody has permitted it for good.
@@ -227,6 +228,39 @@ async fn a_dangerous_call_runs_only_after_its_permission_was_granted() {
     ask(&operator, "kernel/permissions/revoke", permission).await;
     refused(call().await);
     assert_eq!(script.calls().len(), 1);
+}
+
+// covers: MGP-3.3-03
+async fn automatic_approval_asks_for_what_is_dangerous_unless_that_is_said_to_be_wanted() {
+    let script = Script::new(
+        r#"[{"name":"execute_command","inputSchema":{"type":"object","properties":{"command":{"type":"string"}}}},{"name":"search_web","inputSchema":{"type":"object","properties":{"query":{"type":"string"}}}}]"#,
+    );
+    for (permissions, runs) in [
+        (json!({"policy": "auto_approve", "patience_secs": 1}), false),
+        (json!({"policy": "auto_approve", "patience_secs": 1, "never_automatic": []}), true),
+    ] {
+        let host = Host::with(json!({
+            "tools": {"level": "L0"},
+            "confirmation": {"dangerous": false},
+            "permissions": permissions,
+            "servers": [script.server("shell")],
+        }))
+        .await;
+        host.up("shell").await;
+        let client = host.client("robot").await;
+        let before = script.calls().len();
+        assert_ne!(
+            client.call_tool("shell.search_web", json!({"query": "tea"})).await.unwrap().is_error,
+            Some(true)
+        );
+        let outcome = client.call_tool("shell.execute_command", json!({"command": "ls"})).await;
+        if runs {
+            assert_ne!(outcome.unwrap().is_error, Some(true));
+        } else {
+            refused(outcome);
+        }
+        assert_eq!(script.calls().len() - before, 1 + usize::from(runs), "{permissions}");
+    }
 }
 
 async fn what_else_is_to_be_confirmed_is_although_dangerous_calls_are_not() {

@@ -155,17 +155,14 @@ pub(crate) fn serve() -> ExitCode {
                 continue;
             }
             "tools/call" => call(&folder, params, &mut out),
-            _ => match file(&method.replace('/', "_")) {
-                Some(result) => result,
-                None => {
-                    writeln!(
-                        out,
-                        r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"no such method"}}}}"#
-                    )
-                    .unwrap();
+            _ => {
+                let Some(result) = file(&method.replace('/', "_")) else {
+                    let error = r#"{"code":-32601,"message":"no such method"}"#;
+                    writeln!(out, r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).unwrap();
                     continue;
-                }
-            },
+                };
+                result
+            }
         };
         if file("id_last").is_some() {
             writeln!(out, r#"{{"result":{result},"jsonrpc":"2.0","id":{id}}}"#).unwrap();

@@ -17,7 +17,12 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
-        let kernel = Self::spawn(home, args);
+        Self::start_where(home, &[], args)
+    }
+
+    /// Starts one, where these variables are set.
+    pub(crate) fn start_where(home: &Home, variables: &[(&str, &str)], args: &[&str]) -> Self {
+        let kernel = Self::started(home, variables, &[&["--foreground"], args].concat());
         let socket = home.path("state/mgp.sock");
         let end = Instant::now() + PATIENCE;
         while std::os::unix::net::UnixStream::connect(&socket).is_err() {
@@ -30,18 +35,19 @@ impl Kernel {
     /// Starts one, and does not wait until it listens.
     pub(crate) fn spawn(home: &Home, args: &[&str]) -> Self {
         // It is this process, and ends with it.
-        Self::started(home, &[&["--foreground"], args].concat())
+        Self::started(home, &[], &[&["--foreground"], args].concat())
     }
 
     /// Starts what a client starts: a way to the kernel in the background, which is started if there is none.
     pub(crate) fn in_background(home: &Home) -> Self {
-        Self::started(home, &[])
+        Self::started(home, &[], &[])
     }
 
-    fn started(home: &Home, args: &[&str]) -> Self {
+    fn started(home: &Home, variables: &[(&str, &str)], args: &[&str]) -> Self {
         home.let_person_decide();
         let told = home.path("stderr");
         let mut command = home.command(["serve"].iter().chain(args));
+        command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&told).unwrap());
         Self { child: command.spawn().unwrap(), told }
     }

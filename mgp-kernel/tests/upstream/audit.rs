@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::host::{Host, child, say, until};
+use crate::host::{Host, child, config, say, until};
 use crate::runner::tests;
 
 tests![
     a_server_that_negotiated_audit_is_told_what_is_recorded_once_and_in_order,
     a_sandboxed_server_is_told_nothing_and_neither_is_one_that_knows_no_audit,
+    a_kernel_that_starts_again_tells_what_a_server_missed_and_nothing_else_again,
 ];
 
 /// A server that keeps what it is told.
@@ -40,6 +41,16 @@ impl Collector {
             });
         let serving = tokio::spawn(async move { drop(server.serve_http(listener).await) });
         Self { heard, serving, config: json!({"id": id, "url": url}) }
+    }
+
+    /// Returns the numbers of all events that it was told, in the order in which it was.
+    fn numbers(&self) -> Vec<u64> {
+        let heard = self.heard.lock();
+        let numbers = heard.iter().filter_map(|params| {
+            let ours: Value = serde_json::from_slice(params.bytes("_mgp")?).unwrap();
+            ours["seq"].as_u64()
+        });
+        numbers.collect()
     }
 
     fn executed(&self) -> Vec<(u64, String)> {
@@ -106,4 +117,30 @@ async fn a_sandboxed_server_is_told_nothing_and_neither_is_one_that_knows_no_aud
         until("the call is told", || (witness.executed().len() == calls).then_some(())).await;
     }
     assert!(sandboxed.heard.lock().is_empty() && other.heard.lock().is_empty());
+}
+
+// covers: P-4-19
+async fn a_kernel_that_starts_again_tells_what_a_server_missed_and_nothing_else_again() {
+    let collector = Collector::serve("record", &["audit"]).await;
+    let servers = || vec![child("files"), collector.config.clone()];
+    let host = Host::start(servers()).await;
+    for server in ["files", "record"] {
+        host.up(server).await;
+    }
+    say(&host.client("one").await, "files.pid", json!({})).await;
+    until("the call is told", || (collector.executed().len() == 1).then_some(())).await;
+    // The next kernel has only the other server, so that nobody is told what it records.
+    let alone = host.start_again(config(vec![child("files")])).await;
+    alone.up("files").await;
+    say(&alone.client("one").await, "files.pid", json!({})).await;
+    assert_eq!(collector.executed().len(), 1);
+    let host = alone.start_again(config(servers())).await;
+    for server in ["files", "record"] {
+        host.up(server).await;
+    }
+    say(&host.client("one").await, "files.pid", json!({})).await;
+    until("all calls are told", || (collector.executed().len() == 3).then_some(())).await;
+    let numbers = collector.numbers();
+    let all: Vec<u64> = (numbers[0]..numbers[0] + numbers.len() as u64).collect();
+    assert_eq!(numbers, all, "each once, in order, and none left out");
 }

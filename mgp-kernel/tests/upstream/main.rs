@@ -12,6 +12,7 @@
 mod agents;
 mod audit;
 mod creation;
+mod events;
 mod fallback;
 mod fleet;
 mod host;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         telling::TESTS,
         agents::TESTS,
         audit::TESTS,
+        events::TESTS,
         registration::TESTS,
         fallback::TESTS,
         creation::TESTS,

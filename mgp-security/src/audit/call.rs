@@ -1,6 +1,7 @@
 //! The state of a call that is being audited, and the events that are made of it when it ends.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mgp_types::json::ObjectWriter;
@@ -170,8 +171,8 @@ impl RecordedCall {
             Cow::Borrowed(_) => name.clone(),
             Cow::Owned(short) => short.as_str().into(),
         });
-        let (now, target) = (self.settings.clock.now(), AuditTarget::new(server, tool));
-        AuditEvent::new(now, self.trace, event_type, self.actor(), target, result)
+        let target = AuditTarget::new(server, tool).with_arguments(self.target_arguments());
+        AuditEvent::new(self.settings.clock.now(), self.trace, event_type, self.actor(), target, result)
     }
 
     fn actor(&self) -> Actor {
@@ -194,6 +195,14 @@ impl RecordedCall {
         }
         let named = if self.subject == RecordSubject::Tool { self.named() } else { None };
         (self.settings.server.clone(), named.as_deref().map(Into::into))
+    }
+
+    /// Returns the arguments that name what the call acts on, as they are recorded: names and short texts, without
+    /// what looks like a secret.
+    fn target_arguments(&self) -> BTreeMap<String, String> {
+        let noted = self.trail.target_arguments().into_iter().flatten();
+        let recorded = |text: &str| redact::text(&printable(text, MAX_NAME_BYTES)).into_owned();
+        noted.map(|(name, value)| (recorded(name), recorded(value))).collect()
     }
 
     fn named(&self) -> Option<String> {

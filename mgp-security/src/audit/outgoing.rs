@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use mgp_types::json::ObjectWriter;
+use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{Extension, TraceId};
 use mgp_types::{Flow, Gate, Object, RawJson, Request, RequestKind, Session};
 
@@ -83,10 +83,8 @@ fn write(params: &mut Object, id: TraceId, session: Option<&Session>) {
         Some(true) => drop(params.remove("trace_id")),
         _ => {}
     }
-    if !knows_audit && let Some(Ok(mut ours)) = params.get("_mgp").map(|ours| Object::from_raw(&ours)) {
-        if ours.remove("trace_id").is_some() {
-            params.set("_mgp", ours.to_raw());
-        }
+    if !knows_audit && let Some(ours) = params.object_mut("_mgp") {
+        ours.remove("trace_id");
         if ours.is_empty() {
             params.remove("_mgp");
         }
@@ -97,19 +95,20 @@ fn write(params: &mut Object, id: TraceId, session: Option<&Session>) {
 }
 
 fn write_traceparent(params: &mut Object, id: TraceId) {
-    let Ok(meta) = params.get("_meta").map_or_else(|| Ok(Object::new()), |meta| Object::from_raw(&meta))
-    else {
-        // A `_meta` that is not an object is left for the peer to refuse.
-        return;
-    };
-    if from_traceparent(&meta).is_some() {
+    if !params.contains("_meta") {
+        params.object_mut_or_new("_meta");
+    }
+    // A `_meta` that is not an object is left for the peer to refuse.
+    let Some(meta) = params.object_mut("_meta") else { return };
+    if from_traceparent(meta).is_some() {
         return;
     }
     // The span stands for this process. It is not a secret, and each hasher has its own seed.
     let span = RandomState::new().hash_one(());
-    let mut parent = ObjectWriter::new();
-    parent.text("traceparent", &id.to_traceparent(span));
-    params.set("_meta", parent.finish().followed_by(&meta));
+    meta.set(
+        key::TRACEPARENT,
+        RawJson::from_written(format!("\"{}\"", id.to_traceparent(span)).into_bytes()),
+    );
 }
 
 #[cfg(test)]

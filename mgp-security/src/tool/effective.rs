@@ -126,6 +126,7 @@ fn merged(all: &[ToolSecurity]) -> EffectiveSecurity {
         add_new(&mut security.validators, declared.validator.iter().cloned());
         security.confirmation |= declared.confirmation_required == Some(true);
         add_new(&mut security.code_safety, declared.code_safety.iter().cloned());
+        add_new(&mut security.target_arguments, declared.target_arguments.iter().cloned());
         security.reversible = match (security.reversible, declared.reversible) {
             (Some(a), Some(b)) => Some(a && b),
             (a, b) => a.or(b),

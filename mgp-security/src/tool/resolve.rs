@@ -126,8 +126,7 @@ impl ResolveToolShared {
 
 fn note(request: &mut Request, tool: Arc<ResolvedTool>) {
     if let Some(trail) = &request.context.trail {
-        trail.note_target(&tool.server, Some(&tool.name));
-        trail.note_risk(tool.security.risk);
+        trail.note_tool(&tool, &request.params);
     }
     request.context.tool = Some(tool);
 }

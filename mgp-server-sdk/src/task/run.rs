@@ -67,9 +67,7 @@ impl TaskRun {
 pub(super) fn relate(params: &mut Params, id: &str) {
     let mut related = Object::new();
     related.set("taskId", RawJson::from_value(id).unwrap_or_else(|_| RawJson::null()));
-    let mut meta = params.object("_meta").unwrap_or_default();
-    meta.set(key::RELATED_TASK, related.to_raw());
-    params.set("_meta", meta.to_raw());
+    params.object_mut_or_new("_meta").set(key::RELATED_TASK, related.to_raw());
 }
 
 /// The target of a task's questions instead of the client: they wait with the task.

@@ -1,6 +1,7 @@
 //! The answer to `tools/list` at each level.
 
 use mgp_types::mcp::ForRevision;
+use mgp_types::mgp::MEMBER;
 use mgp_types::{CacheHint, CacheScope, Context, Error, RawJson, Request, Response, Revision};
 
 use super::meta_tool;
@@ -15,6 +16,10 @@ use crate::session::SessionKey;
 /// definitions that a model has read stay as they are for as long as possible, and its prompt cache with them.
 pub(super) fn answer(shared: &DiscoveryShared, request: &Request) -> Option<Result<Response, Error>> {
     let key = shared.key(&request.context);
+    if let Some(level) = wished(request) {
+        shared.tellings.listed_elsewhere(&key);
+        return (level != Level::L0).then(|| of_level(level, shared, &key, request));
+    }
     if shared.awaits_tools(&request.context) {
         // Many hosts ask for the list only once, and an empty one would hide tools that a search finds later.
         let list = of_level(Level::L3, shared, &key, request);
@@ -27,6 +32,12 @@ pub(super) fn answer(shared: &DiscoveryShared, request: &Request) -> Option<Resu
         return None;
     }
     Some(of_level(level, shared, &key, request))
+}
+
+/// Returns the level that the caller wishes for this one list, as a gateway does that hands the tools on: not a model
+/// reads such a list.
+fn wished(request: &Request) -> Option<Level> {
+    request.params.object(MEMBER)?.get("level")?.to().ok()
 }
 
 fn of_level(

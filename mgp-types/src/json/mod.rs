@@ -1,5 +1,6 @@
 //! JSON as bytes: one scan over a frame finds what a gateway needs, the rest stays untouched.
 
+mod changes;
 mod object;
 mod object_writer;
 mod raw;

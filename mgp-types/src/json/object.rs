@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use smallvec::SmallVec;
 
+use super::changes::{Change, Changes, NewValue};
 use super::scan::{MemberKey, Scanner, Span};
 use super::text::unescape;
 use super::{JsonError, JsonFault, Limits, RawJson};
@@ -43,16 +44,6 @@ pub struct Object {
 pub(crate) struct ObjectMember {
     pub(crate) key: MemberKey,
     pub(crate) value: Span,
-}
-
-/// The changes of an object. They are rare, so the object holds one pointer to them.
-type Changes = SmallVec<[Change; 2]>;
-
-#[derive(Clone)]
-struct Change {
-    name: Cow<'static, str>,
-    /// The new value; `None` removes the member.
-    value: Option<RawJson>,
 }
 
 impl Object {
@@ -101,20 +92,45 @@ impl Object {
     /// Returns the member called `name`.
     pub fn get(&self, name: &str) -> Option<RawJson> {
         match self.changed(name) {
-            Some(change) => change.value.clone(),
+            Some(change) => change.value.json().cloned(),
             None => self.member(name).map(|member| self.value(member)),
         }
     }
 
     /// Returns the member called `name` as an object; `None` if the member is missing or no object.
     pub fn object(&self, name: &str) -> Option<Self> {
-        Self::from_raw(&self.get(name)?).ok()
+        match self.changed(name) {
+            Some(Change { value: NewValue::Object(open), .. }) => Some(open.members().clone()),
+            _ => Self::from_raw(&self.get(name)?).ok(),
+        }
+    }
+
+    /// Returns the member called `name` for changes; `None` if the member is missing or no object.
+    ///
+    /// The member is parsed the first time only, and written when this object is written.
+    pub fn object_mut(&mut self, name: &'static str) -> Option<&mut Self> {
+        if !self.changed(name).is_some_and(|change| change.value.is_open()) {
+            let members = self.object(name)?;
+            self.change(Cow::Borrowed(name), NewValue::open(members));
+        }
+        let changes = Arc::make_mut(self.changes.as_mut()?);
+        changes.iter_mut().find(|change| change.name == name)?.value.members_mut()
+    }
+
+    /// Returns the member called `name` for changes, as [`object_mut`](Self::object_mut) does. A member that is missing or
+    /// no object becomes an empty object.
+    #[expect(clippy::missing_panics_doc, reason = "the member has just become an object")]
+    pub fn object_mut_or_new(&mut self, name: &'static str) -> &mut Self {
+        if self.object_mut(name).is_none() {
+            self.change(Cow::Borrowed(name), NewValue::open(Self::new()));
+        }
+        self.object_mut(name).expect("the member has just become an object")
     }
 
     /// Returns the bytes of the member called `name`.
     pub fn bytes(&self, name: &str) -> Option<&[u8]> {
         match self.changed(name) {
-            Some(change) => change.value.as_ref().map(RawJson::as_bytes),
+            Some(change) => change.value.json().map(RawJson::as_bytes),
             None => self.member(name).map(|member| &self.frame[range(&member.value)]),
         }
     }
@@ -142,10 +158,12 @@ impl Object {
     /// Returns the members in order.
     pub fn iter(&self) -> impl Iterator<Item = (Cow<'_, str>, RawJson)> {
         let kept = self.members.iter().filter_map(|member| match self.change_of(member) {
-            Some(change) => change.value.clone().map(|value| (self.name(member), value)),
+            Some(change) => change.value.json().map(|value| (self.name(member), value.clone())),
             None => Some((self.name(member), self.value(member))),
         });
-        kept.chain(self.added().map(|(name, value)| (Cow::Borrowed(name), value.clone())))
+        let added =
+            self.added().filter_map(|(name, value)| Some((Cow::Borrowed(name), value.json()?.clone())));
+        kept.chain(added)
     }
 
     /// Returns the members as they came: the name between its quotes, whether the name has escapes, and the value.
@@ -158,14 +176,14 @@ impl Object {
 
     /// Sets the member called `name`, in its old place if the object has it, else at the end.
     pub fn set(&mut self, name: impl Into<Cow<'static, str>>, value: RawJson) {
-        self.change(name.into(), Some(value));
+        self.change(name.into(), NewValue::Json(value));
     }
 
     /// Removes the member called `name` and returns its value.
     pub fn remove(&mut self, name: impl Into<Cow<'static, str>>) -> Option<RawJson> {
         let name = name.into();
         let old = self.get(&name)?;
-        self.change(name, None);
+        self.change(name, NewValue::Removed);
         Some(old)
     }
 
@@ -192,10 +210,8 @@ impl Object {
 
     /// Returns about how many bytes [`write`](Self::write) appends; names that need escapes are longer.
     pub fn written_bytes(&self) -> usize {
-        let set = self.changes.iter().flat_map(|changes| changes.iter()).map(|change| {
-            let value = change.value.as_ref().map_or(0, |value| value.as_bytes().len());
-            change.name.len() + value + r#""":,"#.len()
-        });
+        let set = self.changes.iter().flat_map(|changes| changes.iter());
+        let set = set.map(|change| change.name.len() + change.value.written_bytes() + r#""":,"#.len());
         self.whole.len() + set.sum::<usize>() + "{}".len()
     }
 
@@ -232,11 +248,10 @@ impl Object {
             }
         };
         for member in &self.members {
-            let value = match self.change_of(member) {
-                None => &self.frame[range(&member.value)],
-                Some(Change { value: Some(value), .. }) => value.as_bytes(),
-                Some(Change { value: None, .. }) => continue,
-            };
+            let change = self.change_of(member);
+            if change.is_some_and(|change| matches!(change.value, NewValue::Removed)) {
+                continue;
+            }
             let name = self.name(member);
             if !is_kept(&name) {
                 continue;
@@ -250,18 +265,32 @@ impl Object {
                 out.extend_from_slice(&self.frame[start as usize - 1..=end as usize]);
             }
             out.push(b':');
-            out.extend_from_slice(value);
+            match change {
+                Some(change) => change.value.write(out),
+                None => out.extend_from_slice(&self.frame[range(&member.value)]),
+            }
         }
         for (name, value) in self.added().filter(|(name, _)| is_kept(name)) {
             separate(out);
             super::write_string(out, name);
             out.push(b':');
-            out.extend_from_slice(value.as_bytes());
+            value.write(out);
         }
     }
 
+    /// Returns the object as it came, if it has not been changed since.
     fn unchanged(&self) -> Option<&[u8]> {
-        (self.changes.is_none() && !self.whole.is_empty()).then(|| &self.frame[range(&self.whole)])
+        let changes = self.changes.iter().flat_map(|changes| changes.iter());
+        let is_as_it_came =
+            !self.whole.is_empty() && changes.into_iter().all(|change| self.is_as_it_came(change));
+        is_as_it_came.then(|| &self.frame[range(&self.whole)])
+    }
+
+    /// Returns whether a member was opened for changes, and then not changed.
+    fn is_as_it_came(&self, change: &Change) -> bool {
+        let NewValue::Object(open) = &change.value else { return false };
+        let came = self.member(&change.name).map(|member| &self.frame[range(&member.value)]);
+        came.zip(open.members().unchanged()).is_some_and(|(came, now)| std::ptr::eq(came, now))
     }
 
     fn changed(&self, name: &str) -> Option<&Change> {
@@ -274,14 +303,14 @@ impl Object {
     }
 
     /// Returns the members that did not come with the frame.
-    fn added(&self) -> impl Iterator<Item = (&str, &RawJson)> {
+    fn added(&self) -> impl Iterator<Item = (&str, &NewValue)> {
         self.changes.iter().flat_map(|changes| changes.iter()).filter_map(|change| {
-            let value = change.value.as_ref()?;
-            self.member(&change.name).is_none().then_some((&*change.name, value))
+            let is_added = !matches!(change.value, NewValue::Removed) && self.member(&change.name).is_none();
+            is_added.then_some((&*change.name, &change.value))
         })
     }
 
-    fn change(&mut self, name: Cow<'static, str>, value: Option<RawJson>) {
+    fn change(&mut self, name: Cow<'static, str>, value: NewValue) {
         let changes = Arc::make_mut(self.changes.get_or_insert_default());
         match changes.iter_mut().find(|change| change.name == name) {
             Some(change) => change.value = value,

@@ -1,6 +1,7 @@
 //! Audit events (§6), and the port to which sections report them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -165,12 +166,22 @@ pub struct AuditTarget {
     pub server_id: Option<ServerId>,
     /// The tool; null for a whole server.
     pub tool_name: Option<ToolName>,
+    /// The arguments of the call that name what it acts on beyond the tool, where the tool
+    /// [declares](super::ToolSecurity::target_arguments) such arguments.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub arguments: BTreeMap<String, String>,
 }
 
 impl AuditTarget {
     /// Creates the target of a server, or of a tool of it.
     pub const fn new(server_id: Option<ServerId>, tool_name: Option<ToolName>) -> Self {
-        Self { server_id, tool_name }
+        Self { server_id, tool_name, arguments: BTreeMap::new() }
+    }
+
+    /// Sets the arguments that name what the call acts on beyond the tool.
+    #[must_use]
+    pub fn with_arguments(self, arguments: BTreeMap<String, String>) -> Self {
+        Self { arguments, ..self }
     }
 }
 

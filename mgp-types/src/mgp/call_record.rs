@@ -1,6 +1,8 @@
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use super::{EventType, RiskLevel, ServerId, ToolName, ValidatorName};
+use super::{EventType, ResolvedTool, RiskLevel, ServerId, ToolName, ValidatorName};
+use crate::Params;
 
 /// What the layers found out about a request on its way in, for the one that writes the record when it is over.
 ///
@@ -9,6 +11,7 @@ use super::{EventType, RiskLevel, ServerId, ToolName, ValidatorName};
 #[derive(Debug, Default)]
 pub struct CallRecord {
     target: OnceLock<(ServerId, Option<ToolName>)>,
+    target_arguments: OnceLock<BTreeMap<String, String>>,
     risk: OnceLock<RiskLevel>,
     validators: OnceLock<Vec<ValidatorName>>,
     refusal: OnceLock<Refusal>,
@@ -47,6 +50,22 @@ impl CallRecord {
         self.target.get_or_init(|| (server.clone(), tool.cloned()));
     }
 
+    /// Notes the tool that a call with `params` is for: its server, its name, its risk, and the arguments that name what
+    /// the call acts on beyond the tool.
+    pub fn note_tool(&self, tool: &ResolvedTool, params: &Params) {
+        self.note_target(&tool.server, Some(&tool.name));
+        self.note_risk(tool.security.risk);
+        let names = &tool.security.target_arguments;
+        if !names.is_empty() {
+            self.note_target_arguments(target_arguments(names, params));
+        }
+    }
+
+    /// Notes the arguments that name what the call acts on beyond the tool.
+    pub fn note_target_arguments(&self, arguments: BTreeMap<String, String>) {
+        self.target_arguments.get_or_init(|| arguments);
+    }
+
     /// Notes the tool's risk.
     pub fn note_risk(&self, risk: RiskLevel) {
         self.risk.get_or_init(|| risk);
@@ -77,6 +96,11 @@ impl CallRecord {
         self.target.get().map(|(server, tool)| (server, tool.as_ref()))
     }
 
+    /// Returns the arguments that name what the call acts on beyond the tool; `None` if the tool declares none.
+    pub fn target_arguments(&self) -> Option<&BTreeMap<String, String>> {
+        self.target_arguments.get()
+    }
+
     /// The tool's risk.
     pub fn risk(&self) -> Option<RiskLevel> {
         self.risk.get().copied()
@@ -100,5 +124,43 @@ impl CallRecord {
     /// Returns whether the caller stopped the call.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.get().is_some()
+    }
+}
+
+/// Returns the named arguments that are texts or lists of texts, each as one text.
+fn target_arguments(names: &[Box<str>], params: &Params) -> BTreeMap<String, String> {
+    let arguments = params.object("arguments").unwrap_or_default();
+    let text = |name: &str| {
+        let value = arguments.get(name)?;
+        value.to_text().or_else(|| Some(value.to::<Vec<String>>().ok()?.join(", ")))
+    };
+    names.iter().take(MAX_TARGET_ARGUMENTS).filter_map(|name| Some((name.to_string(), text(name)?))).collect()
+}
+
+/// The number of arguments that a target names at most.
+const MAX_TARGET_ARGUMENTS: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Object;
+    use crate::mgp::EffectiveSecurity;
+
+    #[test]
+    fn only_declared_arguments_that_are_texts_name_the_target() {
+        let mut security = EffectiveSecurity::new(RiskLevel::Safe);
+        security.target_arguments = ["instance", "instances", "limit", "missing"].map(Into::into).into();
+        let tool = ResolvedTool::new("federation".into(), "find".into(), Object::new(), security);
+        let params = Object::parse(
+            r#"{"name":"find","arguments":{"instance":"prod","instances":["a","b"],"limit":7,"query":"x"}}"#,
+        )
+        .unwrap();
+        let record = CallRecord::default();
+        record.note_tool(&tool, &params);
+        let noted: Vec<_> = record.target_arguments().unwrap().iter().collect();
+        assert_eq!(
+            noted,
+            [(&"instance".to_owned(), &"prod".to_owned()), (&"instances".into(), &"a, b".into())]
+        );
     }
 }

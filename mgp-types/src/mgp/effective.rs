@@ -23,6 +23,8 @@ pub struct EffectiveSecurity {
     pub reversible: Option<bool>,
     /// The declared restrictions on code arguments (§7.3): of the server, of the configuration.
     pub code_safety: Vec<RawJson>,
+    /// The arguments that name what a call acts on beyond the tool; the server declares them.
+    pub target_arguments: Vec<Box<str>>,
     /// True if the values were derived from a definition without a security declaration (§8.2).
     pub derived: bool,
 }
@@ -38,6 +40,7 @@ impl EffectiveSecurity {
             confirmation: false,
             reversible: None,
             code_safety: Vec::new(),
+            target_arguments: Vec::new(),
             derived: false,
         }
     }

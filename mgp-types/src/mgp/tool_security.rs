@@ -107,6 +107,10 @@ pub struct ToolSecurity {
     /// The restrictions on code arguments (§7.3); the checkers of code read them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_safety: Option<RawJson>,
+    /// The arguments that name what a call acts on beyond the tool, such as an instance of another kernel: they are
+    /// recorded in the target of the call. The specification does not have this member.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub target_arguments: Vec<Box<str>>,
 }
 
 impl ToolSecurity {
@@ -131,6 +135,7 @@ impl ToolSecurity {
             reversible: None,
             confirmation_required: None,
             code_safety: None,
+            target_arguments: Vec::new(),
         }
     }
 
@@ -161,6 +166,12 @@ impl ToolSecurity {
     /// Sets whether a human confirms each call.
     pub const fn with_confirmation_required(mut self, required: bool) -> Self {
         self.confirmation_required = Some(required);
+        self
+    }
+
+    /// Sets the arguments that name what a call acts on beyond the tool.
+    pub fn with_target_arguments(mut self, names: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
+        self.target_arguments.extend(names.into_iter().map(Into::into));
         self
     }
 

@@ -5,6 +5,7 @@
 //! `--bench-dir`; streaming, which rmcp has not, is measured without them. Searches are scored by a program of their
 //! own, too, in the folder `--search-dir`.
 
+mod audit;
 mod callgrind;
 mod gates;
 mod kernel;
@@ -59,6 +60,8 @@ enum Part {
     Search,
     /// The kernel as a gateway, beside a floor and a proxy
     Kernel,
+    /// The audit service with a million events
+    Audit,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
@@ -80,6 +83,10 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if chosen(Part::Kernel) {
         process::require("strip", STRIP)?;
         missed.extend(kernel::run(workspace, &args.kernel, &args.bench_dir, args.quick)?);
+    }
+    if chosen(Part::Audit) {
+        let head = head("cargo xtask bench --only audit", args.quick)?;
+        missed.extend(audit::run(workspace, args.quick, &head)?);
     }
     ensure!(missed.is_empty(), "missed: {}", missed.join("; "));
     Ok(())

@@ -39,7 +39,7 @@ pub(super) fn start(workspace: &Workspace, folder: &Path) -> Result<(String, Opt
 /// All tools are listed, and nobody is there to be asked: the suite is the only human.
 fn configuration(everything: &Path) -> String {
     format!(
-        "[permissions]\npolicy = \"auto_approve\"\n\n[confirmation]\ndangerous = false\n\n[access]\n\
+        "[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n\n[confirmation]\ndangerous = false\n\n[access]\n\
          default = \"opt-out\"\n\n[tools]\nlevel = \"L0\"\n\n[[servers]]\nid = \"everything\"\ncommand = {}\n\
          args = [\"stdio\"]\n",
         // A string of JSON is one of TOML.

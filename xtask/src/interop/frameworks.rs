@@ -145,6 +145,7 @@ impl Kernel {
 const POLICY: &str = "\
 [permissions]
 policy = \"auto_approve\"
+never_automatic = []
 
 [confirmation]
 dangerous = false

@@ -284,7 +284,7 @@ impl Kernel {
 /// All tools are listed, and what asks a person is switched off: nobody is there.
 fn configuration(installed: &Installed) -> String {
     let mut text = String::from(
-        "[permissions]\npolicy = \"auto_approve\"\n\n[confirmation]\ndangerous = false\n\n\
+        "[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n\n[confirmation]\ndangerous = false\n\n\
          [access]\ndefault = \"opt-out\"\n\n[tools]\nlevel = \"L0\"\n",
     );
     for server in &installed.servers {

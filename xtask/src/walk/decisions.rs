@@ -5,10 +5,7 @@ use std::{fs, path::Path, process::Command};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::{
-    Walk,
-    home::{Ended, Home},
-};
+use super::{Walk, home::Home};
 
 impl Walk {
     /// Runs the steps with decisions that are made before any client is connected.
@@ -103,15 +100,6 @@ impl Walk {
             ensure!(status.code == Some(4), "{status:?}");
             Ok("ends with 4".into())
         });
-    }
-}
-
-impl Ended {
-    /// The word that follows a text in what was printed as an error.
-    fn word_after(&self, text: &str) -> Option<String> {
-        let (_, rest) = self.errors.split_once(text)?;
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-        Some(rest[..end].to_owned())
     }
 }
 

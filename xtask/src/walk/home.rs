@@ -2,7 +2,9 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
@@ -18,6 +20,7 @@ use crate::process;
 pub(super) struct Home {
     folder: PathBuf,
     mgp: PathBuf,
+    path: OsString,
 }
 
 /// How a command ended, and what it printed.
@@ -44,13 +47,24 @@ struct Servers {
 }
 
 impl Home {
-    /// A fresh home in place of an old one.
+    /// A fresh home in place of an old one, with the program where `PATH` finds it.
     pub(super) fn new(folder: PathBuf, mgp: PathBuf) -> Result<Self> {
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
-        fs::create_dir_all(&folder)?;
-        Ok(Self { folder, mgp })
+        fs::create_dir_all(folder.join("bin"))?;
+        symlink(&mgp, folder.join("bin/mgp"))?;
+        let mut path = folder.join("bin").into_os_string();
+        if let Some(others) = std::env::var_os("PATH") {
+            path.push(":");
+            path.push(others);
+        }
+        Ok(Self { folder, mgp, path })
+    }
+
+    /// A second home beside this one, with the same program.
+    pub(super) fn beside(&self, name: &str) -> Result<Self> {
+        Self::new(self.folder.with_file_name(name), self.mgp.clone())
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -79,7 +93,12 @@ impl Home {
     /// `mgp` with these arguments, which knows nothing but this home.
     pub(super) fn mgp(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.mgp);
-        command.args(arguments).current_dir(&self.folder).env("HOME", &self.folder).stdin(Stdio::null());
+        command
+            .args(arguments)
+            .current_dir(&self.folder)
+            .env("HOME", &self.folder)
+            .env("PATH", &self.path)
+            .stdin(Stdio::null());
         for name in ["MGP_CONFIG", "MGP_CONFIG_PATH", "MGP_STATE", "MGP_SOCKET"] {
             command.env_remove(name);
         }
@@ -131,6 +150,15 @@ impl Home {
         Ok(ended.out)
     }
 
+    /// Runs `mgp` to its end with a text on its standard input, and returns what it printed.
+    pub(super) fn run_with(&self, arguments: &[&str], input: &str) -> Result<String> {
+        let file = self.folder.join("stdin.txt");
+        fs::write(&file, input)?;
+        let ended = self.ended(self.mgp(arguments).stdin(fs::File::open(file)?))?;
+        ensure!(ended.code == Some(0), "`mgp {}` failed: {}", arguments.join(" "), ended.errors.trim());
+        Ok(ended.out)
+    }
+
     /// Runs `mgp --json` to its end, and reads what it printed.
     pub(super) fn json<T: DeserializeOwned>(&self, arguments: &[&str]) -> Result<T> {
         let all: Vec<_> = arguments.iter().copied().chain(["--json"]).collect();
@@ -155,6 +183,15 @@ impl Home {
         let servers = self.servers()?;
         let connected = |shown: &&Shown| shown.id == server && shown.state == "connected";
         Ok(servers.iter().find(connected).and_then(|shown| shown.pid))
+    }
+}
+
+impl Ended {
+    /// The word that follows a text in what was printed as an error.
+    pub(super) fn word_after(&self, text: &str) -> Option<String> {
+        let (_, rest) = self.errors.split_once(text)?;
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        Some(rest[..end].to_owned())
     }
 }
 

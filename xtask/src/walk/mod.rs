@@ -7,6 +7,7 @@
 
 mod decisions;
 mod home;
+mod patterns;
 
 use std::{path::PathBuf, process::Command, time::Instant};
 
@@ -26,6 +27,9 @@ use home::{Home, words};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Does what the pages of docs/patterns say, in place of what a new user does
+    #[arg(long)]
+    patterns: bool,
     /// A program in the place of `mgp`, built in release mode
     #[arg(long, value_name = "PROGRAM")]
     mgp: Option<PathBuf>,
@@ -36,9 +40,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let mgp = match &args.mgp {
-        Some(program) => program.clone(),
+        // It is run in another folder.
+        Some(program) => std::path::absolute(program)?,
         None => workspace.build_program("mgp-kernel", "mgp", Profile::Release)?,
     };
+    if args.patterns {
+        return patterns::run(workspace, &mgp);
+    }
     let fixtures = match &args.server {
         Some(program) => program.clone(),
         None => {

@@ -6,6 +6,7 @@ mod server;
 mod server_limits;
 mod tool_names;
 mod tools;
+pub mod usual;
 mod words;
 
 use schemars::JsonSchema;

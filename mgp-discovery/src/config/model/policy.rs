@@ -1,6 +1,6 @@
 //! The sections about agents, access, permissions, confirmation, checks, audit and limits.
 
-use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy, Glob, Permission, Scope};
+use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy, Glob, Permission, RiskLevel, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,14 +84,16 @@ impl AccessRule {
 #[non_exhaustive]
 pub struct PermissionSettings {
     /// The policy for permissions that `grants` does not list: `interactive` asks a human; `auto_approve` grants
-    /// every permission that the specification names, except those in `never_automatic`, and asks a human for all
-    /// others; `deny_all` denies, unless an operator granted the permission beforehand; `config_only` denies in any
+    /// every permission that the specification names, except those in `never_automatic`, which are the dangerous ones
+    /// if that is left out, and asks a human for all others; `deny_all` denies, unless an operator granted the permission beforehand; `config_only` denies in any
     /// case. `interactive` if left out.
     #[schemars(schema_with = "words::approval_policy")]
     pub policy: Option<ApprovalPolicy>,
     /// The permissions that are granted from the start of the kernel.
     pub grants: Vec<PermissionRule>,
-    /// The permissions for which the kernel asks a human under `auto_approve` too.
+    /// The permissions for which the kernel asks a human under `auto_approve` too; if left out, those that the
+    /// specification calls dangerous. With an empty list `auto_approve` is what the specification means by it: it
+    /// grants all that the specification names, and `mgp doctor` warns.
     #[schemars(schema_with = "words::permissions")]
     pub never_automatic: Option<Vec<Permission>>,
     /// The time that a server or a call waits for a human's answer, in seconds; 300 if left out.
@@ -102,6 +104,14 @@ pub struct PermissionSettings {
     /// The time during which the answer "no" holds, in seconds, unless the answer itself sets another time. A change
     /// takes effect when the kernel starts.
     pub denied_secs: u64,
+}
+
+impl PermissionSettings {
+    /// Returns the permissions for which a human is asked under `auto_approve` too.
+    pub fn never_automatic(&self) -> Vec<Permission> {
+        let dangerous = || Permission::STANDARD.iter().filter(|it| it.risk() == RiskLevel::Dangerous);
+        self.never_automatic.clone().unwrap_or_else(|| dangerous().cloned().collect())
+    }
 }
 
 impl Default for PermissionSettings {

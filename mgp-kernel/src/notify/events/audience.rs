@@ -6,7 +6,7 @@ use mgp_security::access::AccessPolicy;
 use mgp_stream::event::EventAudience;
 use mgp_types::Principal;
 
-use super::{LIFECYCLE, is_operator};
+use super::{CHANNELS, is_operator, recorded};
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::Upstream;
 
@@ -31,9 +31,9 @@ impl EventAudience for ChannelAudience {
         let (Some(fleet), Some(principal)) = (self.fleet.upgrade(), principal) else { return false };
         match channel {
             // Events on these channels are addressed to those whom they concern.
-            LIFECYCLE | "tools" => true,
-            // These channels tell what all others did and were refused.
-            "audit" | "permissions" | "security" => is_operator(principal),
+            _ if CHANNELS.contains(&channel) => true,
+            _ if recorded::is_for_operators(channel) => is_operator(principal),
+            _ if recorded::CHANNELS.contains(&channel) => true,
             _ => owner(&fleet, channel).is_some_and(|server| {
                 server.admits(principal) && self.access.reaches(&principal.access_id(), server.id().as_str())
             }),

@@ -71,7 +71,7 @@ async fn an_agent_hears_of_servers_that_it_may_use_and_an_operator_of_the_life_o
     let all = ["*", "lifecycle", "audit", "files.*", "mail.changed"];
     let answer = subscribe(&service, &nobody, &all).await;
     assert_eq!(answer.subscribed, ["*", "lifecycle"]);
-    assert_eq!(answer.available, ["lifecycle", "tools"]);
+    assert_eq!(answer.available, ["lifecycle", "tool.completed", "tool.failed", "tools"]);
     let answer = subscribe(&service, &ada, &all).await;
     assert_eq!(answer.subscribed, ["*", "lifecycle", "files.*"]);
     let answer = subscribe(&service, &operator, &all).await;

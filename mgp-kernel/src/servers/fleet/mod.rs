@@ -22,6 +22,7 @@ use tokio::task::JoinSet;
 pub(crate) use self::books::FleetBooks;
 use self::callbacks::CallbackRoutes;
 use crate::StartError;
+use crate::notify::events::ToolsChange;
 use crate::servers::upstream::{AgentLists, ConnectionKey, ListKind, ServerSupport, ServerView, Upstream};
 
 type ServerMap = BTreeMap<ServerId, Arc<Upstream>>;
@@ -178,8 +179,9 @@ impl Fleet {
             for (before, upstream) in &beginning {
                 // The old tools are judged by the old configuration, and may have been one agent's alone: callers wait
                 // until the new tools are known.
+                let tools = self.tools_of(upstream.id());
                 if before.is_some() && self.support.tools.catalog.remove_server(upstream.id()) {
-                    emptied.push(upstream.id().clone());
+                    emptied.push((upstream.id().clone(), tools));
                 }
             }
             self.support.books.shares_changed();
@@ -271,10 +273,11 @@ impl Fleet {
     fn end(&self, server: Arc<Upstream>) {
         let id = server.id().clone();
         let ServerSupport { books, tools, .. } = &*self.support;
+        let listed = self.tools_of(&id);
         let had_something = books.unpublished(|| tools.catalog.remove_server(&id));
         books.forget_tasks(&id);
         if had_something {
-            self.tell_gone(vec![id.clone()]);
+            self.tell_gone(vec![(id.clone(), listed)]);
         }
         let index = tools.index.clone();
         server.close();
@@ -284,11 +287,19 @@ impl Fleet {
         });
     }
 
-    /// Notifies clients that these servers' offers are gone.
-    fn tell_gone(&self, servers: Vec<ServerId>) {
-        let told = Arc::clone(&self.support.told);
+    /// Returns the number of the server's tools in the catalog.
+    fn tools_of(&self, server: &ServerId) -> usize {
+        self.support.tools.catalog.read().of_server(server.as_str()).len()
+    }
+
+    /// Notifies clients that these servers' offers are gone, with so many tools among them.
+    fn tell_gone(&self, servers: Vec<(ServerId, usize)>) {
+        let support = Arc::clone(&self.support);
         self.go(async move {
-            for line in servers.into_iter().map(ConnectionKey::shared) {
+            let ServerSupport { told, events, .. } = &*support;
+            for (server, removed) in servers {
+                let line = ConnectionKey::shared(server.clone());
+                events.tell_tools(&line, &ToolsChange { server_id: server, added: 0, removed, changed: 0 });
                 for what in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
                     told.changed(&line, what);
                 }

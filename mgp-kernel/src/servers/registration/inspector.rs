@@ -23,10 +23,21 @@ impl CodeInspector for StrictInspector {
     }
 
     fn judge_line(&self, command: &str, args: &[String]) -> Result<(), String> {
+        // Other commands of this program decide, and a shell may not run them.
+        if is_carried_server(command, args) {
+            return Ok(());
+        }
         let line =
             LaunchMethod::Program { command: command.into(), args: args.to_vec(), env: Vec::new() }.line();
         check_command(&line, &CommandPolicy::default()).map_err(|finding| finding.to_string())
     }
+}
+
+/// Returns whether the line starts a server that this program carries. Like every program whose code is not inspected, it
+/// is shown to an operator before it starts.
+fn is_carried_server(command: &str, args: &[String]) -> bool {
+    let program = Path::new(command).file_name();
+    program.is_some_and(|program| program == "mgp") && args.first().is_some_and(|first| first == "server")
 }
 
 fn read(path: &Path, language: &str) -> Inspection {
@@ -34,5 +45,24 @@ fn read(path: &Path, language: &str) -> Inspection {
         Ok(code) => Inspection::Harmless(Box::new(code)),
         Err(CodeRefusal::Rejected(rejection)) => Inspection::Rejected(rejection),
         Err(CodeRefusal::Unreadable(why)) => Inspection::Unreadable(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_commands_of_this_program_only_its_servers_are_registered() {
+        let judged = |line: &str| {
+            let mut words = line.split(' ').map(str::to_owned);
+            let command = words.next().unwrap();
+            StrictInspector.judge_line(&command, &words.collect::<Vec<_>>()).is_ok()
+        };
+        assert!(judged("mgp server federation --instance prod=https://example.com/mcp"));
+        assert!(judged("/usr/local/bin/mgp server context"));
+        for line in ["mgp permissions approve 1", "mgp --config x server audit", "mgp keys new server"] {
+            assert!(!judged(line), "{line}");
+        }
     }
 }

@@ -3,11 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
 use mgp_client_sdk::Client;
-use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{Endpoint, Environment as _, ProcessEnvironment, Secret};
 use mgp_security::permission::PermissionAnswerGate;
 use mgp_transport::ConnectionLimits;
@@ -31,7 +29,7 @@ use crate::settings;
 pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<ErasedService>, Error> {
     let config = &shared.config;
     let Some(back) = shared.back.get() else { return Err(Error::internal("the server has no way yet")) };
-    let name = shared.support.config.load().kernel.name.clone().unwrap_or_else(|| "mgp".into());
+    let name = settings::name(&shared.support.config.load()).to_owned();
     let declared = |json: &'static str| RawJson::from_written(json.into());
     let builder = Client::builder(name, env!("CARGO_PKG_VERSION"))
         .mgp(Offer::new(ExtensionSet::standard()))
@@ -40,7 +38,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         .capability("roots", declared(r#"{"listChanged":true}"#))
         .relay_clients()
         .caching(false)
-        .handshake_timeout(startup_timeout(config))
+        .handshake_timeout(settings::startup_timeout(config))
         .limits(limits(&shared))
         .layer(EraseLayer)
         .inbound_layer(PermissionAnswerGate::new(back.permissions.clone()).into_layer())
@@ -82,11 +80,6 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         #[cfg(not(unix))]
         Endpoint::Unix { .. } => Err(Error::invalid_params("there are no Unix sockets here")),
     }
-}
-
-/// Returns the time that the server may take until it answers.
-pub(super) fn startup_timeout(config: &ServerConfig) -> Duration {
-    config.limits.startup_timeout_ms.map_or(STARTUP_TIMEOUT, Duration::from_millis)
 }
 
 /// Returns the limits of the connection. They exceed the largest result: a message has to be read before its result can
@@ -188,4 +181,3 @@ impl<S: RpcService<Future: 'static> + Sync> Layer<S> for EraseLayer {
 /// The number of bytes that a message may have beyond its result: more than any envelope, so that a result that is a
 /// little too long is told from an endless one.
 const AROUND_A_RESULT: usize = 4 << 20;
-const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);

@@ -16,6 +16,7 @@ use super::audit;
 use super::confined::ProgramStart;
 use super::connection_key::ConnectionKey;
 use super::first_start::FirstStart;
+use super::published_events::ServerChannels;
 use super::reports::CallReports;
 use super::server_shared::ServerShared;
 use super::stale_lists::{ListsToRefresh, StaleLists};
@@ -34,6 +35,7 @@ pub(super) struct ConnectionShared {
     pub(super) elicitations: ElicitationSessions,
     pub(super) reports: CallReports,
     pub(super) changed: StaleLists,
+    pub(super) channels: ServerChannels,
     /// The lists of the connection, if it is an agent's own.
     pub(super) lists: Arc<Catalog>,
     /// True if the connection has ended for good, so that its lists do not count.

@@ -36,12 +36,10 @@ impl<S> ForwardToServer<S> {
 
     /// Replaces the progress token of the call by a number, if its caller wants progress.
     fn number(&self, request: &mut Request) -> Option<u64> {
-        let mut meta = Object::from_raw(&request.params.get("_meta")?).ok()?;
         // The token outlives the frame that it came in.
-        let token = meta.get("progressToken")?.detached();
+        let token = request.meta_mut()?.get(key::PROGRESS_TOKEN)?.detached();
         let number = self.reports.enter(request.context.outbox.clone(), token);
-        meta.set("progressToken", RawJson::from_written(number.to_string().into_bytes()));
-        request.params.set("_meta", meta.to_raw());
+        request.meta_mut()?.set(key::PROGRESS_TOKEN, RawJson::from_written(number.to_string().into_bytes()));
         Some(number)
     }
 }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use mgp_security::access::TaskOwnersGate;
 use mgp_types::mgp::{EventSeverity, ServerId, method};
 use mgp_types::{
-    BoxFuture, Error, MessageSender, Method, MethodRule, Object, Outbox, PassedMethods, RawJson, Request,
+    BoxFuture, Error, MessageSender, Method, MethodRule, Outbox, PassedMethods, RawJson, Request,
     RequestKind, Response, RpcService, Session, Severity,
 };
 use tokio::time::Instant;
@@ -14,6 +14,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::connection_key::ConnectionKey;
+use super::published_events::ServerChannels;
 use super::reports::CallReports;
 use super::server_notifications::ListKind;
 use super::stale_lists::StaleLists;
@@ -38,6 +39,7 @@ struct ServerInboundShared {
     /// The connection that this belongs to, with the way back to it.
     back: Weak<super::connection_shared::ConnectionShared>,
     changed: StaleLists,
+    channels: ServerChannels,
 }
 
 impl ServerInboundLayer {
@@ -54,6 +56,7 @@ impl ServerInboundLayer {
             tasks: shared.back.get().map(|back| back.tasks.clone()).unwrap_or_default(),
             back: Arc::downgrade(shared),
             changed: shared.changed.clone(),
+            channels: shared.channels.clone(),
         }))
     }
 }
@@ -113,17 +116,13 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             "notifications/tools/list_changed" => self.listed_anew(ListKind::Tools, request),
             "notifications/prompts/list_changed" => self.listed_anew(ListKind::Prompts, request),
             "notifications/resources/list_changed" => self.listed_anew(ListKind::Resources, request),
-            method::EVENT => {
-                shared.event(&request);
-                Box::pin(self.inner.call(request))
-            }
             // The kernel's own channels of these names say what the kernel saw.
             method::LIFECYCLE => {
-                shared.publish("lifecycle", EventSeverity::Info, request.params);
+                shared.channels.publish("lifecycle", EventSeverity::Info, request.params);
                 done()
             }
             method::AUDIT => {
-                shared.publish("audit", EventSeverity::Info, request.params);
+                shared.channels.publish("audit", EventSeverity::Info, request.params);
                 done()
             }
             "notifications/tasks/status" => {
@@ -269,33 +268,6 @@ impl ServerInboundShared {
         match passed {
             Ok(params) => tell(call.outbox, Request::notify(request.method, params)),
             Err(error) => Box::pin(std::future::ready(Err(error))),
-        }
-    }
-
-    /// Publishes an event on a server's channel as one of the kernel, under the server's name.
-    fn event(&self, request: &Request) {
-        let Some(channel) = request.params.text("channel") else { return };
-        let data = request.params.object("data").unwrap_or_default();
-        let severity = request.params.get("severity").and_then(|raw| raw.to::<EventSeverity>().ok());
-        self.publish(&channel, severity.unwrap_or(EventSeverity::Info), data);
-    }
-
-    fn publish(&self, channel: &str, severity: EventSeverity, mut data: Object) {
-        if channel == "lifecycle"
-            && let Ok(server) = RawJson::from_value(self.server.as_str())
-        {
-            // The event is about this server, whatever it says.
-            data.set("server_id", server);
-        }
-        let Some(channel) = self.support.events.channel_of(&self.line, channel) else {
-            return tracing::debug!(server = %self.server, channel, "an event is dropped: the channel is another's");
-        };
-        if let Err(error) = self.changed.declare(self.support.events.publisher(), &channel) {
-            return tracing::debug!(server = %self.server, %error, "an event is dropped");
-        }
-        let told = self.support.events.tell_of_server(&self.line, &channel, severity, &data);
-        if let Err(error) = told {
-            tracing::debug!(server = %self.server, %error, "an event is dropped");
         }
     }
 }

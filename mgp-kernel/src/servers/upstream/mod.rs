@@ -1,6 +1,7 @@
 //! A server behind the kernel: its connections, the layers in front of it, and the messages that it sends.
 
 mod agents;
+mod asking_again;
 mod audit;
 mod confined;
 mod connect;
@@ -17,6 +18,7 @@ mod last_tools;
 mod log;
 mod offered_lists;
 mod publish;
+mod published_events;
 mod reports;
 mod server_connection;
 mod server_notifications;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use mgp_client_sdk::Client;
+use mgp_discovery::catalog::{Catalog, CatalogSnapshot};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::nearest;
 use mgp_security::definition::{DefinitionGuardLayer, DefinitionKind};
@@ -21,6 +22,7 @@ use super::server_notifications::ListKind;
 use super::server_shared::IndexedDescription;
 use super::stale_lists::ListsToRefresh;
 use crate::catalog::ToolCatalog;
+use crate::notify::events::ToolsChange;
 use crate::settings;
 
 impl ConnectionShared {
@@ -90,7 +92,9 @@ impl ConnectionShared {
             self.keep(&definitions).await;
         }
         let tools = resolved(&self.config, &self.server, trust, definitions);
+        let before = self.own_catalog().snapshot();
         let is_other = self.put(ListedItems::Tools(tools));
+        let after = self.own_catalog().snapshot();
         {
             let mut indexed = self.of_server.indexed.lock().await;
             let said = self.about.lock().description.as_deref().map(str::to_owned);
@@ -101,7 +105,15 @@ impl ConnectionShared {
             // Clients that are notified ask at once, and their lists follow from the index, too.
             self.support.tools.index.settled().await;
             self.support.told.changed(&self.line, ListKind::Tools);
+            let of_server = |catalog: &CatalogSnapshot| catalog.of_server(self.server.as_str()).to_vec();
+            let change = ToolsChange::between(&self.server, &of_server(&before), &of_server(&after));
+            self.support.events.tell_tools(&self.line, &change);
         }
+    }
+
+    /// Returns the catalog in which the tools that the connection lists are put.
+    fn own_catalog(&self) -> &Catalog {
+        if self.line.agent.is_some() { &self.lists } else { &self.support.tools.catalog }
     }
 
     /// Keeps the list for the next start of the kernel.

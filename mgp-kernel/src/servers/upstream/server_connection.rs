@@ -16,19 +16,21 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::asking_again::{Pauses, pause};
 use super::audit;
-use super::connect::{connect, startup_timeout};
+use super::connect::connect;
 use super::connection_key::ConnectionKey;
 use super::connection_shared::{ConnectionShared, StateByAll};
 use super::first_start::{FirstStart, WaitForStart};
 use super::forward::ForwardToServer;
+use super::published_events::{self, ServerChannels};
 use super::reports::CallReports;
 use super::server_shared::ServerShared;
 use super::stale_lists::{ListsToRefresh, StaleLists};
 use super::support::{CurrentClient, ServerClient, ServerSupport};
-use crate::StartError;
 use crate::approvals::{ElicitationSessions, approvers_of};
 use crate::call::calls_in_work::CallsInWork;
+use crate::{StartError, settings};
 
 /// A connection to a server, kept alive. Dropping it ends the connection, and the process behind it, at once.
 pub(super) struct ServerConnection {
@@ -54,6 +56,7 @@ impl ServerConnection {
         let start_of = line.server.clone();
         let shared = Arc::new(ConnectionShared {
             server: line.server.clone(),
+            channels: ServerChannels::new(line.clone(), Arc::clone(support)),
             line,
             config: Arc::clone(config),
             support: Arc::clone(support),
@@ -65,7 +68,7 @@ impl ServerConnection {
             is_over: AtomicBool::new(false),
             of_server: of_server.clone(),
             by_all,
-            start: FirstStart::new(start_of, startup_timeout(config)),
+            start: FirstStart::new(start_of, settings::startup_timeout(config)),
             current: Arc::clone(&current),
             back: OnceLock::new(),
             publishing: tokio::sync::Mutex::default(),
@@ -144,7 +147,7 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
     let restoring = Arc::clone(shared);
     let mut limits = TimeLimits::default();
     // Some servers are asked for their description before they are offered a session, and take their time for both.
-    limits.connect = startup_timeout(config) * 2;
+    limits.connect = settings::startup_timeout(config) * 2;
     let supervisor = Client::supervise(shared.server.clone(), move || {
         let shared = Arc::clone(&connecting);
         async move {
@@ -198,7 +201,12 @@ impl ConnectionShared {
         let is_listening = {
             let mut beside = JoinSet::new();
             beside.spawn(Arc::clone(self).settle(client.clone(), Arc::clone(&session), settle));
-            beside.spawn(audit::forward(Arc::clone(self), Arc::clone(&session)));
+            beside.spawn(published_events::follow(
+                self.channels.clone(),
+                client.clone(),
+                Arc::clone(&session),
+            ));
+            beside.spawn(audit::forward(Arc::clone(self), client.clone(), Arc::clone(&session)));
             let is_listening = session.describes_each_request().then(|| {
                 let (first, is_listening) = oneshot::channel();
                 beside.spawn(listen(client.clone(), self.changed.clone(), first));
@@ -365,7 +373,7 @@ async fn republish(shared: Arc<ConnectionShared>) {
 /// Its notifications reach the inbound layer; lists that may have changed meanwhile are listed again.
 async fn listen<S: RpcService + Sync>(client: Client<S>, changed: StaleLists, first: oneshot::Sender<()>) {
     let mut first = Some(first);
-    let mut brief = 0;
+    let mut pauses = Pauses::default();
     loop {
         let began = Instant::now();
         let filter = SubscriptionFilter::new()
@@ -389,24 +397,12 @@ async fn listen<S: RpcService + Sync>(client: Client<S>, changed: StaleLists, fi
                 }
             }
         }
-        brief = if began.elapsed() < LASTING { brief + 1 } else { 1 };
-        tokio::time::sleep(pause(brief)).await;
+        tokio::time::sleep(pauses.after(began)).await;
     }
-}
-
-/// Returns the pause after the given number of failures in a row.
-fn pause(times: u32) -> Duration {
-    PAUSE * 2_u32.pow(times.saturating_sub(1).min(MOST_DOUBLED))
 }
 
 const DEBOUNCE: Duration = Duration::from_millis(100);
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
-/// The pause before a server is asked again for what could not be fetched.
-const PAUSE: Duration = Duration::from_secs(5);
-/// The time after which a listening request counts as accepted; that it ended may be due to an intermediary.
-const LASTING: Duration = Duration::from_secs(30);
-/// The largest number of times that the pause is doubled.
-const MOST_DOUBLED: u32 = 6;
 /// The time for which the kernel waits for a server to acknowledge that it reports changes, before it lists the server.
 const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(1);
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,10 +1,7 @@
 //! The lists of a server that changed and have to be listed again.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
-use mgp_stream::event::Publisher;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -19,8 +16,6 @@ pub(super) struct StaleLists(Arc<StaleListsInner>);
 struct StaleListsInner {
     lists: Mutex<ListsToRefresh>,
     news: Notify,
-    /// The channels that the server has published on.
-    channels: Mutex<HashSet<Box<str>, RandomState>>,
 }
 
 /// The lists that have to be listed again.
@@ -78,20 +73,4 @@ impl StaleLists {
     pub(super) fn take(&self) -> ListsToRefresh {
         std::mem::take(&mut *self.0.lists.lock())
     }
-
-    /// Declares a channel of the server, whose number is limited.
-    pub(super) fn declare(&self, publisher: &Publisher, channel: &str) -> Result<(), String> {
-        let mut channels = self.0.channels.lock();
-        if channels.contains(channel) {
-            return Ok(());
-        }
-        if channels.len() >= MAX_CHANNELS {
-            return Err(format!("the server publishes on more than {MAX_CHANNELS} channels"));
-        }
-        publisher.declare(channel).map_err(|error| error.to_string())?;
-        channels.insert(channel.into());
-        Ok(())
-    }
 }
-
-const MAX_CHANNELS: usize = 64;

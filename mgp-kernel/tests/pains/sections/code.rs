@@ -13,7 +13,7 @@ tests![
 ];
 
 /// A tool that takes Python and declares this.
-fn running(name: &str, safety: Value) -> Value {
+fn running(name: &str, safety: &Value) -> Value {
     let mut tool: Value = serde_json::from_str(&tool(name, "Runs code.")).unwrap();
     tool["inputSchema"]["properties"] = json!({"code": {"type": "string"}});
     tool["security"] = json!({"risk_level": "dangerous", "validator": "code_safety", "code_safety": safety});
@@ -39,7 +39,7 @@ async fn code_is_held_to_the_level_that_its_tool_declares() {
     const READING: &str = "import json\nprint(json.dumps({}))";
     let long = "x = 1\n".repeat(20_000);
     let levels = ["unrestricted", "standard", "strict", "readonly"];
-    let tools = levels.map(|level| running(level, json!({"level": level, "language": "python"})));
+    let tools = levels.map(|level| running(level, &json!({"level": level, "language": "python"})));
     let (host, script) = kernel(&tools).await;
     for revision in ERAS {
         let mut ada = Raw::agent(&host, "ada", revision).await;
@@ -77,7 +77,7 @@ async fn a_rejection_says_what_is_wrong_so_that_a_model_can_mend_it() {
         "blocked_imports": ["subprocess", "shutil"], "blocked_patterns": ["eval("],
         "allowed_imports": ["json", "httpx"],
     });
-    let (host, script) = kernel(&[running("run", safety)]).await;
+    let (host, script) = kernel(&[running("run", &safety)]).await;
     let bad = json!({"code": "from subprocess import run\nx = eval('1')"});
     for revision in ERAS {
         let mut ada = Raw::agent(&host, "ada", revision).await;

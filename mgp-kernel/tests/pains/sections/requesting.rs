@@ -14,7 +14,7 @@ tests![
     each_word_of_a_request_is_obeyed,
 ];
 
-fn tool(name: &str, description: &str, argument: &str, security: Value) -> Value {
+fn tool(name: &str, description: &str, argument: &str, security: &Value) -> Value {
     json!({
         "name": name, "description": description, "security": security,
         "inputSchema": {"type": "object", "properties": {argument: {"type": "string"}}, "required": [argument]},
@@ -26,16 +26,16 @@ async fn kernel() -> (Host, Script) {
     let safe = || json!({"risk_level": "safe"});
     let script = Script::new(
         &json!([
-            tool("shrink_image", "Make an image smaller.", "image_path", safe()),
-            tool("measure_image", "Histogram of an image. Returns a chart.", "image_path", safe()),
-            tool("analyze_csv", "Compute statistics on CSV.", "csv", safe()),
-            tool("rewrite_csv", "Compute statistics on CSV.", "csv", json!({"risk_level": "moderate"})),
-            tool("speak", "Narrate a story. Returns an mp3.", "text", safe()),
+            tool("shrink_image", "Make an image smaller.", "image_path", &safe()),
+            tool("measure_image", "Histogram of an image. Returns a chart.", "image_path", &safe()),
+            tool("analyze_csv", "Compute statistics on CSV.", "csv", &safe()),
+            tool("rewrite_csv", "Compute statistics on CSV.", "csv", &json!({"risk_level": "moderate"})),
+            tool("speak", "Narrate a story. Returns an mp3.", "text", &safe()),
             tool(
                 "store_contents",
                 "Store contents in an archive.",
                 "text",
-                json!({
+                &json!({
                     "risk_level": "safe", "permissions_required": ["memory.write"],
                 })
             ),

@@ -1,6 +1,7 @@
 //! Calls that are made again (§14.6).
 
 use serde_json::{Value, json};
+use std::ops::RangeInclusive;
 
 use super::raw::{ERAS, Raw};
 use crate::host::{Host, ask, quiet};
@@ -36,9 +37,9 @@ async fn a_call_is_made_again_as_the_error_says_and_each_time_is_recorded() {
         let error = json!({"code": 3000, "message": "too often", "data": {"_mgp": advice}});
         let (host, script) = kernel(&error).await;
         let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
-        let began = std::time::Instant::now();
+        let began = tokio::time::Instant::now();
         assert_eq!(ada.refused("web.fail", json!({})).await, error);
-        let least: u64 = pauses.iter().map(|pause| pause.start()).sum();
+        let least: u64 = pauses.iter().map(RangeInclusive::start).sum();
         assert!(began.elapsed().as_millis() >= u128::from(least), "{strategy}: {:?}", began.elapsed());
         assert_eq!(script.calls().len(), 3, "{strategy}");
 

@@ -28,7 +28,7 @@ fn tool(name: &str, description: &str, security: Value) -> Value {
     tool
 }
 
-fn hinted(mut tool: Value, hints: Value) -> Value {
+fn hinted(mut tool: Value, hints: &Value) -> Value {
     tool["_meta"] = json!({"dev.cloto/mgp/index": hints});
     tool
 }
@@ -63,11 +63,11 @@ impl Office {
                                 "risk_level": "moderate", "permissions_required": ["network.outbound"],
                             })
                         ),
-                        json!({"categories": ["logistics/outbound"], "keywords": ["zeppelin"]}),
+                        &json!({"categories": ["logistics/outbound"], "keywords": ["zeppelin"]}),
                     ),
                     hinted(
                         tool("weigh", "Says how heavy it is.", safe()),
-                        json!({"categories": ["logistics/scales"]})
+                        &json!({"categories": ["logistics/scales"]})
                     ),
                 ]),
             ),
@@ -124,7 +124,7 @@ async fn a_tool_is_found_by_each_field_of_its_entry() {
         embedder.embed(vec!["a rocket flies to the moon".to_owned()], Purpose::Passage).await.unwrap();
     let lunar = hinted(
         tool("xqz", "Xqz.", json!({"risk_level": "safe"})),
-        json!({"embedding": vector[0], "embedder": embedder.id()}),
+        &json!({"embedding": vector[0], "embedder": embedder.id()}),
     );
     let sending = Script::new(&json!([lunar]).to_string());
     let office = Office::open(|config| config["tools"]["trust_sent_vectors"] = json!(true)).await;

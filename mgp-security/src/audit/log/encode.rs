@@ -50,6 +50,10 @@ impl Encoder {
         self.name(event.target.server_id.as_ref().map(ServerId::as_str));
         self.out.extend_from_slice(br#","tool_name":"#);
         self.name(event.target.tool_name.as_ref().map(ToolName::as_str));
+        if !event.target.arguments.is_empty() {
+            self.out.extend_from_slice(br#","arguments":"#);
+            serde_json::to_writer(&mut self.out, &event.target.arguments).ok()?;
+        }
         self.out.extend_from_slice(br#"},"result":""#);
         self.out.extend_from_slice(event.result.as_str().as_bytes());
         self.out.extend_from_slice(br#"","details":"#);
@@ -105,6 +109,7 @@ fn cut(event: &mut AuditEvent, size: usize) {
     target.server_id = target.server_id.take().map(|id| ServerId::new(&*clip(id.as_str(), MAX_NAME_BYTES)));
     target.tool_name =
         target.tool_name.take().map(|name| ToolName::new(&*clip(name.as_str(), MAX_NAME_BYTES)));
+    target.arguments.clear();
 }
 
 /// The size of an event in bytes beyond which it loses its details.
@@ -153,14 +158,17 @@ mod tests {
         let names = any::<(Option<String>, Option<String>)>();
         let results = prop::sample::select(vec![Outcome::Success, Outcome::Failure, Outcome::Blocked]);
         let details = prop::collection::vec(any::<(String, String)>(), 0..4);
-        (times, 1u128.., types, actors, names, results, details).prop_map(
-            |(millis, trace, event_type, (kind, actor), (server, tool), result, details)| {
+        let arguments = prop::collection::btree_map(any::<String>(), any::<String>(), 0..3);
+        let targets = (names, arguments);
+        (times, 1u128.., types, actors, targets, results, details).prop_map(
+            |(millis, trace, event_type, (kind, actor), ((server, tool), arguments), result, details)| {
                 let event = AuditEvent::new(
                     Timestamp::from_millis(millis).unwrap(),
                     TraceId::from_u128(trace).unwrap(),
                     event_type,
                     Actor::new(kind, actor),
-                    AuditTarget::new(server.as_deref().map(Into::into), tool.as_deref().map(Into::into)),
+                    AuditTarget::new(server.as_deref().map(Into::into), tool.as_deref().map(Into::into))
+                        .with_arguments(arguments),
                     result,
                 );
                 details.iter().fold(event, |event, (name, value)| event.with_detail(name.clone(), value))

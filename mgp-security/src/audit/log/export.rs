@@ -105,6 +105,12 @@ fn write_row(out: &mut dyn Write, entry: &LogEntry) -> Result<(), ExportError> {
     let event: AuditEvent =
         entry.to_event().map_err(|_| StoreError::Damaged(format!("event {} is no event", entry.seq)))?;
     let details = event.details.to_raw();
+    let arguments = &event.target.arguments;
+    let arguments = if arguments.is_empty() {
+        String::new()
+    } else {
+        serde_json::to_string(arguments).unwrap_or_default()
+    };
     let kind = serde_json::to_value(event.actor.kind).unwrap_or_default();
     let cells = [
         &*entry.seq.to_string(),
@@ -115,6 +121,7 @@ fn write_row(out: &mut dyn Write, entry: &LogEntry) -> Result<(), ExportError> {
         &event.actor.id,
         event.target.server_id.as_ref().map_or("", ServerId::as_str),
         event.target.tool_name.as_ref().map_or("", ToolName::as_str),
+        &arguments,
         event.result.as_str(),
         &String::from_utf8_lossy(details.as_bytes()),
         &entry.hash.to_string(),
@@ -159,7 +166,7 @@ fn begins_formula(cell: &str) -> bool {
 
 /// The first row of a CSV export.
 const HEADINGS: &[u8] =
-    b"seq,timestamp,trace_id,event_type,actor_type,actor_id,server_id,tool_name,result,details,hash\r\n";
+    b"seq,timestamp,trace_id,event_type,actor_type,actor_id,server_id,tool_name,target_arguments,result,details,hash\r\n";
 
 /// The number of events that are read at a time.
 const PAGE: usize = 500;

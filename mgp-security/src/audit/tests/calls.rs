@@ -45,6 +45,26 @@ async fn a_call_is_recorded_in_the_form_of_the_specification() {
 }
 
 #[tokio::test]
+async fn the_target_names_what_the_tool_declares_and_no_secret() {
+    let inner = TestServer::answering(|request| {
+        let mut security = EffectiveSecurity::new(RiskLevel::Dangerous);
+        security.target_arguments = ["instance", "tool_name"].map(Into::into).into();
+        let tool = ResolvedTool::new("federation".into(), "federated_call".into(), Object::new(), security);
+        request.context.trail.as_ref().unwrap().note_tool(&tool, &request.params);
+        Ok(Response::empty())
+    });
+    let (mut service, kept) = over(inner);
+    let mut request = call();
+    let arguments =
+        r#"{"instance":"prod","tool_name":"Bearer abcdefgh.12345678\n","arguments":{"text":"hidden"}}"#;
+    request.params.set("arguments", RawJson::parse(arguments).unwrap());
+    service.call(request).await.unwrap();
+    let written = serde_json::to_string(&kept.only().target).unwrap();
+    assert!(written.contains(r#""arguments":{"instance":"prod","tool_name":"#), "{written}");
+    assert!(!written.contains("abcdefgh") && !written.contains("hidden"), "{written}");
+}
+
+#[tokio::test]
 async fn over_a_plain_server_a_call_is_recorded_without_any_other_layer() {
     let (mut service, kept) = over(TestServer::with_result(r#"{"content":[]}"#));
     service.call(call()).await.unwrap();

@@ -39,23 +39,15 @@ impl PermissionGate {
     pub(super) fn attach(&self, request: &mut Request) -> CarriedGrants {
         let connected = self.0.connected.load();
         let attaches = connected.as_ref().filter(|connected| connected.attaches);
-        let meta = request.params.object("_meta");
-        match (attaches, meta) {
-            (Some(connected), meta) if request.method == Method::TOOLS_CALL => {
-                let (value, carried) = self.attached(connected);
-                let mut meta = meta.unwrap_or_default();
-                meta.set(method::GRANTS_META, value);
-                request.params.set("_meta", meta.to_raw());
-                carried
-            }
-            (_, Some(mut meta)) => {
-                if meta.remove(method::GRANTS_META).is_some() {
-                    request.params.set("_meta", meta.to_raw());
-                }
-                CarriedGrants::Nothing
-            }
-            (_, None) => CarriedGrants::Nothing,
+        if let Some(connected) = attaches.filter(|_| request.method == Method::TOOLS_CALL) {
+            let (value, carried) = self.attached(connected);
+            request.meta_mut_or_new().set(method::GRANTS_META, value);
+            return carried;
         }
+        if let Some(meta) = request.meta_mut() {
+            meta.remove(method::GRANTS_META);
+        }
+        CarriedGrants::Nothing
     }
 
     /// Keeps the handle that the server made from the decisions of `made_of`, to be sent in their place.

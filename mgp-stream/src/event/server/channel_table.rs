@@ -3,22 +3,44 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mgp_types::mgp::{ChannelName, Event, EventSeverity, SubscriptionId, Timestamp};
+use mgp_types::mgp::{ChannelName, ChannelPattern, Event, EventSeverity, SubscriptionId, Timestamp};
 use mgp_types::{Object, Principal};
 use parking_lot::RwLock;
+use tokio::sync::watch;
 
 use super::feed::EventFeed;
 use super::gate::AudienceMember;
 
-/// The channels, and their subscribers.
+/// The channels, their subscribers, and the number of changes of both.
 #[derive(Debug, Default)]
-pub(super) struct ChannelTable(RwLock<ChannelSubscribers>);
+pub(super) struct ChannelTable(RwLock<ChannelSubscribers>, watch::Sender<u64>);
 
 #[derive(Debug, Default)]
 struct ChannelSubscribers {
-    subscribers: BTreeMap<ChannelName, Vec<Arc<EventFeed>>>,
+    channels: BTreeMap<ChannelName, Channel>,
     /// The feeds of all subscribers: a channel that is declared later has to find those whose patterns match it.
     feeds: Vec<Arc<EventFeed>>,
+}
+
+/// A channel, and the subscribers to it.
+#[derive(Debug)]
+struct Channel {
+    /// The name by which patterns of the standard families find the channel, too.
+    other_name: Option<ChannelName>,
+    feeds: Vec<Arc<EventFeed>>,
+}
+
+impl Channel {
+    /// Returns whether a pattern stands for the channel called `name`.
+    fn is_meant(&self, name: &ChannelName, pattern: &ChannelPattern) -> bool {
+        let by_other_name =
+            |other: &ChannelName| pattern.is_of_standard_family() && pattern.matches(other.as_str());
+        pattern.matches(name.as_str()) || self.other_name.as_ref().is_some_and(by_other_name)
+    }
+
+    fn is_wanted(&self, name: &ChannelName, feed: &EventFeed) -> bool {
+        feed.patterns().iter().any(|pattern| self.is_meant(name, pattern))
+    }
 }
 
 /// An event before it is numbered, shared by all subscribers.
@@ -41,12 +63,17 @@ impl PublishedEvent {
 }
 
 impl ChannelTable {
-    pub(super) fn declare(&self, channel: ChannelName) {
-        let mut channels = self.0.write();
-        let ChannelSubscribers { subscribers, feeds } = &mut *channels;
-        subscribers.entry(channel).or_insert_with_key(|channel| {
-            feeds.iter().filter(|feed| feed.wants_channel(channel.as_str())).cloned().collect()
+    /// Adds a channel, which patterns of the standard families find by its other name, too.
+    pub(super) fn declare(&self, channel: ChannelName, other_name: Option<ChannelName>) {
+        let mut table = self.0.write();
+        let ChannelSubscribers { channels, feeds } = &mut *table;
+        channels.entry(channel).or_insert_with_key(|name| {
+            let mut channel = Channel { other_name, feeds: Vec::new() };
+            channel.feeds = feeds.iter().filter(|feed| channel.is_wanted(name, feed)).cloned().collect();
+            channel
         });
+        drop(table);
+        self.1.send_modify(|changes| *changes += 1);
     }
 
     /// Gives the event to each subscriber that wants it and may see it. The event is made once, and only if there is
@@ -58,8 +85,10 @@ impl ChannelTable {
         concerns: impl Fn(Option<&Principal>) -> bool,
         make: impl FnOnce(&ChannelName) -> PublishedEvent,
     ) -> bool {
-        let channels = self.0.read();
-        let Some((channel, feeds)) = channels.subscribers.get_key_value(channel) else { return false };
+        let table = self.0.read();
+        let Some((channel, Channel { feeds, .. })) = table.channels.get_key_value(channel) else {
+            return false;
+        };
         let gets =
             |feed: &&Arc<EventFeed>| feed.wants_severity(severity) && feed.sees(channel.as_str(), &concerns);
         let mut wanting = feeds.iter().filter(gets).peekable();
@@ -72,14 +101,26 @@ impl ChannelTable {
 
     /// Returns the names of all channels that `spectator` may know of.
     pub(super) fn available(&self, spectator: &AudienceMember) -> Vec<String> {
-        let channels = self.0.read();
-        let names = channels.subscribers.keys().map(ChannelName::as_str);
+        let table = self.0.read();
+        let names = table.channels.keys().map(ChannelName::as_str);
         names.filter(|channel| spectator.sees(channel)).map(str::to_owned).collect()
     }
 
-    /// Returns whether `wanted` holds for one of the channels.
-    pub(super) fn has(&self, wanted: impl Fn(&str) -> bool) -> bool {
-        self.0.read().subscribers.keys().any(|channel| wanted(channel.as_str()))
+    /// Returns whether the pattern stands for a channel that `spectator` may know of.
+    pub(super) fn has(&self, pattern: &ChannelPattern, spectator: &AudienceMember) -> bool {
+        let table = self.0.read();
+        table.channels.iter().any(|(name, it)| it.is_meant(name, pattern) && spectator.sees(name.as_str()))
+    }
+
+    /// Returns whether one of the channels has a subscriber.
+    pub(super) fn is_heard(&self, channels: &[&str]) -> bool {
+        let table = self.0.read();
+        channels.iter().any(|name| table.channels.get(*name).is_some_and(|channel| !channel.feeds.is_empty()))
+    }
+
+    /// Returns a receiver that is told whenever there may be other subscribers.
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.1.subscribe()
     }
 
     #[cfg(test)]
@@ -88,10 +129,16 @@ impl ChannelTable {
     }
 
     pub(super) fn open(&self, feed: &Arc<EventFeed>) {
-        let mut channels = self.0.write();
-        let wanted = channels.subscribers.iter_mut().filter(|(name, _)| feed.wants_channel(name.as_str()));
-        wanted.for_each(|(_, feeds)| feeds.push(Arc::clone(feed)));
-        channels.feeds.push(Arc::clone(feed));
+        let mut table = self.0.write();
+        let ChannelSubscribers { channels, feeds } = &mut *table;
+        for (name, channel) in channels {
+            if channel.is_wanted(name, feed) {
+                channel.feeds.push(Arc::clone(feed));
+            }
+        }
+        feeds.push(Arc::clone(feed));
+        drop(table);
+        self.1.send_modify(|changes| *changes += 1);
     }
 
     /// Takes these feeds out, all at once: publishers wait meanwhile.
@@ -99,10 +146,12 @@ impl ChannelTable {
         if closed.into_iter().map(EventFeed::close).count() == 0 {
             return;
         }
-        let mut channels = self.0.write();
-        let ChannelSubscribers { subscribers, feeds } = &mut *channels;
-        for feeds in subscribers.values_mut().chain([feeds]) {
+        let mut table = self.0.write();
+        let ChannelSubscribers { channels, feeds } = &mut *table;
+        for feeds in channels.values_mut().map(|channel| &mut channel.feeds).chain([feeds]) {
             feeds.retain(|feed| !feed.is_closed());
         }
+        drop(table);
+        self.1.send_modify(|changes| *changes += 1);
     }
 }

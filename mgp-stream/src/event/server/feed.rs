@@ -58,10 +58,6 @@ impl EventFeed {
         &self.patterns
     }
 
-    pub(super) fn wants_channel(&self, channel: &str) -> bool {
-        self.patterns.iter().any(|pattern| pattern.matches(channel))
-    }
-
     /// Returns whether events of this severity are wanted. Unwanted events get no number, or their absence would look
     /// like a loss.
     pub(super) fn wants_severity(&self, severity: EventSeverity) -> bool {

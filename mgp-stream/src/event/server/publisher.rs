@@ -5,6 +5,8 @@ use std::sync::Arc;
 use mgp_types::mgp::{ChannelError, ChannelName, EventSeverity, Timestamp};
 use mgp_types::{Object, Principal};
 
+use tokio::sync::watch;
+
 use super::channel_table::{ChannelTable, PublishedEvent};
 
 /// Publishes events; handlers and applications hold it. Clones publish to the same subscribers.
@@ -61,8 +63,29 @@ impl Publisher {
     /// # Errors
     /// The name is not a channel name.
     pub fn declare(&self, channel: &str) -> Result<(), ChannelError> {
-        self.0.declare(ChannelName::try_from(channel)?);
+        self.0.declare(ChannelName::try_from(channel)?, None);
         Ok(())
+    }
+
+    /// Adds a channel that patterns of the standard families (§13.5) find by another name, too: a gateway has the channel
+    /// `system.error` of the server `files` on `files.system.error`, and `system.*` stands for it as if the server were
+    /// asked.
+    ///
+    /// # Errors
+    /// One of the names is not a channel name.
+    pub fn declare_as(&self, channel: &str, other_name: &str) -> Result<(), ChannelError> {
+        self.0.declare(ChannelName::try_from(channel)?, Some(ChannelName::try_from(other_name)?));
+        Ok(())
+    }
+
+    /// Returns whether somebody has subscribed to one of the channels.
+    pub fn is_heard(&self, channels: &[&str]) -> bool {
+        self.0.is_heard(channels)
+    }
+
+    /// Returns a receiver that is told whenever [`is_heard`](Self::is_heard) may say something else.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.0.changes()
     }
 
     /// Publishes an event that happened now.

@@ -178,7 +178,7 @@ impl SubscriptionRegistry {
         let mut patterns = Vec::with_capacity(asked.channels.len());
         for wanted in &asked.channels {
             match ChannelPattern::try_from(wanted.as_str()) {
-                Ok(pattern) if board.has(|channel| pattern.matches(channel) && spectator.sees(channel)) => {
+                Ok(pattern) if board.has(&pattern, spectator) => {
                     answer.subscribed.push(wanted.clone());
                     patterns.push(pattern);
                 }

@@ -6,7 +6,7 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{RawJson, Revision, code};
 use serde_json::json;
 
-use super::world::{Peer, Policy, World};
+use super::world::{Peer, Policy, World, names};
 use crate::ServerTools;
 use crate::budget::{ListedDefinition, TokenEstimator};
 use crate::discovery::{MetaTools, ToolDiscoverySettings};
@@ -97,6 +97,23 @@ async fn the_level_decides_how_much_is_listed() {
     let description = list["tools"][0]["description"].as_str().unwrap();
     assert!(description.ends_with("Categories: a, m, r, s, t, w."), "{description}");
     assert!(list["tools"][0]["inputSchema"]["properties"]["filter"].is_object());
+}
+
+#[tokio::test]
+async fn a_caller_that_hands_tools_on_wishes_for_all_of_them() {
+    let world = World::with(ToolDiscoverySettings::new().level(Level::L3)).await;
+    world.server.says(json!({ "tools": [{ "name": "all" }] }));
+    let peer = Peer::mgp();
+    let listed = async |wish| {
+        names(&world.method(&peer, "tools/list", json!({ "_mgp": wish })).await.unwrap()["tools"])
+    };
+    assert_eq!(listed(json!({ "level": "L0" })).await, ["all"]);
+    assert_eq!(listed(json!({ "level": "L2" })).await, META);
+    // What is no level is no wish, and one wish changes no other list.
+    let unwished = world.listed(&peer).await;
+    for none in [json!({ "level": "L9" }), json!({ "level": 0 }), json!({})] {
+        assert_eq!(listed(none).await, unwished);
+    }
 }
 
 // covers: MGP-16.3-01

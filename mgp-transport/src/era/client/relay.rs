@@ -62,18 +62,13 @@ impl ClientRelay {
 /// Removes from `params` the members in which a request without a session describes its client: the server has
 /// sessions, and knows the gateway. All other metadata stays.
 pub(super) fn undescribe(params: &mut Object) {
-    let Some(mut meta) = params.object("_meta") else { return };
+    let Some(meta) = params.object_mut("_meta") else { return };
     let mut described = false;
     for name in [key::PROTOCOL_VERSION, key::CLIENT_INFO, key::CLIENT_CAPABILITIES, key::LOG_LEVEL] {
         described |= meta.remove(name).is_some();
     }
-    if !described {
-        return;
-    }
-    if meta.is_empty() {
+    if described && meta.is_empty() {
         params.remove("_meta");
-    } else {
-        params.set("_meta", meta.to_raw());
     }
 }
 

@@ -78,6 +78,13 @@ impl HttpClientBuilder {
         self
     }
 
+    /// Trusts these certificates (PEM, one or several) besides those of the public authorities.
+    #[cfg(feature = "tls")]
+    pub fn root_certificates_pem(mut self, certificates: impl Into<Vec<u8>>) -> Self {
+        self.roots.pem.push(certificates.into());
+        self
+    }
+
     /// Makes connections by `dial` instead of by TCP: over a Unix socket, a tunnel, or in memory.
     ///
     /// `dial` gets the URL and returns a stream that is ready to carry HTTP/1.1; it also opens TLS, if any.

@@ -10,6 +10,8 @@ use hyper::rt::{Read, Write};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
 use mgp_types::{BoxFuture, Error};
+#[cfg(feature = "tls")]
+use rustls::pki_types::{CertificateDer, pem::PemObject as _};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 
@@ -23,6 +25,8 @@ type Network = HttpConnector;
 pub(super) struct RootCertificates {
     #[cfg(feature = "tls")]
     pub(super) certificates: Vec<Vec<u8>>,
+    #[cfg(feature = "tls")]
+    pub(super) pem: Vec<Vec<u8>>,
 }
 
 /// Opens the connections of a client, each within a bounded time.
@@ -75,9 +79,9 @@ fn network(roots: RootCertificates) -> Result<Network, Error> {
     let mut tcp = tcp();
     tcp.enforce_http(false);
     let mut trusted = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    for certificate in roots.certificates {
+    for certificate in roots.read()? {
         trusted
-            .add(certificate.into())
+            .add(certificate)
             .map_err(|error| Error::invalid_params("a root certificate cannot be used").with_source(error))?;
     }
     // The provider is named here, because the default of the process panics where a program has two built in.
@@ -89,6 +93,26 @@ fn network(roots: RootCertificates) -> Result<Network, Error> {
         .with_no_client_auth();
     let builder = hyper_rustls::HttpsConnectorBuilder::new().with_tls_config(tls);
     Ok(builder.https_or_http().enable_http1().wrap_connector(tcp))
+}
+
+#[cfg(feature = "tls")]
+impl RootCertificates {
+    fn read(self) -> Result<Vec<CertificateDer<'static>>, Error> {
+        let mut read: Vec<CertificateDer<'static>> = self.certificates.into_iter().map(Into::into).collect();
+        for pem in self.pem {
+            let before = read.len();
+            for certificate in CertificateDer::pem_slice_iter(&pem) {
+                let certificate = certificate.map_err(|error| {
+                    Error::invalid_params("a root certificate is no PEM").with_source(error)
+                })?;
+                read.push(certificate);
+            }
+            if read.len() == before {
+                return Err(Error::invalid_params("there is no certificate among the root certificates"));
+            }
+        }
+        Ok(read)
+    }
 }
 
 fn tcp() -> HttpConnector {

@@ -71,12 +71,21 @@ impl fmt::Debug for ChannelName {
 text_traits!(ChannelName: Display);
 
 impl ChannelPattern {
+    /// The families of channels that the specification names (§13.5).
+    pub const STANDARD: [&'static str; 4] = ["model.*", "system.*", "tool.*", "security.*"];
+
     /// Returns whether the pattern stands for the channel.
     pub fn matches(&self, channel: &str) -> bool {
         match self.0.strip_suffix('*') {
             Some(prefix) => channel.len() > prefix.len() && channel.starts_with(prefix),
             None => channel == &*self.0,
         }
+    }
+
+    /// Returns whether the pattern stands for channels of one of the families of the specification (§13.5).
+    pub fn is_of_standard_family(&self) -> bool {
+        let family = self.0.split('.').next();
+        Self::STANDARD.iter().any(|standard| standard.split('.').next() == family)
     }
 
     /// Returns the pattern as it is written.

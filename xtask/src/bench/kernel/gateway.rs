@@ -148,6 +148,7 @@ require_keys = true
 default = "opt-out"
 [permissions]
 policy = "auto_approve"
+never_automatic = []
 [tools]
 level = "L0"
 [audit]

@@ -78,9 +78,8 @@ async fn each_word_of_a_declaration_has_its_name() {
     ];
     for era in Era::BOTH {
         for ((risk, effects, validator), words) in declared.iter().zip(&words) {
-            let security = ToolSecurity::new(*risk)
-                .with_side_effects(effects.clone())
-                .with_validator(validator.clone());
+            let security =
+                ToolSecurity::new(*risk).with_side_effects(effects.clone()).with_validator(validator.clone());
             let server = Server::new("test", "1")
                 .mgp(Offer::new(ExtensionSet::standard()))
                 .tool(Tool::new("act", "Acts.").security(&security), async || "done");

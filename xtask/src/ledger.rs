@@ -26,7 +26,7 @@ use crate::workspace::Workspace;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Sections to show and to demand, such as MGP-2, MGP-2.*, MGP-14.2..14.5 or P-*; when left out all are shown, and
-    /// MGP-* and BASE-* demanded
+    /// MGP-*, BASE-* and P-* demanded
     #[arg(long, value_delimiter = ',')]
     sections: Vec<String>,
     /// Sides whose rows are shown and demanded: B all, C client, S server, K kernel, D documents; all when left out
@@ -69,7 +69,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 }
 
 /// The sections that have to be covered where none is asked for.
-const DEMANDED: [&str; 2] = ["MGP-*", "BASE-*"];
+const DEMANDED: [&str; 3] = ["MGP-*", "BASE-*", "P-*"];
 
 /// The rows that one test may claim.
 const MOST_ROWS: usize = 10;

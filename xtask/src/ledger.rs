@@ -26,7 +26,7 @@ use crate::workspace::Workspace;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Sections to show and to demand, such as MGP-2, MGP-2.*, MGP-14.2..14.5 or P-*; when left out all are shown, and
-    /// MGP-* and BASE-* demanded
+    /// MGP-*, BASE-* and P-* demanded
     #[arg(long, value_delimiter = ',')]
     sections: Vec<String>,
     /// Sides whose rows are shown and demanded: B all, C client, S server, K kernel, D documents; all when left out
@@ -69,7 +69,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 }
 
 /// The sections that have to be covered where none is asked for.
-const DEMANDED: [&str; 2] = ["MGP-*", "BASE-*"];
+const DEMANDED: [&str; 3] = ["MGP-*", "BASE-*", "P-*"];
 
 /// The rows that one test may claim.
 const MOST_ROWS: usize = 10;
@@ -132,17 +132,16 @@ fn by_section(shown: &[Judged<'_>]) {
 
 /// Prints the rows whose tests fall short in ways that are easily missed.
 fn by_weakness(shown: &[Judged<'_>]) {
-    let ids = |is_it: &dyn Fn(&Judged<'_>) -> bool| {
-        let ids: Vec<_> =
-            shown.iter().filter(|judged| is_it(judged)).map(|judged| judged.row.id.as_str()).collect();
-        (ids.len(), ids.join(" "))
-    };
-    let (count, of_types) = ids(&|judged| judged.best == Some(Evidence::Types) && !judged.is_covered());
-    println!("{count} rows are claimed by tests of types alone: {of_types}");
-    let of_kernel =
-        |judged: &Judged<'_>| judged.row.binds("K") && judged.best.is_some() && !judged.is_covered();
-    let (count, of_kernel) = ids(&of_kernel);
-    println!("{count} rows of the kernel are claimed by tests that do not run it: {of_kernel}");
+    let weak = || shown.iter().filter(|judged| !judged.is_covered());
+    let of_types = weak().filter(|judged| judged.best == Some(Evidence::Types));
+    tell("rows are claimed by tests of types alone", of_types);
+    let of_kernel = weak().filter(|judged| judged.row.binds("K") && judged.best.is_some());
+    tell("rows of the kernel are claimed only by tests that do not run it", of_kernel);
+}
+
+fn tell<'a>(what: &str, weak: impl Iterator<Item = &'a Judged<'a>>) {
+    let ids: Vec<_> = weak.map(|judged| judged.row.id.as_str()).collect();
+    println!("{} {what}{}{}", ids.len(), if ids.is_empty() { "" } else { ": " }, ids.join(" "));
 }
 
 /// Returns the tests that claim more rows than one test can assert, and prints them.

@@ -112,11 +112,11 @@ mod tests {
         service.call(request).await
     }
 
-    // covers: MGP-3.4-02, MGP-3.6-01..03
     fn gate(scene: &TestKernel) -> OwnPermissionsGate {
         OwnPermissionsGate::new(scene.policies.grants.clone(), scene.audit.clock.clone())
     }
 
+    // covers: MGP-3.4-02, MGP-3.6-01..03
     #[tokio::test]
     async fn what_nobody_decided_is_deferred_and_what_the_client_tells_is_kept_for_its_session() {
         let scene = TestKernel::open().await;

@@ -233,6 +233,7 @@ async fn a_wrong_key_is_refused_and_shown_nowhere() {
     assert!(shown.iter().all(|shown| !shown.contains(&elsewhere.key)), "{shown:?}");
 }
 
+// covers: P-3-07
 #[tokio::test]
 async fn a_federation_without_a_key_or_beyond_tls_does_not_start() {
     let home = Home::with_state();
@@ -244,8 +245,14 @@ async fn a_federation_without_a_key_or_beyond_tls_does_not_start() {
     );
     let unset = run(&["--instance", "prod=https://example.com/mcp", "--key-env", "prod=NO_SUCH_KEY"]);
     assert!(unset.code != Some(0) && unset.err.contains("NO_SUCH_KEY"), "{unset:?}");
-    let plain = run(&["--instance", "prod=http://example.com/mcp", "--key-env", "prod=PATH"]);
-    assert!(plain.code != Some(0) && plain.err.contains("https"), "{plain:?}");
+    for host in ["example.com", "10.0.0.1", "localhost.example.com"] {
+        let instance = format!("prod=http://{host}/mcp");
+        let plain = run(&["--instance", &instance, "--key-env", "prod=PATH"]);
+        assert!(plain.code != Some(0) && plain.err.contains("https"), "{plain:?}");
+    }
+    // Nobody is there, and nobody asks for anything.
+    let here = run(&["--instance", "prod=http://127.0.0.1:1/mcp", "--key-env", "prod=PATH"]);
+    assert_eq!(here.code, Some(0), "{here:?}");
 }
 
 // covers: P-3-06

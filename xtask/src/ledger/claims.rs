@@ -2,9 +2,12 @@
 //!
 //! ```text
 //! // covers: MGP-2.1-02, MGP-2.2-04..15
+//! #[test]
 //! ```
+//!
+//! A function that no runner calls proves nothing, so a line above one is an error. What a chore does counts as a test.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -24,9 +27,11 @@ pub(super) struct Claim {
 pub(super) fn claims(workspace: &Workspace, known: &BTreeSet<&str>) -> Result<Vec<Claim>> {
     let mut claims = Vec::new();
     for file in workspace.files()? {
-        let Some(comment) = comment(&file) else { continue };
+        if file.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
         let text = fs::read_to_string(workspace.root.join(&file))?;
-        claims.extend(claims_of(&file.to_string_lossy().replace('\\', "/"), &text, comment)?);
+        claims.extend(claims_of(&file.to_string_lossy().replace('\\', "/"), &text)?);
     }
     for claim in &claims {
         if let Some(id) = claim.ids.iter().find(|id| !known.contains(id.as_str())) {
@@ -36,39 +41,59 @@ pub(super) fn claims(workspace: &Workspace, known: &BTreeSet<&str>) -> Result<Ve
     Ok(claims)
 }
 
-/// Returns how a line begins that names rows, in files that may have one.
-fn comment(file: &Path) -> Option<&'static str> {
-    match file.extension().and_then(|extension| extension.to_str()) {
-        Some("rs" | "mjs") => Some("// covers:"),
-        Some("py") => Some("# covers:"),
-        _ => None,
-    }
-}
-
-fn claims_of(file: &str, text: &str, comment: &str) -> Result<Vec<Claim>> {
+fn claims_of(file: &str, text: &str) -> Result<Vec<Claim>> {
     let evidence = Evidence::of(file, text);
+    let listed = listed(text);
     let mut claims = Vec::new();
-    let mut open: Option<(usize, BTreeSet<String>)> = None;
+    let mut open: Option<Open> = None;
     for (number, line) in (1..).zip(text.lines().map(str::trim_start)) {
-        if let Some(list) = line.strip_prefix(comment) {
+        if let Some(list) = line.strip_prefix("// covers:") {
             let ids = ids_of(list).with_context(|| format!("{file}:{number}"))?;
-            open.get_or_insert_with(|| (number, BTreeSet::new())).1.extend(ids);
-        } else if let Some(name) = name_of(line)
-            && let Some((number, ids)) = open.take()
+            open.get_or_insert_with(|| Open { number, ids: BTreeSet::new(), is_test: false }).ids.extend(ids);
+        } else if let Some(open) = &mut open
+            && is_test_attribute(line)
         {
+            open.is_test = true;
+        } else if let Some(name) = name_of(line)
+            && let Some(Open { number, ids, is_test }) = open.take()
+        {
+            let is_called = is_test || listed.contains(name) || Evidence::is_of_chores(file);
+            ensure!(is_called, "{file}:{number}: `{name}` is not a test");
             claims.push(Claim { test: format!("{file}:{number} {name}"), evidence, ids });
         }
     }
-    if let Some((number, _)) = open {
+    if let Some(Open { number, .. }) = open {
         bail!("{file}:{number}: a `covers` line stands above no test");
     }
     Ok(claims)
 }
 
+/// The rows of a test whose name is still to come.
+struct Open {
+    number: usize,
+    ids: BTreeSet<String>,
+    is_test: bool,
+}
+
+/// Returns whether a line is `#[test]` or an attribute such as `#[tokio::test(start_paused = true)]`.
+fn is_test_attribute(line: &str) -> bool {
+    let path = line.strip_prefix("#[").and_then(|rest| rest.split(['(', ']']).next());
+    path.is_some_and(|path| path == "test" || path.ends_with("::test"))
+}
+
+/// Returns the tests that a file gives to a runner of its own: `tests![one, another if some_condition]`.
+fn listed(text: &str) -> BTreeSet<&str> {
+    text.split_once("tests![")
+        .and_then(|(_, rest)| rest.split_once(']'))
+        .map_or_else(BTreeSet::new, |(list, _)| {
+            list.split(',').filter_map(|item| item.split_whitespace().next()).collect()
+        })
+}
+
 /// Returns the name of the function that begins on this line.
 fn name_of(line: &str) -> Option<&str> {
-    let (before, rest) = ["fn ", "def ", "function "].iter().find_map(|word| line.split_once(word))?;
-    let is_start = before.split_whitespace().all(|word| matches!(word, "pub" | "async" | "export"));
+    let (before, rest) = line.split_once("fn ")?;
+    let is_start = before.split_whitespace().all(|word| word == "async" || word.starts_with("pub"));
     let name = rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
     (is_start && !name.is_empty()).then_some(name)
 }
@@ -117,18 +142,40 @@ mod tests {
     #[test]
     fn a_test_has_all_lines_above_it_and_none_of_another() {
         let text = [
+            "tests![",
+            "    other,",
+            "    third if is_unix,",
+            "];",
             "// covers: A-1",
-            "#[tokio::test]",
+            "#[tokio::test(start_paused = true)]",
             "// covers: A-2, A-3",
             "async fn one() {",
             "// covers: A-4",
             "    pub(crate) const NO: u8 = 1;",
             "fn other(a: u8) {}",
+            "// covers: A-5",
+            "async fn third() {}",
         ];
-        let text = text.join("\n");
-        let claims = claims_of("mgp-types/src/x.rs", &text, "// covers:").unwrap();
+        let claims = claims_of("mgp-types/src/x.rs", &text.join("\n")).unwrap();
         let read: Vec<_> = claims.iter().map(|claim| (claim.test.as_str(), claim.ids.len())).collect();
-        assert_eq!(read, [("mgp-types/src/x.rs:1 one", 3), ("mgp-types/src/x.rs:5 other", 1)]);
-        assert!(claims_of("a.rs", "// covers: A-1\nconst A: u8 = 1;", "// covers:").is_err());
+        assert_eq!(
+            read,
+            [
+                ("mgp-types/src/x.rs:5 one", 3),
+                ("mgp-types/src/x.rs:9 other", 1),
+                ("mgp-types/src/x.rs:12 third", 1)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_no_runner_calls_covers_nothing() {
+        for below in ["const A: u8 = 1;", "fn helper() {}", "#[derive(Debug)]\nfn helper() {}", ""] {
+            assert!(claims_of("a.rs", &format!("// covers: A-1\n{below}")).is_err(), "{below}");
+        }
+        assert!(claims_of("a.rs", "// covers: A-1\nfn helper() {}\n#[test]\nfn one() {}").is_err());
+        let chore = "// covers: A-1\npub(super) fn run() {}";
+        assert!(claims_of("xtask/src/servers/mod.rs", chore).is_ok());
+        assert!(claims_of("xtask/src/table.rs", chore).is_err());
     }
 }

@@ -23,11 +23,17 @@ impl Evidence {
             Self::Types
         } else if lies_in(&RUNS_KERNEL) || (lies_in(&["mgp-kernel/src/"]) && text.contains(KERNEL_OF_TESTS)) {
             Self::Kernel
-        } else if lies_in(&["mgp-server-sdk/tests/", "mgp-client-sdk/tests/"]) {
+        } else if lies_in(&RUNS_PEERS) || (lies_in(&[PATTERNS]) && text.contains(CLIENT)) {
             Self::Peers
         } else {
             Self::Part
         }
+    }
+
+    /// Returns whether the functions in a file are checks that a chore makes, which a command of `xtask` runs.
+    pub(super) fn is_of_chores(file: &str) -> bool {
+        file.starts_with("xtask/")
+            && RUNS_KERNEL.iter().chain(&RUNS_PEERS).any(|folder| file.starts_with(folder))
     }
 
     /// Returns the least evidence that a row needs.
@@ -60,8 +66,15 @@ impl Evidence {
 const RUNS_KERNEL: [&str; 4] =
     ["mgp-kernel/tests/", "xtask/src/interop/", "xtask/src/servers/", "xtask/src/walk/"];
 
+/// Where every test runs a server or a client of the SDKs, and talks with it.
+const RUNS_PEERS: [&str; 3] = ["mgp-server-sdk/tests/", "mgp-client-sdk/tests/", "xtask/src/bench/"];
+
 /// What the tests within the kernel's crate use that run its stack.
 const KERNEL_OF_TESTS: &str = "TestKernel";
+
+/// Where the servers of the kernel's own program lie, and how the tests begin that talk with one.
+const PATTERNS: &str = "mgp-kernel/src/patterns/";
+const CLIENT: &str = "Client::builder(";
 
 #[cfg(test)]
 mod tests {
@@ -82,7 +95,10 @@ mod tests {
             ("mgp-kernel/src/settings.rs", "", Evidence::Part),
             ("mgp-kernel/src/router/tests.rs", "use super::test_kernel::TestKernel;", Evidence::Kernel),
             ("mgp-kernel/tests/cli/audit.rs", "", Evidence::Kernel),
+            ("mgp-kernel/src/patterns/audit/export.rs", "", Evidence::Part),
+            ("mgp-kernel/src/patterns/audit/tests.rs", r#"Client::builder("kernel", "1")"#, Evidence::Peers),
             ("xtask/src/walk/mod.rs", "", Evidence::Kernel),
+            ("xtask/src/bench/audit.rs", "", Evidence::Peers),
         ] {
             assert_eq!(Evidence::of(file, text), evidence, "{file}");
         }

@@ -102,6 +102,40 @@ async fn without_a_model_summaries_and_facts_are_taken_from_the_text() {
     }
 }
 
+// covers: P-2-04
+#[tokio::test]
+async fn a_summary_has_the_style_that_is_asked_for() {
+    let client = client().await;
+    let text = "It rained. We decided to go home.";
+    for (style, summary) in [
+        ("narrative", "It rained. We decided to go home."),
+        ("bullets", "- It rained.\n- We decided to go home."),
+        ("structured", "## decision\n- We decided to go home.\n## other\n- It rained."),
+    ] {
+        let asked = json!({"text": text, "max_tokens": 100, "style": style});
+        assert_eq!(called(&client, "summarize", asked).await["summary"], summary, "{style}");
+    }
+    let asked = json!({"text": text, "max_tokens": 100, "style": "rhymes"});
+    assert!(refused(&client, "summarize", asked).await.contains("bullets"));
+}
+
+// covers: P-2-09
+#[tokio::test]
+async fn a_memory_is_recalled_by_words_that_it_does_not_have() {
+    let client = client().await;
+    for content in ["The database runs out of disk space every Monday.", "Ada prefers to be sent an e-mail."]
+    {
+        called(&client, "store_memory", json!({"content": content})).await;
+    }
+    for (query, found) in [
+        ("storage is full", "The database runs out of disk space every Monday."),
+        ("how do I contact somebody by mail", "Ada prefers to be sent an e-mail."),
+    ] {
+        let recalled = called(&client, "recall_memory", json!({"query": query, "limit": 1})).await;
+        assert_eq!(recalled["memories"][0]["content"], found, "{query}");
+    }
+}
+
 // covers: P-2-10
 #[tokio::test]
 async fn a_conversation_is_fitted_into_its_tiers() {

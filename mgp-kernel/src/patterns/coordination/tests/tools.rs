@@ -8,6 +8,7 @@ use mgp_types::mgp::{Extension, Offer, Permission, RiskLevel, SideEffect, ToolSe
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::super::board::RESULT_KEPT;
 use super::super::coordinator::{Coordinator, MOST_WAITING};
 use super::super::server;
 
@@ -90,6 +91,57 @@ async fn delegating_declares_what_it_does_and_takes_what_the_pattern_names() {
     ] {
         fixture.refusal("delegate_task", wrong).await;
     }
+}
+
+// covers: P-1-05, P-1-06, P-1-14
+#[tokio::test]
+async fn an_agent_is_given_what_it_can_do_the_most_urgent_first_and_the_same_until_it_is_done() {
+    let fixture = Fixture::new().await;
+    let coder = fixture.register("coder", &["rust", "review"]).await;
+    let translator = fixture.register("translator", &["french"]).await;
+    for delegated in [
+        json!({"task": "later", "priority": "low"}),
+        json!({"task": "first", "required_capabilities": ["rust"]}),
+        json!({"task": "second", "required_capabilities": ["rust", "review"]}),
+        json!({"task": "urgent", "required_capabilities": ["rust"], "priority": "critical"}),
+        json!({"task": "only translated", "target_agent": "translator", "priority": "low"}),
+    ] {
+        fixture.ask("delegate_task", delegated).await;
+    }
+    let next = async |token: &Value| {
+        let given = fixture.ask("next_task", json!({"agent_token": token})).await["task"].clone();
+        (given["task"].as_str().unwrap().to_owned(), given["task_id"].clone())
+    };
+    for (token, tasks) in
+        [(&translator, &["later", "only translated"][..]), (&coder, &["urgent", "first", "second"])]
+    {
+        for task in tasks {
+            let given = next(token).await;
+            assert_eq!(given.0, *task);
+            assert_eq!(next(token).await, given, "it is not done yet");
+            let done = json!({"agent_token": token, "task_id": given.1, "result": "done"});
+            fixture.ask("complete_task", done).await;
+        }
+    }
+}
+
+// covers: P-1-12
+#[tokio::test(start_paused = true)]
+async fn a_result_is_collected_as_often_as_one_likes_for_an_hour() {
+    let fixture = Fixture::new().await;
+    let token = fixture.register("one", &[]).await;
+    let task = fixture.delegate("work").await;
+    fixture.work(&token, "done").await;
+    let collected = async || {
+        let collected = fixture.ask("collect_results", json!({"task_ids": [task], "timeout_ms": 0})).await;
+        collected["results"][0]["status"].clone()
+    };
+    for wait in [Duration::ZERO, Duration::ZERO, RESULT_KEPT / 2] {
+        tokio::time::advance(wait).await;
+        assert_eq!(collected().await, "done");
+    }
+    tokio::time::advance(RESULT_KEPT / 2).await;
+    assert_eq!(collected().await, "unknown");
 }
 
 // covers: P-1-03

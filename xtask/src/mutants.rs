@@ -76,10 +76,10 @@ fn survivors(workspace: &Workspace, file: &DecidingFile) -> Result<Vec<String>> 
     fs::create_dir_all(&out)?;
     let mut mutants: Command = workspace.cargo();
     mutants
-        .args(["mutants", "--package", &file.package, "--file", &file.file, "--no-shuffle", "--output"])
+        .args(["mutants", "--package", &file.package, "--file", &file.file, "--all-features", "--output"])
         .arg(&out)
         // A change may make a loop endless: the tests of one file take seconds.
-        .args(["--timeout", "120", "--", "--lib", &file.tests])
+        .args(["--no-shuffle", "--timeout", "120", "--cargo-arg", "--lib", "--", &file.tests])
         // What is built of other crates serves all copies.
         .env("CARGO_TARGET_DIR", workspace.target.join("mutants").join("build"));
     let ran = mutants.status().context("cannot start cargo-mutants")?;
@@ -87,12 +87,32 @@ fn survivors(workspace: &Workspace, file: &DecidingFile) -> Result<Vec<String>> 
     if !matches!(ran.code(), Some(0 | 2 | 3)) {
         bail!("cargo-mutants ended with {ran} for {}", file.file);
     }
-    read(&out.join("mutants.out/missed.txt"))
+    if !has_tests(&read(&out.join("mutants.out/log/baseline.log"))?) {
+        bail!("no test of {} is called `{}`", file.package, file.tests);
+    }
+    let missed = read(&out.join("mutants.out/missed.txt"))?;
+    Ok(missed.lines().map(|line| line.splitn(2, ": ").last().unwrap_or(line).to_owned()).collect())
 }
 
-fn read(missed: &Path) -> Result<Vec<String>> {
-    let text = fs::read_to_string(missed).with_context(|| format!("cannot read {}", missed.display()))?;
-    Ok(text.lines().map(|line| line.splitn(2, ": ").last().unwrap_or(line).to_owned()).collect())
+/// Returns whether a run of tests, as `cargo test` printed it, ran one.
+fn has_tests(printed: &str) -> bool {
+    let counts = printed.lines().filter_map(|line| line.strip_prefix("running ")?.split(' ').next());
+    counts.filter_map(|count| count.parse::<u32>().ok()).any(|count| count > 0)
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 const LIST: &str = "xtask/assets/mutants.json";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_a_test_is_told_from_one_with_some() {
+        assert!(has_tests("running 0 tests\n\nok\nrunning 12 tests\n"));
+        assert!(!has_tests("running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 3 filtered out\n"));
+    }
+}

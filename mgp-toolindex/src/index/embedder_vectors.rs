@@ -71,8 +71,9 @@ impl EmbedderVectors {
             self.clear(slot);
             return;
         }
-        if let Some(vector) = self.embedder.embed_now(passage.text(), Purpose::Passage) {
-            self.set(slot, embed::unit(&vector).as_deref());
+        let now = passage.texts().map(|text| self.embedder.embed_now(text, Purpose::Passage));
+        if let Some(vectors) = now.collect::<Option<Vec<_>>>() {
+            self.set(slot, Passage::vector(&vectors).as_deref());
             return;
         }
         let hash = passage.hash();

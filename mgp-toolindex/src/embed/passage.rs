@@ -205,7 +205,10 @@ mod tests {
             let passage = Passage::of("s", "t", description);
             passage.texts().map(str::to_owned).collect::<Vec<_>>()
         };
-        assert_eq!(texts("Reads v1.2 files. At most\n9."), ["s t Reads v1.2 files. At most 9.", "s t Reads v1.2 files."]);
+        assert_eq!(
+            texts("Reads v1.2 files. At most\n9."),
+            ["s t Reads v1.2 files. At most 9.", "s t Reads v1.2 files."]
+        );
         assert_eq!(texts("\n Title\nReads it"), ["s t Title Reads it", "s t Title"]);
         assert_eq!(texts("読みます。一つだけ"), ["s t 読みます。 一つだけ", "s t 読みます。"]);
         assert_eq!(texts(""), ["s t"]);

@@ -9,10 +9,12 @@ use tokio::runtime::Handle;
 use super::{Search, SearchHit, SearchResult, Snapshot};
 use crate::category::CategoryPath;
 use crate::embed::{EmbedError, Purpose, checked};
+use crate::keyword::KeywordReader;
 use crate::learn::Shift;
 use crate::rank::{QueryMeaning, Ranking, SPARE, SearchRequest, prefer};
 use crate::slot::Slot;
 use crate::tool::ToolEffect;
+use crate::vector::Vectors;
 
 impl Snapshot {
     /// Searches the tools of the snapshot.
@@ -32,9 +34,7 @@ impl Snapshot {
     }
 
     fn by_words(&self, search: &Search<'_>) -> Vec<SearchHit> {
-        let ranking =
-            Ranking { words: Some(&self.words), meanings: None, are_twins: &|a, b| self.crowd(search, a, b) };
-        self.ranked(search, &ranking, &SearchRequest::whole(search.text))
+        self.ranked(search, Some(&self.words), None, &SearchRequest::whole(search.text))
     }
 
     /// Searches by meaning; by words instead, if the meaning is not available.
@@ -62,8 +62,8 @@ impl Snapshot {
             .collect();
         let words = (sides == SearchSides::Both).then_some(&self.words);
         let meanings = Some((&self.vectors, &*meanings));
-        let ranking = Ranking { words, meanings, are_twins: &|a, b| self.crowd(search, a, b) };
-        SearchResult { hits: self.ranked(search, &ranking, &request), fallback: None, meaning: Some(whole) }
+        let hits = self.ranked(search, words, meanings, &request);
+        SearchResult { hits, fallback: None, meaning: Some(whole) }
     }
 
     /// Searches by category; by words instead, if there is no such category.
@@ -85,10 +85,22 @@ impl Snapshot {
         }
     }
 
-    fn ranked(&self, search: &Search<'_>, ranking: &Ranking<'_>, request: &SearchRequest) -> Vec<SearchHit> {
+    fn ranked(
+        &self,
+        search: &Search<'_>,
+        words: Option<&KeywordReader>,
+        meanings: Option<(&Vectors, &[Option<QueryMeaning<'_>>])>,
+        request: &SearchRequest,
+    ) -> Vec<SearchHit> {
         if search.limit == 0 {
             return Vec::new();
         }
+        let ranking = Ranking {
+            words,
+            meanings,
+            server: &|slot| self.tools.get(slot).map_or("", |tool| tool.server.as_str()),
+            are_twins: &|a, b| self.crowd(search, a, b),
+        };
         let mut ranked = ranking.best(request, search.limit.saturating_add(SPARE), &self.fits(search));
         let standing = |slot| self.tools.get(slot).map(|tool| tool.standing).unwrap_or_default();
         prefer(&mut ranked, search.limit, ToolEffect::asked(search.text), standing);

@@ -26,6 +26,9 @@ pub(super) struct Spread {
 /// The worth of a standard deviation of likeness, in the unit of BM25. Rankings hardly change between 3 and 6.
 const MEANING: f32 = 3.0;
 
+/// The score of words, in the unit of BM25, that is as likely met by chance as not: that of about two words.
+const BY_CHANCE: f32 = 10.0;
+
 impl Scored {
     /// Returns the evidence for each candidate.
     ///
@@ -37,12 +40,18 @@ impl Scored {
     /// No score is scaled to its maximum first, which makes the sum as good as the better of the two: where the words
     /// of a request are those of a tool, their sum is great and decides; where they are not, it is small, and meaning
     /// decides. Scaled to the maximum, the best of bad matches would count as much as a good one.
+    ///
+    /// A small sum of words counts less than its share. People who do not know a tool's words meet one of them by
+    /// chance, as `site` or `red`, and a single word may be rare. Several are seldom met by chance.
     pub(super) fn evidence(&self) -> Vec<f32> {
         let words = self.words.iter().copied().chain(std::iter::repeat(0.0));
         let likeness = self.likeness.iter().copied().chain(std::iter::repeat(None));
         // Where there are no words, meaning alone decides.
         let weight = if self.words.is_empty() { MEANING } else { MEANING * self.grasped };
-        let both = words.zip(likeness).map(|(words, likeness)| words + weight * self.typical.above(likeness));
+        let both = words.zip(likeness).map(|(words, likeness)| {
+            let words = if self.likeness.is_empty() { words } else { words * words / (words + BY_CHANCE) };
+            words + weight * self.typical.above(likeness)
+        });
         both.take(self.words.len().max(self.likeness.len())).collect()
     }
 }

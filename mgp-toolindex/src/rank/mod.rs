@@ -3,8 +3,9 @@
 //! 1. A [`SearchRequest`] is a text and the needs in it.
 //! 2. Candidates are the best by words and the best by meaning, for the whole of it and for each need. Both sides
 //!    score all of them.
-//! 3. The scores of the two sides are added, as logarithms of odds are. Candidates are ordered by the sums so that
-//!    each need has its tool among the first. Tools that the request names exactly go in front.
+//! 3. The scores of the two sides are added, as logarithms of odds are, and tools of a server that the request names
+//!    get some more. Candidates are ordered by the sums so that each need has its tool among the first. Tools that the
+//!    request names exactly go in front.
 //! 4. Tools that say the same as one of the first give way to others.
 //! 5. Each tool gets a score from 0 to 1 for its fit.
 //! 6. Deprecated tools go last, and where no tool fits well, less powerful ones go in front.
@@ -17,6 +18,7 @@ mod preference;
 mod relevance;
 mod request;
 mod searched_part;
+mod server_names;
 
 use self::fusion::order;
 pub(crate) use self::preference::{SPARE, prefer};
@@ -24,6 +26,7 @@ use self::request::RequestPart;
 pub(crate) use self::request::SearchRequest;
 pub(crate) use self::searched_part::QueryMeaning;
 use self::searched_part::{SearchedPart, ToolSimilarity};
+use self::server_names::SpokenWords;
 use crate::keyword::KeywordReader;
 use crate::slot::Slot;
 use crate::vector::{QueryVector, Scores, Vectors};
@@ -36,6 +39,8 @@ pub(crate) struct Ranking<'a> {
     /// The vectors of the tools, and the meanings of the parts of the request in their order; `None` for a part without
     /// one.
     pub(crate) meanings: Option<(&'a Vectors, &'a [Option<QueryMeaning<'a>>])>,
+    /// A function that returns the name of a tool's server.
+    pub(crate) server: &'a dyn Fn(Slot) -> &'a str,
     /// A function that returns whether two tools say nearly the same.
     pub(crate) are_twins: &'a dyn Fn(Slot, Slot) -> bool,
 }
@@ -48,6 +53,9 @@ const CANDIDATES_OF_NEED: usize = 16;
 
 /// The number of candidates by words, and by meaning, at least.
 const CANDIDATES: usize = 48;
+
+/// The evidence that a request's naming of the server is, in the unit of BM25: that of about one rare word.
+const OF_NAMED_SERVER: f32 = 4.0;
 
 impl Ranking<'_> {
     /// Returns the tools that fit a request best, the best first, each with a score from 0 to 1 and the likeness of its
@@ -78,7 +86,15 @@ impl Ranking<'_> {
         candidates.sort_unstable();
         candidates.dedup();
 
-        let mut evidence: Vec<Vec<f32>> = parts.iter().map(|part| part.evidence(&candidates)).collect();
+        let mut evidence: Vec<Vec<f32>> = parts
+            .iter()
+            .zip(request.parts())
+            .map(|(part, said)| {
+                let mut evidence = part.evidence(&candidates);
+                self.put_named_servers_first(&said.text, &candidates, &mut evidence);
+                evidence
+            })
+            .collect();
         let needs = evidence.split_off(1);
         let order = order(&evidence[0], &needs);
         let mut ranked: Vec<Slot> = order.into_iter().map(|place| candidates[place]).collect();
@@ -101,6 +117,24 @@ impl Ranking<'_> {
         }
         let with_likeness = |(slot, score)| (slot, score, parts[0].own_likeness(slot));
         ranked.into_iter().zip(scores).map(with_likeness).collect()
+    }
+
+    /// Adds to the evidence for the tools whose server a part of the request names.
+    fn put_named_servers_first(&self, text: &str, candidates: &[Slot], evidence: &mut [f32]) {
+        let spoken = SpokenWords::of(text);
+        // Tools of one server mostly stand behind one another.
+        let mut last = None;
+        for (slot, evidence) in candidates.iter().zip(evidence) {
+            let server = (self.server)(*slot);
+            let is_named = match last {
+                Some((before, is_named)) if before == server => is_named,
+                _ => spoken.name(server),
+            };
+            last = Some((server, is_named));
+            if is_named {
+                *evidence += OF_NAMED_SERVER;
+            }
+        }
     }
 
     /// Looks up each part of a request.

@@ -54,6 +54,7 @@ impl Tools {
         let ranking = Ranking {
             words: Some(&self.words),
             meanings: Some((&self.vectors, &meanings)),
+            server: &|_| "server",
             are_twins: &|_, _| false,
         };
         self.named(ranking.best(&request, limit, may_be_found))
@@ -64,15 +65,24 @@ impl Tools {
     }
 
     fn by_words(&self, text: &str) -> Vec<(&str, f32)> {
-        let ranking = Ranking { words: Some(&self.words), meanings: None, are_twins: &|_, _| false };
+        let ranking = Ranking {
+            words: Some(&self.words),
+            meanings: None,
+            server: &|_| "server",
+            are_twins: &|_, _| false,
+        };
         self.named(ranking.best(&SearchRequest::whole(text), 5, &|_| true))
     }
 
     fn by_meaning(&self, text: &str) -> Vec<(&str, f32)> {
         let meanings =
             [self.embedder.vector(text).and_then(|vector| QueryMeaning::of(&vector, 1.0, |_| Vec::new()))];
-        let ranking =
-            Ranking { words: None, meanings: Some((&self.vectors, &meanings)), are_twins: &|_, _| false };
+        let ranking = Ranking {
+            words: None,
+            meanings: Some((&self.vectors, &meanings)),
+            server: &|_| "server",
+            are_twins: &|_, _| false,
+        };
         self.named(ranking.best(&SearchRequest::whole(text), 5, &|_| true))
     }
 
@@ -226,9 +236,26 @@ fn without_tools_nothing_is_found() {
 fn of_equal_tools_the_older_one_is_in_front() {
     let tools = Tools::of(&[("ping", "Check a host"), ("ping", "Check a host"), ("other", "Something else")]);
     let request = SearchRequest::of("check a host");
-    let ranking = Ranking { words: Some(&tools.words), meanings: None, are_twins: &|_, _| false };
+    let ranking = Ranking {
+        words: Some(&tools.words),
+        meanings: None,
+        server: &|_| "server",
+        are_twins: &|_, _| false,
+    };
     let slots: Vec<Slot> = ranking.best(&request, 2, &|_| true).into_iter().map(|found| found.0).collect();
     assert_eq!(slots, [Slot(0), Slot(1)]);
+}
+
+#[test]
+fn tools_of_a_server_that_the_request_names_are_in_front() {
+    let tools =
+        Tools::of(&[("list_rows", "List the rows of a table"), ("list_rows", "List the rows of a table")]);
+    let of = |slot: Slot| if slot == Slot(0) { "postgres" } else { "notion" };
+    let ranking =
+        Ranking { words: Some(&tools.words), meanings: None, server: &of, are_twins: &|_, _| false };
+    let first = |text| ranking.best(&SearchRequest::of(text), 2, &|_| true)[0].0;
+    assert_eq!(first("rows of our Notion table"), Slot(1));
+    assert_eq!(first("rows of our table"), Slot(0));
 }
 
 proptest! {

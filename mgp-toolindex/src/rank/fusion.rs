@@ -26,8 +26,8 @@ pub(super) struct Spread {
 /// The worth of a standard deviation of likeness, in the unit of BM25. Rankings hardly change between 3 and 6.
 const MEANING: f32 = 3.0;
 
-/// The score of words, in the unit of BM25, that is as likely met by chance as not: that of about two words.
-const BY_CHANCE: f32 = 10.0;
+/// The score of words, in the unit of BM25, that is as likely met by chance as not: that of two or three words.
+const BY_CHANCE: f32 = 15.0;
 
 impl Scored {
     /// Returns the evidence for each candidate.

@@ -15,12 +15,16 @@ pub(super) trait Lanes<const BLOCKS: usize>: Copy {
     type Pair: Copy;
     /// A sum for each output of a block.
     type Sums: Copy;
+    /// Sums of more than fit into whole numbers.
+    type Totals: Copy;
 
     fn none(self) -> Self::Sums;
     fn weights(self, weights: PairWeights) -> Self::Weights;
     fn pair(self, inputs: [i16; 2]) -> Self::Pair;
     fn add(self, sums: Self::Sums, weights: Self::Weights, inputs: Self::Pair) -> Self::Sums;
-    fn totals(self, sums: Self::Sums) -> [i32; BLOCK];
+    fn nothing(self) -> Self::Totals;
+    fn total(self, totals: Self::Totals, sums: Self::Sums) -> Self::Totals;
+    fn outputs(self, totals: Self::Totals) -> [f32; BLOCK];
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -28,6 +32,7 @@ impl Lanes<2> for pulp::x86::V4 {
     type Weights = pulp::i16x32;
     type Pair = pulp::i16x32;
     type Sums = pulp::i32x16;
+    type Totals = pulp::f32x16;
 
     #[inline(always)]
     fn none(self) -> pulp::i32x16 {
@@ -50,8 +55,18 @@ impl Lanes<2> for pulp::x86::V4 {
     }
 
     #[inline(always)]
-    fn totals(self, sums: pulp::i32x16) -> [i32; BLOCK] {
-        pulp::cast(sums)
+    fn nothing(self) -> pulp::f32x16 {
+        self.splat_f32x16(0.0)
+    }
+
+    #[inline(always)]
+    fn total(self, totals: pulp::f32x16, sums: pulp::i32x16) -> pulp::f32x16 {
+        self.add_f32x16(totals, self.convert_i32x16_to_f32x16(sums))
+    }
+
+    #[inline(always)]
+    fn outputs(self, totals: pulp::f32x16) -> [f32; BLOCK] {
+        pulp::cast(totals)
     }
 }
 
@@ -60,6 +75,7 @@ impl Lanes<1> for pulp::x86::V3 {
     type Weights = [pulp::i16x16; 2];
     type Pair = pulp::i16x16;
     type Sums = [pulp::i32x8; 2];
+    type Totals = [pulp::f32x8; 2];
 
     #[inline(always)]
     fn none(self) -> [pulp::i32x8; 2] {
@@ -88,8 +104,19 @@ impl Lanes<1> for pulp::x86::V3 {
     }
 
     #[inline(always)]
-    fn totals(self, sums: [pulp::i32x8; 2]) -> [i32; BLOCK] {
-        pulp::cast(sums)
+    fn nothing(self) -> [pulp::f32x8; 2] {
+        [self.splat_f32x8(0.0); 2]
+    }
+
+    #[inline(always)]
+    fn total(self, totals: [pulp::f32x8; 2], sums: [pulp::i32x8; 2]) -> [pulp::f32x8; 2] {
+        let total = |half: usize| self.add_f32x8(totals[half], self.convert_i32x8_to_f32x8(sums[half]));
+        [total(0), total(1)]
+    }
+
+    #[inline(always)]
+    fn outputs(self, totals: [pulp::f32x8; 2]) -> [f32; BLOCK] {
+        pulp::cast(totals)
     }
 }
 
@@ -101,6 +128,7 @@ impl Lanes<1> for ScalarLanes {
     type Weights = PairWeights;
     type Pair = [i16; 2];
     type Sums = [i32; BLOCK];
+    type Totals = [f32; BLOCK];
 
     #[inline(always)]
     fn none(self) -> [i32; BLOCK] {
@@ -126,7 +154,22 @@ impl Lanes<1> for ScalarLanes {
     }
 
     #[inline(always)]
-    fn totals(self, sums: [i32; BLOCK]) -> [i32; BLOCK] {
-        sums
+    fn nothing(self) -> [f32; BLOCK] {
+        [0.0; BLOCK]
+    }
+
+    #[inline(always)]
+    fn total(self, mut totals: [f32; BLOCK], sums: [i32; BLOCK]) -> [f32; BLOCK] {
+        for (total, sum) in totals.iter_mut().zip(sums) {
+            #[expect(clippy::cast_precision_loss, reason = "what is lost is less than what rounding lost")]
+            let sum = sum as f32;
+            *total += sum;
+        }
+        totals
+    }
+
+    #[inline(always)]
+    fn outputs(self, totals: [f32; BLOCK]) -> [f32; BLOCK] {
+        totals
     }
 }

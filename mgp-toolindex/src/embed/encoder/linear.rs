@@ -146,7 +146,7 @@ impl Products<'_> {
         let Self { linear, inputs, outputs } = self;
         let weights: [_; BLOCKS] = array::from_fn(|at| linear.block(block + at));
         let rows: [_; ROWS] = array::from_fn(|at| inputs.row(first + at));
-        let mut totals = [[[0.0; BLOCK]; BLOCKS]; ROWS];
+        let mut totals = [[lanes.nothing(); BLOCKS]; ROWS];
         for segment in 0..linear.segments {
             let weights = weights.map(|weights| &weights[segment]);
             let rows = rows.map(|row| &row[segment]);
@@ -161,13 +161,7 @@ impl Products<'_> {
                 }
             }
             for (total, sums) in totals.as_flattened_mut().iter_mut().zip(sums.as_flattened()) {
-                #[expect(
-                    clippy::cast_precision_loss,
-                    reason = "what is lost is less than what rounding lost"
-                )]
-                for (total, sum) in total.iter_mut().zip(lanes.totals(*sums)) {
-                    *total += sum as f32;
-                }
+                *total = lanes.total(*total, *sums);
             }
         }
         let span = block * BLOCK..(block + BLOCKS) * BLOCK;
@@ -175,6 +169,7 @@ impl Products<'_> {
         let width = outputs.width;
         for (at, totals) in totals.iter().enumerate() {
             let scale = inputs.scales[first + at];
+            let totals = totals.map(|totals| lanes.outputs(totals));
             let outputs = &mut outputs.numbers[(first + at) * width..][span.clone()];
             let factors = scales.iter().zip(shifts);
             for ((output, total), (of_output, shift)) in
@@ -231,9 +226,14 @@ mod tests {
 
     #[test]
     fn every_machine_has_the_same_outputs() {
-        let (fast, _) = multiplied(Arch::new(), 7, 384, 96);
         let (slow, _) = multiplied(Arch::Scalar, 7, 384, 96);
+        let (fast, _) = multiplied(Arch::new(), 7, 384, 96);
         assert_eq!(fast.numbers, slow.numbers);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = pulp::x86::V3::try_new() {
+            let (narrower, _) = multiplied(Arch::V3(simd), 7, 384, 96);
+            assert_eq!(narrower.numbers, slow.numbers);
+        }
     }
 
     #[test]

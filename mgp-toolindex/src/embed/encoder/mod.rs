@@ -55,9 +55,9 @@ struct Model {
 const MOST_PIECES: usize = 256;
 
 /// The names of the files of a model.
-pub(crate) const WEIGHTS: &str = "model.safetensors";
-pub(crate) const TOKENIZER: &str = "tokenizer.json";
-pub(crate) const CONFIG: &str = "config.json";
+const WEIGHTS: &str = "model.safetensors";
+const TOKENIZER: &str = "tokenizer.json";
+const CONFIG: &str = "config.json";
 
 /// The prefix of what names the vectors; it changes whenever they are made in another way.
 const RECIPE: &[u8] = b"mgp encoder 1\0";
@@ -87,6 +87,11 @@ impl SentenceEncoder {
         }
         let most_pieces = config.max_position_embeddings.min(MOST_PIECES);
         Ok(Self { model: Arc::new(Model { id, pieces, network, most_pieces }) })
+    }
+
+    /// Returns the name of a file of a model that a folder lacks, if there is one.
+    pub fn missing(folder: &Path) -> Option<&'static str> {
+        [CONFIG, TOKENIZER, WEIGHTS].into_iter().find(|name| !folder.join(name).is_file())
     }
 
     /// Returns the vector of a text, of length 1; `None` for a text without a piece.

@@ -120,7 +120,7 @@ fn the_id_names_the_contents_of_the_files_and_not_their_place() {
 #[test]
 fn what_is_missing_or_of_another_kind_is_named() {
     let refused = |name: &str, change: &dyn Fn(String) -> Option<String>| {
-        let folder = folder();
+        let folder = self::folder();
         let path = folder.path().join(name);
         match change(String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned()) {
             Some(contents) => fs::write(&path, contents).unwrap(),
@@ -128,6 +128,10 @@ fn what_is_missing_or_of_another_kind_is_named() {
         }
         SentenceEncoder::load(folder.path()).unwrap_err().to_string()
     };
+    let folder = folder();
+    assert_eq!(SentenceEncoder::missing(folder.path()), None);
+    fs::remove_file(folder.path().join(TOKENIZER)).unwrap();
+    assert_eq!(SentenceEncoder::missing(folder.path()), Some(TOKENIZER));
     for name in [WEIGHTS, TOKENIZER, CONFIG] {
         assert!(refused(name, &|_| None).contains(name));
         assert!(refused(name, &|_| Some("nonsense".into())).contains(name));

@@ -2,7 +2,9 @@
 
 #![expect(clippy::inline_always, reason = "the vector instructions reach only what is inlined")]
 
-use pulp::Arch;
+use std::array;
+
+use pulp::{Arch, Simd, WithSimd};
 
 use super::functions::{exp, sum};
 use super::rows::Rows;
@@ -13,12 +15,28 @@ pub(super) const AT_ONCE: usize = 16;
 /// Returns what each row takes from all rows. Rows hold the queries of all heads, then their keys, then their values.
 pub(super) fn attend(arch: Arch, rows: &Rows, heads: usize) -> Rows {
     let mut taken = Rows::new(rows.count(), rows.width / 3);
-    arch.dispatch(|| {
-        for head in 0..heads {
-            attend_by_head(rows, head, taken.width / heads, &mut taken);
-        }
-    });
+    arch.dispatch(Attention { rows, heads, taken: &mut taken });
     taken
+}
+
+/// The work of all heads. It is no closure, because the compiler would leave so long a one apart, and without the vector
+/// instructions.
+struct Attention<'a> {
+    rows: &'a Rows,
+    heads: usize,
+    taken: &'a mut Rows,
+}
+
+impl WithSimd for Attention<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { rows, heads, taken } = self;
+        for head in 0..heads {
+            attend_by_head(rows, head, taken.width / heads, taken);
+        }
+    }
 }
 
 #[inline(always)]
@@ -35,35 +53,78 @@ fn attend_by_head(rows: &Rows, head: usize, width: usize, taken: &mut Rows) {
     }
     #[expect(clippy::cast_precision_loss, reason = "a head has less than a hundred numbers")]
     let root = (width as f32).sqrt().recip();
-    let mut shares = vec![[0.0; AT_ONCE]; count.div_ceil(AT_ONCE)];
-    for (row, taken) in rows.iter().zip(taken.iter_mut()) {
-        let query = &row[head * width..][..width];
-        for (shares, keys) in shares.iter_mut().zip(keys.chunks_exact(width)) {
-            let mut products = [0.0; AT_ONCE];
-            for (number, key) in query.iter().zip(keys) {
-                for (product, key) in products.iter_mut().zip(key) {
-                    *product += number * key;
+    let head = Head { rows, keys, root, count, width, queries_at: head * width, values_at };
+    let mut shares = vec![[0.0; AT_ONCE]; ROWS * count.div_ceil(AT_ONCE)];
+    let mut first = 0;
+    while first + ROWS <= count {
+        head.attend::<ROWS>(first, &mut shares, taken);
+        first += ROWS;
+    }
+    for row in first..count {
+        head.attend::<1>(row, &mut shares, taken);
+    }
+}
+
+/// The number of rows that attend at once: their sums do not have to wait for one another.
+const ROWS: usize = 4;
+
+/// A head, with its keys in groups.
+struct Head<'a> {
+    rows: &'a Rows,
+    keys: Vec<[f32; AT_ONCE]>,
+    /// What products with keys are multiplied with.
+    root: f32,
+    count: usize,
+    width: usize,
+    queries_at: usize,
+    values_at: usize,
+}
+
+impl Head<'_> {
+    /// Lets `N` rows from `first` on take what they ask for.
+    #[inline(always)]
+    fn attend<const N: usize>(&self, first: usize, shares: &mut [[f32; AT_ONCE]], taken: &mut Rows) {
+        let Self { rows, keys, root, count, width, queries_at, values_at } = self;
+        let groups = count.div_ceil(AT_ONCE);
+        let queries: [_; N] = array::from_fn(|at| &rows.row(first + at)[*queries_at..][..*width]);
+        for (group, keys) in keys.chunks_exact(*width).enumerate() {
+            let mut products = [[0.0; AT_ONCE]; N];
+            for (number, key) in keys.iter().enumerate() {
+                for (products, query) in products.iter_mut().zip(queries) {
+                    for (product, key) in products.iter_mut().zip(key) {
+                        *product += query[number] * key;
+                    }
                 }
             }
-            *shares = products.map(|product| product * root);
+            for (at, products) in products.iter().enumerate() {
+                shares[at * groups + group] = products.map(|product| product * root);
+            }
         }
-        let shares = &mut shares.as_flattened_mut()[..count];
-        let most = shares.iter().fold(f32::NEG_INFINITY, |most, share| most.max(*share));
-        for share in &mut *shares {
-            *share = exp(*share - most);
+        let mut wholes = [0.0; N];
+        for (whole, shares) in wholes.iter_mut().zip(shares.chunks_exact_mut(groups)) {
+            let shares = &mut shares.as_flattened_mut()[..*count];
+            let most = shares.iter().fold(f32::NEG_INFINITY, |most, share| most.max(*share));
+            for share in &mut *shares {
+                *share = exp(*share - most);
+            }
+            *whole = sum(shares, |share| share).recip();
         }
-        let whole = sum(shares, |share| share).recip();
-        for (part, taken) in
-            taken[head * width..][..width].as_chunks_mut::<AT_ONCE>().0.iter_mut().enumerate()
-        {
-            let mut sums = [0.0; AT_ONCE];
-            for (share, row) in shares.iter().zip(rows.iter()) {
-                let values = &row[values_at + part * AT_ONCE..][..AT_ONCE];
-                for (sum, value) in sums.iter_mut().zip(values) {
-                    *sum += share * value;
+        let shares: [_; N] = array::from_fn(|at| &shares[at * groups..][..groups].as_flattened()[..*count]);
+        for part in (0..*width).step_by(AT_ONCE) {
+            let mut sums = [[0.0; AT_ONCE]; N];
+            for (number, row) in rows.iter().enumerate() {
+                let values = &row[values_at + part..][..AT_ONCE];
+                for (sums, shares) in sums.iter_mut().zip(shares) {
+                    for (sum, value) in sums.iter_mut().zip(values) {
+                        *sum += shares[number] * value;
+                    }
                 }
             }
-            *taken = sums.map(|sum| sum * whole);
+            for (at, (sums, whole)) in sums.iter().zip(wholes).enumerate() {
+                let width = taken.width;
+                let taken = &mut taken.numbers[(first + at) * width..][queries_at + part..][..AT_ONCE];
+                taken.copy_from_slice(&sums.map(|sum| sum * whole));
+            }
         }
     }
 }

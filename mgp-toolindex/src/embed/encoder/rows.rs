@@ -30,6 +30,10 @@ impl Rows {
         self.numbers.len() / self.width
     }
 
+    pub(super) fn row(&self, number: usize) -> &[f32] {
+        &self.numbers[number * self.width..][..self.width]
+    }
+
     pub(super) fn iter(&self) -> std::slice::ChunksExact<'_, f32> {
         self.numbers.chunks_exact(self.width)
     }

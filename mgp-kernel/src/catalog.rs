@@ -8,6 +8,7 @@ use mgp_discovery::catalog::Catalog;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
 use mgp_toolindex::learn::{LearnSettings, LearnedUses};
 use mgp_toolindex::{Index, SentVectorPolicy};
+use tokio::sync::OnceCell;
 
 use crate::models::ModelStore;
 use crate::{StartError, settings};
@@ -19,10 +20,14 @@ pub(crate) struct ToolCatalog {
     pub(crate) index: Index,
     /// The uses from which searches learn; `None` where they are not to learn.
     pub(crate) learned: Option<Arc<LearnedUses>>,
+    /// The encoder that is loaded when servers start.
+    encoder: Option<EmbedderChoice>,
+    loaded: Arc<OnceCell<()>>,
 }
 
 impl ToolCatalog {
-    /// Opens an index with the embedder that the configuration names. The catalog is empty.
+    /// Opens an index with the embedder that the configuration names; an encoder is loaded [later](Self::load_encoder).
+    /// The catalog is empty.
     pub(crate) async fn open(config: &Config, state: &Path) -> Result<Self, StartError> {
         let choice = settings::embedder(config, ModelStore::of_user().as_ref())?;
         let table = EmbedderChoice::Static.open().await;
@@ -35,26 +40,34 @@ impl ToolCatalog {
         };
         let builder = Index::builder(table).sent_vectors(sent);
         // The vectors of the built-in table are made faster than they are read.
-        if choice == EmbedderChoice::Static {
+        let index = if choice == EmbedderChoice::Static {
             tracing::info!("tools are found by meaning with the built-in table of words");
-            return Ok(Self { catalog: Catalog::new(), index: builder.build(), learned });
-        }
-        let vectors = SqliteVectors::open(&state.join("vectors"), MOST_VECTORS);
-        let vectors = vectors.map_err(|error| StartError::Config(format!("`kernel.state`: {error}")))?;
-        let tools = Self { catalog: Catalog::new(), index: builder.store(vectors).build(), learned };
-        let change = tools.clone().change_embedder(choice.clone());
-        // An encoder is loaded while the kernel starts.
-        if let EmbedderChoice::Encoder(_) = choice {
-            tokio::spawn(change);
+            builder.build()
         } else {
-            change.await;
+            let vectors = SqliteVectors::open(&state.join("vectors"), MOST_VECTORS);
+            let vectors = vectors.map_err(|error| StartError::Config(format!("`kernel.state`: {error}")))?;
+            builder.store(vectors).build()
+        };
+        let mut tools =
+            Self { catalog: Catalog::new(), index, learned, encoder: None, loaded: Arc::default() };
+        match choice {
+            EmbedderChoice::Static => {}
+            EmbedderChoice::Encoder(_) => tools.encoder = Some(choice),
+            _ => tools.change_embedder(&choice).await,
         }
         Ok(tools)
     }
 
+    /// Loads the encoder that the configuration names, if it names one, and waits until that is done.
+    pub(crate) async fn load_encoder(&self) {
+        if let Some(encoder) = &self.encoder {
+            self.loaded.get_or_init(|| self.change_embedder(encoder)).await;
+        }
+    }
+
     /// Changes to another embedder once it is open. The built-in table serves until all vectors are made, and whenever
     /// many are missing.
-    async fn change_embedder(self, choice: EmbedderChoice) {
+    async fn change_embedder(&self, choice: &EmbedderChoice) {
         let embedder = choice.open().await;
         tracing::info!(embedder = %choice, id = embedder.id(), "tools are found by meaning with this embedder");
         if let Some(learned) = &self.learned {

@@ -53,7 +53,9 @@ fn doctor_names_the_embedder_and_files_that_it_lacks() {
     let table = finding(&home);
     assert_eq!(table["ok"], true);
     assert!(table["hint"].as_str().unwrap().contains("mgp model install"), "{table}");
-    home.write(".config/mgp/servers.toml", "[tools]\nembedder = \"encoder:/no/such/folder\"\n");
+    let mut config = home.read("mgp.toml");
+    config.push_str("\n[tools]\nembedder = \"encoder:/no/such/folder\"\n");
+    home.write("mgp.toml", &config);
     let lacking = finding(&home);
     assert_eq!(lacking["ok"], false);
     assert!(lacking["told"].as_str().unwrap().contains("/no/such/folder has no config.json"), "{lacking}");

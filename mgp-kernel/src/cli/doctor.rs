@@ -142,8 +142,7 @@ fn embedder(config: &Config) -> DoctorFinding {
         Ok(EmbedderChoice::Static) => {
             let mut finding = DoctorFinding::right("embedder", "the built-in table of words".to_owned());
             if config.tools.embedder.as_deref().is_none_or(|words| words == usual::EMBEDDER) {
-                finding.hint =
-                    Some("`mgp model install` installs an encoder, which finds more by meaning".to_owned());
+                finding.hint = Some("`mgp model install` installs a sentence encoder".to_owned());
             }
             finding
         }

@@ -103,8 +103,30 @@ impl SentenceEncoder {
 impl Model {
     fn vector(&self, text: &str) -> Option<Vec<f32>> {
         let pieces = self.pieces.split(text, self.most_pieces);
-        // Two of them are the start and the end.
-        (pieces.len() > 2).then(|| self.network.vector(&pieces))
+        has_meaning(&pieces).then(|| self.network.vectors(&[pieces]).swap_remove(0))
+    }
+
+    /// Returns the vectors of texts; that of a text without a piece has zeros.
+    fn vectors(&self, texts: &[String]) -> Vec<Vec<f32>> {
+        let mut vectors = vec![vec![0.0; self.network.width()]; texts.len()];
+        let (mut together, mut places) = (Vec::new(), Vec::new());
+        let mut read = 0;
+        for (place, text) in texts.iter().enumerate() {
+            let pieces = self.pieces.split(text, self.most_pieces);
+            if has_meaning(&pieces) {
+                read += pieces.len();
+                together.push(pieces);
+                places.push(place);
+            }
+            if read >= TOGETHER || (place + 1 == texts.len() && read > 0) {
+                for (place, vector) in places.drain(..).zip(self.network.vectors(&together)) {
+                    vectors[place] = vector;
+                }
+                together.clear();
+                read = 0;
+            }
+        }
+        vectors
     }
 }
 
@@ -119,12 +141,8 @@ impl Embedder for SentenceEncoder {
 
     fn embed(&self, texts: Vec<String>, _: Purpose) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
         let model = Arc::clone(&self.model);
-        let work = move || {
-            let vector =
-                |text: &String| model.vector(text).unwrap_or_else(|| vec![0.0; model.network.width()]);
-            texts.iter().map(vector).collect()
-        };
-        // Texts are embedded one by one and nothing is locked, so that a query does not wait for the texts of tools.
+        // Nothing is locked, so that a query does not wait for the texts of tools.
+        let work = move || model.vectors(&texts);
         Box::pin(async move {
             match Handle::try_current() {
                 Ok(runtime) => runtime
@@ -142,6 +160,14 @@ impl Embedder for SentenceEncoder {
     fn grasps(&self, text: &str) -> f32 {
         StaticEmbedder::new().grasps(text)
     }
+}
+
+/// The number of pieces from which on texts are not read together any more: more of them gain nothing.
+const TOGETHER: usize = 64;
+
+/// Returns whether a text has pieces besides those for its start and its end.
+const fn has_meaning(pieces: &[u32]) -> bool {
+    pieces.len() > 2
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, EmbedError> {

@@ -34,6 +34,16 @@ impl Rows {
         &self.numbers[number * self.width..][..self.width]
     }
 
+    /// Returns parts of so many rows each, one behind the other.
+    pub(super) fn parts(&self, counts: impl Iterator<Item = usize>) -> impl Iterator<Item = Self> {
+        let mut rest = &*self.numbers;
+        counts.map(move |count| {
+            let (part, behind) = rest.split_at(count * self.width);
+            rest = behind;
+            Self { width: self.width, numbers: part.to_vec() }
+        })
+    }
+
     pub(super) fn iter(&self) -> std::slice::ChunksExact<'_, f32> {
         self.numbers.chunks_exact(self.width)
     }

@@ -35,6 +35,7 @@ mod kernel;
 mod lifecycle;
 mod listen;
 mod methods;
+mod models;
 mod notify;
 mod operator;
 mod paths;

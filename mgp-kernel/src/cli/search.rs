@@ -34,7 +34,7 @@ pub(super) struct SearchArgs {
     /// with --json an object for each
     #[arg(long, value_name = "FILE", requires = "tools")]
     queries: Option<PathBuf>,
-    /// The embedder, which turns texts into vectors: static, fastembed:DIR or remote:URL#MODEL
+    /// The embedder, which turns texts into vectors: static, encoder:DIR, fastembed:DIR or remote:URL#MODEL
     #[arg(long, value_name = "EMBEDDER", default_value = "static", requires = "queries")]
     embedder: EmbedderChoice,
 }
@@ -43,7 +43,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: SearchArg
     if let (Some(tools), Some(queries)) = (&args.tools, &args.queries) {
         return batch(&args, output, tools, queries).await;
     }
-    let link = KernelLink::open(place, KernelNeed::Servers).await?;
+    let link = KernelLink::open(place, KernelNeed::Search).await?;
     let mut wanted = DiscoverTools::new(args.query.join(" ")).max_results(args.top);
     if let Some(strategy) = args.strategy {
         wanted = wanted.strategy(strategy);

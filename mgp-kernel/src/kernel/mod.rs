@@ -87,6 +87,8 @@ impl Kernel {
     /// Fails as [`start`](Self::start) does.
     pub async fn start_from(config: Config, state: PathBuf, files: Vec<PathBuf>) -> Result<Self, StartError> {
         let kernel = Self::open(config, state, files).await?;
+        let tools = kernel.0.sections.tools.clone();
+        tokio::spawn(async move { tools.load_encoder().await });
         if let Some(registry) = kernel.0.sections.registry.get() {
             // A server that is not started logs the reason, and stays registered.
             registry.resume().await;

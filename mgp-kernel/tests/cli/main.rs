@@ -23,6 +23,7 @@ mod home;
 mod kernel;
 mod keys;
 mod listening;
+mod models;
 mod network;
 mod patterns;
 mod registrations;

@@ -131,7 +131,7 @@ impl Learning {
     }
 
     fn is_of(&self, snapshot: &Snapshot) -> bool {
-        self.learned.embedder() == snapshot.embedder.id()
+        *self.learned.embedder() == *snapshot.embedder.id()
     }
 }
 

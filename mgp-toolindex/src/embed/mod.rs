@@ -2,6 +2,7 @@
 
 mod background;
 mod choice;
+mod encoder;
 #[cfg(feature = "fastembed")]
 mod fastembed;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use mgp_types::BoxFuture;
 
 pub(crate) use self::background::{BackgroundEmbedding, EmbeddingBackend, MadeVector};
 pub use self::choice::{ChoiceError, EmbedderChoice};
+pub use self::encoder::SentenceEncoder;
 #[cfg(feature = "fastembed")]
 pub use self::fastembed::FastEmbedder;
 #[cfg(test)]

@@ -70,7 +70,7 @@ pub(crate) struct ConfirmedCall<'a> {
 #[derive(Debug)]
 pub struct LearnedUses {
     settings: LearnSettings,
-    embedder: Box<str>,
+    embedder: Mutex<Arc<str>>,
     sessions: RandomState,
     tenants: Mutex<Tenants>,
 }
@@ -98,12 +98,19 @@ impl LearnedUses {
     /// Creates an empty state for the vectors of the embedder with this id; another embedder needs another state.
     pub fn new(settings: LearnSettings, embedder: &str) -> Self {
         let (sessions, tenants) = (RandomState::default(), Mutex::default());
-        Self { settings, embedder: embedder.into(), sessions, tenants }
+        Self { settings, embedder: Mutex::new(embedder.into()), sessions, tenants }
     }
 
     /// Returns the id of the embedder whose vectors are learned from.
-    pub const fn embedder(&self) -> &str {
-        &self.embedder
+    pub fn embedder(&self) -> Arc<str> {
+        Arc::clone(&self.embedder.lock())
+    }
+
+    /// Learns from the vectors of another embedder from now on, and forgets what was learned from others.
+    pub fn change_embedder(&self, embedder: &str) {
+        let tenants = &mut *self.tenants.lock();
+        *self.embedder.lock() = embedder.into();
+        tenants.known.clear();
     }
 
     /// Restores a stored state, if the embedder is the same; else returns an empty one.
@@ -126,7 +133,7 @@ impl LearnedUses {
             known.map(|(name, tenant)| (tenant.heard, name.clone(), Arc::clone(&tenant.shift))).collect()
         };
         tenants.sort_unstable_by_key(|(heard, ..)| *heard);
-        LearnedState::of(&self.embedder, tenants.iter().map(|(_, name, shift)| (&**name, &**shift)))
+        LearnedState::of(&self.embedder(), tenants.iter().map(|(_, name, shift)| (&**name, &**shift)))
     }
 
     /// Learns from a call. Returns whether the call counts: it does not if the session counted for this tool before, if

@@ -124,6 +124,18 @@ fn what_was_learned_survives_a_restart_but_not_another_embedder() {
 }
 
 #[test]
+fn what_was_learned_is_forgotten_when_the_embedder_changes() {
+    let learned = learned();
+    for session in ["1", "2"] {
+        confirm(&learned, "t", session, "x", &NEAR);
+    }
+    assert!(learned.shift("t").is_some());
+    learned.change_embedder("f");
+    assert!(learned.shift("t").is_none());
+    assert_eq!((&*learned.embedder(), learned.state().embedder()), ("f", "f"));
+}
+
+#[test]
 fn a_state_that_was_tampered_with_gives_no_more_than_use_would() {
     let tool = |scale: f32| serde_json::json!({ "server": "s", "tool": "x", "weight": 255, "scale": scale, "codes": [127, 127] });
     let restore = |tools: serde_json::Value| {

@@ -26,7 +26,7 @@ pub use self::fastembed::FastEmbedder;
 #[cfg(test)]
 pub(crate) use self::hashed_words::NullEmbedder;
 pub use self::passage::PassageHash;
-pub(crate) use self::passage::{Passage, sent_along, unit};
+pub(crate) use self::passage::{Passage, sent_along};
 pub(crate) use self::queue::MissingVector;
 #[cfg(feature = "http")]
 pub use self::remote::HttpEmbedder;

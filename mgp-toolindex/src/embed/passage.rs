@@ -107,7 +107,7 @@ pub(crate) enum UnusableVector {
 }
 
 /// Returns the vector of length 1 in the same direction, unless there is no direction.
-pub(crate) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
+fn unit(vector: &[f32]) -> Option<Vec<f32>> {
     // In 64 bits the squares of all finite numbers have a sum.
     let length = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
     if !length.is_finite() || length < f64::from(f32::MIN_POSITIVE) {

@@ -48,8 +48,10 @@ impl Scored {
         let likeness = self.likeness.iter().copied().chain(std::iter::repeat(None));
         // Where there are no words, meaning alone decides.
         let weight = if self.words.is_empty() { MEANING } else { MEANING * self.grasped };
+        // Meaning that grasps less than half of the request cannot stand in for its words.
+        let by_chance = BY_CHANCE * 2.0_f32.mul_add(self.grasped, -1.0).max(0.0);
         let both = words.zip(likeness).map(|(words, likeness)| {
-            let words = if self.likeness.is_empty() { words } else { words * words / (words + BY_CHANCE) };
+            let words = if self.likeness.is_empty() { words } else { words * words / (words + by_chance) };
             words + weight * self.typical.above(likeness)
         });
         both.take(self.words.len().max(self.likeness.len())).collect()

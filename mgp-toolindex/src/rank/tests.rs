@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
+use crate::embed::Embedder as _;
 use crate::embed::StaticEmbedder;
 use crate::keyword::KeywordWriter;
 use crate::tool::{ToolParameter, ToolText};
@@ -48,8 +49,10 @@ impl Tools {
 
     fn find(&self, text: &str, limit: usize, may_be_found: &dyn Fn(Slot) -> bool) -> Vec<(&str, f32)> {
         let request = SearchRequest::of(text);
-        let meaning =
-            |part: &RequestPart| QueryMeaning::of(&self.embedder.vector(&part.text)?, 1.0, |_| Vec::new());
+        let meaning = |part: &RequestPart| {
+            let grasped = self.embedder.grasps(&part.text);
+            QueryMeaning::of(&self.embedder.vector(&part.text)?, grasped, |_| Vec::new())
+        };
         let meanings: Vec<_> = request.parts().iter().map(meaning).collect();
         let ranking = Ranking {
             words: Some(&self.words),

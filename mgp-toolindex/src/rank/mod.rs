@@ -52,7 +52,7 @@ const MOST_NAMED: usize = 32;
 const CANDIDATES_OF_NEED: usize = 16;
 
 /// The number of candidates by words, and by meaning, at least.
-const CANDIDATES: usize = 48;
+const CANDIDATES: usize = 96;
 
 /// The evidence that a request's naming of the server is, in the unit of BM25: that of about one rare word.
 const OF_NAMED_SERVER: f32 = 4.0;

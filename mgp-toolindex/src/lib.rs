@@ -65,4 +65,5 @@ mod vector;
 pub use self::index::{
     Index, IndexBuilder, Search, SearchHit, SearchResult, SentVectorPolicy, Snapshot, VisibleTools,
 };
+pub use self::rank::FusionWeights;
 pub use self::tool::{Server, ServerTools, Tool, ToolListing, ToolListingError};

@@ -17,7 +17,7 @@ from words import TablePieces
 SEED = 7
 DIMENSION = 256
 # Members of a vector that one code stands for.
-WIDTH = 4
+WIDTH = 2
 
 
 def main():

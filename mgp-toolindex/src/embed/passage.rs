@@ -24,7 +24,7 @@ pub(crate) struct Passage {
 pub struct PassageHash([u8; 32]);
 
 /// The prefix of every hash; it changes whenever texts or vectors are made in another way.
-const RECIPE: &[u8] = b"mgp passage 2\0";
+const RECIPE: &[u8] = b"mgp passage 3\0";
 
 impl Passage {
     /// Returns the text of the tool `name` of `server`.
@@ -47,11 +47,14 @@ impl Passage {
     }
 
     /// Returns the vector of the tool from those of its texts; `None` if they have no direction.
+    ///
+    /// The opening counts as much as the rest bears it out: it may say one thing so as to be found, and the rest another.
     pub(crate) fn vector(of_texts: &[Vec<f32>]) -> Option<Vec<f32>> {
-        let units: Vec<_> = of_texts.iter().filter_map(|vector| unit(vector)).collect();
-        let mut sum = units.first()?.clone();
-        for other in &units[1..] {
-            sum.iter_mut().zip(other).for_each(|(sum, member)| *sum += member);
+        let mut units = of_texts.iter().filter_map(|vector| unit(vector));
+        let mut sum = units.next()?;
+        for opening in units {
+            let likeness = sum.iter().zip(&opening).map(|(one, other)| one * other).sum::<f32>().max(0.0);
+            sum.iter_mut().zip(&opening).for_each(|(sum, member)| *sum += likeness * member);
         }
         unit(&sum)
     }
@@ -215,12 +218,13 @@ mod tests {
     }
 
     #[test]
-    fn the_vector_of_a_tool_is_the_mean_of_the_directions_of_its_texts() {
-        let vector = Passage::vector(&[vec![3.0, 0.0], vec![0.0, 0.5]]).unwrap();
-        assert!((vector[0] - vector[1]).abs() < 1e-6 && vector[0] > 0.7);
+    fn an_opening_counts_as_much_as_the_rest_bears_it_out() {
+        let towards = |opening: [f32; 2]| Passage::vector(&[vec![3.0, 0.0], opening.to_vec()]).unwrap()[1];
+        assert!(towards([0.8, 0.6]) > 0.2);
+        assert!(towards([0.1, 2.0]) < 0.1);
+        assert!(towards([-0.1, 2.0]).abs() < 1e-6);
         assert_eq!(Passage::vector(&[vec![0.0, 0.0], vec![0.0, 2.0]]), Some(vec![0.0, 1.0]));
         assert_eq!(Passage::vector(&[vec![0.0, 0.0]]), None);
-        assert_eq!(Passage::vector(&[vec![1.0, 0.0], vec![-1.0, 0.0]]), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Tests of learning.
 
+use mgp_types::RawJson;
 use proptest::prelude::*;
 
 use super::*;
@@ -11,9 +12,25 @@ fn learned() -> LearnedUses {
     LearnedUses::new(LearnSettings::default(), "e")
 }
 
+fn defined(words: &str) -> DefinitionDigest {
+    DefinitionDigest::of(&RawJson::from_text(words))
+}
+
 fn confirm(learned: &LearnedUses, tenant: &str, session: &str, tool: &str, query: &[f32]) -> bool {
+    confirm_as(learned, tenant, session, tool, defined("a"), query)
+}
+
+fn confirm_as(
+    learned: &LearnedUses,
+    tenant: &str,
+    session: &str,
+    tool: &str,
+    definition: DefinitionDigest,
+    query: &[f32],
+) -> bool {
     let (server, tool) = ("s".into(), tool.into());
-    learned.confirm(&ConfirmedCall { tenant, session, server: &server, tool: &tool, query, score: 0.4 })
+    let (server, tool, score) = (&server, &tool, 0.4);
+    learned.confirm(&ConfirmedCall { tenant, session, server, tool, definition, query, score })
 }
 
 fn score(learned: &LearnedUses, tenant: &str, tool: &str, query: &[f32], score: f32) -> f32 {
@@ -56,9 +73,10 @@ fn a_session_has_one_voice_for_each_tool() {
 fn what_has_nothing_to_do_with_a_tool_does_not_count() {
     let learned = learned();
     let (server, tool) = ("s".into(), "x".into());
+    let definition = defined("a");
     for score in [0.05, -1.0, f32::NAN, f32::NEG_INFINITY] {
-        let confirmed =
-            ConfirmedCall { tenant: "t", session: "1", server: &server, tool: &tool, query: &NEAR, score };
+        let (server, tool, query) = (&server, &tool, &NEAR);
+        let confirmed = ConfirmedCall { tenant: "t", session: "1", server, tool, definition, query, score };
         assert!(!learned.confirm(&confirmed), "{score}");
     }
     for query in [&[][..], &[0.0, 0.0], &[f32::NAN, 1.0], &[f32::INFINITY, 1.0], &vec![1.0; 5000]] {
@@ -83,7 +101,7 @@ fn what_was_learned_can_be_forgotten() {
         confirm(&learned, tenant, "1", tool, &NEAR);
     }
     let before = learned.shift("t").unwrap();
-    learned.forget_tool(&"s".into(), &"x".into());
+    learned.forget_tools(|_, tool| tool.as_str() == "x");
     assert_eq!(learned.shift("t").unwrap().known().count(), 1);
     assert!(learned.shift("u").is_none());
     assert_eq!(before.known().count(), 2, "who searches now still has what was there");
@@ -94,7 +112,8 @@ fn what_was_learned_can_be_forgotten() {
 
 #[test]
 fn what_was_long_ago_is_forgotten_when_there_is_too_much() {
-    let learned = LearnedUses::new(LearnSettings { most_tenants: 2, most_tools: 2 }, "e");
+    let learned =
+        LearnedUses::new(LearnSettings { most_tenants: 2, most_tools: 2, ..LearnSettings::default() }, "e");
     for tool in ["x", "y", "z"] {
         confirm(&learned, "t", "1", tool, &NEAR);
     }
@@ -137,7 +156,12 @@ fn what_was_learned_is_forgotten_when_the_embedder_changes() {
 
 #[test]
 fn a_state_that_was_tampered_with_gives_no_more_than_use_would() {
-    let tool = |scale: f32| serde_json::json!({ "server": "s", "tool": "x", "weight": 255, "scale": scale, "codes": [127, 127] });
+    let tool = |scale: f32| {
+        serde_json::json!({
+            "server": "s", "tool": "x", "definition": "00".repeat(32),
+            "weight": 255, "scale": scale, "codes": "7f7f",
+        })
+    };
     let restore = |tools: serde_json::Value| {
         let state = serde_json::json!({ "embedder": "e", "tenants": [{ "tenant": "t", "tools": tools }] });
         LearnedUses::restore(LearnSettings::default(), "e", serde_json::from_value(state).unwrap())

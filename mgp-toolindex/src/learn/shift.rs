@@ -14,7 +14,7 @@ pub(crate) struct TenantShift {
     tools: HashMap<(ServerId, ToolName), Arc<Uses>, RandomState>,
 }
 
-/// The shift of one tool toward a query, or away from it, by learning.
+/// The shift of one tool toward a query, by learning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Shift<'a> {
     /// The server of the tool.
@@ -25,16 +25,18 @@ pub(crate) struct Shift<'a> {
     likeness: f32,
 }
 
-/// The share of a score that learning may take at most: a tool with one known use may well have others.
-const MOST_LOST: f32 = 0.05;
-
+/// The part of a score that learning may add at most.
 const MOST_GAINED: f32 = 0.25;
 
 impl Shift<'_> {
     /// Returns the tool's score for the query, from its own `score`: as if the tool's vector lay between its own and
-    /// the mean of the queries that led to it, but gaining no more than a quarter, and losing next to nothing.
+    /// the mean of the queries that led to it, but gaining no more than a quarter, and losing nothing.
+    ///
+    /// A tool with known uses may well have others. Where tools lost for queries unlike the known ones, right calls
+    /// made searches worse: a call counts for a query that asks for two things, as it does for a query that asks for
+    /// one.
     pub(crate) fn score(&self, score: f32) -> f32 {
-        score + (self.share * (self.likeness - score)).clamp(-MOST_LOST, MOST_GAINED)
+        score + (self.share * (self.likeness - score)).clamp(0.0, MOST_GAINED)
     }
 }
 

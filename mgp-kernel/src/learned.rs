@@ -62,8 +62,9 @@ impl LearnedStore {
     /// Writes each change some seconds later, for as long as it is polled.
     pub(crate) fn keep(self: &Arc<Self>) -> impl Future<Output = ()> + use<> {
         let store = Arc::clone(self);
+        let changes = self.uses().map(|uses| uses.changes());
         async move {
-            let Some(mut changes) = store.uses().map(|uses| uses.changes()) else { return };
+            let Some(mut changes) = changes else { return };
             while changes.changed().await.is_ok() {
                 tokio::time::sleep(PAUSE).await;
                 changes.mark_unchanged();
@@ -204,7 +205,7 @@ fn put(file: &Path, state: &LearnedState) -> io::Result<()> {
 }
 
 /// The length of a file at most; that of the most tools, with the longest vectors, is less.
-const MOST_BYTES: u64 = 64 << 20;
+const MOST_BYTES: u64 = 96 << 20;
 
 /// The time from a change until it is written.
 const PAUSE: Duration = Duration::from_secs(5);

@@ -124,7 +124,12 @@ async fn forgotten(link: &KernelLink, output: &Output, args: ForgetArgs) -> Resu
         let ForgottenUses { tools, agents } = forgotten;
         match &forget.name {
             _ if *tools > 0 => {
-                writeln!(out, "forgot the uses of {} by {}", counted(*tools, "tool"), counted(*agents, "agent"))
+                writeln!(
+                    out,
+                    "forgot the uses of {} by {}",
+                    counted(*tools, "tool"),
+                    counted(*agents, "agent")
+                )
             }
             Some(name) => writeln!(out, "nothing was learned of `{}`", printable(name)),
             None => writeln!(out, "nothing was learned"),

@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use super::proof::OperatorConnection;
 use super::request::OperatorRequest;
 use super::{
-    access, audit, config, keys, learned, method, operators, permissions, pins, registrations, servers, stats, status,
-    tools,
+    access, audit, config, keys, learned, method, operators, permissions, pins, registrations, servers,
+    stats, status, tools,
 };
 use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;

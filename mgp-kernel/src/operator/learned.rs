@@ -11,7 +11,7 @@ use crate::learned::{ForgottenUses, LearnedStore};
 
 /// The params that ask to forget what was learned of all tools, or of the tool that clients call by a name.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub(crate) struct ForgetUses {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,

@@ -146,7 +146,7 @@ async fn a_search_learns_from_calls_unless_it_is_not_to() {
 async fn what_was_learned_survives_a_restart_until_it_is_forgotten() {
     let script = post();
     let config = quiet([script.server("post")]);
-    let mut host = Host::with(config.clone()).await;
+    let host = Host::with(config.clone()).await;
     host.up("post").await;
     let ada = host.client("ada").await;
     found(&ada, PRESENTS, "post.ship_parcel").await;
@@ -155,9 +155,11 @@ async fn what_was_learned_survives_a_restart_until_it_is_forgotten() {
     let after = relevance(&ada).await;
     assert!(after > before, "{before} {after}");
     ada.close().await.unwrap();
-    host.kernel.shutdown(ShutdownReason::OperatorRequest, Duration::from_secs(5)).await;
-    let state = host.folder.path().join(STATE);
-    host.kernel = start_when_free(&read(config), &state).await;
+    let Host { kernel, folder } = host;
+    kernel.shutdown(ShutdownReason::OperatorRequest, Duration::from_secs(5)).await;
+    drop(kernel);
+    let state = folder.path().join(STATE);
+    let host = Host { kernel: start_when_free(&read(config), &state).await, folder };
     host.up("post").await;
     let ada = host.client("ada").await;
     found(&ada, PRESENTS, "post.ship_parcel").await;

@@ -150,7 +150,7 @@ impl ToolAgents {
         query: &str,
         limit: u32,
     ) -> Result<Vec<FoundTool>, Box<dyn Error>> {
-        let wanted = DiscoverTools::new(query).max_results(limit).strategy(self.strategy.clone());
+        let wanted = DiscoverTools::new(query).max_results(limit).strategy(self.strategy);
         let answer: SearchAnswer = self.call(agent, session, "mgp.tools.discover", &wanted).await?;
         Ok(answer.found.tools)
     }

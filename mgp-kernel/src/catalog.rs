@@ -6,10 +6,10 @@ use std::sync::Arc;
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
-use mgp_toolindex::learn::{LearnSettings, LearnedUses};
 use mgp_toolindex::{Index, SentVectorPolicy};
 use tokio::sync::OnceCell;
 
+use crate::learned::LearnedStore;
 use crate::models::ModelStore;
 use crate::{StartError, settings};
 
@@ -18,8 +18,8 @@ use crate::{StartError, settings};
 pub(crate) struct ToolCatalog {
     pub(crate) catalog: Catalog,
     pub(crate) index: Index,
-    /// The uses from which searches learn; `None` where they are not to learn.
-    pub(crate) learned: Option<Arc<LearnedUses>>,
+    /// What searches learned from use.
+    pub(crate) learned: Arc<LearnedStore>,
     /// The encoder that is loaded when servers start.
     encoder: Option<EmbedderChoice>,
     loaded: Arc<OnceCell<()>>,
@@ -31,8 +31,7 @@ impl ToolCatalog {
     pub(crate) async fn open(config: &Config, state: &Path) -> Result<Self, StartError> {
         let choice = settings::embedder(config, ModelStore::of_user().as_ref())?;
         let table = EmbedderChoice::Static.open().await;
-        let learned = || Arc::new(LearnedUses::new(LearnSettings::default(), table.id()));
-        let learned = config.tools.learning.then(learned);
+        let learned = Arc::new(LearnedStore::open(state, config.tools.learning, table.id()));
         let sent = if config.tools.trust_sent_vectors {
             SentVectorPolicy::Trusted
         } else {
@@ -70,9 +69,7 @@ impl ToolCatalog {
     async fn change_embedder(&self, choice: &EmbedderChoice) {
         let embedder = choice.open().await;
         tracing::info!(embedder = %choice, id = embedder.id(), "tools are found by meaning with this embedder");
-        if let Some(learned) = &self.learned {
-            learned.change_embedder(embedder.id());
-        }
+        self.learned.change_embedder(embedder.id()).await;
         self.index.set_embedder(embedder).await;
     }
 }

@@ -32,6 +32,7 @@ pub mod demo;
 mod error;
 mod forwarded_positions;
 mod kernel;
+mod learned;
 mod lifecycle;
 mod listen;
 mod methods;

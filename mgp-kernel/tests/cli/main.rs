@@ -22,6 +22,7 @@ mod home;
 #[path = "../support/program.rs"]
 mod kernel;
 mod keys;
+mod learning;
 mod listening;
 mod models;
 mod network;

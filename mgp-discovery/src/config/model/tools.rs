@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::words;
 
 /// The tools that a model sees, and how it searches for others.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
@@ -27,7 +27,8 @@ pub struct ToolSettings {
     pub embedder: Option<String>,
     /// Uses the vectors that servers send with their tools.
     pub trust_sent_vectors: bool,
-    /// Lets searches learn from the calls that follow them, for each agent separately, while the kernel runs.
+    /// Lets searches learn from the calls that follow them, for each agent separately. What was learned is kept in the
+    /// state directory until `mgp tools forget`.
     pub learning: bool,
     /// Lets agents have tools created on demand (§16.6).
     pub creating: bool,
@@ -35,6 +36,22 @@ pub struct ToolSettings {
     pub tell_uses: bool,
     /// The space in a model's context that tools may take.
     pub budget: BudgetSettings,
+}
+
+impl Default for ToolSettings {
+    fn default() -> Self {
+        Self {
+            level: ListLevel::default(),
+            pinned: Vec::new(),
+            strategy: None,
+            embedder: None,
+            trust_sent_vectors: false,
+            learning: true,
+            creating: false,
+            tell_uses: false,
+            budget: BudgetSettings::default(),
+        }
+    }
 }
 
 /// The part of the tools that is listed (§16.3).

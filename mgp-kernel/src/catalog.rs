@@ -6,9 +6,11 @@ use std::sync::Arc;
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
-use mgp_toolindex::learn::{LearnSettings, LearnedUses};
 use mgp_toolindex::{Index, SentVectorPolicy};
+use tokio::sync::OnceCell;
 
+use crate::learned::LearnedStore;
+use crate::models::ModelStore;
 use crate::{StartError, settings};
 
 /// The catalog of what servers list, and the index in which tools are searched. Clones are the same.
@@ -16,32 +18,59 @@ use crate::{StartError, settings};
 pub(crate) struct ToolCatalog {
     pub(crate) catalog: Catalog,
     pub(crate) index: Index,
-    /// The uses from which searches learn; `None` where they are not to learn.
-    pub(crate) learned: Option<Arc<LearnedUses>>,
+    /// What searches learned from use.
+    pub(crate) learned: Arc<LearnedStore>,
+    /// The encoder that is loaded when servers start.
+    encoder: Option<EmbedderChoice>,
+    loaded: Arc<OnceCell<()>>,
 }
 
 impl ToolCatalog {
-    /// Opens an index with the embedder that the configuration names. The catalog is empty.
+    /// Opens an index with the embedder that the configuration names; an encoder is loaded [later](Self::load_encoder).
+    /// The catalog is empty.
     pub(crate) async fn open(config: &Config, state: &Path) -> Result<Self, StartError> {
-        let choice = settings::embedder(config)?;
-        let embedder = choice.open().await;
-        let learned = || Arc::new(LearnedUses::new(LearnSettings::default(), embedder.id()));
-        let learned = config.tools.learning.then(learned);
+        let choice = settings::embedder(config, ModelStore::of_user().as_ref())?;
+        let table = EmbedderChoice::Static.open().await;
+        let learned = Arc::new(LearnedStore::open(state, config.tools.learning, table.id()));
         let sent = if config.tools.trust_sent_vectors {
             SentVectorPolicy::Trusted
         } else {
             SentVectorPolicy::Ignored
         };
-        let builder = Index::builder(embedder).sent_vectors(sent);
+        let builder = Index::builder(table).sent_vectors(sent);
         // The vectors of the built-in table are made faster than they are read.
         let index = if choice == EmbedderChoice::Static {
+            tracing::info!("tools are found by meaning with the built-in table of words");
             builder.build()
         } else {
             let vectors = SqliteVectors::open(&state.join("vectors"), MOST_VECTORS);
             let vectors = vectors.map_err(|error| StartError::Config(format!("`kernel.state`: {error}")))?;
             builder.store(vectors).build()
         };
-        Ok(Self { catalog: Catalog::new(), index, learned })
+        let mut tools =
+            Self { catalog: Catalog::new(), index, learned, encoder: None, loaded: Arc::default() };
+        match choice {
+            EmbedderChoice::Static => {}
+            EmbedderChoice::Encoder(_) => tools.encoder = Some(choice),
+            _ => tools.change_embedder(&choice).await,
+        }
+        Ok(tools)
+    }
+
+    /// Loads the encoder that the configuration names, if it names one, and waits until that is done.
+    pub(crate) async fn load_encoder(&self) {
+        if let Some(encoder) = &self.encoder {
+            self.loaded.get_or_init(|| self.change_embedder(encoder)).await;
+        }
+    }
+
+    /// Changes to another embedder once it is open. The built-in table serves until all vectors are made, and whenever
+    /// many are missing.
+    async fn change_embedder(&self, choice: &EmbedderChoice) {
+        let embedder = choice.open().await;
+        tracing::info!(embedder = %choice, id = embedder.id(), "tools are found by meaning with this embedder");
+        self.learned.change_embedder(embedder.id()).await;
+        self.index.set_embedder(embedder).await;
     }
 }
 

@@ -10,13 +10,14 @@ use mgp_security::validator::PathsValidator;
 use mgp_security::validator::path::{ProtectedPaths, Roots};
 
 use crate::StartError;
+use crate::models::ModelStore;
 
 /// Files and directories that belong to the kernel.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OwnFiles(Vec<PathBuf>);
 
 impl OwnFiles {
-    /// Returns the files that follow from the configuration and the state, the user's secrets, and `others`.
+    /// Returns the files that follow from the configuration and the state, the user's secrets and models, and `others`.
     pub(crate) fn new(config: &Config, state: &Path, others: impl IntoIterator<Item = PathBuf>) -> Self {
         let named = [&config.audit.path, &config.kernel.socket].into_iter().flatten().map(PathBuf::from);
         // A database has files beside it.
@@ -26,7 +27,8 @@ impl OwnFiles {
             .iter()
             .flat_map(|path| ["-wal", "-shm", "-journal"].map(|end| format!("{path}{end}").into()));
         let secrets = SecretFile::user_path(&ProcessEnvironment);
-        let own = std::iter::once(state.to_owned()).chain(named).chain(audit).chain(secrets);
+        let models = ModelStore::of_user().map(|models| models.root().to_owned());
+        let own = std::iter::once(state.to_owned()).chain(named).chain(audit).chain(secrets).chain(models);
         Self(own.chain(others).collect())
     }
 }

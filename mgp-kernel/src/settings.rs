@@ -35,6 +35,7 @@ use mgp_types::{RawJson, RunningCalls, Session};
 
 use crate::StartError;
 use crate::approvals::ParkedCallLimits;
+use crate::models::ModelStore;
 use crate::paths::{self, OwnFiles};
 
 fn wrong(what: impl std::fmt::Display) -> StartError {
@@ -76,8 +77,13 @@ pub(crate) fn connections(config: &Config, mut http: HttpConfig) -> HttpConfig {
     http
 }
 
-pub(crate) fn embedder(config: &Config) -> Result<EmbedderChoice, StartError> {
-    let Some(words) = &config.tools.embedder else { return Ok(EmbedderChoice::Static) };
+/// Returns the embedder that the configuration names. Where it leaves the choice, that is the encoder that is installed
+/// in `models`, or else the built-in table.
+pub(crate) fn embedder(config: &Config, models: Option<&ModelStore>) -> Result<EmbedderChoice, StartError> {
+    let Some(words) = config.tools.embedder.as_deref().filter(|words| *words != usual::EMBEDDER) else {
+        let installed = models.and_then(|models| Some(models.folder(models.installed()?)));
+        return Ok(installed.map_or(EmbedderChoice::Static, EmbedderChoice::Encoder));
+    };
     let choice = words.parse().map_err(|error| wrong(format!("`tools.embedder`: {error}")))?;
     let lacking = match &choice {
         EmbedderChoice::FastEmbed(_) if !cfg!(feature = "fastembed") => "fastembed",

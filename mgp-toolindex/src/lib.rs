@@ -36,7 +36,7 @@
 //! | [`session`] | §16.7 | the tools of a session: pinned, used, found |
 //! | [`budget`] | §16.8 | tokens of definitions, and shorter forms |
 //! | [`level`] | §16.3 | the number of definitions for a host, and its costs |
-//! | [`learn`] | | used tools are found sooner; off by default |
+//! | [`learn`] | | used tools are found sooner |
 //! | [`eval`] | | the quality of a search on one's own tools and questions |
 //!
 //! | feature | what it adds |
@@ -65,4 +65,5 @@ mod vector;
 pub use self::index::{
     Index, IndexBuilder, Search, SearchHit, SearchResult, SentVectorPolicy, Snapshot, VisibleTools,
 };
+pub use self::rank::FusionWeights;
 pub use self::tool::{Server, ServerTools, Tool, ToolListing, ToolListingError};

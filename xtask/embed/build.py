@@ -17,24 +17,32 @@ from words import TablePieces
 SEED = 7
 DIMENSION = 256
 # Members of a vector that one code stands for.
-WIDTH = 4
+WIDTH = 2
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--teacher", type=Path, required=True, help="folder of model.onnx and tokenizer.json")
+    arguments.add_argument("--teacher", type=Path, required=True, help="the .onnx file, beside tokenizer.json")
     arguments.add_argument("--cache", type=Path, required=True, help="folder that keeps what the teacher said")
     arguments.add_argument("--out", type=Path, required=True)
+    arguments.add_argument("--commands", type=Path, required=True, help="folder of tldr, with pages/")
+    arguments.add_argument("--meanings", type=Path, required=True, help="folder of WordNet's data.noun and others")
+    arguments.add_argument("--packages", type=Path, required=True, help="what apt-cache dumpavail printed")
     arguments.add_argument("texts", type=Path, nargs="+", help="servers as Toucan has them")
     given = arguments.parse_args()
 
     teacher = Teacher(given.teacher)
-    print(f"sha256 {teacher.digest}  model.onnx")
+    print(f"sha256 {teacher.digest}  {given.teacher.name}")
     gathered = Texts(SEED)
     files = sorted(given.texts, key=lambda file: file.name)
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-    print(f"sha256 {digest}  {len(files)} files, one behind the other")
+    print_digest("tools", files)
+    print_digest("commands", sorted(given.commands.glob("pages/*/*.md")))
+    print_digest("meanings", [*sorted(given.meanings.glob("data.*")), given.meanings / "index.sense"])
+    print_digest("packages", [given.packages])
     gathered.add_tools(files)
+    gathered.add_commands(given.commands)
+    gathered.add_meanings(given.meanings)
+    gathered.add_packages(given.packages)
     texts, kinds = gathered.texts, np.array(gathered.kinds)
     print(f"{len(texts)} texts, {len(gathered.pairs)} pairs")
 
@@ -43,14 +51,19 @@ def main():
     said = np.zeros((len(texts), asked.shape[1]), np.float32)
     said[of_tools] = asked
     # A question means what the tool does that it asks for; how it asks means nothing.
-    for question, tool, kind in gathered.pairs:
-        if kind == "ask":
-            said[question] = said[tool]
+    for question, meant, _ in gathered.pairs:
+        if kinds[question] == "ask":
+            said[question] = said[meant]
     vectors, vocabulary = fitted(teacher, texts, kinds, gathered.pairs, said)
     points = table.codebook(vectors, WIDTH, np.random.default_rng(SEED))
     file = table.write(given.out, vocabulary, vectors, points)
     print(f"{len(vocabulary)} pieces, {DIMENSION} members, {len(file)} bytes")
     print(f"sha256 {hashlib.sha256(file).hexdigest()}  {given.out.name}")
+
+
+def print_digest(name, files):
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    print(f"sha256 {digest}  {name}: {len(files)} files, one behind the other")
 
 
 def of_texts(teacher, texts, cache):

@@ -5,7 +5,7 @@ import scipy.sparse as sparse
 
 
 # How often pairs of each kind are drawn, beside each other.
-SHARE = {"name": 1.0, "ask": 1.0, "rest": 1.0, "par": 0.7, "srv": 1.0}
+SHARE = {"name": 1.0, "ask": 1.0, "every": 2.0, "cmd": 1.0, "def": 0.7, "rest": 1.0, "par": 0.7, "srv": 1.0}
 STEPS = 1600
 PAIRS = 384
 RATE = 0.15

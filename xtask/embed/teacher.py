@@ -18,10 +18,9 @@ TEXTS_AT_ONCE = 256
 class Teacher:
     """all-MiniLM-L6-v2, or another BERT encoder whose sentence vector is the mean of its outputs."""
 
-    def __init__(self, folder):
-        model = folder / "model.onnx"
+    def __init__(self, model):
         self.digest = hashlib.sha256(model.read_bytes()).hexdigest()
-        tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+        tokenizer = json.loads(model.with_name("tokenizer.json").read_text(encoding="utf-8"))
         self.vocabulary = tokenizer["model"]["vocab"]
         self.pieces = TeacherPieces(self.vocabulary)
         options = onnxruntime.SessionOptions()

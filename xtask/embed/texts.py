@@ -4,6 +4,8 @@ import json
 import random
 import re
 
+import everyday
+import sources
 from words import HUMP
 
 ASK = [
@@ -13,6 +15,9 @@ ASK = [
 ]
 ASK_TWO = ["I need to {}, and also {}.", "{} and then {}", "Can you {}? I also want to {}."]
 TWO_NEEDS = 6000
+# How many everyday questions are made for a tool, and for a use of a command.
+OF_TOOL = 4
+OF_USE = 2
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[。！？])")
 CLAUSE_END = re.compile(r"[;,:]|\band\b|\bor\b|\bto\b|\bfor\b")
 # What a page around a description left in it.
@@ -82,6 +87,7 @@ class Texts:
             need = wish(found[0])
             self.pair(self.add(self.random.choice(ASK).format(need), "ask"), tool, "ask")
             needs.append(need)
+            self._ask(need, tool, OF_TOOL)
             for clause in CLAUSE_END.split(found[0]):
                 if len(clause.split()) >= 3:
                     self.add(clause, "clause")
@@ -96,6 +102,38 @@ class Texts:
             self.pair(one, other, "srv")
         if lines:
             self.pair(self.add(server, "name"), lines[0], "srv")
+
+    def add_commands(self, folder):
+        """What commands are, what they are used for, and questions made of that."""
+        for name, about, uses in sources.commands(folder):
+            command = None
+            if about:
+                command = self.add(f"{name}. {' '.join(about)}", "cmd")
+                self.pair(command, self.add(about[0], "sent"), "cmd")
+            for use in uses:
+                told = self.add(use, "sent")
+                self.pair(told, command, "cmd")
+                self._ask(wish(use), told, OF_USE)
+
+    def add_meanings(self, folder):
+        """Words, what they mean, and sentences that have them."""
+        for words, meaning, examples in sources.meanings(folder):
+            told = self.add(meaning, "gloss")
+            for word in words[:4]:
+                if len(word) > 2:
+                    self.pair(self.add(word, "word"), told, "def")
+            for example in examples[:2]:
+                self.add(example, "example")
+
+    def add_packages(self, file):
+        for told in sources.packages(file):
+            self.add(told, "package")
+
+    def _ask(self, need, meant, times):
+        for _ in range(times):
+            question = everyday.question(need, self.random)
+            if question:
+                self.pair(self.add(question, "ask"), meant, "every")
 
 
 def clean(text):

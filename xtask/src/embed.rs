@@ -14,8 +14,17 @@ pub(crate) struct Args {
     /// Servers as Toucan has them (.json); mgp-toolindex/table/SOURCES.md names those of the table
     #[arg(long, required = true, num_args = 1..)]
     texts: Vec<PathBuf>,
-    /// The folder of all-MiniLM-L6-v2: model.onnx and tokenizer.json
+    /// The pages of tldr, a folder with pages/
     #[arg(long, value_name = "DIR")]
+    commands: PathBuf,
+    /// The folder of WordNet's files, data.noun and others
+    #[arg(long, value_name = "DIR")]
+    meanings: PathBuf,
+    /// What `apt-cache dumpavail` prints
+    #[arg(long, value_name = "FILE")]
+    packages: PathBuf,
+    /// The .onnx file of all-MiniLM-L6-v2, with tokenizer.json beside it
+    #[arg(long, value_name = "FILE")]
     teacher: PathBuf,
     /// Where the table goes instead of into the crate
     #[arg(long, value_name = "FILE")]
@@ -34,7 +43,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let out = args.out.as_ref().unwrap_or(&of_the_crate);
     let mut command = Command::new(interpreter);
     command.arg(program.join("build.py")).arg("--teacher").arg(&args.teacher);
-    command.arg("--cache").arg(folder.join("teacher")).arg("--out").arg(out).args(&args.texts);
+    command.arg("--cache").arg(folder.join("teacher")).arg("--out").arg(out);
+    command.arg("--commands").arg(&args.commands).arg("--meanings").arg(&args.meanings);
+    command.arg("--packages").arg(&args.packages).args(&args.texts);
     // Sums in another order end in other digits, and the table would have another hash.
     for threads in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"] {
         command.env(threads, "1");

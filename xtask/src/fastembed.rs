@@ -15,8 +15,16 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         .lines()
         .map(|line| line.split_once('=').with_context(|| format!("{FETCH} wrote `{line}`, not NAME=VALUE")))
         .collect::<Result<Vec<_>>>()?;
-    let test = ["test", "-p", "mgp-toolindex", "--features", "fastembed", "--test", "fastembed"];
-    process::run(workspace.cargo().args(test).envs(environment))
+    let run = |tests: &[&str]| {
+        let mut test = workspace.cargo();
+        // Without it a vector of our own encoder takes seconds.
+        test.args(["--config", "profile.dev.package.mgp-toolindex.opt-level=3"]);
+        test.args(["test", "-p", "mgp-toolindex", "--features", "fastembed"]).args(tests);
+        process::run(test.envs(environment.iter().copied()))
+    };
+    run(&["--test", "fastembed"])?;
+    // What the vectors of our own encoder differ by is printed.
+    run(&["--lib", "encoder::comparison", "--", "--nocapture"])
 }
 
 const FETCH: &str = "xtask/assets/fetch_test_assets.sh";

@@ -247,7 +247,8 @@ impl Checks<'_> {
         if let Some(embedder) = &config.tools.embedder
             && !is_embedder(embedder)
         {
-            let instead = "write `static`, `fastembed:DIRECTORY` or `remote:URL#MODEL`";
+            let instead =
+                "write `auto`, `static`, `encoder:DIRECTORY`, `fastembed:DIRECTORY` or `remote:URL#MODEL`";
             self.error(&root.key("tools").key("embedder"), "this is not an embedder", instead);
         }
     }
@@ -307,8 +308,8 @@ fn halves(message: &str) -> (String, String) {
 
 fn is_embedder(words: &str) -> bool {
     match words.split_once(':') {
-        None => words == "static",
-        Some(("fastembed", directory)) => !directory.is_empty(),
+        None => matches!(words, "auto" | "static"),
+        Some(("encoder" | "fastembed", directory)) => !directory.is_empty(),
         Some(("remote", service)) => {
             service.split_once('#').is_some_and(|(url, model)| is_http_url(url) && !model.is_empty())
         }

@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use super::output::Global;
 use super::{
-    access, audit, call, check, completions, config, confine, demo, export, import, init, keys, man,
+    access, audit, call, check, completions, config, confine, demo, export, import, init, keys, man, model,
     operators, permissions, pins, registrations, search, secrets, serve, server_commands, servers,
     servers_edit, service, tools, trust,
 };
@@ -66,6 +66,9 @@ pub(super) enum Command {
     /// Issue and revoke API keys
     #[command(subcommand)]
     Keys(keys::KeysCommand),
+    /// Install, list and remove sentence encoders, with which tools are found by meaning
+    #[command(subcommand)]
+    Model(model::ModelCommand),
     /// Set the operators' passphrase, and issue tokens for scripts
     #[command(subcommand)]
     Operators(operators::OperatorsCommand),
@@ -124,6 +127,7 @@ impl Command {
                 | Self::Check(_)
                 | Self::Completions(_)
                 | Self::Man(_)
+                | Self::Model(_)
                 | Self::Trust(_)
                 | Self::Untrust(_)
         )

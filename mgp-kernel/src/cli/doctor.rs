@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use mgp_discovery::Config;
+use mgp_discovery::config::model::usual;
+use mgp_toolindex::embed::{EmbedderChoice, SentenceEncoder};
 use mgp_types::mgp::{ApprovalPolicy, Permission, RiskLevel, ServerState};
 use serde::Serialize;
 use tokio::time::{Instant, sleep};
@@ -16,6 +18,7 @@ use super::output::{Output, printable};
 use super::pins::pins;
 use super::server_commands::last_lines;
 use super::variables::{ServerEnvironment, VariableHint, missed};
+use crate::models::ModelStore;
 use crate::operator::audit::{VerifiedLog, VerifyLog};
 use crate::operator::keys::{KeyPage, ListKeys};
 use crate::operator::method;
@@ -26,6 +29,7 @@ use crate::operator::servers::{ServerList, ServerLog, ServerRow};
 use crate::server_inventory::UnmatchedRules;
 use crate::servers::confine::support;
 use crate::servers::upstream::is_needed;
+use crate::settings;
 
 /// The results of all checks, and whether all of them are in order.
 #[derive(Debug, Serialize)]
@@ -96,6 +100,7 @@ fn configured(place: &KernelLocation, findings: &mut Vec<DoctorFinding>) -> Opti
             }
             findings.push(DoctorFinding::right("state", configured.state.display().to_string()));
             findings.push(confinement(&configured.config));
+            findings.push(embedder(&configured.config));
             findings.extend(unasked(&configured.config));
             let suggested = configured.config.servers.iter().filter(|server| server.enabled);
             findings
@@ -123,6 +128,37 @@ fn confinement(config: &Config) -> DoctorFinding {
         ));
     }
     finding
+}
+
+/// Reports the embedder that finds tools by meaning, and whether its files are there.
+fn embedder(config: &Config) -> DoctorFinding {
+    let lacks = |told: String, hint: &str| DoctorFinding {
+        what: "embedder",
+        ok: false,
+        told,
+        hint: Some(hint.to_owned()),
+    };
+    match settings::embedder(config, ModelStore::of_user().as_ref()) {
+        Ok(EmbedderChoice::Static) => {
+            let mut finding = DoctorFinding::right("embedder", "the built-in table of words".to_owned());
+            if config.tools.embedder.as_deref().is_none_or(|words| words == usual::EMBEDDER) {
+                finding.hint = Some("`mgp model install` installs a sentence encoder".to_owned());
+            }
+            finding
+        }
+        Ok(EmbedderChoice::Encoder(folder)) => match SentenceEncoder::missing(&folder) {
+            None => DoctorFinding::right("embedder", format!("the encoder in {}", folder.display())),
+            Some(missing) => lacks(
+                format!("{} has no {missing}; the built-in table serves instead", folder.display()),
+                "name a folder with the files of the encoder, or install one with `mgp model install` and leave \
+                 `embedder` of `[tools]` out",
+            ),
+        },
+        Ok(other) => DoctorFinding::right("embedder", other.to_string()),
+        Err(error) => {
+            lacks(error.to_string(), "correct `embedder` of `[tools]` in mgp.toml, or leave it out")
+        }
+    }
 }
 
 /// Reports the dangerous permissions that the configuration has granted to every server without asking.

@@ -43,6 +43,8 @@ pub(super) enum KernelNeed {
     Configured,
     /// The running servers, with the data and the configuration.
     Servers,
+    /// The running servers, with the vectors of their tools.
+    Search,
 }
 
 impl KernelLink {
@@ -64,12 +66,12 @@ impl KernelLink {
         let mark = ConnectionRole::Operator(Arc::new(OperatorConnection::in_process()));
         let client = builder().in_process(kernel.accept_marked(socket::oneself(), mark)).await?;
         let link = Self { client, running: false, own: Some(kernel) };
-        if need == KernelNeed::Servers {
+        if matches!(need, KernelNeed::Servers | KernelNeed::Search) {
             let output = place.output();
             let settled = link.settled(&output).await;
             output.waiting("");
             settled?;
-            searchable(&tools).await;
+            searchable(&tools, need).await;
         }
         Ok(link)
     }
@@ -158,14 +160,21 @@ fn waiting_for(waiting: &[&ServerRow], all: usize, since: Duration) -> String {
     format!("waiting for {number} of {all} servers to start: {names}{more} ({secs} s)")
 }
 
-/// Waits until the search index has all listed tools, because the index follows the catalog.
-async fn searchable(tools: &ToolCatalog) {
+/// Waits until the search index has all listed tools, because the index follows the catalog; and their vectors, if they
+/// are needed.
+async fn searchable(tools: &ToolCatalog, need: KernelNeed) {
     let end = Instant::now() + INDEX_PATIENCE;
     while tools.index.snapshot().len() < tools.catalog.snapshot().tools().len() && Instant::now() < end {
         sleep(LOOK_EVERY).await;
     }
-    // If the embeddings take longer, searches go by words only.
-    let _ = timeout_at(end, tools.index.embedded()).await;
+    if need == KernelNeed::Search {
+        let embedded = async {
+            tools.load_encoder().await;
+            tools.index.embedded().await;
+        };
+        // If that takes longer, searches go by the built-in table.
+        let _ = timeout_at(end, embedded).await;
+    }
 }
 
 async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<Wire>>>, Failure> {
@@ -207,7 +216,7 @@ async fn started(configured: &EffectiveConfig, need: KernelNeed) -> Result<Kerne
     match need {
         KernelNeed::State => config.servers.clear(),
         KernelNeed::Configured => config.servers.iter_mut().for_each(|server| server.enabled = false),
-        KernelNeed::Servers => return Kernel::start_from(config, state, files).await,
+        KernelNeed::Servers | KernelNeed::Search => return Kernel::start_from(config, state, files).await,
     }
     Kernel::open(config, state, files).await
 }

@@ -31,6 +31,7 @@ mod keys;
 mod link;
 mod log;
 mod man;
+mod model;
 mod moment;
 mod operators;
 mod output;
@@ -141,6 +142,7 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         Command::Export(args) => export::run(place, output, &args),
         Command::Server(server) => pattern_server::run(server).await,
         Command::Servers(args) => servers::run(place, output, &args).await,
+        Command::Model(args) => model::run(output, args).await,
         Command::Tools(args) => tools::run(place, output, args).await,
         Command::Search(args) => search::run(place, output, args).await,
         Command::Call(args) => call::run(place, output, args).await,

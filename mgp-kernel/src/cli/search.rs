@@ -8,7 +8,7 @@ use clap::Args;
 use mgp_toolindex::embed::EmbedderChoice;
 use mgp_toolindex::eval::{Corpus, QueryRow, RowError, ToolRow};
 use mgp_toolindex::{Index, Search};
-use mgp_types::mgp::{DiscoverTools, DiscoveredTools, SearchStrategy};
+use mgp_types::mgp::{DiscoverTools, DiscoveredTools, MatchEvidence, SearchStrategy};
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
@@ -27,6 +27,10 @@ pub(super) struct SearchArgs {
     /// The strategy of the search: hybrid, keyword, semantic or category
     #[arg(long, value_name = "HOW", value_parser = strategy)]
     strategy: Option<SearchStrategy>,
+    /// Show what speaks for each tool: the words of the query that it has, its likeness in meaning, what was learned from
+    /// earlier calls, and whether the query names its server
+    #[arg(long, conflicts_with = "queries")]
+    why: bool,
     /// Search these tools instead, without a kernel: a file with lines of JSON {"id","server","name",…}
     #[arg(long, value_name = "FILE", requires = "queries")]
     tools: Option<PathBuf>,
@@ -34,7 +38,7 @@ pub(super) struct SearchArgs {
     /// with --json an object for each
     #[arg(long, value_name = "FILE", requires = "tools")]
     queries: Option<PathBuf>,
-    /// The embedder, which turns texts into vectors: static, fastembed:DIR or remote:URL#MODEL
+    /// The embedder, which turns texts into vectors: static, encoder:DIR, fastembed:DIR or remote:URL#MODEL
     #[arg(long, value_name = "EMBEDDER", default_value = "static", requires = "queries")]
     embedder: EmbedderChoice,
 }
@@ -43,20 +47,36 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: SearchArg
     if let (Some(tools), Some(queries)) = (&args.tools, &args.queries) {
         return batch(&args, output, tools, queries).await;
     }
-    let link = KernelLink::open(place, KernelNeed::Servers).await?;
+    let link = KernelLink::open(place, KernelNeed::Search).await?;
     let mut wanted = DiscoverTools::new(args.query.join(" ")).max_results(args.top);
     if let Some(strategy) = args.strategy {
         wanted = wanted.strategy(strategy);
+    }
+    if args.why {
+        wanted = wanted.explain();
     }
     let found = link.client.discover_tools(&wanted).await;
     link.close().await;
     let found: DiscoveredTools = found?;
     output.table(&found, "no tool fits; `mgp tools` lists all tools", |found, table| {
-        table.headings(&["TOOL", "FITS", "WHAT IT DOES"]);
+        if args.why {
+            table.headings(&["TOOL", "FITS", "WORDS", "MEANING", "LEARNED", "SERVER NAMED"]);
+        } else {
+            table.headings(&["TOOL", "FITS", "WHAT IT DOES"]);
+        }
         for tool in &found.tools {
-            let first = tool.description.lines().next().unwrap_or_default();
             let fits = tool.relevance_score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}"));
-            table.row([tool.name.clone(), fits, first.chars().take(80).collect()]);
+            match tool.evidence {
+                Some(MatchEvidence { words, meaning, learned, prior }) => {
+                    let [words, meaning, learned, prior] =
+                        [words, meaning, learned, prior].map(|share| format!("{share:.1}"));
+                    table.row([tool.name.clone(), fits, words, meaning, learned, prior]);
+                }
+                None => {
+                    let first = tool.description.lines().next().unwrap_or_default();
+                    table.row([tool.name.clone(), fits, first.chars().take(80).collect()]);
+                }
+            }
         }
     })
 }

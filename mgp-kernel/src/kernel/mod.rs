@@ -87,6 +87,8 @@ impl Kernel {
     /// Fails as [`start`](Self::start) does.
     pub async fn start_from(config: Config, state: PathBuf, files: Vec<PathBuf>) -> Result<Self, StartError> {
         let kernel = Self::open(config, state, files).await?;
+        let tools = kernel.0.sections.tools.clone();
+        tokio::spawn(async move { tools.load_encoder().await });
         if let Some(registry) = kernel.0.sections.registry.get() {
             // A server that is not started logs the reason, and stays registered.
             registry.resume().await;
@@ -120,6 +122,7 @@ impl Kernel {
         beside.spawn(publish_record(audit.log.clone(), sections.events.clone()));
         beside.spawn(audit.ends.clone().keep(audit.log.heads()));
         beside.spawn(audit.forwarded.keep());
+        beside.spawn(sections.tools.learned.keep());
         beside.spawn(record::forget(&config.load(), audit.log.clone()));
         let kernel =
             Self(Arc::new(KernelInner { sections, front, identity: Arc::new(identity), _beside: beside }));
@@ -191,9 +194,11 @@ impl Kernel {
         // The log reports what cannot be written now.
         let _ = audit.log.flush().await;
         let (audit, head) = (Arc::clone(audit), audit.log.head());
+        let learned = Arc::clone(&self.0.sections.tools.learned);
         let kept = move || {
             audit.ends.note(head);
             audit.forwarded.write();
+            learned.write();
         };
         let _ = tokio::task::spawn_blocking(kept).await;
     }
@@ -320,7 +325,7 @@ fn tool_discovery(sections: &Sections, registry: &Registry) -> Result<ToolDiscov
         .eyes(Arc::new(CatalogVisibility { visibility, grants }))
         .names(move |context| of_names.names(context))
         .awaiting_tools(move |context| awaits_first_tools(&of_starts, context));
-    let settings = match &tools.learned {
+    let settings = match tools.learned.uses() {
         Some(learned) => settings.learning(Arc::clone(learned)),
         None => settings,
     };

@@ -22,7 +22,9 @@ mod home;
 #[path = "../support/program.rs"]
 mod kernel;
 mod keys;
+mod learning;
 mod listening;
+mod models;
 mod network;
 mod patterns;
 mod registrations;

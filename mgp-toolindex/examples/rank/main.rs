@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
 use mgp_toolindex::eval::{Corpus, QueryRow, ToolRow};
-use mgp_toolindex::{Index, Search};
+use mgp_toolindex::{FusionWeights, Index, Search};
 use mgp_types::mgp::SearchStrategy;
 
 use self::rivals::Rival;
@@ -37,7 +37,7 @@ struct Args {
     /// The number of tools to print for a query at most
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
-    /// The embedder: static, fastembed:FOLDER or remote:URL#MODEL
+    /// The embedder: static, encoder:FOLDER, fastembed:FOLDER or remote:URL#MODEL
     #[arg(long, value_name = "EMBEDDER", default_value = "static")]
     embedder: EmbedderChoice,
     /// A folder to store vectors that take long to make
@@ -46,6 +46,9 @@ struct Args {
     /// The strategy of the search
     #[arg(long, value_name = "STRATEGY", default_value = "hybrid", value_parser = strategy)]
     strategy: SearchStrategy,
+    /// The weights of the fusion, in place of the usual ones: for an experiment
+    #[arg(long, value_name = "MEANING,BY_CHANCE,NAMED_SERVER", value_parser = weights)]
+    weights: Option<FusionWeights>,
     /// The search to rebuild instead of using the index
     #[arg(long = "as", value_name = "WHOSE")]
     rival: Option<Rival>,
@@ -77,13 +80,22 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let index = index.build();
     corpus.index(&index).await;
     for query in &queries {
-        let search = Search::new(&query.text).strategy(args.strategy).limit(args.top);
+        let search = Search::new(&query.text)
+            .strategy(args.strategy)
+            .limit(args.top)
+            .weights(args.weights.unwrap_or_default());
         let found = index.search(&search).await;
         for hit in &found.hits {
             writeln!(out, "{}\t{}\t{}", query.id, corpus.id(&hit.tool), hit.score)?;
         }
     }
     Ok(out.flush()?)
+}
+
+fn weights(words: &str) -> Result<FusionWeights, &'static str> {
+    let numbers: Vec<f32> = words.split(',').filter_map(|word| word.parse().ok()).collect();
+    let [meaning, by_chance, named_server] = numbers[..] else { return Err("expected three numbers") };
+    Ok(FusionWeights::default().meaning(meaning).by_chance(by_chance).named_server(named_server))
 }
 
 fn strategy(word: &str) -> Result<SearchStrategy, &'static str> {

@@ -159,6 +159,13 @@ pub(crate) fn query(chance: &mut Chance, number: usize) -> String {
     }
 }
 
+/// Returns a query of ten words.
+pub(crate) fn ten_words(chance: &mut Chance) -> String {
+    let noun = chance.common(NOUNS);
+    let text = sentence(chance, noun, 12);
+    text.split(' ').cycle().take(10).collect::<Vec<_>>().join(" ")
+}
+
 const LINKS: &[&str] = &[
     "of", "for", "in", "with", "from", "by", "to", "and", "or", "on", "as", "at", "between", "within",
     "without", "after", "before", "under", "over", "per",

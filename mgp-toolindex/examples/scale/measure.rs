@@ -21,6 +21,8 @@ pub(crate) struct Figures {
     /// The mean size of a definition in bytes.
     definition_bytes: usize,
     tools_per_second: f64,
+    /// The time in which the embedder makes the vector of a query of ten words, in microseconds.
+    ten_words_us: Latency,
     hybrid_us: Latency,
     keyword_us: Latency,
     semantic_us: Latency,
@@ -55,6 +57,7 @@ pub(crate) async fn figures(
     let embedder = embedder.try_open().await?;
     warm_up(&*embedder).await;
     let with_embedder = resident_mb(NOW);
+    let ten_words_us = ten_words(&*embedder, queries).await?;
 
     let index = Index::new(embedder);
     let mut spent = Duration::ZERO;
@@ -77,6 +80,7 @@ pub(crate) async fn figures(
         tools,
         definition_bytes: definitions / tools.max(1),
         tools_per_second: ratio(tools, spent),
+        ten_words_us,
         hybrid_us,
         keyword_us,
         semantic_us,
@@ -118,6 +122,10 @@ pub(crate) fn table(curve: &[Figures]) -> String {
             f.embedder_mb,
         );
     }
+    if let Some(Latency { p50, p99, .. }) = curve.first().map(|f| f.ten_words_us) {
+        let _written =
+            writeln!(table, "\na query of ten words becomes a vector in {p50} µs (p50) and {p99} µs (p99)");
+    }
     table
 }
 
@@ -132,6 +140,20 @@ async fn warm_up(embedder: &dyn Embedder) {
             let _unused = black_box(embedder.embed(vec![text], Purpose::Query).await);
         }
     }
+}
+
+async fn ten_words(embedder: &dyn Embedder, queries: usize) -> Result<Latency, EmbedError> {
+    let mut chance = Chance::new(4);
+    let mut micros = Vec::with_capacity(queries);
+    for _ in 0..queries {
+        let text = invent::ten_words(&mut chance);
+        let began = Instant::now();
+        if black_box(embedder.embed_now(&text, Purpose::Query)).is_none() {
+            black_box(embedder.embed(vec![text], Purpose::Query).await?);
+        }
+        micros.push(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX));
+    }
+    Ok(Latency::of(micros))
 }
 
 async fn latency(index: &Index, queries: usize, strategy: SearchStrategy) -> Latency {

@@ -112,7 +112,7 @@ pub(super) async fn discover(
     let key = shared.key(context);
     let snapshot = shared.index.snapshot();
     let sight = shared.sights.of(&key, context, &snapshot);
-    let DiscoverTools { query, strategy, max_results, filter, .. } = wanted;
+    let DiscoverTools { query, strategy, max_results, filter, explain, .. } = wanted;
     let strategy = strategy.unwrap_or(shared.settings.strategy);
     let limit = max_results.unwrap_or(USUAL_RESULTS).min(MOST_RESULTS);
     let mut search = Search::new(&query).strategy(strategy).limit(limit as usize).filter(filter);
@@ -133,6 +133,7 @@ pub(super) async fn discover(
         .map(|hit| {
             let mut tool = found(&snapshot, &hit.tool, names);
             tool.relevance_score = Some(hit.score);
+            tool.evidence = explain.then_some(hit.evidence);
             tool
         })
         .collect();

@@ -8,7 +8,7 @@ use mgp_types::Context;
 use mgp_types::mgp::{ServerId, ToolName};
 use parking_lot::Mutex;
 
-use crate::learn::{ConfirmedCall, LearnedUses, TenantShift};
+use crate::learn::{ConfirmedCall, DefinitionDigest, LearnedUses, TenantShift};
 use crate::session::SessionKey;
 use crate::{SearchResult, Snapshot, Tool};
 
@@ -19,7 +19,7 @@ pub(super) struct Learning {
     /// The tenant for whom searches learn, in place of each agent.
     tenant: Option<Arc<str>>,
     sessions: Mutex<Sessions>,
-    definitions: Mutex<LearnedDefinitions>,
+    checked: Mutex<CheckedTenants>,
 }
 
 #[derive(Debug, Default)]
@@ -42,19 +42,13 @@ struct SearchAnswer {
     tools: Vec<(Arc<Tool>, f32)>,
 }
 
-/// The tools as they were when searches learned from them. A tool with another definition may be another tool.
+/// The generation of the snapshot against which each tenant's learned tools were last checked.
 #[derive(Debug, Default)]
-struct LearnedDefinitions {
-    tools: HashMap<(ServerId, ToolName), Arc<Tool>, RandomState>,
-    /// The generation of the snapshot against which each tenant's learned tools were last checked.
-    checked: HashMap<Arc<str>, u64, RandomState>,
-}
-
-const MOST_TOOLS: usize = 16 * 1024;
+struct CheckedTenants(HashMap<Arc<str>, u64, RandomState>);
 
 impl Learning {
     pub(super) fn new(learned: Arc<LearnedUses>, tenant: Option<Arc<str>>) -> Self {
-        Self { learned, tenant, sessions: Mutex::default(), definitions: Mutex::default() }
+        Self { learned, tenant, sessions: Mutex::default(), checked: Mutex::default() }
     }
 
     /// Returns the learned shifts for the caller, if they fit the vectors of this snapshot.
@@ -64,13 +58,18 @@ impl Learning {
         }
         let tenant = self.tenant(context)?;
         let shift = self.learned.shift(&tenant)?;
-        let changed = self.definitions.lock().changed(&tenant, &shift, snapshot);
+        let mut checked = self.checked.lock();
+        if !checked.begins(&tenant, snapshot.generation()) {
+            return Some(shift);
+        }
+        let changed = changed(&shift, snapshot);
         if changed.is_empty() {
             return Some(shift);
         }
-        for (server, tool) in &changed {
-            self.learned.forget_tool(server, tool);
-        }
+        let is_changed = |server: &ServerId, tool: &ToolName| {
+            changed.iter().any(|(of, name)| of == server && name == tool)
+        };
+        self.learned.forget_tools(is_changed);
         self.learned.shift(&tenant)
     }
 
@@ -96,19 +95,11 @@ impl Learning {
     pub(super) fn used(&self, key: &SessionKey, context: &Context, snapshot: &Snapshot, tool: &Tool) {
         let Some(tenant) = self.tenant(context).filter(|_| self.is_of(snapshot)) else { return };
         let Some((query, found, score)) = self.sessions.lock().answer_with(key, tool) else { return };
-        if found.definition != tool.definition {
+        // The tool may have been defined otherwise since it was found, or while it was called.
+        let now = snapshot.tool(found.server.as_str(), found.name.as_str());
+        let is_found = |other: &Tool| other.definition == found.definition;
+        if !is_found(tool) || !now.is_some_and(|now| is_found(now)) {
             return;
-        }
-        let mut definitions = self.definitions.lock();
-        match definitions.tools.get(&(found.server.clone(), found.name.clone())) {
-            // The shifts learned from the other definition are forgotten with the next search.
-            Some(then) if !is_defined_alike(then, &found) => return,
-            None if definitions.tools.len() >= MOST_TOOLS => {
-                if let Some((server, name)) = definitions.drop_any() {
-                    self.learned.forget_tool(&server, &name);
-                }
-            }
-            _ => {}
         }
         // Agents without a connection have one voice each, wherever they come from.
         let session = format!("{} {}", key.session(), key.agent().map_or("", |agent| agent.as_str()));
@@ -117,12 +108,11 @@ impl Learning {
             session: &session,
             server: &found.server,
             tool: &found.name,
+            definition: DefinitionDigest::of(&found.definition),
             query: &query,
             score,
         };
-        if self.learned.confirm(&confirmed) {
-            definitions.tools.insert((found.server.clone(), found.name.clone()), found);
-        }
+        self.learned.confirm(&confirmed);
     }
 
     /// Returns the tenant of the caller. Unknown callers teach nothing: they would teach for all others like them.
@@ -131,7 +121,7 @@ impl Learning {
     }
 
     fn is_of(&self, snapshot: &Snapshot) -> bool {
-        self.learned.embedder() == snapshot.embedder.id()
+        *self.learned.embedder() == *snapshot.embedder.id()
     }
 }
 
@@ -165,47 +155,25 @@ impl Sessions {
 
 const MOST_TENANTS: usize = 1024;
 
-impl LearnedDefinitions {
-    /// Returns the learned tools that have another definition now, or whose definition is not known any more.
-    fn changed(
-        &mut self,
-        tenant: &Arc<str>,
-        shift: &TenantShift,
-        snapshot: &Snapshot,
-    ) -> Vec<(ServerId, ToolName)> {
-        if self.checked.get(tenant) == Some(&snapshot.generation()) {
-            return Vec::new();
+impl CheckedTenants {
+    /// Returns whether the tenant is checked for the first time against this generation.
+    fn begins(&mut self, tenant: &Arc<str>, generation: u64) -> bool {
+        if self.0.get(tenant) == Some(&generation) {
+            return false;
         }
-        if self.checked.len() >= MOST_TENANTS {
-            self.checked.clear();
+        if self.0.len() >= MOST_TENANTS {
+            self.0.clear();
         }
-        self.checked.insert(Arc::clone(tenant), snapshot.generation());
-        let mut changed = Vec::new();
-        for tool in shift.known() {
-            let Some(now) = snapshot.tool(tool.0.as_str(), tool.1.as_str()) else { continue };
-            match self.tools.get(tool) {
-                Some(then) if is_defined_alike(then, now) => {}
-                // The tool was learned before the program started, so that its definition then is not known.
-                None if self.tools.len() < MOST_TOOLS => {
-                    self.tools.insert(tool.clone(), Arc::clone(now));
-                }
-                _ => changed.push(tool.clone()),
-            }
-        }
-        for tool in &changed {
-            self.tools.remove(tool);
-        }
-        changed
-    }
-
-    /// Makes room for another tool. The shifts of the tool that is dropped have to be forgotten.
-    fn drop_any(&mut self) -> Option<(ServerId, ToolName)> {
-        let any = self.tools.keys().next()?.clone();
-        self.tools.remove(&any);
-        Some(any)
+        self.0.insert(Arc::clone(tenant), generation);
+        true
     }
 }
 
-fn is_defined_alike(one: &Arc<Tool>, other: &Arc<Tool>) -> bool {
-    Arc::ptr_eq(one, other) || one.definition == other.definition
+/// Returns the learned tools that have another definition now. A tool that is away keeps what was learned of it.
+fn changed(shift: &TenantShift, snapshot: &Snapshot) -> Vec<(ServerId, ToolName)> {
+    let is_changed = |(server, tool): &(ServerId, ToolName), then: DefinitionDigest| {
+        let now = snapshot.tool(server.as_str(), tool.as_str());
+        now.is_some_and(|now| DefinitionDigest::of(&now.definition) != then)
+    };
+    shift.known().filter(|(tool, then)| is_changed(tool, *then)).map(|(tool, _)| tool.clone()).collect()
 }

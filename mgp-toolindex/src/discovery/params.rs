@@ -22,6 +22,7 @@ pub(super) fn discover(params: &Object) -> Result<DiscoverTools, Error> {
     if let Some(filter) = object(params, "filter")? {
         wanted.filter = tool_filter(&filter)?;
     }
+    wanted.explain = member(params, "explain", "true or false")?.unwrap_or_default();
     if wanted.query.trim().is_empty() && wanted.strategy != Some(SearchStrategy::Category) {
         let hint = "`query` is empty: describe the need, or browse with the strategy `category`";
         return Err(Error::invalid_params(hint));

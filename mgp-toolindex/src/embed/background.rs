@@ -8,7 +8,7 @@ use mgp_types::BoxFuture;
 use tokio::runtime::Handle;
 
 use super::queue::{FailureBlame, Queue, QueuedTool};
-use super::{EmbedError, Embedder, MissingVector, Passage, PassageHash, Purpose, VectorStore, checked, unit};
+use super::{EmbedError, Embedder, MissingVector, Passage, PassageHash, Purpose, VectorStore, checked};
 use crate::slot::Slot;
 
 /// The background work for one embedder, for as long as this value lives.
@@ -160,16 +160,20 @@ impl Worker {
     async fn make(&self, batch: Vec<UnembeddedTool>, pause: &mut RetryBackoff) {
         let mut texts = Vec::with_capacity(batch.len());
         let mut tools = Vec::with_capacity(batch.len());
+        let mut ends = Vec::with_capacity(batch.len());
         for UnembeddedTool { waiting, passage } in batch {
-            texts.push(passage.into_text());
+            texts.extend(passage.texts().map(str::to_owned));
+            ends.push(texts.len());
             tools.push(waiting);
         }
         match self.embed(texts).await {
             Ok(vectors) => {
                 pause.reset();
-                let made = tools.iter().zip(vectors).map(|(waiting, vector)| {
+                let mut start = 0;
+                let made = tools.iter().zip(ends).map(|(waiting, end)| {
                     let MissingVector { slot, hash, .. } = waiting.lacking;
-                    MadeVector { slot, hash, vector: unit(&vector) }
+                    let of_texts = &vectors[std::mem::replace(&mut start, end)..end];
+                    MadeVector { slot, hash, vector: Passage::vector(of_texts) }
                 });
                 let made = self.keep(made.collect()).await;
                 self.hand_over(made).await;
@@ -242,11 +246,11 @@ const MOST_TOOLS: usize = 16;
 /// Returns batches of texts of about the same length, because the shorter ones of a batch cost as much as its longest;
 /// texts that failed before are alone, so that they cannot take others with them.
 fn batches(mut tools: Vec<UnembeddedTool>) -> Vec<Vec<UnembeddedTool>> {
-    tools.sort_by_key(|unknown| (unknown.waiting.failures > 0, unknown.passage.text().len()));
+    tools.sort_by_key(|unknown| (unknown.waiting.failures > 0, unknown.passage.len()));
     let mut batches: Vec<Vec<UnembeddedTool>> = Vec::new();
     let (mut room, mut bytes_left) = (0, 0);
     for unknown in tools {
-        let bytes = unknown.passage.text().len();
+        let bytes = unknown.passage.len();
         let alone = unknown.waiting.failures > 0;
         if let Some(batch) = batches.last_mut()
             && !alone

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::{EmbedError, Embedder, StaticEmbedder};
+use super::{EmbedError, Embedder, SentenceEncoder, StaticEmbedder};
 
-/// The choice of an embedder, in the words of a configuration: `static`, `fastembed:PATH` or `remote:URL#MODEL`.
+/// The choice of an embedder, in the words of a configuration: `static`, `encoder:FOLDER`, `fastembed:PATH`
+/// or `remote:URL#MODEL`.
 ///
 /// ```
 /// use mgp_toolindex::embed::EmbedderChoice;
@@ -23,7 +24,9 @@ pub enum EmbedderChoice {
     /// The table that is built in.
     #[default]
     Static,
-    /// A sentence encoder: the folder with its files, or the `.onnx` file in it.
+    /// A [`SentenceEncoder`]: the folder with its files.
+    Encoder(PathBuf),
+    /// A sentence encoder for onnxruntime: the folder with its files, or the `.onnx` file in it.
     FastEmbed(PathBuf),
     /// A service that speaks OpenAI's protocol. Its token is in the environment variable
     /// [`TOKEN_VARIABLE`](Self::TOKEN_VARIABLE).
@@ -57,6 +60,10 @@ impl EmbedderChoice {
     pub async fn try_open(&self) -> Result<Arc<dyn Embedder>, EmbedError> {
         match self {
             Self::Static => Ok(built_in()),
+            Self::Encoder(folder) => {
+                let folder = folder.clone();
+                Ok(Arc::new(loaded(move || SentenceEncoder::load(&folder)).await?))
+            }
             Self::FastEmbed(path) => fast(path.clone()).await,
             Self::Remote { url, model } => remote(url, model).await,
         }
@@ -69,6 +76,7 @@ impl FromStr for EmbedderChoice {
     fn from_str(words: &str) -> Result<Self, ChoiceError> {
         match words.split_once(':') {
             None if words == "static" => Ok(Self::Static),
+            Some(("encoder", folder)) if !folder.is_empty() => Ok(Self::Encoder(folder.into())),
             Some(("fastembed", path)) if !path.is_empty() => Ok(Self::FastEmbed(path.into())),
             Some(("remote", service)) => match service.split_once('#') {
                 Some((url, model)) if !url.is_empty() && !model.is_empty() => {
@@ -85,6 +93,7 @@ impl fmt::Display for EmbedderChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Static => f.write_str("static"),
+            Self::Encoder(folder) => write!(f, "encoder:{}", folder.display()),
             Self::FastEmbed(path) => write!(f, "fastembed:{}", path.display()),
             Self::Remote { url, model } => write!(f, "remote:{url}#{model}"),
         }
@@ -93,7 +102,7 @@ impl fmt::Display for EmbedderChoice {
 
 /// A text that names no embedder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an embedder is `static`, `fastembed:PATH` or `remote:URL#MODEL`")]
+#[error("an embedder is `static`, `encoder:FOLDER`, `fastembed:PATH` or `remote:URL#MODEL`")]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing more to say")]
 pub struct ChoiceError;
 
@@ -101,18 +110,23 @@ fn built_in() -> Arc<dyn Embedder> {
     Arc::new(StaticEmbedder::new())
 }
 
-#[cfg(feature = "fastembed")]
-async fn fast(path: PathBuf) -> Result<Arc<dyn Embedder>, EmbedError> {
-    let load = move || super::FastEmbedder::load(&path, None);
-    // A model takes a second to load; outside of a runtime it holds up no other task.
-    let loaded = match tokio::runtime::Handle::try_current() {
+/// Loads a model, which takes up to a second.
+async fn loaded<T: Send + 'static>(
+    load: impl FnOnce() -> Result<T, EmbedError> + Send + 'static,
+) -> Result<T, EmbedError> {
+    match tokio::runtime::Handle::try_current() {
         Ok(runtime) => runtime
             .spawn_blocking(load)
             .await
             .unwrap_or_else(|_| Err(EmbedError::new("the model panicked while it was loaded"))),
+        // Outside of a runtime it holds up no other task.
         Err(_) => load(),
-    };
-    Ok(Arc::new(loaded?))
+    }
+}
+
+#[cfg(feature = "fastembed")]
+async fn fast(path: PathBuf) -> Result<Arc<dyn Embedder>, EmbedError> {
+    Ok(Arc::new(loaded(move || super::FastEmbedder::load(&path, None)).await?))
 }
 
 #[cfg(not(feature = "fastembed"))]
@@ -139,12 +153,15 @@ mod tests {
 
     #[test]
     fn a_choice_is_read_and_written_in_the_same_words() {
-        for words in ["static", "fastembed:/models/minilm", "remote:http://[::1]:80/v1#m#n"] {
+        for words in
+            ["static", "encoder:/models/a:b", "fastembed:/models/minilm", "remote:http://[::1]:80/v1#m#n"]
+        {
             assert_eq!(words.parse::<EmbedderChoice>().unwrap().to_string(), words);
         }
-        for words in
-            ["", "Static", "static:x", "fastembed", "fastembed:", "remote:https://x", "remote:#m", "x:y"]
-        {
+        for words in [
+            "", "Static", "static:x", "encoder:", "fastembed", "fastembed:", "remote:https://x", "remote:#m",
+            "x:y",
+        ] {
             assert_eq!(words.parse::<EmbedderChoice>(), Err(ChoiceError), "{words}");
         }
     }
@@ -152,7 +169,7 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_had_is_replaced_by_what_is_built_in() {
         let built_in = EmbedderChoice::Static.open().await;
-        for words in ["fastembed:/no/such/folder", "remote:http://example.com#m"] {
+        for words in ["encoder:/no/such/folder", "fastembed:/no/such/folder", "remote:http://example.com#m"] {
             let choice: EmbedderChoice = words.parse().unwrap();
             assert!(choice.try_open().await.is_err(), "{words}");
             assert_eq!(choice.open().await.id(), built_in.id());

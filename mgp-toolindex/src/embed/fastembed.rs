@@ -54,25 +54,7 @@ impl FastEmbedder {
     pub fn load(path: &Path, library: Option<&Path>) -> Result<Self, EmbedError> {
         let files = Files::find(path)?;
         let environment = environment(library)?;
-        let model_file = read(&files.model)?;
-        let tokenizer_file = read(&files.folder.join("tokenizer.json"))?;
-        let digest = Sha256::new().chain_update(&model_file).chain_update(&tokenizer_file).finalize();
-        let tokenizer_files = TokenizerFiles {
-            tokenizer_file,
-            config_file: read(&files.folder.join("config.json"))?,
-            special_tokens_map_file: read(&files.folder.join("special_tokens_map.json"))?,
-            tokenizer_config_file: read(&files.folder.join("tokenizer_config.json"))?,
-        };
-        let model =
-            UserDefinedEmbeddingModel::new(model_file, tokenizer_files).with_pooling(files.pooling()?);
-        // One thread is enough for a query; more of them would spin between queries, and take the processor from
-        // searches while tools are embedded.
-        let options = InitOptionsUserDefined::new()
-            .with_environment(environment)
-            .with_max_length(MOST_TOKENS)
-            .with_intra_threads(1);
-        let model =
-            TextEmbedding::try_new_from_user_defined(model, options).map_err(|error| failed(&error))?;
+        let (model, digest) = open(&files, environment, MOST_TOKENS)?;
         let mut model = Model(model);
         let alone = model.embed(&[PROBE])?.swap_remove(0);
         if alone.is_empty() {
@@ -83,10 +65,42 @@ impl FastEmbedder {
         // Models that are quantised as they run round the numbers of all texts of a batch alike. They gain nothing by
         // batches either, so that each text is embedded alone, and always has the same vector.
         let batch = if likeness(&alone, &beside) > ALIKE { BATCH } else { 1 };
-        let digest = digest.iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte));
+        let digest = digest.finalize().iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte));
         let id = format!("fastembed:{}:{digest:016x}", files.name());
         Ok(Self { id, dimension, batch, model: Arc::new(Mutex::new(model)) })
     }
+}
+
+/// Opens a model that gets `most_tokens` of a text, and returns the digest of its files.
+fn open(
+    files: &Files,
+    environment: Environment,
+    most_tokens: usize,
+) -> Result<(TextEmbedding, Sha256), EmbedError> {
+    let model_file = read(&files.model)?;
+    let tokenizer_file = read(&files.folder.join("tokenizer.json"))?;
+    let digest = Sha256::new().chain_update(&model_file).chain_update(&tokenizer_file);
+    let tokenizer_files = TokenizerFiles {
+        tokenizer_file,
+        config_file: read(&files.folder.join("config.json"))?,
+        special_tokens_map_file: read(&files.folder.join("special_tokens_map.json"))?,
+        tokenizer_config_file: read(&files.folder.join("tokenizer_config.json"))?,
+    };
+    let model = UserDefinedEmbeddingModel::new(model_file, tokenizer_files).with_pooling(files.pooling()?);
+    // One thread is enough for a query; more of them would spin between queries, and take the processor from
+    // searches while tools are embedded.
+    let options = InitOptionsUserDefined::new()
+        .with_environment(environment)
+        .with_max_length(most_tokens)
+        .with_intra_threads(1);
+    let model = TextEmbedding::try_new_from_user_defined(model, options).map_err(|error| failed(&error))?;
+    Ok((model, digest))
+}
+
+/// Opens the model of a file itself, for comparisons with it.
+#[cfg(test)]
+pub(super) fn text_embedding(path: &Path, most_tokens: usize) -> Result<TextEmbedding, EmbedError> {
+    Ok(open(&Files::find(path)?, environment(None)?, most_tokens)?.0)
 }
 
 impl Embedder for FastEmbedder {

@@ -2,6 +2,7 @@
 
 mod background;
 mod choice;
+mod encoder;
 #[cfg(feature = "fastembed")]
 mod fastembed;
 #[cfg(test)]
@@ -19,12 +20,13 @@ use mgp_types::BoxFuture;
 
 pub(crate) use self::background::{BackgroundEmbedding, EmbeddingBackend, MadeVector};
 pub use self::choice::{ChoiceError, EmbedderChoice};
+pub use self::encoder::SentenceEncoder;
 #[cfg(feature = "fastembed")]
 pub use self::fastembed::FastEmbedder;
 #[cfg(test)]
 pub(crate) use self::hashed_words::NullEmbedder;
 pub use self::passage::PassageHash;
-pub(crate) use self::passage::{Passage, sent_along, unit};
+pub(crate) use self::passage::{Passage, sent_along};
 pub(crate) use self::queue::MissingVector;
 #[cfg(feature = "http")]
 pub use self::remote::HttpEmbedder;

@@ -9,9 +9,14 @@ use super::Embedder;
 ///
 /// Many tools leave out the server's name. The server's description is not in the text: it would make all its tools
 /// alike. A server may write texts of any length, so that the passage ends after a few hundred words.
+///
+/// The first sentence says what the tool is for, and the rest is often longer: arguments, limits, examples. The vector
+/// of a tool is therefore the mean of two: that of the text as far as the first sentence, and that of all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Passage {
     text: String,
+    /// The end of the first sentence.
+    opening: usize,
 }
 
 /// The hash of an embedded text, under which its vector is stored.
@@ -19,7 +24,7 @@ pub(crate) struct Passage {
 pub struct PassageHash([u8; 32]);
 
 /// The prefix of every hash; it changes whenever texts or vectors are made in another way.
-const RECIPE: &[u8] = b"mgp passage 1\0";
+const RECIPE: &[u8] = b"mgp passage 3\0";
 
 impl Passage {
     /// Returns the text of the tool `name` of `server`.
@@ -27,16 +32,36 @@ impl Passage {
         let mut text = String::new();
         push_words(&mut text, server);
         push_words(&mut text, name);
-        push_text(&mut text, description);
-        Self { text }
+        let (first, rest) = after_first_sentence(description);
+        let mut room = TextRoom { bytes: MOST_BYTES, words: MOST_WORDS };
+        room.push(&mut text, first);
+        let opening = text.len();
+        room.push(&mut text, rest);
+        Self { text, opening }
     }
 
-    pub(crate) fn text(&self) -> &str {
-        &self.text
+    /// Returns the texts whose vectors make that of the tool: one, or two if there is more than a sentence.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        let opening = &self.text[..self.opening];
+        std::iter::once(&*self.text).chain(Some(opening).filter(|opening| opening.len() < self.text.len()))
     }
 
-    pub(crate) fn into_text(self) -> String {
-        self.text
+    /// Returns the vector of the tool from those of its texts; `None` if they have no direction.
+    ///
+    /// The opening counts as much as the rest bears it out: it may say one thing so as to be found, and the rest another.
+    pub(crate) fn vector(of_texts: &[Vec<f32>]) -> Option<Vec<f32>> {
+        let mut units = of_texts.iter().filter_map(|vector| unit(vector));
+        let mut sum = units.next()?;
+        for opening in units {
+            let likeness = sum.iter().zip(&opening).map(|(one, other)| one * other).sum::<f32>().max(0.0);
+            sum.iter_mut().zip(&opening).for_each(|(sum, member)| *sum += likeness * member);
+        }
+        unit(&sum)
+    }
+
+    /// Returns the length of the text in bytes.
+    pub(crate) const fn len(&self) -> usize {
+        self.text.len()
     }
 
     pub(crate) fn hash(&self) -> PassageHash {
@@ -85,7 +110,7 @@ pub(crate) enum UnusableVector {
 }
 
 /// Returns the vector of length 1 in the same direction, unless there is no direction.
-pub(crate) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
+fn unit(vector: &[f32]) -> Option<Vec<f32>> {
     // In 64 bits the squares of all finite numbers have a sum.
     let length = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
     if !length.is_finite() || length < f64::from(f32::MIN_POSITIVE) {
@@ -123,23 +148,45 @@ const MOST_BYTES: usize = 2048;
 /// The number of words of a passage; sentence encoders read no further.
 const MOST_WORDS: usize = 256;
 
-fn push_text(out: &mut String, text: &str) {
-    let mut left = MOST_BYTES;
-    for word in text.split_whitespace().take(MOST_WORDS) {
-        // Some languages write without spaces: there a word is as long as a text.
-        let mut fits = word.len().min(left);
-        while !word.is_char_boundary(fits) {
-            fits -= 1;
+/// The room that is left in a passage.
+struct TextRoom {
+    bytes: usize,
+    words: usize,
+}
+
+impl TextRoom {
+    /// Appends the words of a text as far as there is room.
+    fn push(&mut self, out: &mut String, text: &str) {
+        for word in text.split_whitespace() {
+            // Some languages write without spaces: there a word is as long as a text.
+            let fits = word.floor_char_boundary(self.bytes);
+            if fits == 0 || self.words == 0 {
+                return;
+            }
+            if !out.is_empty() {
+                out.push(' ');
+            }
+            out.push_str(&word[..fits]);
+            self.bytes -= fits;
+            self.words -= 1;
         }
-        if fits == 0 {
-            return;
-        }
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(&word[..fits]);
-        left -= fits;
     }
+}
+
+/// Splits a description behind its first sentence, which ends with a mark or with its line.
+fn after_first_sentence(description: &str) -> (&str, &str) {
+    let description = description.trim();
+    let mut before = ' ';
+    for (at, letter) in description.char_indices() {
+        let ends = letter == '\n'
+            || (letter.is_whitespace() && matches!(before, '.' | '!' | '?'))
+            || matches!(before, '。' | '！' | '？');
+        if ends {
+            return description.split_at(at);
+        }
+        before = letter;
+    }
+    (description, "")
 }
 
 #[cfg(test)]
@@ -151,16 +198,41 @@ mod tests {
 
     #[test]
     fn names_are_split_into_words() {
-        let passage = Passage::of("tool.HTTPServer", "readFile_v2", "Reads  a\nfile");
-        assert_eq!(passage.text(), "tool HTTP Server read File v2 Reads a file");
+        let passage = Passage::of("tool.HTTPServer", "readFile_v2", "Reads  a file");
+        assert_eq!(passage.texts().collect::<Vec<_>>(), ["tool HTTP Server read File v2 Reads a file"]);
+    }
+
+    #[test]
+    fn what_a_tool_is_for_is_said_twice() {
+        let texts = |description| {
+            let passage = Passage::of("s", "t", description);
+            passage.texts().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            texts("Reads v1.2 files. At most\n9."),
+            ["s t Reads v1.2 files. At most 9.", "s t Reads v1.2 files."]
+        );
+        assert_eq!(texts("\n Title\nReads it"), ["s t Title Reads it", "s t Title"]);
+        assert_eq!(texts("読みます。一つだけ"), ["s t 読みます。 一つだけ", "s t 読みます。"]);
+        assert_eq!(texts(""), ["s t"]);
+    }
+
+    #[test]
+    fn an_opening_counts_as_much_as_the_rest_bears_it_out() {
+        let towards = |opening: [f32; 2]| Passage::vector(&[vec![3.0, 0.0], opening.to_vec()]).unwrap()[1];
+        assert!(towards([0.8, 0.6]) > 0.2);
+        assert!(towards([0.1, 2.0]) < 0.1);
+        assert!(towards([-0.1, 2.0]).abs() < 1e-6);
+        assert_eq!(Passage::vector(&[vec![0.0, 0.0], vec![0.0, 2.0]]), Some(vec![0.0, 1.0]));
+        assert_eq!(Passage::vector(&[vec![0.0, 0.0]]), None);
     }
 
     #[test]
     fn texts_of_any_length_are_cut() {
         let words = Passage::of("y", "x", &"word ".repeat(100_000));
-        assert!(words.text().split(' ').count() <= MOST_WORDS + 2);
+        assert!(words.text.split(' ').count() <= MOST_WORDS + 2);
         let no_spaces = Passage::of("y", "x", &"読".repeat(100_000));
-        assert!(no_spaces.text().len() < 4096 && no_spaces.text().ends_with('読'));
+        assert!(no_spaces.text.len() < 4096 && no_spaces.text.ends_with('読'));
     }
 
     #[test]
@@ -194,7 +266,7 @@ mod tests {
         fn whatever_a_server_writes_becomes_a_short_text(
             server in ".*", name in ".*", description in "(?s).{0,4000}",
         ) {
-            prop_assert!(Passage::of(&server, &name, &description).text().len() < 8192);
+            prop_assert!(Passage::of(&server, &name, &description).text.len() < 8192);
         }
 
         #[test]

@@ -1,6 +1,7 @@
 //! The vectors of one embedder for all tools.
 
 use std::collections::HashMap;
+use std::mem;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -71,8 +72,9 @@ impl EmbedderVectors {
             self.clear(slot);
             return;
         }
-        if let Some(vector) = self.embedder.embed_now(passage.text(), Purpose::Passage) {
-            self.set(slot, embed::unit(&vector).as_deref());
+        let now = passage.texts().map(|text| self.embedder.embed_now(text, Purpose::Passage));
+        if let Some(vectors) = now.collect::<Option<Vec<_>>>() {
+            self.set(slot, Passage::vector(&vectors).as_deref());
             return;
         }
         let hash = passage.hash();
@@ -132,6 +134,11 @@ impl EmbedderVectors {
         self.unanswered == 0
     }
 
+    /// Returns whether vectors are made at once.
+    fn is_instant(&self) -> bool {
+        self.embedder.embed_now("", Purpose::Passage).is_some()
+    }
+
     fn forget(&mut self, slot: Slot) {
         let Some(asked) = self.asked.remove(&slot) else { return };
         if !asked.answered {
@@ -173,11 +180,17 @@ fn start(number: u64, embedder: &Arc<dyn Embedder>, surroundings: &EmbeddingCont
     BackgroundEmbedding::start(lane, surroundings.runtime.as_ref())
 }
 
+/// One tool in so many may be without its vector, or have that of an earlier definition, before searches turn to others.
+const FEW: usize = 8;
+
 /// The vectors that are searched, and the vectors that replace them once they are complete.
 #[derive(Debug)]
 pub(super) struct ActiveVectors {
-    pub(super) current: EmbedderVectors,
+    current: EmbedderVectors,
     coming: Option<EmbedderVectors>,
+    /// The instant vectors that were searched before the current ones. They are searched again whenever many of these
+    /// are missing, as while the servers of a program that has just started list their tools.
+    stand_in: Option<EmbedderVectors>,
     begun: u64,
     surroundings: EmbeddingContext,
 }
@@ -185,7 +198,7 @@ pub(super) struct ActiveVectors {
 impl ActiveVectors {
     pub(super) fn new(embedder: Arc<dyn Embedder>, surroundings: EmbeddingContext) -> Self {
         let current = EmbedderVectors::new(0, embedder, surroundings.clone());
-        Self { current, coming: None, begun: 0, surroundings }
+        Self { current, coming: None, stand_in: None, begun: 0, surroundings }
     }
 
     /// Begins to collect the vectors of another embedder. An earlier collection that is not complete is dropped.
@@ -196,7 +209,7 @@ impl ActiveVectors {
 
     /// Returns all lanes, which have to know of each change.
     pub(super) fn all(&mut self) -> impl Iterator<Item = &mut EmbedderVectors> {
-        std::iter::once(&mut self.current).chain(self.coming.as_mut())
+        std::iter::once(&mut self.current).chain(self.coming.as_mut()).chain(self.stand_in.as_mut())
     }
 
     /// Asks for the missing vectors.
@@ -207,8 +220,19 @@ impl ActiveVectors {
     /// Replaces the current vectors by the coming ones if these are complete.
     pub(super) fn change_if_complete(&mut self) {
         if let Some(complete) = self.coming.take_if(|lane| lane.is_complete()) {
-            self.current = complete;
+            let before = mem::replace(&mut self.current, complete);
+            if self.current.is_instant() {
+                self.stand_in = None;
+            } else if before.is_instant() {
+                self.stand_in = Some(before);
+            }
         }
+    }
+
+    /// Returns the vectors to search among this number of tools.
+    pub(super) fn searched(&self, tools: usize) -> &EmbedderVectors {
+        let is_patchy = self.current.unanswered > tools / FEW;
+        self.stand_in.as_ref().filter(|_| is_patchy).unwrap_or(&self.current)
     }
 
     /// Returns whether all tools have their vectors.

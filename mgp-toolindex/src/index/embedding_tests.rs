@@ -119,6 +119,33 @@ async fn another_embedder_answers_only_once_all_of_its_vectors_are_there() {
     assert_eq!(snapshot.vectors.len(), 41);
 }
 
+#[tokio::test(start_paused = true)]
+async fn while_many_vectors_are_missing_those_of_the_instant_embedder_before_are_searched() {
+    let index = Index::new(Arc::new(HashedWords::new(16)));
+    let slow = Arc::new(HashedWords::slow(8));
+    index.set_embedder(Arc::clone(&slow) as Arc<dyn Embedder>).await;
+    slow.failures.store(usize::MAX, Ordering::Relaxed);
+    index.put_server(ServerTools::new("s", tools(40))).await;
+    index.settled().await;
+    let snapshot = index.snapshot();
+    assert_eq!((snapshot.embedder.dimension(), snapshot.vectors.len()), (16, 40));
+
+    slow.failures.store(0, Ordering::Relaxed);
+    index.embedded().await;
+    let snapshot = index.snapshot();
+    assert_eq!((snapshot.embedder.dimension(), snapshot.vectors.len()), (8, 40));
+
+    // A few that change do not turn all searches.
+    slow.failures.store(usize::MAX, Ordering::Relaxed);
+    index.put_tool("s".into(), tool("late", "comes alone")).await;
+    index.settled().await;
+    assert_eq!(index.snapshot().embedder.dimension(), 8);
+    index.put_server(ServerTools::new("t", tools(40))).await;
+    index.settled().await;
+    let snapshot = index.snapshot();
+    assert_eq!((snapshot.embedder.dimension(), snapshot.vectors.len()), (16, 81));
+}
+
 #[tokio::test]
 async fn the_last_of_several_embedders_counts() {
     let index = Index::new(Arc::new(HashedWords::new(16)));

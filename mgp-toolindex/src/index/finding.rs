@@ -3,38 +3,50 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{SearchStrategy, ServerState};
+use mgp_types::mgp::{MatchEvidence, SearchStrategy, ServerState};
 use tokio::runtime::Handle;
 
 use super::{Search, SearchHit, SearchResult, Snapshot};
 use crate::category::CategoryPath;
 use crate::embed::{EmbedError, Purpose, checked};
+use crate::keyword::KeywordReader;
 use crate::learn::Shift;
-use crate::rank::{QueryMeaning, Ranking, SPARE, SearchRequest, prefer};
+use crate::rank::{QueryMeaning, RankedTool, Ranking, SPARE, SearchRequest, prefer};
 use crate::slot::Slot;
+use crate::text::in_words_of_tools;
 use crate::tool::ToolEffect;
+use crate::vector::Vectors;
 
 impl Snapshot {
     /// Searches the tools of the snapshot.
     pub async fn search(&self, search: &Search<'_>) -> SearchResult {
         match search.strategy {
             SearchStrategy::Keyword => {
-                SearchResult { hits: self.by_words(search), fallback: None, meaning: None }
+                let request = SearchRequest::whole(search.text, |_| None);
+                SearchResult { hits: self.by_words(search, &request), fallback: None, meaning: None }
             }
             SearchStrategy::Semantic => {
-                self.by_meaning(search, SearchRequest::whole(search.text), SearchSides::Meaning).await
+                let request = SearchRequest::whole(search.text, |text| self.translated(search, text));
+                self.by_meaning(search, request, SearchSides::Meaning).await
             }
             SearchStrategy::Hybrid => {
-                self.by_meaning(search, SearchRequest::of(search.text), SearchSides::Both).await
+                let request = SearchRequest::of(search.text, |text| self.translated(search, text));
+                self.by_meaning(search, request, SearchSides::Both).await
             }
             SearchStrategy::Category => self.by_category(search),
         }
     }
 
-    fn by_words(&self, search: &Search<'_>) -> Vec<SearchHit> {
-        let ranking =
-            Ranking { words: Some(&self.words), meanings: None, are_twins: &|a, b| self.crowd(search, a, b) };
-        self.ranked(search, &ranking, &SearchRequest::whole(search.text))
+    /// Returns a text with the words that tools have for what it says in everyday words, if there are any.
+    fn translated(&self, search: &Search<'_>, text: &str) -> Option<String> {
+        if search.is_capability {
+            return None;
+        }
+        in_words_of_tools(text, |word| self.words.is_in_a_name(word))
+    }
+
+    fn by_words(&self, search: &Search<'_>, request: &SearchRequest) -> Vec<SearchHit> {
+        self.ranked(search, Some(&self.words), None, request)
     }
 
     /// Searches by meaning; by words instead, if the meaning is not available.
@@ -44,10 +56,10 @@ impl Snapshot {
         request: SearchRequest,
         sides: SearchSides,
     ) -> SearchResult {
-        let meanings = self.meanings(request.parts().iter().map(|part| &*part.text)).await;
+        let meanings = self.meanings(request.parts().iter().map(|part| &*part.meant)).await;
         let Some(whole) = meanings.first().and_then(Option::clone) else {
             return SearchResult {
-                hits: self.by_words(search),
+                hits: self.by_words(search, &request),
                 fallback: Some(SearchStrategy::Keyword),
                 meaning: None,
             };
@@ -56,14 +68,14 @@ impl Snapshot {
             .iter()
             .zip(request.parts())
             .map(|(vector, part)| {
-                let grasped = self.embedder.grasps(&part.text);
+                let grasped = self.embedder.grasps(&part.meant);
                 QueryMeaning::of(vector.as_deref()?, grasped, |query| self.learned(search, query))
             })
             .collect();
         let words = (sides == SearchSides::Both).then_some(&self.words);
         let meanings = Some((&self.vectors, &*meanings));
-        let ranking = Ranking { words, meanings, are_twins: &|a, b| self.crowd(search, a, b) };
-        SearchResult { hits: self.ranked(search, &ranking, &request), fallback: None, meaning: Some(whole) }
+        let hits = self.ranked(search, words, meanings, &request);
+        SearchResult { hits, fallback: None, meaning: Some(whole) }
     }
 
     /// Searches by category; by words instead, if there is no such category.
@@ -73,22 +85,40 @@ impl Snapshot {
         let found = self.categories.browse(search.text, search.limit, &fits, name);
         if found.is_empty() && !search.text.trim().is_empty() {
             return SearchResult {
-                hits: self.by_words(search),
+                hits: self.by_words(search, &SearchRequest::whole(search.text, |_| None)),
                 fallback: Some(SearchStrategy::Keyword),
                 meaning: None,
             };
         }
         SearchResult {
-            hits: self.hits(found.into_iter().map(|(slot, score)| (slot, score, 0.0))),
+            hits: self.hits(found.into_iter().map(|(slot, score)| RankedTool {
+                slot,
+                score,
+                likeness: 0.0,
+                evidence: MatchEvidence::default(),
+            })),
             fallback: None,
             meaning: None,
         }
     }
 
-    fn ranked(&self, search: &Search<'_>, ranking: &Ranking<'_>, request: &SearchRequest) -> Vec<SearchHit> {
+    fn ranked(
+        &self,
+        search: &Search<'_>,
+        words: Option<&KeywordReader>,
+        meanings: Option<(&Vectors, &[Option<QueryMeaning<'_>>])>,
+        request: &SearchRequest,
+    ) -> Vec<SearchHit> {
         if search.limit == 0 {
             return Vec::new();
         }
+        let ranking = Ranking {
+            words,
+            meanings,
+            weights: search.weights,
+            server: &|slot| self.tools.get(slot).map_or("", |tool| tool.server.as_str()),
+            are_twins: &|a, b| self.crowd(search, a, b),
+        };
         let mut ranked = ranking.best(request, search.limit.saturating_add(SPARE), &self.fits(search));
         let standing = |slot| self.tools.get(slot).map(|tool| tool.standing).unwrap_or_default();
         prefer(&mut ranked, search.limit, ToolEffect::asked(search.text), standing);
@@ -102,12 +132,12 @@ impl Snapshot {
             letters(one.name.as_str()).eq(letters(other.name.as_str()))
                 && (one.gist.has_all_of(&other.gist) || other.gist.has_all_of(&one.gist))
         };
-        !search.with_twins && (one.gist.is_nearly(&other.gist) || is_copied())
+        !search.is_capability && (one.gist.is_nearly(&other.gist) || is_copied())
     }
 
-    fn hits(&self, ranked: impl IntoIterator<Item = (Slot, f32, f32)>) -> Vec<SearchHit> {
-        let hit = |(slot, score, likeness)| {
-            Some(SearchHit { tool: Arc::clone(self.tools.get(slot)?), score, likeness })
+    fn hits(&self, ranked: impl IntoIterator<Item = RankedTool>) -> Vec<SearchHit> {
+        let hit = |RankedTool { slot, score, likeness, evidence }| {
+            Some(SearchHit { tool: Arc::clone(self.tools.get(slot)?), score, likeness, evidence })
         };
         ranked.into_iter().filter_map(hit).collect()
     }

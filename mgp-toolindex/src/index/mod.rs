@@ -101,7 +101,8 @@ impl Index {
     }
 
     /// Changes to another embedder. Until all of its vectors are made, searches use the old embedder with its vectors,
-    /// and then both change at once.
+    /// and then both change at once. If the old one is instant and the new one is not, searches use the old one whenever
+    /// many vectors of the new one are missing.
     pub async fn set_embedder(&self, embedder: Arc<dyn Embedder>) {
         self.send(IndexChange::Embedder(embedder)).await;
     }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use mgp_types::mgp::{SearchStrategy, ToolFilter};
+use mgp_types::mgp::{MatchEvidence, SearchStrategy, ToolFilter};
 
 use super::VisibleTools;
 use crate::Tool;
 use crate::learn::TenantShift;
+use crate::rank::FusionWeights;
 
 /// A search: the query, the strategy and the tools among which to search.
 #[derive(Debug, Clone)]
@@ -22,11 +23,13 @@ pub struct Search<'a> {
     pub filter: ToolFilter,
     /// The tools that the agent may see; all if `None`.
     pub sight: Option<&'a VisibleTools>,
+    /// How much words and meaning count in a search by both.
+    pub weights: FusionWeights,
     /// The learned shifts of the tenant.
     pub(crate) learned: Option<&'a TenantShift>,
-    /// Set if tools that say nearly the same may stand beside one another, for callers to whom one is as good as
-    /// another, but who may not call each.
-    pub(crate) with_twins: bool,
+    /// Set if the text names a capability, as a program does: it is in the words of tools, and tools that say nearly the
+    /// same may stand beside one another, because the caller may not be allowed to call each.
+    pub(crate) is_capability: bool,
 }
 
 impl<'a> Search<'a> {
@@ -38,9 +41,16 @@ impl<'a> Search<'a> {
             limit: 5,
             filter: ToolFilter::default(),
             sight: None,
+            weights: FusionWeights::default(),
             learned: None,
-            with_twins: false,
+            is_capability: false,
         }
+    }
+
+    /// Creates a search for the tools that have a capability. Its words count in full, and meaning less than usual.
+    pub(crate) fn capability(text: &'a str) -> Self {
+        let weights = FusionWeights::default().meaning(2.0).by_chance(0.0);
+        Self { is_capability: true, ..Self::new(text).weights(weights) }
     }
 
     /// Sets the strategy.
@@ -67,9 +77,9 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Lets tools that say nearly the same stand beside one another.
-    pub(crate) const fn with_twins(mut self) -> Self {
-        self.with_twins = true;
+    /// Sets how much words and meaning count in a search by both.
+    pub const fn weights(mut self, weights: FusionWeights) -> Self {
+        self.weights = weights;
         self
     }
 
@@ -102,4 +112,6 @@ pub struct SearchHit {
     pub score: f32,
     /// The likeness of its meaning by its own words, without learning; 0 if the search was not by meaning.
     pub likeness: f32,
+    /// What speaks for the tool; in a search by category nothing.
+    pub evidence: MatchEvidence,
 }

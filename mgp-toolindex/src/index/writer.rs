@@ -277,8 +277,9 @@ impl IndexWriter {
     fn show(&mut self) {
         self.next.generation += 1;
         let mut snapshot = self.next.clone();
-        snapshot.embedder = Arc::clone(&self.lanes.current.embedder);
-        snapshot.vectors = self.lanes.current.vectors.clone();
+        let searched = self.lanes.searched(self.next.count);
+        snapshot.embedder = Arc::clone(&searched.embedder);
+        snapshot.vectors = searched.vectors.clone();
         self.shown.store(Arc::new(snapshot));
     }
 }

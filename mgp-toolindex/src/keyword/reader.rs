@@ -66,6 +66,13 @@ impl KeywordReader {
         KeywordQuery::new(&self.inner, words)
     }
 
+    /// Returns whether a word, in any form, is part of the name of a tool.
+    pub(crate) fn is_in_a_name(&self, word: &str) -> bool {
+        let words = QueryWords::of(word);
+        let is_found = |term: &str| self.inner.parts.iter().any(|part| part.name.find(term).is_some());
+        !words.terms().is_empty() && words.terms().iter().all(|term| is_found(&term.text))
+    }
+
     /// Returns the tools that are called by a text, or nearly so, the most exact first; 1 is a name as it is. Of a
     /// sentence the name has to be a good part, unless it is spelled as names are.
     pub(crate) fn named(

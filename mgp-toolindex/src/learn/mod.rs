@@ -17,20 +17,25 @@
 //! # drop(settings);
 //! ```
 
+mod definition;
+mod hex;
 mod shift;
 mod state;
+mod tenants;
 mod uses;
 
-use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use foldhash::quality::RandomState;
 use mgp_types::mgp::{ServerId, ToolName};
 use parking_lot::Mutex;
+use tokio::sync::watch;
 
+pub(crate) use self::definition::DefinitionDigest;
 pub(crate) use self::shift::{Shift, TenantShift};
 pub use self::state::LearnedState;
+use self::tenants::Tenants;
 use self::uses::Uses;
 
 /// The limits of learning.
@@ -41,11 +46,13 @@ pub struct LearnSettings {
     pub most_tenants: usize,
     /// The number of tools of each tenant; beyond that the least recently used one is forgotten.
     pub most_tools: usize,
+    /// The number of tools of all tenants together; beyond that the least recently active tenant is forgotten.
+    pub most_tools_in_all: usize,
 }
 
 impl Default for LearnSettings {
     fn default() -> Self {
-        Self { most_tenants: 256, most_tools: 512 }
+        Self { most_tenants: 256, most_tools: 512, most_tools_in_all: 8192 }
     }
 }
 
@@ -60,6 +67,8 @@ pub(crate) struct ConfirmedCall<'a> {
     pub(crate) server: &'a ServerId,
     /// The tool that was called.
     pub(crate) tool: &'a ToolName,
+    /// The definition of the tool.
+    pub(crate) definition: DefinitionDigest,
     /// The vector of the query.
     pub(crate) query: &'a [f32],
     /// The likeness of the tool and the query by meaning, before any shift.
@@ -70,22 +79,16 @@ pub(crate) struct ConfirmedCall<'a> {
 #[derive(Debug)]
 pub struct LearnedUses {
     settings: LearnSettings,
-    embedder: Box<str>,
+    embedder: Mutex<Arc<str>>,
     sessions: RandomState,
     tenants: Mutex<Tenants>,
+    changes: watch::Sender<u64>,
 }
 
-#[derive(Debug, Default)]
-struct Tenants {
-    known: HashMap<Box<str>, Tenant, RandomState>,
-    /// The count of events, to find the least recent ones.
-    clock: u64,
-}
-
-#[derive(Debug)]
-struct Tenant {
-    shift: Arc<TenantShift>,
-    heard: u64,
+impl ConfirmedCall<'_> {
+    fn key(&self) -> (ServerId, ToolName) {
+        (self.server.clone(), self.tool.clone())
+    }
 }
 
 /// The length of a tenant's name at most, in bytes.
@@ -97,36 +100,52 @@ const LEAST_SCORE: f32 = 0.1;
 impl LearnedUses {
     /// Creates an empty state for the vectors of the embedder with this id; another embedder needs another state.
     pub fn new(settings: LearnSettings, embedder: &str) -> Self {
-        let (sessions, tenants) = (RandomState::default(), Mutex::default());
-        Self { settings, embedder: embedder.into(), sessions, tenants }
+        Self {
+            settings,
+            embedder: Mutex::new(embedder.into()),
+            sessions: RandomState::default(),
+            tenants: Mutex::default(),
+            changes: watch::Sender::default(),
+        }
     }
 
     /// Returns the id of the embedder whose vectors are learned from.
-    pub const fn embedder(&self) -> &str {
-        &self.embedder
+    pub fn embedder(&self) -> Arc<str> {
+        Arc::clone(&self.embedder.lock())
+    }
+
+    /// Returns the number of changes so far, for those who store the state whenever it changes.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Learns from the vectors of another embedder from now on, and forgets what was learned from others.
+    pub fn change_embedder(&self, embedder: &str) {
+        self.begin_with(embedder, Tenants::default());
     }
 
     /// Restores a stored state, if the embedder is the same; else returns an empty one.
     pub fn restore(settings: LearnSettings, embedder: &str, state: LearnedState) -> Self {
         let learned = Self::new(settings, embedder);
         if state.embedder() == embedder {
-            let tenants = &mut *learned.tenants.lock();
-            for (tenant, shift) in state.into_tenants(settings.most_tools, &mut tenants.clock) {
-                tenants.put(&tenant, Arc::new(shift), settings.most_tenants);
-            }
+            learned.load(state);
         }
         learned
     }
 
+    /// Goes on with a stored state and its embedder, in place of all that was learned so far.
+    pub fn load(&self, state: LearnedState) {
+        let embedder = Arc::<str>::from(state.embedder());
+        self.begin_with(&embedder, Tenants::restore(state, &self.settings));
+    }
+
     /// Returns the state, to be stored.
     pub fn state(&self) -> LearnedState {
-        let mut tenants: Vec<_> = {
+        let (embedder, tenants) = {
             let tenants = self.tenants.lock();
-            let known = tenants.known.iter();
-            known.map(|(name, tenant)| (tenant.heard, name.clone(), Arc::clone(&tenant.shift))).collect()
+            (self.embedder(), tenants.by_activity())
         };
-        tenants.sort_unstable_by_key(|(heard, ..)| *heard);
-        LearnedState::of(&self.embedder, tenants.iter().map(|(_, name, shift)| (&**name, &**shift)))
+        LearnedState::of(&embedder, tenants.iter().map(|(name, shift)| (&**name, &**shift)))
     }
 
     /// Learns from a call. Returns whether the call counts: it does not if the session counted for this tool before, if
@@ -139,64 +158,39 @@ impl LearnedUses {
             return false;
         }
         let session = self.sessions.hash_one(confirmed.session);
-        let tenants = &mut *self.tenants.lock();
-        tenants.clock += 1;
-        let clock = tenants.clock;
-        let tool = (confirmed.server.clone(), confirmed.tool.clone());
-        if let Some(tenant) = tenants.known.get_mut(confirmed.tenant) {
-            tenant.heard = clock;
-            // The check comes before any copy.
-            return tenant.shift.admits(&tool, &query, session)
-                && Arc::make_mut(&mut tenant.shift)
-                    .learn(tool, &query, session, clock, self.settings.most_tools);
-        }
-        let mut shift = TenantShift::default();
-        let counts = shift.learn(tool, &query, session, clock, self.settings.most_tools);
+        let counts = self.tenants.lock().learn(&query, session, confirmed, &self.settings);
         if counts {
-            tenants.put(confirmed.tenant, Arc::new(shift), self.settings.most_tenants);
+            self.note_change();
         }
         counts
     }
 
     /// Returns the learned shifts of a tenant; `None` if there are none.
     pub(crate) fn shift(&self, tenant: &str) -> Option<Arc<TenantShift>> {
-        let tenants = &mut *self.tenants.lock();
-        let known = tenants.known.get_mut(tenant)?;
-        tenants.clock += 1;
-        known.heard = tenants.clock;
-        (!known.shift.is_empty()).then(|| Arc::clone(&known.shift))
+        self.tenants.lock().shift(tenant)
     }
 
     /// Forgets the shifts of a tenant.
     pub fn forget(&self, tenant: &str) {
-        self.tenants.lock().known.remove(tenant);
+        self.tenants.lock().forget(tenant);
+        self.note_change();
     }
 
-    /// Forgets the shifts of a tool, for all tenants. A tool whose definition changed may be another tool.
-    pub(crate) fn forget_tool(&self, server: &ServerId, tool: &ToolName) {
-        let tool = (server.clone(), tool.clone());
-        for tenant in self.tenants.lock().known.values_mut() {
-            if tenant.shift.knows(&tool) {
-                Arc::make_mut(&mut tenant.shift).forget(&tool);
-            }
-        }
+    /// Forgets the shifts of the tools that `is_meant` returns true for, for all tenants.
+    pub fn forget_tools(&self, is_meant: impl Fn(&ServerId, &ToolName) -> bool) {
+        self.tenants.lock().forget_tools(is_meant);
+        self.note_change();
     }
-}
 
-impl Tenants {
-    fn put(&mut self, tenant: &str, shift: Arc<TenantShift>, most: usize) {
-        if most == 0 || tenant.len() > LONGEST_TENANT {
-            return;
-        }
-        if self.known.len() >= most {
-            let oldest =
-                self.known.iter().min_by_key(|(_, tenant)| tenant.heard).map(|(name, _)| name.clone());
-            if let Some(oldest) = oldest {
-                self.known.remove(&oldest);
-            }
-        }
-        self.clock += 1;
-        self.known.insert(tenant.into(), Tenant { shift, heard: self.clock });
+    fn begin_with(&self, embedder: &str, begun: Tenants) {
+        let tenants = &mut *self.tenants.lock();
+        *self.embedder.lock() = embedder.into();
+        *tenants = begun;
+        self.note_change();
+    }
+
+    fn note_change(&self) {
+        self.changes.send_modify(|changes| *changes += 1);
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foldhash::quality::RandomState;
 use mgp_types::mgp::{ServerId, ToolName};
 
-use super::{Uses, uses};
+use super::{ConfirmedCall, DefinitionDigest, Uses, uses};
 
 /// The learned shifts of one tenant, at one time.
 #[derive(Debug, Clone, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct TenantShift {
     tools: HashMap<(ServerId, ToolName), Arc<Uses>, RandomState>,
 }
 
-/// The shift of one tool toward a query, or away from it, by learning.
+/// The shift of one tool toward a query, by learning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Shift<'a> {
     /// The server of the tool.
@@ -25,16 +25,18 @@ pub(crate) struct Shift<'a> {
     likeness: f32,
 }
 
-/// The share of a score that learning may take at most: a tool with one known use may well have others.
-const MOST_LOST: f32 = 0.05;
-
+/// The part of a score that learning may add at most.
 const MOST_GAINED: f32 = 0.25;
 
 impl Shift<'_> {
     /// Returns the tool's score for the query, from its own `score`: as if the tool's vector lay between its own and
-    /// the mean of the queries that led to it, but gaining no more than a quarter, and losing next to nothing.
+    /// the mean of the queries that led to it, but gaining no more than a quarter, and losing nothing.
+    ///
+    /// A tool with known uses may well have others. Where tools lost for queries unlike the known ones, right calls
+    /// made searches worse: a call counts for a query that asks for two things, as it does for a query that asks for
+    /// one.
     pub(crate) fn score(&self, score: f32) -> f32 {
-        score + (self.share * (self.likeness - score)).clamp(-MOST_LOST, MOST_GAINED)
+        score + (self.share * (self.likeness - score)).clamp(0.0, MOST_GAINED)
     }
 }
 
@@ -60,37 +62,42 @@ impl TenantShift {
         self.tools.iter().map(|(tool, uses)| (tool, &**uses))
     }
 
-    /// Returns the learned tools.
-    pub(crate) fn known(&self) -> impl Iterator<Item = &(ServerId, ToolName)> {
-        self.tools.keys()
+    /// Returns the learned tools, each with the definition that it had.
+    pub(crate) fn known(&self) -> impl Iterator<Item = (&(ServerId, ToolName), DefinitionDigest)> {
+        self.tools.iter().map(|(tool, uses)| (tool, uses.definition))
     }
 
-    pub(super) fn knows(&self, tool: &(ServerId, ToolName)) -> bool {
-        self.tools.contains_key(tool)
+    pub(super) fn len(&self) -> usize {
+        self.tools.len()
     }
 
     /// Returns whether one more query would count.
-    pub(super) fn admits(&self, tool: &(ServerId, ToolName), query: &[f32], session: u64) -> bool {
-        self.tools.get(tool).is_none_or(|uses| uses.admits(query, session))
+    pub(super) fn admits(&self, query: &[f32], session: u64, called: &ConfirmedCall<'_>) -> bool {
+        let uses = self.tools.get(&called.key());
+        uses.is_none_or(|uses| uses.definition != called.definition || uses.admits(query, session))
     }
 
-    /// Learns that a query led to a tool. Returns whether it counted.
+    /// Learns that a query led to a tool. Returns whether it counted. What was learned of a tool with another
+    /// definition is forgotten.
     pub(super) fn learn(
         &mut self,
-        tool: (ServerId, ToolName),
         query: &[f32],
         session: u64,
+        called: &ConfirmedCall<'_>,
         now: u64,
         most: usize,
     ) -> bool {
-        if let Some(uses) = self.tools.get_mut(&tool) {
+        let tool = called.key();
+        let uses = self.tools.get_mut(&tool).filter(|uses| uses.definition == called.definition);
+        if let Some(uses) = uses {
             let admitted = uses.admits(query, session);
             if admitted {
                 Arc::make_mut(uses).add(query, session, now);
             }
             return admitted;
         }
-        self.put(tool, Uses::first(query, session, now), most)
+        self.tools.remove(&tool);
+        self.put(tool, Uses::first(query, session, called.definition, now), most)
     }
 
     pub(super) fn put(&mut self, tool: (ServerId, ToolName), uses: Uses, most: usize) -> bool {
@@ -107,7 +114,7 @@ impl TenantShift {
         true
     }
 
-    pub(super) fn forget(&mut self, tool: &(ServerId, ToolName)) {
-        self.tools.remove(tool);
+    pub(super) fn forget(&mut self, is_meant: impl Fn(&ServerId, &ToolName) -> bool) {
+        self.tools.retain(|(server, tool), _| !is_meant(server, tool));
     }
 }

@@ -1,5 +1,7 @@
 //! Simulations of users whose words differ from those of a tool, and of one who wants a tool to be found by all.
 
+use mgp_types::RawJson;
+
 use super::*;
 
 const TOOLS: usize = 200;
@@ -71,6 +73,7 @@ impl SimulatedWorld {
             session: &session,
             server: &server,
             tool: &name,
+            definition: DefinitionDigest::of(&RawJson::null()),
             query,
             score,
         })

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::DefinitionDigest;
+
 /// The queries for which a tool was used.
 #[derive(Debug, Clone)]
 pub(super) struct Uses {
@@ -11,6 +13,8 @@ pub(super) struct Uses {
     weight: u8,
     /// The sessions that counted, the last one at the end.
     sessions: VecDeque<u64>,
+    /// The definition that the tool had.
+    pub(super) definition: DefinitionDigest,
     pub(super) used: u64,
 }
 
@@ -21,16 +25,22 @@ const MOST_SESSIONS: usize = 16;
 const MOST_WEIGHT: u8 = 16;
 
 impl Uses {
-    pub(super) fn first(query: &[f32], session: u64, used: u64) -> Self {
-        Self { centroid: query.into(), weight: 1, sessions: VecDeque::from([session]), used }
+    pub(super) fn first(query: &[f32], session: u64, definition: DefinitionDigest, used: u64) -> Self {
+        Self { centroid: query.into(), weight: 1, sessions: VecDeque::from([session]), definition, used }
     }
 
     /// Returns stored uses; `None` if they are invalid.
-    pub(super) fn kept(centroid: Vec<f32>, weight: u8, used: u64) -> Option<Self> {
+    pub(super) fn kept(
+        centroid: Vec<f32>,
+        weight: u8,
+        definition: DefinitionDigest,
+        used: u64,
+    ) -> Option<Self> {
         let square: f32 = centroid.iter().map(|number| number * number).sum();
-        let sound = weight > 0 && square.is_finite() && square <= LONGEST_SQUARE && !centroid.is_empty();
+        let is_vector = (1..=LONGEST).contains(&centroid.len());
+        let sound = weight > 0 && square.is_finite() && square <= LONGEST_SQUARE && is_vector;
         let weight = weight.min(MOST_WEIGHT);
-        sound.then(|| Self { centroid: centroid.into(), weight, sessions: VecDeque::new(), used })
+        sound.then(|| Self { centroid: centroid.into(), weight, sessions: VecDeque::new(), definition, used })
     }
 
     /// Returns whether one more query of this session would count.

@@ -3,8 +3,8 @@
 //! A server that lists a tool many times over, or copies that of another one with a few words changed, would take the
 //! places of different tools. Among the first places, therefore, a tool gives way to one that was there before it, says
 //! nearly the same, and has all the words of the request that it has. A tool with a word of the request that the older
-//! one lacks keeps its place, because it differs. The older one keeps its place in any case, or copying a tool would be
-//! a way to hide it.
+//! one lacks stands behind that one, because it differs; before it only if the request names it or its server. The
+//! older one keeps its place in any case, or copying a tool would be a way to hide it.
 
 use super::searched_part::SearchedPart;
 use crate::slot::Slot;
@@ -12,24 +12,41 @@ use crate::slot::Slot;
 const FIRST_PLACES: usize = 5;
 
 /// Moves the tools that give way to another one behind the first places.
-pub(super) fn clear(ranked: &mut [Slot], request: &SearchedPart<'_>, are_twins: &dyn Fn(Slot, Slot) -> bool) {
+pub(super) fn clear(
+    ranked: &mut [Slot],
+    request: &SearchedPart<'_>,
+    is_of_named_server: &dyn Fn(Slot) -> bool,
+    are_twins: &dyn Fn(Slot, Slot) -> bool,
+) {
     let words = request.words_of(ranked);
-    let tool =
-        |(slot, words): (&Slot, u64)| Placed { slot: *slot, words, is_called: request.is_called(*slot) };
+    let tool = |(slot, words): (&Slot, u64)| Placed {
+        slot: *slot,
+        words,
+        is_called: request.is_called(*slot),
+        is_of_named_server: is_of_named_server(*slot),
+    };
     let tools: Vec<Placed> = ranked.iter().zip(words).map(tool).collect();
     let (mut first, mut behind): (Vec<Slot>, Vec<Slot>) = (Vec::new(), Vec::new());
     for tool in &tools {
         if first.len() == FIRST_PLACES {
             break;
         }
-        let older = tools.iter().filter(|other| tool.gives_way_to(other));
-        let older = older.filter(|other| are_twins(tool.slot, other.slot)).min_by_key(|other| other.slot);
-        if older.is_some() {
-            behind.push(tool.slot);
+        let older = tools.iter().filter(|other| tool.is_younger_than(other));
+        let twins: Vec<&Placed> = older.filter(|other| are_twins(tool.slot, other.slot)).collect();
+        let oldest = |twins: &mut dyn Iterator<Item = &&Placed>| twins.map(|twin| twin.slot).min();
+        let (before, stands) = match oldest(&mut twins.iter().filter(|twin| tool.has_no_word_more_than(twin)))
+        {
+            Some(older) => (Some(older), false),
+            None if tool.is_of_named_server => (None, true),
+            None => (oldest(&mut twins.iter()), true),
+        };
+        if let Some(older) = before.filter(|older| !first.contains(older)) {
+            first.push(older);
         }
-        let stands = older.map_or(tool.slot, |older| older.slot);
-        if !first.contains(&stands) {
-            first.push(stands);
+        if !stands {
+            behind.push(tool.slot);
+        } else if first.len() < FIRST_PLACES && !first.contains(&tool.slot) {
+            first.push(tool.slot);
         }
     }
     let place = |slot: &Slot| match first.iter().position(|first| first == slot) {
@@ -48,11 +65,16 @@ struct Placed {
     words: u64,
     /// Set if the request names the tool exactly. Then it keeps its place.
     is_called: bool,
+    is_of_named_server: bool,
 }
 
 impl Placed {
-    /// Returns whether the tool gives way to another that says nearly the same.
-    fn gives_way_to(&self, other: &Self) -> bool {
-        !self.is_called && other.slot < self.slot && self.words & !other.words == 0
+    /// Returns whether another tool was there before this one, which has no right to its place by its name.
+    fn is_younger_than(&self, other: &Self) -> bool {
+        !self.is_called && other.slot < self.slot
+    }
+
+    fn has_no_word_more_than(&self, other: &Self) -> bool {
+        self.words & !other.words == 0
     }
 }

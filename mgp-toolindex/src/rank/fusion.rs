@@ -3,13 +3,18 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use mgp_types::mgp::MatchEvidence;
+
 /// The scores of some candidates for one part of a request, by words and by meaning.
 #[derive(Debug, Clone)]
 pub(super) struct Scored {
     /// The word score of each candidate; empty for a search without words.
     pub(super) words: Vec<f32>,
-    /// The likeness of each candidate; `None` for those without a vector. Empty for a search without meaning.
+    /// The likeness of each candidate by its own words; `None` for those without a vector. Empty for a search without
+    /// meaning.
     pub(super) likeness: Vec<Option<f32>>,
+    /// What learning adds to the likeness of each candidate; empty for a search without meaning.
+    pub(super) learned: Vec<f32>,
     /// The distribution of the likeness of tools in general.
     pub(super) typical: Spread,
     /// The share of the request that likeness expresses, from 0 to 1.
@@ -23,8 +28,44 @@ pub(super) struct Spread {
     pub(super) deviation: f32,
 }
 
-/// The worth of a standard deviation of likeness, in the unit of BM25. Rankings hardly change between 3 and 6.
-const MEANING: f32 = 3.0;
+/// How much each kind of evidence counts in a search by words and meaning, in the unit of BM25.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct FusionWeights {
+    /// The worth of a standard deviation of likeness.
+    pub meaning: f32,
+    /// The score of words that is as likely met by chance as not: that of some words.
+    pub by_chance: f32,
+    /// The worth of the request's naming of the server.
+    pub named_server: f32,
+}
+
+impl Default for FusionWeights {
+    /// Returns the weights that serve all kinds of requests about equally well.
+    fn default() -> Self {
+        Self { meaning: 3.0, by_chance: 15.0, named_server: 4.0 }
+    }
+}
+
+impl FusionWeights {
+    /// Returns these weights with another worth of a standard deviation of likeness.
+    pub const fn meaning(mut self, meaning: f32) -> Self {
+        self.meaning = meaning;
+        self
+    }
+
+    /// Returns these weights with another score of words that is as likely met by chance as not.
+    pub const fn by_chance(mut self, by_chance: f32) -> Self {
+        self.by_chance = by_chance;
+        self
+    }
+
+    /// Returns these weights with another worth of the request's naming of the server.
+    pub const fn named_server(mut self, named_server: f32) -> Self {
+        self.named_server = named_server;
+        self
+    }
+}
 
 impl Scored {
     /// Returns the evidence for each candidate.
@@ -37,12 +78,23 @@ impl Scored {
     /// No score is scaled to its maximum first, which makes the sum as good as the better of the two: where the words
     /// of a request are those of a tool, their sum is great and decides; where they are not, it is small, and meaning
     /// decides. Scaled to the maximum, the best of bad matches would count as much as a good one.
-    pub(super) fn evidence(&self) -> Vec<f32> {
+    ///
+    /// A small sum of words counts less than its share. People who do not know a tool's words meet one of them by
+    /// chance, as `site` or `red`, and a single word may be rare. Several are seldom met by chance.
+    pub(super) fn evidence(&self, weights: &FusionWeights) -> Vec<MatchEvidence> {
         let words = self.words.iter().copied().chain(std::iter::repeat(0.0));
         let likeness = self.likeness.iter().copied().chain(std::iter::repeat(None));
+        let learned = self.learned.iter().copied().chain(std::iter::repeat(0.0));
         // Where there are no words, meaning alone decides.
-        let weight = if self.words.is_empty() { MEANING } else { MEANING * self.grasped };
-        let both = words.zip(likeness).map(|(words, likeness)| words + weight * self.typical.above(likeness));
+        let weight = weights.meaning * if self.words.is_empty() { 1.0 } else { self.grasped };
+        // Meaning that grasps less than half of the request cannot stand in for its words.
+        let by_chance = weights.by_chance * 2.0_f32.mul_add(self.grasped, -1.0).max(0.0);
+        let both = words.zip(likeness.zip(learned)).map(|(words, (likeness, learned))| MatchEvidence {
+            words: if self.likeness.is_empty() { words } else { words * words / (words + by_chance) },
+            meaning: weight * self.typical.above(likeness),
+            learned: weight * self.typical.deviations(learned),
+            prior: 0.0,
+        });
         both.take(self.words.len().max(self.likeness.len())).collect()
     }
 }
@@ -64,8 +116,13 @@ impl Spread {
 
     /// Returns the deviations of a number above the mean; an unknown number counts as the mean.
     fn above(self, number: Option<f32>) -> f32 {
-        let above = number.map_or(0.0, |number| (number - self.mean) / self.deviation);
-        if above.is_finite() { above } else { 0.0 }
+        number.map_or(0.0, |number| self.deviations(number - self.mean))
+    }
+
+    /// Returns a difference in deviations.
+    fn deviations(self, difference: f32) -> f32 {
+        let deviations = difference / self.deviation;
+        if deviations.is_finite() { deviations } else { 0.0 }
     }
 }
 
@@ -151,9 +208,13 @@ mod tests {
             words: words.to_vec(),
             likeness: likeness.iter().copied().map(Some).collect(),
             typical: Spread::of(count, numbers().sum(), numbers().map(|number| number * number).sum()),
+            learned: Vec::new(),
             grasped: 1.0,
         }
-        .evidence()
+        .evidence(&FusionWeights::default())
+        .iter()
+        .map(MatchEvidence::sum)
+        .collect()
     }
 
     #[test]
@@ -171,11 +232,39 @@ mod tests {
     #[test]
     fn a_tool_without_a_vector_is_taken_to_be_as_like_as_any() {
         let typical = Spread { mean: 0.3, deviation: 0.1 };
-        let one =
-            Scored { words: vec![5.0; 3], likeness: vec![Some(0.3), None, Some(0.2)], typical, grasped: 1.0 };
-        let evidence = one.evidence();
-        assert!((evidence[0] - evidence[1]).abs() < 1e-5);
-        assert!(evidence[2] < evidence[1]);
+        let likeness = vec![Some(0.3), None, Some(0.2)];
+        let one = Scored { words: vec![5.0; 3], likeness, learned: vec![0.0; 3], typical, grasped: 1.0 };
+        let evidence = one.evidence(&FusionWeights::default());
+        assert!((evidence[0].sum() - evidence[1].sum()).abs() < 1e-5);
+        assert!(evidence[2].sum() < evidence[1].sum());
+    }
+
+    #[test]
+    fn what_was_learned_is_told_from_the_meaning_of_the_words() {
+        let typical = Spread { mean: 0.3, deviation: 0.1 };
+        let scored = |learned| Scored {
+            words: vec![4.0],
+            likeness: vec![Some(0.5)],
+            learned: vec![learned],
+            typical,
+            grasped: 1.0,
+        };
+        let [without, with] =
+            [0.0, 0.1].map(|learned| scored(learned).evidence(&FusionWeights::default())[0]);
+        assert!(with.learned > 0.0);
+        assert_eq!(MatchEvidence { learned: 0.0, ..with }, without);
+    }
+
+    #[test]
+    fn words_count_in_full_where_meaning_does_not_know_them() {
+        let typical = Spread { mean: 0.3, deviation: 0.1 };
+        let words = |grasped| {
+            Scored { words: vec![10.0], likeness: vec![Some(0.3)], learned: vec![0.0], typical, grasped }
+                .evidence(&FusionWeights::default())[0]
+                .words
+        };
+        assert!((words(0.25) - 10.0).abs() < 1e-5);
+        assert!(words(1.0) < 5.0);
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! 1. A [`SearchRequest`] is a text and the needs in it.
 //! 2. Candidates are the best by words and the best by meaning, for the whole of it and for each need. Both sides
 //!    score all of them.
-//! 3. The scores of the two sides are added, as logarithms of odds are. Candidates are ordered by the sums so that
-//!    each need has its tool among the first. Tools that the request names exactly go in front.
+//! 3. The scores of the two sides are added, as logarithms of odds are, and tools of a server that the request names
+//!    get some more. Candidates are ordered by the sums so that each need has its tool among the first. Tools that the
+//!    request names exactly go in front.
 //! 4. Tools that say the same as one of the first give way to others.
 //! 5. Each tool gets a score from 0 to 1 for its fit.
 //! 6. Deprecated tools go last, and where no tool fits well, less powerful ones go in front.
@@ -17,13 +18,18 @@ mod preference;
 mod relevance;
 mod request;
 mod searched_part;
+mod server_names;
 
+use mgp_types::mgp::MatchEvidence;
+
+pub use self::fusion::FusionWeights;
 use self::fusion::order;
 pub(crate) use self::preference::{SPARE, prefer};
 use self::request::RequestPart;
 pub(crate) use self::request::SearchRequest;
 pub(crate) use self::searched_part::QueryMeaning;
 use self::searched_part::{SearchedPart, ToolSimilarity};
+use self::server_names::SpokenWords;
 use crate::keyword::KeywordReader;
 use crate::slot::Slot;
 use crate::vector::{QueryVector, Scores, Vectors};
@@ -36,6 +42,10 @@ pub(crate) struct Ranking<'a> {
     /// The vectors of the tools, and the meanings of the parts of the request in their order; `None` for a part without
     /// one.
     pub(crate) meanings: Option<(&'a Vectors, &'a [Option<QueryMeaning<'a>>])>,
+    /// How much each kind of evidence counts.
+    pub(crate) weights: FusionWeights,
+    /// A function that returns the name of a tool's server.
+    pub(crate) server: &'a dyn Fn(Slot) -> &'a str,
     /// A function that returns whether two tools say nearly the same.
     pub(crate) are_twins: &'a dyn Fn(Slot, Slot) -> bool,
 }
@@ -47,17 +57,28 @@ const MOST_NAMED: usize = 32;
 const CANDIDATES_OF_NEED: usize = 16;
 
 /// The number of candidates by words, and by meaning, at least.
-const CANDIDATES: usize = 48;
+const CANDIDATES: usize = 96;
+
+/// A tool that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RankedTool {
+    pub(crate) slot: Slot,
+    /// The fit, from 0 to 1.
+    pub(crate) score: f32,
+    /// The likeness of its own words.
+    pub(crate) likeness: f32,
+    /// What speaks for it, of the request as a whole.
+    pub(crate) evidence: MatchEvidence,
+}
 
 impl Ranking<'_> {
-    /// Returns the tools that fit a request best, the best first, each with a score from 0 to 1 and the likeness of its
-    /// own words; only tools that may be found.
+    /// Returns the tools that fit a request best, the best first; only tools that may be found.
     pub(crate) fn best(
         &self,
         request: &SearchRequest,
         limit: usize,
         may_be_found: &dyn Fn(Slot) -> bool,
-    ) -> Vec<(Slot, f32, f32)> {
+    ) -> Vec<RankedTool> {
         if limit == 0 {
             return Vec::new();
         }
@@ -78,13 +99,28 @@ impl Ranking<'_> {
         candidates.sort_unstable();
         candidates.dedup();
 
-        let mut evidence: Vec<Vec<f32>> = parts.iter().map(|part| part.evidence(&candidates)).collect();
-        let needs = evidence.split_off(1);
-        let order = order(&evidence[0], &needs);
+        let mut evidence: Vec<Vec<MatchEvidence>> = parts
+            .iter()
+            .zip(request.parts())
+            .map(|(part, said)| {
+                let mut evidence = part.evidence(&candidates, &self.weights);
+                self.prefer_named_servers(&said.text, &candidates, &mut evidence);
+                evidence
+            })
+            .collect();
+        let sums = |each: &Vec<MatchEvidence>| each.iter().map(MatchEvidence::sum).collect::<Vec<_>>();
+        let needs: Vec<_> = evidence.iter().skip(1).map(sums).collect();
+        let whole = evidence.swap_remove(0);
+        let order = order(&sums(&whole), &needs);
         let mut ranked: Vec<Slot> = order.into_iter().map(|place| candidates[place]).collect();
         ranked.sort_by_key(|slot| !parts[0].is_called(*slot));
         ranked.truncate(limit.max(CANDIDATES));
-        crowding::clear(&mut ranked, &parts[0], self.are_twins);
+        let evidence_for = |slot: Slot| {
+            // The candidates are in the order of their slots.
+            candidates.binary_search(&slot).map_or_else(|_| MatchEvidence::default(), |at| whole[at])
+        };
+        let is_of_named_server = |slot| evidence_for(slot).prior > 0.0;
+        crowding::clear(&mut ranked, &parts[0], &is_of_named_server, self.are_twins);
         ranked.truncate(limit);
 
         let mut scores = vec![0.0; ranked.len()];
@@ -99,8 +135,31 @@ impl Ranking<'_> {
                 *score = relevance::of_name(*score);
             }
         }
-        let with_likeness = |(slot, score)| (slot, score, parts[0].own_likeness(slot));
-        ranked.into_iter().zip(scores).map(with_likeness).collect()
+        let tool = |(slot, score)| RankedTool {
+            slot,
+            score,
+            likeness: parts[0].own_likeness(slot),
+            evidence: evidence_for(slot),
+        };
+        ranked.into_iter().zip(scores).map(tool).collect()
+    }
+
+    /// Adds to the evidence for the tools whose server a part of the request names.
+    fn prefer_named_servers(&self, text: &str, candidates: &[Slot], evidence: &mut [MatchEvidence]) {
+        let spoken = SpokenWords::of(text);
+        // Tools of one server mostly stand behind one another.
+        let mut last = None;
+        for (slot, evidence) in candidates.iter().zip(evidence) {
+            let server = (self.server)(*slot);
+            let is_named = match last {
+                Some((before, is_named)) if before == server => is_named,
+                _ => spoken.name(server),
+            };
+            last = Some((server, is_named));
+            if is_named {
+                evidence.prior += self.weights.named_server;
+            }
+        }
     }
 
     /// Looks up each part of a request.
@@ -125,7 +184,7 @@ impl Ranking<'_> {
                 }
                 _ => Vec::new(),
             };
-            SearchedPart::new(self.words.map(|words| words.ask(&part.words)), named, likeness)
+            SearchedPart::new(self.words.map(|words| words.ask(&part.words)), part.own_words, named, likeness)
         };
         request.parts().iter().enumerate().map(look_up).collect()
     }

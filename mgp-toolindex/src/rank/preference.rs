@@ -1,11 +1,8 @@
 //! The preference for current and harmless tools among those that fit.
 
-use super::relevance;
+use super::{RankedTool, relevance};
 use crate::slot::Slot;
 use crate::tool::{ProposalRank, ToolEffect};
-
-/// A tool that was found, with its fit, and the likeness of its own words.
-pub(crate) type Ranked = (Slot, f32, f32);
 
 /// The number of the first tools that may change places.
 const FIRST: usize = 5;
@@ -19,33 +16,33 @@ const WEAK: f32 = 0.35;
 /// least half as well. A tool that the request names stays in place, and a power that the request asks for by a verb is
 /// no reason to stand behind.
 pub(crate) fn prefer(
-    ranked: &mut Vec<Ranked>,
+    ranked: &mut Vec<RankedTool>,
     limit: usize,
     asked: ToolEffect,
     standing: impl Fn(Slot) -> ProposalRank,
 ) {
     put_deprecated_last(ranked, limit, |slot| standing(slot).is_deprecated);
     ranked.truncate(limit);
-    if ranked.first().is_some_and(|(_, score, _)| *score < WEAK) {
+    if ranked.first().is_some_and(|best| best.score < WEAK) {
         let first = ranked.len().min(FIRST);
         put_harmless_first(&mut ranked[..first], |slot| Some(standing(slot).manner?.max(asked)));
     }
-    let mut scores: Vec<f32> = ranked.iter().map(|(_, score, _)| *score).collect();
+    let mut scores: Vec<f32> = ranked.iter().map(|tool| tool.score).collect();
     relevance::in_order(&mut scores);
-    for ((_, score, _), lowered) in ranked.iter_mut().zip(scores) {
-        *score = lowered;
+    for (tool, lowered) in ranked.iter_mut().zip(scores) {
+        tool.score = lowered;
     }
 }
 
 /// The share of a deprecated tool's fit that is good enough to take its place.
 const WORTHY: f32 = 0.5;
 
-fn put_deprecated_last(ranked: &mut Vec<Ranked>, limit: usize, is_deprecated: impl Fn(Slot) -> bool) {
-    let gives_way = |(slot, score, _): &Ranked| is_deprecated(*slot) && !relevance::is_of_name(*score);
+fn put_deprecated_last(ranked: &mut Vec<RankedTool>, limit: usize, is_deprecated: impl Fn(Slot) -> bool) {
+    let gives_way = |tool: &RankedTool| is_deprecated(tool.slot) && !relevance::is_of_name(tool.score);
     let behind = ranked.split_off(limit.min(ranked.len()));
-    let Some(best) = ranked.iter().find(|it| gives_way(it)).map(|(_, score, _)| *score) else { return };
-    let (deprecated, mut kept): (Vec<Ranked>, Vec<Ranked>) = ranked.drain(..).partition(gives_way);
-    let follows = |it: &Ranked| !is_deprecated(it.0) && it.1 >= best * WORTHY;
+    let Some(best) = ranked.iter().find(|it| gives_way(it)).map(|tool| tool.score) else { return };
+    let (deprecated, mut kept): (Vec<RankedTool>, Vec<RankedTool>) = ranked.drain(..).partition(gives_way);
+    let follows = |it: &RankedTool| !is_deprecated(it.slot) && it.score >= best * WORTHY;
     kept.extend(behind.into_iter().filter(follows).take(deprecated.len()));
     kept.extend(deprecated);
     *ranked = kept;
@@ -55,9 +52,10 @@ fn put_deprecated_last(ranked: &mut Vec<Ranked>, limit: usize, is_deprecated: im
 const CLOSE: f32 = 0.85;
 
 /// Moves each tool before those that do more and fit hardly better. Tools with unknown actions stay.
-fn put_harmless_first(ranked: &mut [Ranked], manner: impl Fn(Slot) -> Option<ToolEffect>) {
-    let does_less = |one: &Ranked, other: &Ranked| {
-        manner(one.0).zip(manner(other.0)).is_some_and(|(one, other)| one < other) && one.1 >= other.1 * CLOSE
+fn put_harmless_first(ranked: &mut [RankedTool], manner: impl Fn(Slot) -> Option<ToolEffect>) {
+    let does_less = |one: &RankedTool, other: &RankedTool| {
+        manner(one.slot).zip(manner(other.slot)).is_some_and(|(one, other)| one < other)
+            && one.score >= other.score * CLOSE
     };
     for last in 1..ranked.len() {
         let mut at = last;
@@ -73,16 +71,22 @@ pub(crate) const SPARE: usize = 5;
 
 #[cfg(test)]
 mod tests {
+    use mgp_types::mgp::MatchEvidence;
+
     use super::*;
 
     const OLD: ProposalRank = ProposalRank { is_deprecated: true, manner: None };
 
+    fn ranked(slot: Slot, score: f32) -> RankedTool {
+        RankedTool { slot, score, likeness: 0.0, evidence: MatchEvidence::default() }
+    }
+
     fn preferred(tools: &[(ProposalRank, f32)], limit: usize, asked: ToolEffect) -> Vec<u32> {
-        let mut ranked: Vec<Ranked> =
-            (0..).zip(tools).map(|(slot, (_, score))| (Slot(slot), *score, 0.0)).collect();
+        let mut ranked: Vec<RankedTool> =
+            (0..).zip(tools).map(|(slot, (_, score))| ranked(Slot(slot), *score)).collect();
         prefer(&mut ranked, limit, asked, |slot| tools[slot.0 as usize].0);
-        assert!(ranked.is_sorted_by(|a, b| a.1 >= b.1), "{ranked:?}");
-        ranked.into_iter().map(|(slot, ..)| slot.0).collect()
+        assert!(ranked.is_sorted_by(|a, b| a.score >= b.score), "{ranked:?}");
+        ranked.into_iter().map(|tool| tool.slot.0).collect()
     }
 
     fn does(manner: ToolEffect) -> ProposalRank {

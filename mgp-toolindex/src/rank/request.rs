@@ -15,23 +15,31 @@ pub(crate) struct SearchRequest {
 /// A stretch of a request, and its words.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RequestPart {
+    /// The stretch as it is.
     pub(crate) text: Box<str>,
+    /// The stretch with the words that tools have for what it says in everyday words.
+    pub(crate) meant: Box<str>,
+    /// The words of what is meant.
     pub(crate) words: QueryWords,
+    /// The number of words of the stretch itself, which come first.
+    pub(crate) own_words: usize,
 }
 
 /// The bytes of a text that are split into needs.
 const LONGEST_TOLD_APART: usize = 4096;
 
 impl SearchRequest {
-    /// Creates a request and looks for the needs in its text.
-    pub(crate) fn of(text: &str) -> Self {
+    /// Creates a request and looks for the needs in its text. `translated` returns a text with the words that tools have
+    /// for what it says, if there are any.
+    pub(crate) fn of(text: &str, translated: impl Fn(&str) -> Option<String>) -> Self {
         let needs = needs(&text[..text.floor_char_boundary(LONGEST_TOLD_APART)]);
-        Self { parts: std::iter::once(text).chain(needs).map(RequestPart::of).collect() }
+        let texts = std::iter::once(text).chain(needs);
+        Self { parts: texts.map(|text| RequestPart::of(text, &translated)).collect() }
     }
 
     /// Creates a request without splitting its text.
-    pub(crate) fn whole(text: &str) -> Self {
-        Self { parts: vec![RequestPart::of(text)] }
+    pub(crate) fn whole(text: &str, translated: impl Fn(&str) -> Option<String>) -> Self {
+        Self { parts: vec![RequestPart::of(text, translated)] }
     }
 
     /// Returns the whole, and behind it the needs in it if there is more than one.
@@ -41,8 +49,11 @@ impl SearchRequest {
 }
 
 impl RequestPart {
-    fn of(text: &str) -> Self {
-        Self { text: text.into(), words: QueryWords::of(text) }
+    fn of(text: &str, translated: impl Fn(&str) -> Option<String>) -> Self {
+        let meant = translated(text).unwrap_or_else(|| text.to_owned());
+        let words = QueryWords::of(&meant);
+        let own_words = if meant.len() == text.len() { words.len() } else { QueryWords::of(text).len() };
+        Self { text: text.into(), own_words, words, meant: meant.into() }
     }
 }
 
@@ -150,7 +161,7 @@ mod tests {
     use super::*;
 
     fn needs_of(text: &str) -> Vec<String> {
-        SearchRequest::of(text).parts()[1..].iter().map(|part| part.text.to_string()).collect()
+        SearchRequest::of(text, |_| None).parts()[1..].iter().map(|part| part.text.to_string()).collect()
     }
 
     #[test]
@@ -158,7 +169,7 @@ mod tests {
         for text in
             ["", "  ", "weather", "read a file from disk", "What is the weather in Oslo?", "明日の天気"]
         {
-            let request = SearchRequest::of(text);
+            let request = SearchRequest::of(text, |_| None);
             assert_eq!(request.parts().len(), 1, "{text}");
             assert_eq!(&*request.parts()[0].text, text);
         }
@@ -217,7 +228,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_has_few_needs_which_are_in_it(text in "(\\PC|[a-z, .;。、\n]| and ){0,200}") {
-            let request = SearchRequest::of(&text);
+            let request = SearchRequest::of(&text, |_| None);
             prop_assert!((1..=9).contains(&request.parts().len()) && request.parts().len() != 2);
             prop_assert!(request.parts().iter().all(|part| text.contains(&*part.text)));
         }

@@ -1,6 +1,8 @@
 //! Parts of a request after their look-up.
 
-use super::fusion::{Scored, Spread};
+use mgp_types::mgp::MatchEvidence;
+
+use super::fusion::{FusionWeights, Scored, Spread};
 use super::relevance::PartRelevance;
 use crate::keyword::KeywordQuery;
 use crate::learn::Shift;
@@ -10,6 +12,8 @@ use crate::vector::{QueryVector, Scores};
 /// A part of a request that was looked up, by words, by meaning, or by both.
 pub(super) struct SearchedPart<'a> {
     words: Option<KeywordQuery<'a>>,
+    /// The number of words that the part says itself, which come first.
+    own_words: usize,
     /// The tools whose name the part is, or nearly so, with the exactness.
     named: Vec<(Slot, f32)>,
     /// The likeness of all tools to the meaning of the part.
@@ -21,6 +25,7 @@ pub(super) struct SearchedPart<'a> {
 impl<'a> SearchedPart<'a> {
     pub(super) fn new(
         words: Option<KeywordQuery<'a>>,
+        own_words: usize,
         named: Vec<(Slot, f32)>,
         likeness: Option<ToolSimilarity<'a>>,
     ) -> Self {
@@ -28,7 +33,7 @@ impl<'a> SearchedPart<'a> {
             let (count, sum, squares) = scores.moments(query);
             Spread::of(count, sum, squares)
         });
-        Self { words, named, likeness, typical }
+        Self { words, own_words, named, likeness, typical }
     }
 
     /// Returns the best of each side, in no order.
@@ -44,18 +49,22 @@ impl<'a> SearchedPart<'a> {
     }
 
     /// Returns the evidence for each of these tools.
-    pub(super) fn evidence(&self, slots: &[Slot]) -> Vec<f32> {
+    pub(super) fn evidence(&self, slots: &[Slot], weights: &FusionWeights) -> Vec<MatchEvidence> {
         let words = self.words.as_ref().map_or_else(Vec::new, |asked| {
             // A tool with nearly the wanted name counts as having all its words, however they are spelled.
             let all: f32 = asked.worth().iter().sum();
             let scores = asked.scores(slots).into_iter().zip(slots);
             scores.map(|(score, slot)| score.max(self.exactness(*slot) * all)).collect()
         });
-        let likeness = self
-            .likeness
-            .map_or_else(Vec::new, |likeness| slots.iter().map(|slot| likeness.of(*slot)).collect());
+        let (likeness, learned) = self.likeness.map_or_else(Default::default, |likeness| {
+            let own_and_learned = |slot: &Slot| {
+                let own = likeness.own(*slot);
+                (own, own.map_or(0.0, |own| likeness.learned(*slot, own) - own))
+            };
+            slots.iter().map(own_and_learned).unzip()
+        });
         let grasped = self.grasped();
-        Scored { words, likeness, typical: self.typical, grasped }.evidence()
+        Scored { words, likeness, learned, typical: self.typical, grasped }.evidence(weights)
     }
 
     /// Returns the fit of each of these tools, from 0 to 1.
@@ -69,9 +78,14 @@ impl<'a> SearchedPart<'a> {
         slots.iter().enumerate().map(fit).collect()
     }
 
-    /// Returns the words of the part that each of these tools has, a bit for each.
+    /// Returns the words that the part says itself which each of these tools has, a bit for each.
     pub(super) fn words_of(&self, slots: &[Slot]) -> Vec<u64> {
-        self.words.as_ref().map_or_else(|| vec![0; slots.len()], |asked| asked.had(slots))
+        let own = u32::try_from(self.own_words).ok().and_then(|own| 1_u64.checked_shl(own)).unwrap_or(0);
+        let mut had = self.words.as_ref().map_or_else(|| vec![0; slots.len()], |asked| asked.had(slots));
+        for words in &mut had {
+            *words &= own.wrapping_sub(1);
+        }
+        had
     }
 
     /// Returns the likeness of a tool by its own words; 0 for a search without meaning.
@@ -131,9 +145,13 @@ impl ToolSimilarity<'_> {
 
     /// Returns the likeness of a tool, with learning.
     pub(super) fn of(&self, slot: Slot) -> Option<f32> {
-        let own = self.own(slot)?;
+        Some(self.learned(slot, self.own(slot)?))
+    }
+
+    /// Returns the likeness of a tool with learning, from that by its own words.
+    fn learned(&self, slot: Slot, own: f32) -> f32 {
         let learned = self.meaning.learned.iter().find(|learned| learned.0 == slot);
-        Some(learned.map_or(own, |(_, shift)| shift.score(own)))
+        learned.map_or(own, |(_, shift)| shift.score(own))
     }
 
     /// Returns the most alike tools, and those that may be by learning, in no order.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
+use crate::embed::Embedder as _;
 use crate::embed::StaticEmbedder;
 use crate::keyword::KeywordWriter;
 use crate::tool::{ToolParameter, ToolText};
@@ -47,13 +48,17 @@ impl Tools {
     }
 
     fn find(&self, text: &str, limit: usize, may_be_found: &dyn Fn(Slot) -> bool) -> Vec<(&str, f32)> {
-        let request = SearchRequest::of(text);
-        let meaning =
-            |part: &RequestPart| QueryMeaning::of(&self.embedder.vector(&part.text)?, 1.0, |_| Vec::new());
+        let request = SearchRequest::of(text, |_| None);
+        let meaning = |part: &RequestPart| {
+            let grasped = self.embedder.grasps(&part.meant);
+            QueryMeaning::of(&self.embedder.vector(&part.meant)?, grasped, |_| Vec::new())
+        };
         let meanings: Vec<_> = request.parts().iter().map(meaning).collect();
         let ranking = Ranking {
             words: Some(&self.words),
             meanings: Some((&self.vectors, &meanings)),
+            weights: FusionWeights::default(),
+            server: &|_| "server",
             are_twins: &|_, _| false,
         };
         self.named(ranking.best(&request, limit, may_be_found))
@@ -64,20 +69,31 @@ impl Tools {
     }
 
     fn by_words(&self, text: &str) -> Vec<(&str, f32)> {
-        let ranking = Ranking { words: Some(&self.words), meanings: None, are_twins: &|_, _| false };
-        self.named(ranking.best(&SearchRequest::whole(text), 5, &|_| true))
+        let ranking = Ranking {
+            words: Some(&self.words),
+            meanings: None,
+            weights: FusionWeights::default(),
+            server: &|_| "server",
+            are_twins: &|_, _| false,
+        };
+        self.named(ranking.best(&SearchRequest::whole(text, |_| None), 5, &|_| true))
     }
 
     fn by_meaning(&self, text: &str) -> Vec<(&str, f32)> {
         let meanings =
             [self.embedder.vector(text).and_then(|vector| QueryMeaning::of(&vector, 1.0, |_| Vec::new()))];
-        let ranking =
-            Ranking { words: None, meanings: Some((&self.vectors, &meanings)), are_twins: &|_, _| false };
-        self.named(ranking.best(&SearchRequest::whole(text), 5, &|_| true))
+        let ranking = Ranking {
+            words: None,
+            meanings: Some((&self.vectors, &meanings)),
+            weights: FusionWeights::default(),
+            server: &|_| "server",
+            are_twins: &|_, _| false,
+        };
+        self.named(ranking.best(&SearchRequest::whole(text, |_| None), 5, &|_| true))
     }
 
-    fn named(&self, ranked: Vec<(Slot, f32, f32)>) -> Vec<(&str, f32)> {
-        ranked.into_iter().map(|(slot, score, _)| (self.names[slot.index()].as_str(), score)).collect()
+    fn named(&self, ranked: Vec<RankedTool>) -> Vec<(&str, f32)> {
+        ranked.into_iter().map(|found| (self.names[found.slot.index()].as_str(), found.score)).collect()
     }
 }
 
@@ -225,10 +241,33 @@ fn without_tools_nothing_is_found() {
 #[test]
 fn of_equal_tools_the_older_one_is_in_front() {
     let tools = Tools::of(&[("ping", "Check a host"), ("ping", "Check a host"), ("other", "Something else")]);
-    let request = SearchRequest::of("check a host");
-    let ranking = Ranking { words: Some(&tools.words), meanings: None, are_twins: &|_, _| false };
-    let slots: Vec<Slot> = ranking.best(&request, 2, &|_| true).into_iter().map(|found| found.0).collect();
+    let request = SearchRequest::of("check a host", |_| None);
+    let ranking = Ranking {
+        words: Some(&tools.words),
+        meanings: None,
+        weights: FusionWeights::default(),
+        server: &|_| "server",
+        are_twins: &|_, _| false,
+    };
+    let slots: Vec<Slot> = ranking.best(&request, 2, &|_| true).into_iter().map(|found| found.slot).collect();
     assert_eq!(slots, [Slot(0), Slot(1)]);
+}
+
+#[test]
+fn tools_of_a_server_that_the_request_names_are_in_front() {
+    let tools =
+        Tools::of(&[("list_rows", "List the rows of a table"), ("list_rows", "List the rows of a table")]);
+    let of = |slot: Slot| if slot == Slot(0) { "postgres" } else { "notion" };
+    let ranking = Ranking {
+        words: Some(&tools.words),
+        meanings: None,
+        weights: FusionWeights::default(),
+        server: &of,
+        are_twins: &|_, _| false,
+    };
+    let first = |text| ranking.best(&SearchRequest::of(text, |_| None), 2, &|_| true)[0].slot;
+    assert_eq!(first("rows of our Notion table"), Slot(1));
+    assert_eq!(first("rows of our table"), Slot(0));
 }
 
 proptest! {

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod document;
+mod everyday;
 mod fold;
 mod function_words;
 mod lower_words;
@@ -12,6 +13,7 @@ mod stem;
 
 pub(crate) use self::analysis::QueryWords;
 pub(crate) use self::document::{DocumentBuilder, MOST_OFTEN};
+pub(crate) use self::everyday::in_words_of_tools;
 pub(crate) use self::lower_words::lower_words;
 pub(crate) use self::name_candidate::{NameCandidate, called};
 pub(crate) use self::sketch::{SketchBuilder, WordSketch};

@@ -106,7 +106,8 @@ pub use self::tool_request::{
     NearMiss, PendingTool, RequestReason, RequestTools, RequestedTools, ToolRequestStatus, ToolRequirements,
 };
 pub use self::tool_search::{
-    DiscoverTools, DiscoveredTools, FoundTool, SearchStrategy, ToolFilter, ToolHints, ToolIndexEntry,
+    DiscoverTools, DiscoveredTools, FoundTool, MatchEvidence, SearchStrategy, ToolFilter, ToolHints,
+    ToolIndexEntry,
 };
 pub use self::tool_security::{SideEffect, ToolSecurity, ValidatorName};
 pub use self::tool_session::{EvictTools, EvictedTools, ToolContextBudget, ToolSession};

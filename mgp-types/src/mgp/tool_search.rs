@@ -36,12 +36,21 @@ pub struct DiscoverTools {
     /// The filter of the tools.
     #[serde(default, skip_serializing_if = "ToolFilter::is_empty")]
     pub filter: ToolFilter,
+    /// Set if the answer says what speaks for each tool; an addition of this implementation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub explain: bool,
 }
 
 impl DiscoverTools {
     /// Creates a search for this need.
     pub fn new(query: impl Into<String>) -> Self {
-        Self { query: query.into(), strategy: None, max_results: None, filter: ToolFilter::default() }
+        Self {
+            query: query.into(),
+            strategy: None,
+            max_results: None,
+            filter: ToolFilter::default(),
+            explain: false,
+        }
     }
 
     /// Sets the method of the search.
@@ -53,6 +62,12 @@ impl DiscoverTools {
     /// Sets the greatest number of tools to return.
     pub const fn max_results(mut self, most: u32) -> Self {
         self.max_results = Some(most);
+        self
+    }
+
+    /// Asks what speaks for each tool.
+    pub const fn explain(mut self) -> Self {
+        self.explain = true;
         self
     }
 
@@ -133,6 +148,9 @@ pub struct FoundTool {
     /// The relevance of the tool, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relevance_score: Option<f32>,
+    /// What speaks for the tool, where the search asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<MatchEvidence>,
     /// The JSON Schema of the arguments.
     #[serde(rename = "inputSchema")]
     pub input_schema: RawJson,
@@ -152,10 +170,32 @@ impl FoundTool {
             server_id: server,
             description: String::new(),
             relevance_score: None,
+            evidence: None,
             input_schema,
             security: None,
             schema_shortened: false,
         }
+    }
+}
+
+/// What speaks for a tool that was found: shares of one sum, by which tools are ordered. About 5 is one rare word.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::exhaustive_structs, reason = "a sum is of these and of no others")]
+pub struct MatchEvidence {
+    /// The words of the request that the tool has.
+    pub words: f32,
+    /// The likeness of the tool's meaning and the request's; negative if other tools are more alike.
+    pub meaning: f32,
+    /// Calls that followed requests like this one.
+    pub learned: f32,
+    /// What speaks for the tool whatever it says: the request names its server.
+    pub prior: f32,
+}
+
+impl MatchEvidence {
+    /// Returns the sum of all shares.
+    pub const fn sum(&self) -> f32 {
+        self.words + self.meaning + self.learned + self.prior
     }
 }
 

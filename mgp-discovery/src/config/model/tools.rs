@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::words;
 
 /// The tools that a model sees, and how it searches for others.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
@@ -19,14 +19,16 @@ pub struct ToolSettings {
     /// The strategy of searches that do not name one; `hybrid` if left out.
     #[schemars(schema_with = "words::search_strategy")]
     pub strategy: Option<SearchStrategy>,
-    /// The embedder, which turns texts into vectors for searches by meaning: `static`, `fastembed:DIRECTORY`, which
-    /// needs a build with the feature `fastembed`, or `remote:URL#MODEL`, which needs a build with the feature
-    /// `http`; `static` if left out. The token of a remote embedder is read from the variable `MGP_EMBEDDER_TOKEN` in
-    /// the environment.
+    /// The embedder, which turns texts into vectors for searches by meaning: `static`, the built-in table of words;
+    /// `encoder:DIRECTORY`, a sentence encoder with its files in this directory; `fastembed:DIRECTORY`, which needs a
+    /// build with the feature `fastembed`; or `remote:URL#MODEL`, which needs a build with the feature `http`. With
+    /// `auto`, that is the encoder that `mgp model install` installed, or the table where none is; `auto` if left out.
+    /// The token of a remote embedder is read from the variable `MGP_EMBEDDER_TOKEN` in the environment.
     pub embedder: Option<String>,
     /// Uses the vectors that servers send with their tools.
     pub trust_sent_vectors: bool,
-    /// Lets searches learn from the calls that follow them, for each agent separately, while the kernel runs.
+    /// Lets searches learn from the calls that follow them, for each agent separately. What was learned is kept in the
+    /// state directory until `mgp tools forget`.
     pub learning: bool,
     /// Lets agents have tools created on demand (§16.6).
     pub creating: bool,
@@ -34,6 +36,22 @@ pub struct ToolSettings {
     pub tell_uses: bool,
     /// The space in a model's context that tools may take.
     pub budget: BudgetSettings,
+}
+
+impl Default for ToolSettings {
+    fn default() -> Self {
+        Self {
+            level: ListLevel::default(),
+            pinned: Vec::new(),
+            strategy: None,
+            embedder: None,
+            trust_sent_vectors: false,
+            learning: true,
+            creating: false,
+            tell_uses: false,
+            budget: BudgetSettings::default(),
+        }
+    }
 }
 
 /// The part of the tools that is listed (§16.3).

@@ -22,6 +22,8 @@ pub const CALL_TIMEOUT_MS: u64 = 300_000;
 pub const STARTUP_TIMEOUT_MS: u64 = 30_000;
 /// `strategy` of `[tools]`.
 pub const STRATEGY: SearchStrategy = SearchStrategy::Hybrid;
+/// `embedder` of `[tools]`.
+pub const EMBEDDER: &str = "auto";
 /// `log` of `[telemetry]`.
 pub const LOG: &str = "warn";
 /// `name` of `[kernel]`.

@@ -59,7 +59,7 @@ const FOR_STATED_TYPES: f32 = 0.05;
 /// The least relevance of a tool that has a capability. For capabilities of a few words any value from a third to two
 /// thirds separates well. For whole sentences a higher value misses more tools, and a lower one accepts more wrong
 /// ones. The tests of needs print the numbers.
-const MET: f32 = 0.33;
+const MET: f32 = 0.35;
 
 fn candidate(asking: &ToolRequest<'_>, tool: Arc<Tool>, alone: f32, together: f32) -> Candidate {
     let ToolRequirements { input_types, output_types, .. } = &asking.wanted.requirements;
@@ -90,7 +90,7 @@ fn candidate(asking: &ToolRequest<'_>, tool: Arc<Tool>, alone: f32, together: f3
 const CONSIDERED: usize = 20;
 
 async fn search(asking: &ToolRequest<'_>, text: &str) -> SearchResult {
-    let mut search = Search::new(text).limit(CONSIDERED).with_twins();
+    let mut search = Search::capability(text).limit(CONSIDERED);
     if let Some(sight) = asking.sight {
         search = search.sight(sight);
     }

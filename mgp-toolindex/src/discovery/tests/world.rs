@@ -2,7 +2,7 @@
 
 use std::future::{Future, pending, ready};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use mgp_types::mgp::{ExtensionSet, Negotiated, Offer, Permission, RiskLevel, ToolContextBudget, ToolHints};
@@ -160,6 +160,7 @@ pub(super) struct Server {
     pub(super) seen: Arc<Mutex<Vec<Request>>>,
     pub(super) says: Arc<Mutex<Option<Value>>>,
     pub(super) hangs: Arc<AtomicU64>,
+    pub(super) refuses: Arc<AtomicBool>,
 }
 
 impl Server {
@@ -196,6 +197,9 @@ impl Service<Request> for Server {
         }
         if self.hangs.load(Ordering::Relaxed) > 0 {
             return Box::pin(pending());
+        }
+        if self.refuses.load(Ordering::Relaxed) {
+            return Box::pin(ready(Err(Error::invalid_params("refused"))));
         }
         let says = self.says.lock().clone();
         let result = says.unwrap_or_else(|| json!({ "content": [{ "type": "text", "text": "done" }] }));

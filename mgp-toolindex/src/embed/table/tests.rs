@@ -16,7 +16,7 @@ fn likeness(one: &str, other: &str) -> f32 {
 fn the_table_of_the_crate_is_readable_and_small() {
     let file = Bytes::from_static(BUILT_IN);
     assert!(StaticEmbedder::read(&file).is_ok());
-    assert!(file.len() <= 2_000_000, "{} bytes", file.len());
+    assert!(file.len() <= 4_000_000, "{} bytes", file.len());
 }
 
 #[test]
@@ -202,9 +202,9 @@ fn sealed([pieces, starting, dimension, width]: [u32; 4], stranger: f32, body: &
 
 /// The expected vectors, which change with the table, and with nothing else.
 const GOLDEN: [(&str, &str, f32); 4] = [
-    ("weather in Paris", "get_forecast: Get the weather forecast for a city", 0.676_191),
-    ("open an issue on GitHub", "createIssue", 0.437_182),
-    ("convert 10 euros to dollars", "currency exchange rates", 0.450_446),
+    ("weather in Paris", "get_forecast: Get the weather forecast for a city", 0.767_814),
+    ("open an issue on GitHub", "createIssue", 0.551_209),
+    ("convert 10 euros to dollars", "currency exchange rates", 0.488_808),
     ("东京的天气", "查询天气", 0.218_228),
 ];
 

@@ -1,0 +1,164 @@
+//! `mgp model`: installs, lists and removes sentence encoders.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use crate::models::{Downloader, InstallError, KNOWN, ModelStore, PublishedModel, known};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ModelCommand {
+    /// Install a model, which a kernel with `embedder = "auto"` uses from its next start on
+    Install(InstallModelArgs),
+    /// List the models that can be installed, and whether they are
+    List,
+    /// Remove a model
+    Remove(ModelArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct InstallModelArgs {
+    /// The name of the model
+    #[arg(value_name = "NAME", default_value = KNOWN[0].name, value_parser = model)]
+    model: &'static PublishedModel,
+    /// Copy the files from this folder instead of downloading them
+    #[arg(long, value_name = "FOLDER")]
+    from: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ModelArgs {
+    /// The name of the model
+    #[arg(value_name = "NAME", value_parser = model)]
+    model: &'static PublishedModel,
+}
+
+/// The result of `mgp model list`.
+#[derive(Debug, Serialize)]
+struct ModelList {
+    models: Vec<ModelRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct ModelRow {
+    name: &'static str,
+    /// The length of its files in bytes.
+    size: u64,
+    about: &'static str,
+    licence: &'static str,
+    installed: bool,
+    /// The folder in which it is installed, or would be.
+    folder: PathBuf,
+}
+
+/// The result of commands that change a model.
+#[derive(Debug, Serialize)]
+struct ModelChanged {
+    name: &'static str,
+    installed: bool,
+    folder: PathBuf,
+}
+
+pub(super) async fn run(output: &Output, command: ModelCommand) -> Result<Exit, Failure> {
+    let store = ModelStore::of_user().ok_or_else(|| {
+        Failure::usage("there is no home directory for models").hint("set HOME or XDG_DATA_HOME")
+    })?;
+    match command {
+        ModelCommand::Install(args) => install(output, &store, args).await,
+        ModelCommand::List => list(output, &store),
+        ModelCommand::Remove(args) => remove(output, &store, args.model),
+    }
+}
+
+async fn install(output: &Output, store: &ModelStore, args: InstallModelArgs) -> Result<Exit, Failure> {
+    let InstallModelArgs { model, from } = args;
+    match from {
+        Some(from) => copy(store, model, &from).await?,
+        None => download(output, store, model).await?,
+    }
+    let changed = ModelChanged { name: model.name, installed: true, folder: store.folder(model) };
+    output.show(&changed, |changed, out| {
+        writeln!(out, "{} is installed in {}", changed.name, changed.folder.display())
+    })?;
+    output.note("a kernel that runs uses it after a restart");
+    Ok(Exit::Done)
+}
+
+async fn copy(store: &ModelStore, model: &'static PublishedModel, from: &Path) -> Result<(), Failure> {
+    let (store, from) = (store.clone(), from.to_owned());
+    let copied = tokio::task::spawn_blocking(move || store.copy(model, &from)).await;
+    let copied = copied.map_err(|error| Failure::usage(error.to_string()))?;
+    copied.map_err(|error| Failure::usage(error.to_string()))
+}
+
+async fn download(output: &Output, store: &ModelStore, model: &PublishedModel) -> Result<(), Failure> {
+    let downloader = Downloader::new().map_err(|error| Failure::usage(error.to_string()))?;
+    let size = model.size();
+    let mut shown = None;
+    let told = |bytes: u64| {
+        let percent = bytes * 100 / size.max(1);
+        // A line for each hundredth is enough.
+        if shown.replace(percent) != Some(percent) {
+            output.waiting(&format!("{}: {} of {}", model.name, megabytes(bytes), megabytes(size)));
+        }
+    };
+    let brought = store.download(model, &downloader, told).await;
+    output.waiting("");
+    brought.map_err(|error| {
+        let exit = if matches!(error, InstallError::Download(_)) { Exit::Unreachable } else { Exit::Usage };
+        let files: Vec<_> = model.files.iter().map(|file| file.name).collect();
+        Failure::new(exit, error.to_string()).hint(format!(
+            "the same command continues; HTTPS_PROXY names a proxy; `mgp model install {} --from FOLDER` takes {} from a \
+             folder",
+            model.name,
+            files.join(", ")
+        ))
+    })
+}
+
+fn list(output: &Output, store: &ModelStore) -> Result<Exit, Failure> {
+    let models = KNOWN.iter().map(|model| ModelRow {
+        name: model.name,
+        size: model.size(),
+        about: model.about,
+        licence: model.licence,
+        installed: store.has(model),
+        folder: store.folder(model),
+    });
+    let list = ModelList { models: models.collect() };
+    output.table(&list, "there is no model", |list, table| {
+        table.headings(&["MODEL", "SIZE", "INSTALLED", "LICENCE", "ABOUT"]);
+        for row in &list.models {
+            let installed = if row.installed { "yes" } else { "no" };
+            table.row([row.name, &megabytes(row.size), installed, row.licence, row.about].map(str::to_owned));
+        }
+    })
+}
+
+fn remove(output: &Output, store: &ModelStore, model: &'static PublishedModel) -> Result<Exit, Failure> {
+    let removed = store.remove(model).map_err(|error| Failure::usage(error.to_string()))?;
+    if !removed {
+        return Err(Failure::usage(format!("{} is not installed", model.name)));
+    }
+    let changed = ModelChanged { name: model.name, installed: false, folder: store.folder(model) };
+    output.show(&changed, |changed, out| writeln!(out, "{} is removed", changed.name))
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10)
+}
+
+fn model(name: &str) -> Result<&'static PublishedModel, String> {
+    known(name).ok_or_else(|| {
+        let names: Vec<_> = KNOWN.iter().map(|model| model.name).collect();
+        format!(
+            "there is no such model; there is {}. Other models are used from their folders, by `embedder = \
+             \"encoder:FOLDER\"`",
+            names.join(", ")
+        )
+    })
+}

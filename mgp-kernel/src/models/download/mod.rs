@@ -1,0 +1,239 @@
+//! Downloads of published files: by HTTPS only, continued after a cut, and checked before they take their place.
+
+mod route;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_RANGE, LOCATION, RANGE};
+use http::{HeaderMap, Request, Response, StatusCode, Uri};
+use http_body_util::{BodyExt as _, Empty};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::proxy::matcher::Matcher;
+use hyper_util::rt::TokioExecutor;
+use rustls::RootCertStore;
+use tokio::fs::{self, File, OpenOptions};
+use tokio::io::AsyncWriteExt as _;
+use tokio::time::timeout;
+
+use self::route::Route;
+use super::known::PublishedFile;
+use super::store::{part, sha256};
+
+/// Brings published files.
+pub(crate) struct Downloader {
+    client: Client<HttpsConnector<Route>, Empty<Bytes>>,
+}
+
+/// The reason why a file was not brought. What was brought of it stays, unless it is wrong.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DownloadError {
+    #[error("TLS is not available: {0}")]
+    Tls(rustls::Error),
+    #[error("{0} is not an address of https")]
+    NotHttps(String),
+    #[error("{url}: {why}")]
+    Unreachable { url: String, why: String },
+    #[error("{url} answers with {status}")]
+    Refused { url: String, status: StatusCode },
+    #[error("{0} leads from one address to the next without end")]
+    Redirects(String),
+    #[error("the download of {url} broke off at {bytes} of {size} bytes")]
+    Cut { url: String, bytes: u64, size: u64 },
+    #[error("{url} is longer than the published file, which has {size} bytes")]
+    TooLong { url: String, size: u64 },
+    #[error(
+        "{url} is not the published file: its SHA-256 is {found} instead of {expected}; what was brought is removed"
+    )]
+    OtherFile { url: String, found: String, expected: &'static str },
+    #[error("{}: {error}", path.display())]
+    File { path: PathBuf, error: io::Error },
+}
+
+/// The number of attempts in a row that may bring nothing.
+const ATTEMPTS: u32 = 3;
+/// The number of addresses to which an address may lead one after the other.
+const MOST_REDIRECTS: u32 = 5;
+/// The time in which a server has to answer, or to send more.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Downloader {
+    /// Creates a downloader that trusts the certificates that browsers trust, and uses the proxies that the environment
+    /// names.
+    pub(crate) fn new() -> Result<Self, DownloadError> {
+        let trusted = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        Self::with(trusted, Matcher::from_env())
+    }
+
+    fn with(trusted: RootCertStore, proxies: Matcher) -> Result<Self, DownloadError> {
+        // The provider is named, because the default of the process panics where a program has built in two.
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(DownloadError::Tls)?
+            .with_root_certificates(trusted)
+            .with_no_client_auth();
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_only()
+            .enable_http1()
+            .wrap_connector(Route::new(proxies));
+        Ok(Self { client: Client::builder(TokioExecutor::new()).build(connector) })
+    }
+
+    /// Brings a file to `goal`. `told` is told how many of its bytes are there.
+    pub(crate) async fn fetch(
+        &self,
+        file: &PublishedFile,
+        goal: &Path,
+        mut told: impl FnMut(u64),
+    ) -> Result<(), DownloadError> {
+        let path = part(goal);
+        let mut failures = 0;
+        loop {
+            let before = length(&path).await;
+            if before == file.size {
+                break;
+            }
+            let Err(error) = self.continue_part(file, &path, before, &mut told).await else { break };
+            let is_final = !matches!(error, DownloadError::Cut { .. } | DownloadError::Unreachable { .. });
+            failures = if length(&path).await > before { 0 } else { failures + 1 };
+            if is_final || failures >= ATTEMPTS {
+                return Err(error);
+            }
+            tracing::info!(%error, "a download is tried again");
+        }
+        let checked = path.clone();
+        let found = tokio::task::spawn_blocking(move || sha256(&checked)).await;
+        let found = found.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(at(&path))?;
+        if found != file.sha256 {
+            fs::remove_file(&path).await.map_err(at(&path))?;
+            return Err(DownloadError::OtherFile { url: file.url.into(), found, expected: file.sha256 });
+        }
+        fs::rename(&path, goal).await.map_err(at(&path))
+    }
+
+    /// Brings what is missing of a file of which `have` bytes are there.
+    async fn continue_part(
+        &self,
+        file: &PublishedFile,
+        path: &Path,
+        have: u64,
+        told: &mut impl FnMut(u64),
+    ) -> Result<(), DownloadError> {
+        // A part that is longer than the file is of something else.
+        let have = if have < file.size { have } else { 0 };
+        let answer = self.answer(file.url, have).await?;
+        let url = || file.url.to_owned();
+        let mut have = match answer.status() {
+            StatusCode::PARTIAL_CONTENT if starts_at(answer.headers(), have) => have,
+            StatusCode::OK => 0,
+            StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE if have > 0 => {
+                fs::remove_file(path).await.map_err(at(path))?;
+                return Err(DownloadError::Cut { url: url(), bytes: 0, size: file.size });
+            }
+            status => return Err(DownloadError::Refused { url: url(), status }),
+        };
+        let mut part = opened(path, have).await.map_err(at(path))?;
+        let mut body = answer.into_body();
+        while let Ok(Some(Ok(frame))) = timeout(PATIENCE, body.frame()).await {
+            let Ok(bytes) = frame.into_data() else { continue };
+            have += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+            if have > file.size {
+                drop(part);
+                fs::remove_file(path).await.map_err(at(path))?;
+                return Err(DownloadError::TooLong { url: url(), size: file.size });
+            }
+            part.write_all(&bytes).await.map_err(at(path))?;
+            told(have);
+        }
+        part.sync_all().await.map_err(at(path))?;
+        if have < file.size {
+            return Err(DownloadError::Cut { url: url(), bytes: have, size: file.size });
+        }
+        Ok(())
+    }
+
+    /// Asks for a file from its byte `from` on, at the address to which its own one leads.
+    async fn answer(&self, url: &str, from: u64) -> Result<Response<hyper::body::Incoming>, DownloadError> {
+        let mut at = url.to_owned();
+        for _ in 0..=MOST_REDIRECTS {
+            let uri: Uri = at.parse().map_err(|_| DownloadError::NotHttps(at.clone()))?;
+            if uri.scheme_str() != Some("https") {
+                return Err(DownloadError::NotHttps(at));
+            }
+            let mut request = Request::get(uri.clone()).header("user-agent", "mgp");
+            if from > 0 {
+                request = request.header(RANGE, format!("bytes={from}-"));
+            }
+            let unreachable = |why: String| DownloadError::Unreachable { url: at.clone(), why };
+            let request = request.body(Empty::new()).map_err(|error| unreachable(error.to_string()))?;
+            let answer = timeout(PATIENCE, self.client.request(request)).await;
+            let answer = answer.map_err(|_| unreachable("there is no answer".into()))?;
+            let answer = answer.map_err(|error| unreachable(causes(&error)))?;
+            if !answer.status().is_redirection() {
+                return Ok(answer);
+            }
+            let status = answer.status();
+            let next = answer.headers().get(LOCATION).and_then(|next| next.to_str().ok());
+            let next = next.and_then(|next| absolute(&uri, next));
+            at = next.ok_or(DownloadError::Refused { url: at, status })?;
+        }
+        Err(DownloadError::Redirects(url.into()))
+    }
+}
+
+impl fmt::Debug for Downloader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Downloader").finish_non_exhaustive()
+    }
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> DownloadError + use<> {
+    let path = path.to_owned();
+    move |error| DownloadError::File { path: path.clone(), error }
+}
+
+async fn length(path: &Path) -> u64 {
+    fs::metadata(path).await.map_or(0, |file| file.len())
+}
+
+/// Opens a part of which the first `have` bytes stay.
+async fn opened(path: &Path, have: u64) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let part = options.create(true).append(have > 0).write(true).truncate(have == 0).open(path).await?;
+    Ok(part)
+}
+
+/// Returns whether an answer begins at this byte of the file.
+fn starts_at(headers: &HeaderMap, byte: u64) -> bool {
+    let range = headers.get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
+    range.is_some_and(|range| range.starts_with(&format!("bytes {byte}-")))
+}
+
+/// Returns the address that a redirect names, which may leave out the host.
+fn absolute(from: &Uri, next: &str) -> Option<String> {
+    if next.contains("://") {
+        return Some(next.to_owned());
+    }
+    let authority = from.authority()?;
+    next.starts_with('/').then(|| format!("https://{authority}{next}"))
+}
+
+/// Returns an error with all its causes.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        told = format!("{told}: {error}");
+        cause = error.source();
+    }
+    told
+}

@@ -1,0 +1,245 @@
+//! The folder of installed models.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::download::{DownloadError, Downloader};
+use super::known::{KNOWN, PublishedFile, PublishedModel};
+
+/// The folder in which each installed model has a folder of its own.
+#[derive(Debug, Clone)]
+pub(crate) struct ModelStore {
+    folder: PathBuf,
+}
+
+/// The reason why a model is not installed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InstallError {
+    #[error("{}: {error}", path.display())]
+    File { path: PathBuf, error: io::Error },
+    #[error(
+        "{} is not the published file: its SHA-256 is {found} instead of {expected}", path.display()
+    )]
+    OtherFile { path: PathBuf, found: String, expected: &'static str },
+    #[error(transparent)]
+    Download(#[from] DownloadError),
+}
+
+impl ModelStore {
+    pub(crate) const fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Returns the store of the user, in the directory where the system has the data of programs; `None` without a home.
+    pub(crate) fn of_user() -> Option<Self> {
+        let set = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let data = set.or_else(|| Some(std::env::home_dir()?.join(".local/share")))?;
+        Some(Self::new(data.join("mgp/models")))
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the folder of a model, whether or not it is installed.
+    pub(crate) fn folder(&self, model: &PublishedModel) -> PathBuf {
+        self.folder.join(model.name)
+    }
+
+    /// Returns whether all files of a model are there. What is in them was checked when they were installed.
+    pub(crate) fn has(&self, model: &PublishedModel) -> bool {
+        let folder = self.folder(model);
+        model.files.iter().all(|file| has_length(&folder.join(file.name), file.size))
+    }
+
+    /// Returns the first of the known models that is installed.
+    pub(crate) fn installed(&self) -> Option<&'static PublishedModel> {
+        KNOWN.iter().find(|model| self.has(model))
+    }
+
+    /// Installs a model from the hub. Files that are there and as they were published are kept, and a file of which a
+    /// part is there is continued. `told` is told how many bytes of the model are there.
+    pub(crate) async fn download(
+        &self,
+        model: &PublishedModel,
+        downloader: &Downloader,
+        mut told: impl FnMut(u64),
+    ) -> Result<(), InstallError> {
+        let folder = self.made(model)?;
+        let mut done = 0;
+        for file in model.files {
+            let goal = folder.join(file.name);
+            if !is_published(&goal, file) {
+                downloader.fetch(file, &goal, |bytes| told(done + bytes)).await?;
+            }
+            done += file.size;
+            told(done);
+        }
+        Ok(())
+    }
+
+    /// Installs a model from a folder that has its files.
+    pub(crate) fn copy(&self, model: &PublishedModel, from: &Path) -> Result<(), InstallError> {
+        let folder = self.made(model)?;
+        for file in model.files {
+            copy(file, &from.join(file.name), &folder.join(file.name))?;
+        }
+        Ok(())
+    }
+
+    /// Removes a model, and what there is of one that was not installed to the end. Returns whether there was anything.
+    pub(crate) fn remove(&self, model: &PublishedModel) -> Result<bool, InstallError> {
+        let path = self.folder(model);
+        match fs::remove_dir_all(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(InstallError::File { path, error }),
+        }
+    }
+
+    fn made(&self, model: &PublishedModel) -> Result<PathBuf, InstallError> {
+        let path = self.folder(model);
+        match fs::create_dir_all(&path) {
+            Ok(()) => Ok(path),
+            Err(error) => Err(InstallError::File { path, error }),
+        }
+    }
+}
+
+/// Returns the path of a file that is not complete yet.
+pub(super) fn part(goal: &Path) -> PathBuf {
+    let mut name = goal.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
+}
+
+/// Returns the SHA-256 of a file, in hexadecimal digits.
+pub(super) fn sha256(path: &Path) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    let mut file = File::open(path)?;
+    let mut block = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut block)? {
+            0 => return Ok(hex(&digest.finalize())),
+            some => digest.update(&block[..some]),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut digits = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // A string takes whatever is written.
+        let _written = write!(digits, "{byte:02x}");
+    }
+    digits
+}
+
+fn has_length(path: &Path, size: u64) -> bool {
+    path.metadata().is_ok_and(|file| file.is_file() && file.len() == size)
+}
+
+fn is_published(path: &Path, file: &PublishedFile) -> bool {
+    has_length(path, file.size) && sha256(path).is_ok_and(|found| found == file.sha256)
+}
+
+/// Copies a file if it is the published one. It takes its place when it is complete.
+fn copy(file: &PublishedFile, from: &Path, goal: &Path) -> Result<(), InstallError> {
+    let unreadable = |error| InstallError::File { path: from.into(), error };
+    let part = part(goal);
+    let unwritable = |error| InstallError::File { path: part.clone(), error };
+    let source = File::open(from).map_err(unreadable)?;
+    // A file that is longer than the published one is another one, and need not be copied to its end.
+    let mut source = source.take(file.size.saturating_add(1));
+    let mut written = File::create(&part).map_err(unwritable)?;
+    let mut digest = Sha256::new();
+    let mut block = vec![0; 1 << 16];
+    loop {
+        match source.read(&mut block).map_err(unreadable)? {
+            0 => break,
+            some => {
+                digest.update(&block[..some]);
+                written.write_all(&block[..some]).map_err(unwritable)?;
+            }
+        }
+    }
+    let found = hex(&digest.finalize());
+    if found != file.sha256 {
+        let _gone = fs::remove_file(&part);
+        return Err(InstallError::OtherFile { path: from.into(), found, expected: file.sha256 });
+    }
+    written.sync_all().map_err(unwritable)?;
+    fs::rename(&part, goal).map_err(unwritable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODEL: PublishedModel = PublishedModel {
+        name: "small",
+        about: "",
+        licence: "",
+        files: &[
+            PublishedFile {
+                name: "one",
+                url: "https://localhost/one",
+                size: 3,
+                sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+            },
+            PublishedFile {
+                name: "none",
+                url: "https://localhost/none",
+                size: 0,
+                sha256: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+            },
+        ],
+    };
+
+    fn source(one: &str) -> tempfile::TempDir {
+        let from = tempfile::tempdir().unwrap();
+        fs::write(from.path().join("one"), one).unwrap();
+        fs::write(from.path().join("none"), "").unwrap();
+        from
+    }
+
+    #[test]
+    fn a_model_is_installed_from_a_folder_and_removed() {
+        let (root, from) = (tempfile::tempdir().unwrap(), source("abc"));
+        let store = ModelStore::new(root.path().join("models"));
+        assert!(!store.has(&MODEL));
+        store.copy(&MODEL, from.path()).unwrap();
+        assert!(store.has(&MODEL));
+        assert_eq!(fs::read(store.folder(&MODEL).join("one")).unwrap(), b"abc");
+        assert!(store.remove(&MODEL).unwrap());
+        assert!(!store.has(&MODEL) && !store.folder(&MODEL).exists());
+        assert!(!store.remove(&MODEL).unwrap());
+    }
+
+    #[test]
+    fn files_that_are_not_the_published_ones_are_not_installed() {
+        let root = tempfile::tempdir().unwrap();
+        let store = ModelStore::new(root.path().into());
+        for other in ["abd", "ab", "abcd", ""] {
+            let error = store.copy(&MODEL, source(other).path()).unwrap_err();
+            assert!(matches!(error, InstallError::OtherFile { .. }), "{error}");
+            assert_eq!(fs::read_dir(store.folder(&MODEL)).unwrap().count(), 0);
+        }
+        let error = store.copy(&MODEL, root.path()).unwrap_err();
+        assert!(error.to_string().contains("one"), "{error}");
+        assert!(!store.has(&MODEL));
+    }
+
+    #[test]
+    fn a_model_with_a_file_that_is_cut_is_not_installed() {
+        let (root, from) = (tempfile::tempdir().unwrap(), source("abc"));
+        let store = ModelStore::new(root.path().into());
+        store.copy(&MODEL, from.path()).unwrap();
+        fs::write(store.folder(&MODEL).join("one"), "ab").unwrap();
+        assert!(!store.has(&MODEL));
+    }
+}

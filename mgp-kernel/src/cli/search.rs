@@ -66,16 +66,13 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: SearchArg
         }
         for tool in &found.tools {
             let fits = tool.relevance_score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}"));
-            match tool.evidence {
-                Some(MatchEvidence { words, meaning, learned, prior }) => {
-                    let [words, meaning, learned, prior] =
-                        [words, meaning, learned, prior].map(|share| format!("{share:.1}"));
-                    table.row([tool.name.clone(), fits, words, meaning, learned, prior]);
-                }
-                None => {
-                    let first = tool.description.lines().next().unwrap_or_default();
-                    table.row([tool.name.clone(), fits, first.chars().take(80).collect()]);
-                }
+            if let Some(MatchEvidence { words, meaning, learned, prior }) = tool.evidence {
+                let [words, meaning, learned, prior] =
+                    [words, meaning, learned, prior].map(|share| format!("{share:.1}"));
+                table.row([tool.name.clone(), fits, words, meaning, learned, prior]);
+            } else {
+                let first = tool.description.lines().next().unwrap_or_default();
+                table.row([tool.name.clone(), fits, first.chars().take(80).collect()]);
             }
         }
     })

@@ -22,9 +22,9 @@ const MAXIMA: [(&str, usize); 10] = [
     ("mgp-security", 232),
     ("mgp-server-sdk", 61),
     ("mgp-stream", 41),
-    ("mgp-toolindex", 83),
+    ("mgp-toolindex", 84),
     ("mgp-transport", 102),
-    ("mgp-types", 493),
+    ("mgp-types", 494),
 ];
 
 const FILE: &str = "api.txt";

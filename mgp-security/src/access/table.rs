@@ -390,6 +390,21 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_is_found_by_its_own_key_and_no_other() {
+        let pattern = |tool: &str, id| {
+            let grant = AccessGrant::of_server("a".into(), "s".into(), AccessPermission::Allow);
+            let grant = grant.for_tool(tool.into());
+            let by = Principal::operator("admin");
+            StoredEntry::new(id, AccessEntry::new(&by, grant, Timestamp::EPOCH).unwrap())
+        };
+        let (reads, writes) = (pattern("read_*", 1), pattern("write_*", 2));
+        let table = EntryTable::new([reads.clone(), writes], Defaults::default());
+        let found = table.entries_of(&reads.entry.key());
+        assert_eq!(found.iter().map(|stored| stored.id).collect::<Vec<_>>(), [1]);
+        assert!(table.entries_of(&pattern("delete_*", 3).entry.key()).is_empty());
+    }
+
+    #[test]
     fn names_that_are_one_text_together_are_told_apart() {
         let rule = |tool: Option<&str>| {
             let grant = AccessGrant::of_server("ab".into(), "c".into(), AccessPermission::Allow);

@@ -182,6 +182,48 @@ async fn a_ticket_that_was_taken_back_or_not_recorded_confirms_nothing() {
     assert!(call(ConfirmationSettings::new(), no, &tickets, request).await.is_err());
 }
 
+#[test]
+fn a_call_is_recorded_by_a_digest_of_its_own() {
+    let binding = |arguments: &str| {
+        let request = tool_call(RiskLevel::Dangerous, &[], arguments);
+        let (tool, caller) =
+            (request.context.tool.clone().unwrap(), request.context.principal.clone().unwrap());
+        let arguments = request.params.get("arguments");
+        super::binding::ConfirmationBinding::new(&caller, &tool, arguments.as_ref()).unwrap().to_string()
+    };
+    assert_eq!(binding(r#"{"path":"/a"}"#), binding(r#"{ "path": "/a" }"#));
+    assert_ne!(binding(r#"{"path":"/a"}"#), binding(r#"{"path":"/b"}"#));
+}
+
+#[tokio::test]
+async fn taking_a_ticket_back_leaves_the_others() {
+    let audit = Arc::<RecordingAuditPort>::default();
+    let tickets = ConfirmationTickets::new(audit.clone(), Clock::system());
+    let request = of(RiskLevel::Dangerous);
+    let (first, second) = (give(&tickets, &request).await, give(&tickets, &request).await);
+    assert_ne!(first.as_str(), second.as_str());
+    assert!(first.as_str().len() >= 16);
+    let elsewhere = ConfirmationTickets::new(audit, Clock::system());
+    let foreign = give(&elsewhere, &request).await;
+    assert!(!tickets.withdraw(&ada(), &foreign).unwrap());
+    assert!(tickets.withdraw(&ada(), &first).unwrap());
+    let no = answering(Decision::Denied);
+    call(ConfirmationSettings::new(), no.clone(), &tickets, request.clone()).await.unwrap();
+    assert!(call(ConfirmationSettings::new(), no, &tickets, request).await.is_err());
+}
+
+#[tokio::test]
+async fn there_is_room_for_so_many_tickets_and_for_no_more() {
+    let tickets = tickets();
+    let request = of(RiskLevel::Dangerous);
+    for _ in 0..super::tickets::MAX_TICKETS {
+        give(&tickets, &request).await;
+    }
+    let (tool, caller) = (request.context.tool.clone().unwrap(), request.context.principal.clone().unwrap());
+    let error = tickets.give(&ada(), &caller, &tool, None, Duration::from_mins(1)).await.unwrap_err();
+    assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_ticket_ends() {
     let tickets = tickets();

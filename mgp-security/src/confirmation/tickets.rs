@@ -172,6 +172,6 @@ impl fmt::Debug for TicketId {
 mgp_types::partial_debug!(ConfirmationTickets, self => calls: self.0.open.lock().len());
 
 /// The largest number of open tickets.
-const MAX_TICKETS: usize = 4096;
+pub(super) const MAX_TICKETS: usize = 4096;
 /// The longest time for which a ticket is valid.
 const MAX_VALIDITY: Duration = Duration::from_hours(24);

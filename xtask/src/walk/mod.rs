@@ -120,6 +120,21 @@ impl Walk {
             ensure!(first.name.starts_with("filesystem.read"), "{} is found first", first.name);
             Ok(first.name.clone())
         });
+        self.step("mgp search --why", |walk| {
+            let why = walk.home.run(&["search", "--why", "what is in this folder"])?;
+            let (head, tools) = why.split_once('\n').context("nothing is shown")?;
+            ensure!(head.contains("WORDS") && head.contains("LEARNED"), "no shares are shown: {head}");
+            let first = tools.split_whitespace().next().context("nothing was found")?;
+            ensure!(first.starts_with("filesystem."), "{first} is found first");
+            Ok(format!("{first}, in everyday words"))
+        });
+        self.step("mgp model", |walk| {
+            let models = walk.home.run(&["model", "list"])?;
+            ensure!(models.contains("all-MiniLM-L6-v2"), "no model is listed: {models}");
+            let doctor = walk.home.run(&["doctor"])?;
+            ensure!(doctor.contains("embedder"), "doctor does not name the embedder: {doctor}");
+            Ok("all-MiniLM-L6-v2 can be installed".into())
+        });
         self.step("mgp call", |walk| {
             let said = walk.home.run(&["call", "everything.echo", "message=hello"])?;
             ensure!(said.contains("hello"), "it says {said:?}");

@@ -220,3 +220,34 @@ fn classify(request: &Request) -> RequestClass {
         _ => RequestClass::Unknown,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Params;
+
+    use super::*;
+
+    fn call(name: &'static str) -> RequestClass {
+        classify(&Request::call(name, Params::new()))
+    }
+
+    #[test]
+    fn what_makes_a_server_do_nothing_is_free() {
+        assert!(matches!(call("tools/list"), RequestClass::Free));
+        assert!(matches!(call(method::HEALTH_PING), RequestClass::Free));
+        assert!(matches!(call(method::STREAM_CANCEL), RequestClass::Free));
+        for name in ["notifications/cancelled", "notifications/progress"] {
+            let notification = Request::notify(name, Params::new());
+            assert!(matches!(classify(&notification), RequestClass::Free), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_has_a_known_effect_is_told_from_what_may_do_anything() {
+        for name in [method::EVENTS_SUBSCRIBE, method::EVENTS_UNSUBSCRIBE, method::CALLBACK_RESPOND] {
+            assert!(matches!(call(name), RequestClass::Known), "{name}");
+        }
+        assert!(matches!(call("x/y"), RequestClass::Unknown));
+        assert!(matches!(call(method::PERMISSION_GRANT), RequestClass::Own));
+    }
+}

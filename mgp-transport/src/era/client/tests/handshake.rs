@@ -138,6 +138,22 @@ async fn a_server_that_describes_itself_not_is_served_without_session_if_that_is
     assert_eq!(script.negotiate(options).await.unwrap_err().code(), -32603);
 }
 
+#[tokio::test]
+async fn a_server_that_has_to_be_without_sessions_is_asked_again_once_in_a_version_that_it_names() {
+    let options = || EraOptions::new().with_mode(EraMode::Stateless);
+    let mut probes = 0;
+    let script = Script::new(move |request| {
+        probes += 1;
+        if probes == 1 { unsupported(-32022, r#"["2026-07-28"]"#) } else { stateless_server(request) }
+    });
+    script.negotiate(options()).await.unwrap();
+    assert_eq!(script.methods(), ["server/discover"; 2]);
+
+    let script = Script::new(|_| unsupported(-32022, r#"["2026-07-28"]"#));
+    assert_eq!(script.negotiate(options()).await.unwrap_err().code(), -32022);
+    assert_eq!(script.methods(), ["server/discover"; 2]);
+}
+
 // covers: BASE-25
 #[tokio::test]
 async fn a_server_without_what_the_client_needs_is_refused() {
@@ -159,6 +175,14 @@ async fn the_era_of_a_server_is_remembered() {
     let script = Script::new(session_server);
     script.negotiate(options()).await.unwrap();
     assert_eq!(script.methods(), ["initialize", "notifications/initialized"]);
+
+    // A lost connection tells nothing about the era; a server that answers in none is asked from the beginning.
+    let closed = Script::new(|_| Reply::Error(Error::disconnected("closed")));
+    closed.negotiate(options()).await.unwrap_err();
+    assert_eq!((closed.methods(), memory.recall("here")), (vec!["initialize".into()], Some(Era::Session)));
+    Script::new(|_| refuse(-32603)).negotiate(options()).await.unwrap_err();
+    assert_eq!(memory.recall("here"), None);
+    Script::new(session_server).negotiate(options()).await.unwrap();
 
     // A server that was replaced is asked again.
     let script = Script::new(stateless_server);

@@ -30,6 +30,10 @@ async fn a_refusal_by_status_leads_to_a_session() {
     }
     let script = probed(|| status_with(400, -32600, "session id required"));
     script.connect_http().await.unwrap();
+    // Wrong parameters are a verdict only if they are those that describe the client.
+    let script = probed(|| status_with(400, -32602, "an argument is wrong"));
+    let era = script.connect_http().await.unwrap();
+    assert_eq!(era.agreement().revision(), Some(Revision::V2025_11_25));
 }
 
 #[tokio::test]
@@ -44,9 +48,11 @@ async fn authorization_is_no_verdict() {
 
 #[tokio::test]
 async fn a_server_in_trouble_is_no_verdict() {
-    let script = probed(|| status(503));
-    script.connect_http().await.unwrap_err();
-    assert_eq!(script.methods(), ["server/discover"]);
+    for code in [500, 503] {
+        let script = probed(move || status(code));
+        script.connect_http().await.unwrap_err();
+        assert_eq!(script.methods(), ["server/discover"], "{code}");
+    }
 
     let script = probed(|| Reply::Error(Error::disconnected("unreachable")));
     let error = script.connect_http().await.unwrap_err();

@@ -165,4 +165,37 @@ mod tests {
         assert!(described.known(params("one", 0).bytes("_meta").unwrap()).is_some());
         assert!(described.known(params("other", 0).bytes("_meta").unwrap()).is_some());
     }
+
+    fn with_meta(meta: &str) -> Params {
+        let mut params = Params::new();
+        params.set("_meta", RawJson::parse(meta.to_owned()).unwrap());
+        params
+    }
+
+    #[test]
+    fn a_request_that_names_its_revision_is_of_the_era_without_sessions() {
+        let described = DescribedSession::default();
+        let is_stateless = |meta: &str| described.is_stateless(&with_meta(meta));
+        assert!(!described.is_stateless(&Params::new()));
+        assert!(!is_stateless(r#"{"progressToken":7}"#));
+        assert!(is_stateless(r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#));
+        // The name of the member counts, and not a text in which it stands.
+        assert!(!is_stateless(r#"{"note":"io.modelcontextprotocol/protocolVersion"}"#));
+    }
+
+    #[test]
+    fn both_sides_have_what_both_offer() {
+        let capabilities = |mgp: &str| {
+            let text = format!(r#"{{"extensions":{{"dev.cloto/mgp":{mgp}}}}}"#);
+            Object::from_raw(&RawJson::parse(text).unwrap()).unwrap()
+        };
+        let offered = capabilities(OFFER);
+        let ours = client_offer(&offered).unwrap();
+        assert!(negotiated(&offered, Some(&ours)).is_some());
+        assert!(negotiated(&offered, None).is_none());
+        assert!(client_offer(&capabilities("7")).is_none());
+        assert!(negotiated(&capabilities("7"), Some(&ours)).is_none());
+    }
+
+    const OFFER: &str = r#"{"version":"0.6.0","extensions":["audit","discovery"]}"#;
 }

@@ -186,6 +186,9 @@ async fn a_handle_is_sent_until_grants_change_or_the_server_refuses_it_2026() {
         {
             Err(Error::from_origin(mgp_types::Origin::Peer, code::PERMISSION_DENIED, "what handle?"))
         }
+        Some(_) if request.params.text("name").as_deref() == Some("busy") => {
+            Err(Error::from_origin(mgp_types::Origin::Peer, code::RESOURCE_EXHAUSTED, "not now"))
+        }
         Some(_) => Ok(Response::empty()),
     });
     let stateless = session(Revision::V2026_07_28, MgpVersion::OURS, &["shell"]);
@@ -196,6 +199,11 @@ async fn a_handle_is_sent_until_grants_change_or_the_server_refuses_it_2026() {
         |server: &TestServer| server.last().meta(method::GRANTS_META).unwrap().to_text().is_some();
     gated.call(plain()).await.unwrap();
     assert!(carries_handle(&server));
+    let mut busy = plain();
+    busy.params.set("name", RawJson::parse(r#""busy""#).unwrap());
+    gated.call(busy).await.unwrap_err();
+    gated.call(plain()).await.unwrap();
+    assert!(carries_handle(&server), "another error says nothing about the handle");
     let mut refused = plain();
     refused.params.set("name", RawJson::parse(r#""no""#).unwrap());
     gated.call(refused).await.unwrap_err();

@@ -18,7 +18,7 @@ use crate::{StartError, settings};
 pub(crate) struct ToolCatalog {
     pub(crate) catalog: Catalog,
     pub(crate) index: Index,
-    /// What searches learned from use.
+    /// The store of what searches learned from use.
     pub(crate) learned: Arc<LearnedStore>,
     /// The encoder that is loaded when servers start.
     encoder: Option<EmbedderChoice>,

@@ -1,4 +1,4 @@
-//! What searches learned from use, kept in the folder `learned` of the state, in a file for each embedder.
+//! The store of what searches learned from use: it is kept in the folder `learned` of the state, in a file for each embedder.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// What searches learned from use. Vectors of one embedder mean nothing to another, so each has a file of its own.
+/// The store of what searches learned from use. Vectors of one embedder mean nothing to another, so each has a file of its own.
 pub(crate) struct LearnedStore {
     folder: PathBuf,
     /// The uses from which searches learn; `None` where they are not to learn.
@@ -25,7 +25,7 @@ pub(crate) struct LearnedStore {
     written: Mutex<u64>,
 }
 
-/// What was forgotten.
+/// The counts of what was forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ForgottenUses {
     /// The number of tools of which something was known.

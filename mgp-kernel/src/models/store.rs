@@ -1,10 +1,10 @@
 //! The folder of installed models.
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
+use mgp_types::hex;
 use sha2::{Digest as _, Sha256};
 
 use super::download::{DownloadError, Downloader};
@@ -124,19 +124,15 @@ pub(super) fn sha256(path: &Path) -> io::Result<String> {
     let mut block = vec![0; 1 << 16];
     loop {
         match file.read(&mut block)? {
-            0 => return Ok(hex(&digest.finalize())),
+            0 => return Ok(digits(&digest.finalize())),
             some => digest.update(&block[..some]),
         }
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    let mut digits = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        // A string takes whatever is written.
-        let _written = write!(digits, "{byte:02x}");
-    }
-    digits
+/// Returns the hexadecimal digits of a SHA-256.
+fn digits(digest: &[u8]) -> String {
+    String::from_utf8_lossy(&hex::<64>(digest)).into_owned()
 }
 
 fn has_length(path: &Path, size: u64) -> bool {
@@ -167,7 +163,7 @@ fn copy(file: &PublishedFile, from: &Path, goal: &Path) -> Result<(), InstallErr
             }
         }
     }
-    let found = hex(&digest.finalize());
+    let found = digits(&digest.finalize());
     if found != file.sha256 {
         let _gone = fs::remove_file(&part);
         return Err(InstallError::OtherFile { path: from.into(), found, expected: file.sha256 });

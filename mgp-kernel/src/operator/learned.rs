@@ -1,4 +1,4 @@
-//! What searches learned from use, forgotten.
+//! The method that forgets what searches learned from use.
 
 use std::sync::Arc;
 

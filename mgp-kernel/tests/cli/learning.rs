@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use crate::home::Home;
 use crate::kernel::Kernel;
 
-/// What an embedder's file in the state says of two agents.
+/// The contents of an embedder's file in the state, with two agents.
 fn learned() -> Value {
     let tool = |tool: &str| {
         json!({

@@ -1,4 +1,4 @@
-//! What learning from use is worth on a set of tools and queries, and what a wrong history costs.
+//! The gain by learning from use on a set of tools and queries, and the loss by a wrong history.
 //!
 //! ```sh
 //! cargo run --release -p mgp-toolindex --example learn -- \

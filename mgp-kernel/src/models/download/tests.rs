@@ -15,7 +15,7 @@ use super::*;
 
 const CONTENTS: &[u8] = b"the contents of a published file, of some length";
 
-/// What the server does with one request.
+/// The treatment of one request by the server.
 #[derive(Clone, Copy)]
 enum Step {
     /// Sends all that was asked for.

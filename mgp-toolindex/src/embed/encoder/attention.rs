@@ -72,7 +72,7 @@ const ROWS: usize = 4;
 struct Head<'a> {
     rows: &'a Rows,
     keys: Vec<[f32; AT_ONCE]>,
-    /// What products with keys are multiplied with.
+    /// The factor of the products with keys.
     root: f32,
     count: usize,
     width: usize,

@@ -37,15 +37,14 @@ pub(crate) struct Args {
     /// The folder of the load driver and the peers, relative to the workspace
     #[arg(long, value_name = "FOLDER", default_value = "../shared/bench-speed")]
     bench_dir: PathBuf,
-    /// The folder of the scorer of searches and its sets, relative to the workspace
-    #[arg(long, value_name = "FOLDER", default_value = "../shared/bench-search")]
-    search_dir: PathBuf,
     /// A command in the place of our example `echo`
     #[arg(long, value_name = "COMMAND")]
     server: Option<String>,
     /// A command in the place of our example `bench_client`
     #[arg(long, value_name = "COMMAND")]
     client: Option<String>,
+    #[command(flatten)]
+    search: search::Options,
     #[command(flatten)]
     kernel: kernel::Options,
 }
@@ -78,7 +77,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         missed.extend(stream::run(workspace, args.quick)?);
     }
     if chosen(Part::Search) {
-        missed.extend(search::run(workspace, &args.search_dir, args.quick)?);
+        missed.extend(search::run(workspace, &args.search, args.quick)?);
     }
     if chosen(Part::Kernel) {
         process::require("strip", STRIP)?;

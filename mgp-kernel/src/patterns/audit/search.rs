@@ -5,6 +5,7 @@ use std::ops::Range;
 use mgp_security::StoreError;
 use mgp_types::RawJson;
 use mgp_types::mgp::{Outcome, Timestamp, TraceId};
+use rusqlite::types::Value;
 use rusqlite::{Connection, ToSql, named_params};
 
 use super::store::{EventStore, HOUR_MILLIS, as_json, trace_bytes};
@@ -57,36 +58,42 @@ impl EventStore {
     pub(super) fn search(&self, filter: &EventFilter, bounds: PageBounds) -> Result<EventPage, StoreError> {
         let connection = self.reader.connection();
         let mut page = OpenPage { page: EventPage::default(), bounds, bytes: 0 };
-        let filter = FilterValues::of(filter);
+        let period = filter.period();
+        let kind = Conditions::of_kind(filter);
         let ids = bounds.ids();
-        if filter.trace.is_some() {
-            page.read(&connection, &filter, "events_by_trace", &ids)?;
+        if let Some(trace) = filter.trace {
+            let trace = trace_bytes(trace.as_u128());
+            let of_trace = kind.and("trace = :trace", ":trace", Value::Blob(trace.to_vec()));
+            page.read(&connection, &of_trace, &period, "events_by_trace", &ids)?;
             return Ok(page.page);
         }
         let order = bounds.order.sql();
         let mut blocks = connection.prepare_cached(&format!(
             "SELECT DISTINCT block FROM counts
-             WHERE block >= :first AND block <= :last AND hour >= :since AND hour <= :until AND {KIND} ORDER BY block {order}"
+             WHERE block >= :first AND block <= :last AND hour >= :since AND hour <= :until{} ORDER BY block {order}",
+            kind.sql
         ))?;
         let (first, last) = (ids.start / BLOCK, ids.end / BLOCK);
-        let (since, until) = (filter.since.div_euclid(HOUR_MILLIS), filter.until.div_euclid(HOUR_MILLIS));
-        let mut values = filter.kind();
-        values.extend([
-            (":first", &first as &dyn ToSql),
-            (":last", &last),
-            (":since", &since),
-            (":until", &until),
-        ]);
-        let mut blocks = blocks.query(&*values)?;
+        let (since, until) = (period.start.div_euclid(HOUR_MILLIS), period.end.div_euclid(HOUR_MILLIS));
+        let bounds_of_blocks =
+            named_params! { ":first": first, ":last": last, ":since": since, ":until": until };
+        let mut blocks = blocks.query(&*kind.with(bounds_of_blocks))?;
         while let Some(block) = blocks.next()? {
             let block: i64 = block.get(0)?;
             let of_block = ids.start.max(block * BLOCK)..ids.end.min((block + 1) * BLOCK);
-            page.read(&connection, &filter, "events_facets", &of_block)?;
+            page.read(&connection, &kind, &period, "events_facets", &of_block)?;
             if page.page.next.is_some() {
                 break;
             }
         }
         Ok(page.page)
+    }
+}
+
+impl EventFilter {
+    /// Returns the time of what is searched, in milliseconds.
+    fn period(&self) -> Range<i64> {
+        self.since.map_or(i64::MIN, Timestamp::as_millis)..self.until.map_or(i64::MAX, Timestamp::as_millis)
     }
 }
 
@@ -113,7 +120,8 @@ impl OpenPage {
     fn read(
         &mut self,
         connection: &Connection,
-        filter: &FilterValues,
+        conditions: &Conditions,
+        period: &Range<i64>,
         index: &str,
         ids: &Range<i64>,
     ) -> Result<(), StoreError> {
@@ -121,18 +129,15 @@ impl OpenPage {
         let mut found = connection.prepare_cached(&format!(
             "SELECT id, event FROM events WHERE id IN (
                 SELECT id FROM events INDEXED BY {index}
-                WHERE id >= :start AND id < :end AND millis >= :since AND millis < :until
-                    AND (:trace IS NULL OR trace = :trace) AND {KIND}
+                WHERE id >= :start AND id < :end AND millis >= :since AND millis < :until{}
                 ORDER BY id {order} LIMIT :limit
-             ) ORDER BY id {order}"
+             ) ORDER BY id {order}",
+            conditions.sql
         ))?;
         let limit = i64::try_from(self.bounds.most_events - self.page.events.len()).unwrap_or(i64::MAX);
-        let mut values = filter.kind();
-        values.extend(named_params! {
-            ":start": ids.start, ":end": ids.end, ":since": filter.since, ":until": filter.until,
-            ":trace": filter.trace, ":limit": limit,
-        });
-        let mut rows = found.query(&*values)?;
+        let mut rows = found.query(&*conditions.with(named_params! {
+            ":start": ids.start, ":end": ids.end, ":since": period.start, ":until": period.end, ":limit": limit,
+        }))?;
         while let Some(row) = rows.next()? {
             let event: String = row.get(1)?;
             self.bytes += event.len();
@@ -146,39 +151,53 @@ impl OpenPage {
     }
 }
 
-/// The values of a filter, as statements take them.
-struct FilterValues {
-    types: Option<String>,
-    agent: Option<String>,
-    server: Option<String>,
-    result: Option<&'static str>,
-    since: i64,
-    until: i64,
-    trace: Option<[u8; 16]>,
+/// What a filter asks of an event besides its time, as part of a statement.
+///
+/// What the filter leaves open is not in it: each further comparison would be made for every row, and one with
+/// `OR` would keep an index from being used.
+#[derive(Debug, Default)]
+struct Conditions {
+    /// Each begins with ` AND`.
+    sql: String,
+    values: Vec<(&'static str, Value)>,
 }
 
-impl FilterValues {
-    fn of(filter: &EventFilter) -> Self {
-        let types = (!filter.types.is_empty()).then(|| serde_json::json!(filter.types).to_string());
-        Self {
-            types,
-            agent: filter.agent.clone(),
-            server: filter.server.clone(),
-            result: filter.result.map(Outcome::as_str),
-            since: filter.since.map_or(i64::MIN, Timestamp::as_millis),
-            until: filter.until.map_or(i64::MAX, Timestamp::as_millis),
-            trace: filter.trace.map(|trace| trace_bytes(trace.as_u128())),
+impl Conditions {
+    /// Returns what `filter` asks of the columns that both tables have.
+    fn of_kind(filter: &EventFilter) -> Self {
+        let mut conditions = Self::default();
+        if !filter.types.is_empty() {
+            let types = serde_json::json!(filter.types).to_string();
+            conditions = conditions.and(
+                "event_type IN (SELECT value FROM json_each(:types))",
+                ":types",
+                Value::Text(types),
+            );
         }
+        let columns = [
+            ("agent = :agent", ":agent", filter.agent.as_deref()),
+            ("server = :server", ":server", filter.server.as_deref()),
+            ("result = :result", ":result", filter.result.map(Outcome::as_str)),
+        ];
+        for (condition, name, value) in columns {
+            if let Some(value) = value {
+                conditions = conditions.and(condition, name, Value::Text(value.to_owned()));
+            }
+        }
+        conditions
     }
 
-    /// Returns the values of [`KIND`].
-    fn kind(&self) -> Vec<(&'static str, &dyn ToSql)> {
-        vec![
-            (":types", &self.types),
-            (":agent", &self.agent),
-            (":server", &self.server),
-            (":result", &self.result),
-        ]
+    fn and(mut self, condition: &str, name: &'static str, value: Value) -> Self {
+        self.sql.push_str(" AND ");
+        self.sql.push_str(condition);
+        self.values.push((name, value));
+        self
+    }
+
+    /// Returns the values, and those of the rest of the statement.
+    fn with<'a>(&'a self, others: &[(&'a str, &'a dyn ToSql)]) -> Vec<(&'a str, &'a dyn ToSql)> {
+        let own = self.values.iter().map(|(name, value)| (*name, value as &dyn ToSql));
+        own.chain(others.iter().copied()).collect()
     }
 }
 
@@ -190,12 +209,6 @@ impl Order {
         }
     }
 }
-
-/// The condition on the kind of an event, for both tables.
-const KIND: &str = "(:types IS NULL OR event_type IN (SELECT value FROM json_each(:types)))
-    AND (:agent IS NULL OR agent = :agent)
-    AND (:server IS NULL OR server = :server)
-    AND (:result IS NULL OR result = :result)";
 
 /// The number of events in a block, as in `schema.sql`.
 pub(super) const BLOCK: i64 = 1_024;

@@ -236,7 +236,8 @@ mod tests {
         assert!(matches!(call("tools/list"), RequestClass::Free));
         assert!(matches!(call(method::HEALTH_PING), RequestClass::Free));
         assert!(matches!(call(method::STREAM_CANCEL), RequestClass::Free));
-        for name in ["notifications/cancelled", "notifications/progress"] {
+        for name in ["notifications/cancelled", "notifications/mgp.stream.pace", "notifications/tasks/status"]
+        {
             let notification = Request::notify(name, Params::new());
             assert!(matches!(classify(&notification), RequestClass::Free), "{name}");
         }

@@ -1,25 +1,33 @@
 //! The tool index: what it finds beside the searches of others, and how it grows. Driven by its examples `rank` and
 //! `scale`.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    process::Command,
-};
+mod cross;
+mod growth;
+mod two_steps;
+
+use std::{collections::BTreeMap, path::PathBuf, process::Command};
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::gates::number;
 use super::head;
-use super::stream::Figure;
 use crate::workspace::{Features, Profile, Workspace};
 use crate::{fastembed, process, table::Table};
 
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// The folder of the scorer of searches and its sets, relative to the workspace
+    #[arg(long, value_name = "FOLDER", default_value = "../shared/bench-search")]
+    search_dir: PathBuf,
+    /// Measure too whether the weights of searches carry over to sets that did not choose them
+    #[arg(long)]
+    cross: bool,
+}
+
 /// Measures searches. The names of the figures that are missed.
-pub(super) fn run(workspace: &Workspace, folder: &Path, quick: bool) -> Result<Vec<String>> {
+pub(super) fn run(workspace: &Workspace, options: &Options, quick: bool) -> Result<Vec<String>> {
     process::require("python3", "the package `python3` of your system")?;
-    let folder = workspace.root.join(folder);
+    let folder = workspace.root.join(&options.search_dir);
     let scorer = folder.join("score.py");
     ensure!(
         scorer.exists(),
@@ -31,14 +39,21 @@ pub(super) fn run(workspace: &Workspace, folder: &Path, quick: bool) -> Result<V
     let scale = workspace.build_example("mgp-toolindex", "scale", Features::Default, Profile::Dist)?;
 
     let vectors = workspace.target.join("vectors");
-    let bench = Bench { scorer, rank, scale, vectors, encoder, quick };
+    let two_steps = workspace.target.join("bench/search");
+    two_steps::choose(&folder.join("sets").join(EVERYDAY), &two_steps.join(TWO_STEPS))?;
+    let bench = Bench { scorer, two_steps, rank, scale, vectors, encoder, quick };
     let mut missed = bench.quality()?;
+    if options.cross {
+        bench.cross()?;
+    }
     missed.extend(bench.growth()?);
     Ok(missed)
 }
 
 struct Bench {
     scorer: PathBuf,
+    /// The folder of the set [`TWO_STEPS`].
+    two_steps: PathBuf,
     rank: PathBuf,
     scale: PathBuf,
     /// The folder in which vectors are kept from one search to the next.
@@ -145,6 +160,9 @@ impl Bench {
         let mut scores = self.score_sets(arguments, &[])?;
         let everyday = self.score_sets(arguments, &["--sets", EVERYDAY])?;
         scores.extend(everyday.into_iter().filter(|(set, _)| set == EVERYDAY));
+        let root = self.two_steps.display().to_string();
+        let two_steps = self.score_sets(arguments, &["--root", &root, "--sets", TWO_STEPS])?;
+        scores.extend(two_steps.into_iter().filter(|(set, _)| set == TWO_STEPS));
         Ok(scores)
     }
 
@@ -158,68 +176,42 @@ impl Bench {
         }
         serde_json::from_str(&process::output(&mut python)?).context("the scorer printed no scores")
     }
-
-    /// How time and memory grow with the number of tools.
-    fn growth(&self) -> Result<Vec<String>> {
-        println!("measuring how the index grows");
-        let sizes: &[u32] =
-            if self.quick { &[1_000, 10_000, 100_000] } else { &[1_000, 10_000, 100_000, 1_000_000] };
-        let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
-        let curve = self.curve(&sizes.join(","), "static")?;
-        let mut figures = targets(&curve)?;
-        let encoded =
-            if self.quick { Vec::new() } else { self.curve("1000", &format!("encoder:{}", self.encoder))? };
-        if let Some(encoded) = encoded.first() {
-            let p99 = encoded.hybrid_us.p99 / 1e3;
-            figures.push(Figure::at_most("ms of a hybrid search, MiniLM, 1,000 tools, p99", p99, 12.0));
-            let seconds = 1_000.0 / encoded.tools_per_second;
-            figures.push(Figure::at_most("s until 1,000 tools have vectors, MiniLM", seconds, 60.0));
-        }
-
-        println!("\n{}", head(COMMAND, self.quick)?);
-        println!("{}", table(curve.iter().chain(&encoded)));
-        let mut table = Table::new(["figure", "ours", "target", "verdict"]);
-        for figure in &figures {
-            table.row(figure.cells());
-        }
-        println!("{table}");
-        Ok(figures.iter().filter(|figure| !figure.reached()).map(|figure| figure.name.to_owned()).collect())
-    }
-
-    fn curve(&self, sizes: &str, embedder: &str) -> Result<Vec<Size>> {
-        let mut scale = Command::new(&self.scale);
-        scale.args(["--json", "--tools", sizes, "--embedder", embedder]);
-        let lines = process::output(&mut scale)?;
-        let sizes = lines
-            .lines()
-            .map(|line| Ok(Size { embedder: embedder.to_owned(), ..serde_json::from_str(line)? }));
-        sizes.collect()
-    }
 }
 
 /// Prints how everyday questions fare.
 fn everyday(rivals: &[(&str, Scores)], keyword: &Scores, fusions: &[Fusion]) -> Result<Vec<String>> {
     let of = |scores: &Scores| scores.get(EVERYDAY).cloned().context("everyday questions were not scored");
-    let mut table = Table::new(["search", "R@1", "R@5", "R@10", "C@5", "NDCG@5", "MRR", "target", "verdict"]);
-    for (name, scores) in rivals {
-        table.row(row(name, &of(scores)?, None).0);
+    let with_two_steps = |cells: [String; 9], scores: &Scores| {
+        let two_steps = scores.get(TWO_STEPS).context("the questions with two steps were not scored")?;
+        let [name, one, five, ten, complete, ndcg, mrr, target, verdict] = cells;
+        let two_steps = format!("{:.3}", two_steps.complete_5);
+        anyhow::Ok([name, one, five, ten, complete, two_steps, ndcg, mrr, target, verdict])
+    };
+    let mut table = Table::new([
+        "search", "R@1", "R@5", "R@10", "C@5", "C@5, two steps", "NDCG@5", "MRR", "target", "verdict",
+    ]);
+    let sides = rivals.iter().map(|(name, scores)| (*name, scores)).chain([("keyword only", keyword)]);
+    for (name, scores) in sides {
+        table.row(with_two_steps(row(name, &of(scores)?, None).0, scores)?);
     }
-    table.row(row("keyword only", &of(keyword)?, None).0);
     let mut missed = Vec::new();
     for Fusion { embedder, hybrid, semantic, everyday_targets, .. } in fusions {
-        table.row(row(&format!("semantic only, {embedder}"), &of(semantic)?, None).0);
+        let cells = row(&format!("semantic only, {embedder}"), &of(semantic)?, None).0;
+        table.row(with_two_steps(cells, semantic)?);
         let (name, scores) = (format!("hybrid, {embedder}"), of(hybrid)?);
         let (mut cells, _) = row(&name, &scores, None);
         let [recall_5, recall_1] = *everyday_targets;
         let met = scores.recall_5 >= recall_5 && scores.recall_1 >= recall_1;
         cells[7] = format!("R@5 ≥ {recall_5}, R@1 ≥ {recall_1}");
         cells[8] = verdict(met);
-        table.row(cells);
+        table.row(with_two_steps(cells, hybrid)?);
         if !met {
             missed.push(format!("{name}, everyday questions"));
         }
     }
-    println!("{table}\nEveryday questions, the set {EVERYDAY}; R@5 and R@1 have targets.\n");
+    println!(
+        "{table}\nEveryday questions, the set {EVERYDAY}; R@5 and R@1 have targets. Two steps: those that need two tools.\n"
+    );
     Ok(missed)
 }
 
@@ -231,7 +223,7 @@ impl Fusion {
             "verdict",
         ]);
         let mut missed = Vec::new();
-        for (set, hybrid) in self.hybrid.iter().filter(|(set, _)| *set != MEAN) {
+        for (set, hybrid) in self.hybrid.iter().filter(|(set, _)| *set != MEAN && *set != TWO_STEPS) {
             let of =
                 |scores: &Scores| scores.get(set).map(|score| score.recall_5).context("a set was not scored");
             let [anthropic, ratel] = [of(&rivals[0].1)?, of(&rivals[1].1)?];
@@ -251,88 +243,6 @@ impl Fusion {
         println!("Vectors: {}\n\n{table}", self.embedder);
         Ok(missed)
     }
-}
-
-/// The output of the example `scale` for an index of some size.
-#[derive(Debug, Default, Deserialize)]
-struct Size {
-    #[serde(skip)]
-    embedder: String,
-    tools: u32,
-    definition_bytes: f64,
-    tools_per_second: f64,
-    hybrid_us: Latency,
-    keyword_us: Latency,
-    semantic_us: Latency,
-    change_ms: Worst,
-    search_beside_changes_us: Latency,
-    index_mb: f64,
-    peak_mb: f64,
-    embedder_mb: f64,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct Latency {
-    p50: f64,
-    p99: f64,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct Worst {
-    half: f64,
-    most: f64,
-}
-
-fn targets(curve: &[Size]) -> Result<Vec<Figure>> {
-    let of = |tools| {
-        let size = curve.iter().find(|size| size.tools == tools);
-        size.with_context(|| format!("{tools} tools were not measured"))
-    };
-    let (small, large) = (of(1_000)?, of(100_000)?);
-    let resident = large.index_mb + large.embedder_mb;
-    Ok(vec![
-        Figure::at_most("ms of a hybrid search, 100,000 tools, p50", large.hybrid_us.p50 / 1e3, 3.0),
-        Figure::at_most("ms of a hybrid search, 100,000 tools, p99", large.hybrid_us.p99 / 1e3, 10.0),
-        Figure::at_most("µs of a hybrid search, 1,000 tools, p50", small.hybrid_us.p50, 150.0),
-        Figure::at_least("tools indexed a second, 100,000 tools", large.tools_per_second, 20_000.0),
-        Figure::at_most("ms until a change is seen, 100,000 tools, at most", large.change_ms.most, 60.0),
-        Figure::at_most(
-            "ms of a search beside changes, 100,000 tools, p99",
-            large.search_beside_changes_us.p99 / 1e3,
-            10.0,
-        ),
-        Figure::at_most("MB resident, 100,000 tools", resident, 250.0),
-        Figure::at_most("MB resident over the table, 1,000 tools", small.index_mb, 15.0),
-    ])
-}
-
-fn table<'a>(sizes: impl Iterator<Item = &'a Size>) -> Table {
-    let mut table = Table::new([
-        "tools", "vectors", "bytes each", "tools/s", "hybrid µs p50", "p99", "keyword µs p50", "p99",
-        "semantic µs p50", "p99", "change ms, half", "at most", "index MB", "while filling",
-        "vectors' maker MB",
-    ]);
-    for size in sizes {
-        let embedder = size.embedder.split(':').next().unwrap_or_default().to_owned();
-        table.row([
-            number(f64::from(size.tools)),
-            embedder,
-            number(size.definition_bytes),
-            number(size.tools_per_second),
-            number(size.hybrid_us.p50),
-            number(size.hybrid_us.p99),
-            number(size.keyword_us.p50),
-            number(size.keyword_us.p99),
-            number(size.semantic_us.p50),
-            number(size.semantic_us.p99),
-            number(size.change_ms.half),
-            number(size.change_ms.most),
-            number(size.index_mb),
-            number(size.peak_mb),
-            number(size.embedder_mb),
-        ]);
-    }
-    table
 }
 
 fn row(name: &str, score: &Score, targets: Option<[f64; 2]>) -> ([String; 9], bool) {
@@ -360,6 +270,9 @@ const MEAN: &str = "MACRO";
 /// The set of everyday questions about servers that people run.
 const EVERYDAY: &str = "real-servers";
 
+/// Those of the everyday questions that need two tools.
+const TWO_STEPS: &str = "two-steps";
+
 /// The largest amount by which hybrid search may be worse in a set than the better of its sides.
 const POINT: f64 = 0.005;
 
@@ -378,15 +291,5 @@ mod tests {
         assert_eq!(cells[7..], ["≥ 0.655, ≥ 0.585", "MISSED"]);
         assert!(row("hybrid", mean(&scores).unwrap(), Some([0.655, 0.58])).1);
         assert!(mean(&Scores::new()).is_err());
-    }
-
-    #[test]
-    fn targets_are_of_the_sizes_they_name() {
-        let size = |tools| Size { tools, tools_per_second: 30_000.0, ..Size::default() };
-        assert!(targets(&[size(1_000)]).is_err());
-        assert!(targets(&[size(1_000), size(100_000)]).unwrap().iter().all(Figure::reached));
-        let slow = Size { hybrid_us: Latency { p50: 3_100.0, p99: 9_000.0 }, ..size(100_000) };
-        let missed = targets(&[size(1_000), slow]).unwrap().iter().filter(|figure| !figure.reached()).count();
-        assert_eq!(missed, 1);
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::{EmbedError, Embedder, SentenceEncoder, StaticEmbedder};
+use super::{EmbedError, Embedder, JoinedEmbedder, SentenceEncoder, StaticEmbedder};
 
 /// The choice of an embedder, in the words of a configuration: `static`, `encoder:FOLDER`, `fastembed:PATH`
 /// or `remote:URL#MODEL`.
@@ -24,7 +24,7 @@ pub enum EmbedderChoice {
     /// The table that is built in.
     #[default]
     Static,
-    /// A [`SentenceEncoder`]: the folder with its files.
+    /// A [`SentenceEncoder`], joined with the table that is built in: the folder with its files.
     Encoder(PathBuf),
     /// A sentence encoder for onnxruntime: the folder with its files, or the `.onnx` file in it.
     FastEmbed(PathBuf),
@@ -62,7 +62,8 @@ impl EmbedderChoice {
             Self::Static => Ok(built_in()),
             Self::Encoder(folder) => {
                 let folder = folder.clone();
-                Ok(Arc::new(loaded(move || SentenceEncoder::load(&folder)).await?))
+                let encoder = loaded(move || SentenceEncoder::load(&folder)).await?;
+                Ok(Arc::new(JoinedEmbedder::new(Arc::new(encoder), built_in())))
             }
             Self::FastEmbed(path) => fast(path.clone()).await,
             Self::Remote { url, model } => remote(url, model).await,

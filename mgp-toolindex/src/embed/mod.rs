@@ -7,6 +7,7 @@ mod encoder;
 mod fastembed;
 #[cfg(test)]
 pub(crate) mod hashed_words;
+mod joined;
 mod passage;
 mod queue;
 mod remote;
@@ -25,6 +26,7 @@ pub use self::encoder::SentenceEncoder;
 pub use self::fastembed::FastEmbedder;
 #[cfg(test)]
 pub(crate) use self::hashed_words::NullEmbedder;
+pub use self::joined::JoinedEmbedder;
 pub use self::passage::PassageHash;
 pub(crate) use self::passage::{Passage, sent_along};
 pub(crate) use self::queue::MissingVector;

@@ -43,7 +43,7 @@ pub struct FusionWeights {
 impl Default for FusionWeights {
     /// Returns the weights that serve all kinds of requests about equally well.
     fn default() -> Self {
-        Self { meaning: 3.0, by_chance: 15.0, named_server: 4.0 }
+        Self { meaning: 3.4, by_chance: 15.0, named_server: 4.0 }
     }
 }
 

@@ -25,14 +25,14 @@ const FAMILIES: [Family; 5] = [
 ];
 
 /// The worth of a standard deviation of likeness.
-const MEANING: [f64; 3] = [2.0, 3.0, 4.5];
+const MEANING: [f64; 3] = [2.4, 3.4, 4.4];
 /// The score of words that is as likely met by chance as not.
 const BY_CHANCE: [f64; 4] = [0.0, 5.0, 15.0, 30.0];
 /// The worth of the request's naming of the server.
 const NAMED_SERVER: [f64; 2] = [0.0, 4.0];
 
 /// The weights of the product: [`mgp_toolindex::FusionWeights`] without changes.
-const OWN: Weights = Weights { meaning: 3.0, by_chance: 15.0, named_server: 4.0 };
+const OWN: Weights = Weights { meaning: 3.4, by_chance: 15.0, named_server: 4.0 };
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Weights {
@@ -135,7 +135,7 @@ mod tests {
         let only_for_the_first = Trial { weights: weights(9.0), worth };
         let table = left_out(&[usual, only_for_the_first]).to_string();
         let rows: Vec<&str> = table.lines().skip(2).collect();
-        assert!(rows[0].contains("3, 15, 4") && rows[0].contains("0.500"), "{table}");
+        assert!(rows[0].contains("3.4, 15, 4") && rows[0].contains("0.500"), "{table}");
         assert!(rows[1].contains("9, 15, 4") && rows[1].contains("0.400"), "{table}");
     }
 }

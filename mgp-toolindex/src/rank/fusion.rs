@@ -127,7 +127,9 @@ impl Spread {
 }
 
 /// The factor of a need's worth after each tool that was chosen for it.
-const MET: f32 = 0.8;
+const MET: f32 = 0.75;
+/// The worth of the request as a whole beside that of one of its needs, which lacks what the others say.
+const WHOLE: f32 = 1.25;
 
 /// Returns the order of candidates, the best first, from the evidence for the whole request and for each of its needs.
 ///
@@ -176,7 +178,7 @@ impl WaitingCandidate {
         // Without the lower bound, negative evidence would become worth more with each tool before it.
         let each = needs.iter().zip(met).map(|(need, met)| need[candidate].max(0.0) * met).enumerate();
         let best = each.max_by(|a, b| a.1.total_cmp(&b.1));
-        let worth = whole[candidate] + best.map_or(0.0, |best| best.1);
+        let worth = WHOLE * whole[candidate] + best.map_or(0.0, |best| best.1);
         Self { worth, candidate, need: best.map(|best| best.0) }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COMMAND")]
     client: Option<String>,
     #[command(flatten)]
-    search: search::Options,
+    search: search::SearchOptions,
     #[command(flatten)]
     kernel: kernel::Options,
 }

@@ -15,7 +15,7 @@ use crate::workspace::{Features, Profile, Workspace};
 use crate::{fastembed, process, table::Table};
 
 #[derive(clap::Args)]
-pub(super) struct Options {
+pub(super) struct SearchOptions {
     /// The folder of the scorer of searches and its sets, relative to the workspace
     #[arg(long, value_name = "FOLDER", default_value = "../shared/bench-search")]
     search_dir: PathBuf,
@@ -25,7 +25,7 @@ pub(super) struct Options {
 }
 
 /// Measures searches. The names of the figures that are missed.
-pub(super) fn run(workspace: &Workspace, options: &Options, quick: bool) -> Result<Vec<String>> {
+pub(super) fn run(workspace: &Workspace, options: &SearchOptions, quick: bool) -> Result<Vec<String>> {
     process::require("python3", "the package `python3` of your system")?;
     let folder = workspace.root.join(&options.search_dir);
     let scorer = folder.join("score.py");

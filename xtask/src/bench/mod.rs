@@ -10,14 +10,15 @@ mod callgrind;
 mod gates;
 mod kernel;
 mod load;
+mod origin;
 mod search;
 mod stream;
+mod tokens;
 
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    thread,
 };
 
 use anyhow::{Context, Result, ensure};
@@ -25,6 +26,7 @@ use anyhow::{Context, Result, ensure};
 use crate::workspace::{Features, Profile, Workspace};
 use crate::{process, table::Table};
 use gates::{Figure, Target};
+use origin::origin;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -61,6 +63,8 @@ enum Part {
     Kernel,
     /// The audit service with a million events
     Audit,
+    /// What a model reads and writes for whole tasks, at each level of tool discovery
+    Tokens,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
@@ -84,8 +88,11 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         missed.extend(kernel::run(workspace, &args.kernel, &args.bench_dir, args.quick)?);
     }
     if chosen(Part::Audit) {
-        let head = head("cargo xtask bench --only audit", args.quick)?;
+        let head = origin("cargo xtask bench --only audit", args.quick)?;
         missed.extend(audit::run(workspace, args.quick, &head)?);
+    }
+    if chosen(Part::Tokens) {
+        tokens::run(workspace, &args.search)?;
     }
     ensure!(missed.is_empty(), "missed: {}", missed.join("; "));
     Ok(())
@@ -103,7 +110,7 @@ fn calls(workspace: &Workspace, args: &Args) -> Result<Vec<String>> {
     figures.extend(timed(&programs, args.quick)?);
     figures.push(size(&programs)?);
 
-    println!("\n{}", head("cargo xtask bench", args.quick)?);
+    println!("\n{}", origin("cargo xtask bench", args.quick)?);
     let mut table =
         Table::new(["figure", "floor", "rmcp", "ours", "ours/floor", "ours/rmcp", "target", "verdict"]);
     for figure in &figures {
@@ -307,12 +314,4 @@ fn stripped(program: &Path, folder: &Path) -> Result<f64> {
     #[expect(clippy::cast_precision_loss, reason = "no binary comes near 2^52 bytes")]
     let megabytes = fs::metadata(&copy)?.len() as f64 / 1e6;
     Ok(megabytes)
-}
-
-fn head(command: &str, quick: bool) -> Result<String> {
-    let rustc = process::output(Command::new("rustc").arg("--version"))?;
-    let rustc = rustc.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
-    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let quick = if quick { " --quick" } else { "" };
-    Ok(format!("Made by `{command}{quick}` with {rustc} on {cores} cores; the best of each figure.\n"))
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::callgrind::{self, Total};
 use super::gates::{NOISE, number};
-use super::head;
+use super::origin::origin;
 use crate::workspace::{Features, Profile, Workspace};
 use crate::{process, table::Table};
 
@@ -41,7 +41,7 @@ pub(super) fn run(workspace: &Workspace, quick: bool) -> Result<Vec<String>> {
         Figure::at_most("allocations more a plain call, session that streams", unasked, 0.0),
     ];
 
-    println!("\n{}", head("cargo xtask bench --only stream", quick)?);
+    println!("\n{}", origin("cargo xtask bench --only stream", quick)?);
     let mut table = Table::new(["figure", "ours", "target", "verdict"]);
     for figure in &figures {
         table.row(figure.cells());

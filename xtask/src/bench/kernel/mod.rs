@@ -17,7 +17,8 @@ use anyhow::{Context, Result};
 use self::figure::{Figure, Limit};
 use self::gateway::{Gateway, Upstream};
 use self::load::Cores;
-use super::{head, stripped};
+use super::origin::origin;
+use super::stripped;
 use crate::process;
 use crate::table::Table;
 use crate::workspace::{Profile, Workspace};
@@ -48,7 +49,7 @@ pub(super) fn run(
     let size = stripped(&programs.kernel, &programs.folder)?;
     figures.push(Figure::ours("MB of the stripped program", size, Limit::AtMost(34.0)));
 
-    println!("\n{}", head("cargo xtask bench --only kernel", quick)?);
+    println!("\n{}", origin("cargo xtask bench --only kernel", quick)?);
     let mut table = Table::new(["figure", "floor", "mcp-proxy", "ours", "target", "verdict"]);
     for figure in &figures {
         table.row(figure.cells());

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 
 use super::{Bench, EVERYDAY, Scores};
-use crate::bench::head;
+use crate::bench::origin::origin;
 use crate::table::Table;
 
 /// Sets that were made by the same people from the same tools.
@@ -54,7 +54,7 @@ impl Bench {
         for (name, embedder) in [("static", "static"), ("MiniLM", encoder.as_str())] {
             println!("scoring weights, {name}");
             let trials = self.trials(embedder)?;
-            println!("\n{}", head("cargo xtask bench --only search --cross", self.quick)?);
+            println!("\n{}", origin("cargo xtask bench --only search --cross", self.quick)?);
             println!("Vectors: {name}\n\n{}", left_out(&trials));
         }
         Ok(())

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{Bench, COMMAND};
 use crate::bench::gates::number;
-use crate::bench::head;
+use crate::bench::origin::origin;
 use crate::bench::stream::Figure;
 use crate::process;
 use crate::table::Table;
@@ -30,7 +30,7 @@ impl Bench {
             figures.push(Figure::at_most("s until 1,000 tools have vectors, MiniLM", seconds, 60.0));
         }
 
-        println!("\n{}", head(COMMAND, self.quick)?);
+        println!("\n{}", origin(COMMAND, self.quick)?);
         println!("{}", table(curve.iter().chain(&encoded)));
         let mut table = Table::new(["figure", "ours", "target", "verdict"]);
         for figure in &figures {

@@ -5,12 +5,16 @@ mod cross;
 mod growth;
 mod two_steps;
 
-use std::{collections::BTreeMap, path::PathBuf, process::Command};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::head;
+use super::origin::origin;
 use crate::workspace::{Features, Profile, Workspace};
 use crate::{fastembed, process, table::Table};
 
@@ -22,6 +26,13 @@ pub(super) struct SearchOptions {
     /// Measure too whether the weights of searches carry over to sets that did not choose them
     #[arg(long)]
     cross: bool,
+}
+
+impl SearchOptions {
+    /// Returns the folder of the scorer and its sets.
+    pub(super) fn folder(&self) -> &Path {
+        &self.search_dir
+    }
 }
 
 /// Measures searches. The names of the figures that are missed.
@@ -109,7 +120,7 @@ impl Bench {
             self.fusion("MiniLM", &encoder, &keyword, [0.70, 0.635], [0.70, 0.40])?,
         ];
 
-        println!("\n{}", head(COMMAND, self.quick)?);
+        println!("\n{}", origin(COMMAND, self.quick)?);
         let mut table =
             Table::new(["search", "R@1", "R@5", "R@10", "C@5", "NDCG@5", "MRR", "target", "verdict"]);
         let mut missed = Vec::new();

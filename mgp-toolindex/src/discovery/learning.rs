@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use crate::learn::{ConfirmedCall, DefinitionDigest, LearnedUses, TenantShift};
 use crate::session::SessionKey;
-use crate::{SearchResult, Snapshot, Tool};
+use crate::{SearchHit, SearchResult, Snapshot, Tool};
 
 /// The recent searches of sessions, and learning from the calls that follow them.
 #[derive(Debug)]
@@ -38,8 +38,17 @@ struct Recent {
 /// An answer to a search, as the session got it.
 #[derive(Debug)]
 struct SearchAnswer {
+    tools: Vec<AnsweredTool>,
+}
+
+/// A tool in an answer.
+#[derive(Debug)]
+struct AnsweredTool {
+    tool: Arc<Tool>,
+    /// The vector of what it answers: the query, or the need in it that it is most like.
     meaning: Arc<[f32]>,
-    tools: Vec<(Arc<Tool>, f32)>,
+    /// Their likeness.
+    likeness: f32,
 }
 
 /// The generation of the snapshot against which each tenant's learned tools were last checked.
@@ -82,13 +91,17 @@ impl Learning {
         found: &SearchResult,
         is_given: impl Fn(&Tool) -> bool,
     ) {
-        let Some(meaning) = found.meaning.as_deref().filter(|_| self.is_of(snapshot)) else { return };
-        if self.tenant(context).is_none() {
+        if found.meanings.is_empty() || !self.is_of(snapshot) || self.tenant(context).is_none() {
             return;
         }
-        let hits = found.hits.iter().filter(|hit| is_given(&hit.tool));
-        let tools = hits.map(|hit| (Arc::clone(&hit.tool), hit.likeness)).collect();
-        self.sessions.lock().put(key, SearchAnswer { meaning: meaning.into(), tools });
+        let meanings: Vec<Option<Arc<[f32]>>> =
+            found.meanings.iter().map(|meaning| meaning.as_deref().map(Arc::from)).collect();
+        let answered = |hit: &SearchHit| {
+            let meaning = Arc::clone(meanings.get(hit.nearest)?.as_ref()?);
+            Some(AnsweredTool { tool: Arc::clone(&hit.tool), meaning, likeness: hit.likeness })
+        };
+        let tools = found.hits.iter().filter(|hit| is_given(&hit.tool)).filter_map(answered).collect();
+        self.sessions.lock().put(key, SearchAnswer { tools });
     }
 
     /// Learns from a tool that a session called with success.
@@ -143,12 +156,12 @@ impl Sessions {
         recent.answers.push_front(answer);
     }
 
-    /// Returns the latest query whose answer had the tool, the tool as it was then, and their likeness.
+    /// Returns what the latest answer with the tool was to, the tool as it was then, and their likeness.
     fn answer_with(&self, key: &SessionKey, tool: &Tool) -> Option<(Arc<[f32]>, Arc<Tool>, f32)> {
         self.known.get(key)?.answers.iter().find_map(|answer| {
             let is_same = |found: &Tool| found.server == tool.server && found.name == tool.name;
-            let (found, likeness) = answer.tools.iter().find(|(found, _)| is_same(found))?;
-            Some((Arc::clone(&answer.meaning), Arc::clone(found), *likeness))
+            let found = answer.tools.iter().find(|found| is_same(&found.tool))?;
+            Some((Arc::clone(&found.meaning), Arc::clone(&found.tool), found.likeness))
         })
     }
 }

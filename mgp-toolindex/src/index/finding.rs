@@ -23,7 +23,7 @@ impl Snapshot {
         match search.strategy {
             SearchStrategy::Keyword => {
                 let request = SearchRequest::whole(search.text, |_| None);
-                SearchResult { hits: self.by_words(search, &request), fallback: None, meaning: None }
+                SearchResult { hits: self.by_words(search, &request), fallback: None, meanings: Vec::new() }
             }
             SearchStrategy::Semantic => {
                 let request = SearchRequest::whole(search.text, |text| self.translated(search, text));
@@ -57,14 +57,14 @@ impl Snapshot {
         sides: SearchSides,
     ) -> SearchResult {
         let meanings = self.meanings(request.parts().iter().map(|part| &*part.meant)).await;
-        let Some(whole) = meanings.first().and_then(Option::clone) else {
+        if meanings.first().is_none_or(Option::is_none) {
             return SearchResult {
                 hits: self.by_words(search, &request),
                 fallback: Some(SearchStrategy::Keyword),
-                meaning: None,
+                meanings: Vec::new(),
             };
-        };
-        let meanings: Vec<_> = meanings
+        }
+        let of_parts: Vec<_> = meanings
             .iter()
             .zip(request.parts())
             .map(|(vector, part)| {
@@ -73,9 +73,8 @@ impl Snapshot {
             })
             .collect();
         let words = (sides == SearchSides::Both).then_some(&self.words);
-        let meanings = Some((&self.vectors, &*meanings));
-        let hits = self.ranked(search, words, meanings, &request);
-        SearchResult { hits, fallback: None, meaning: Some(whole) }
+        let hits = self.ranked(search, words, Some((&self.vectors, &*of_parts)), &request);
+        SearchResult { hits, fallback: None, meanings }
     }
 
     /// Searches by category; by words instead, if there is no such category.
@@ -87,7 +86,7 @@ impl Snapshot {
             return SearchResult {
                 hits: self.by_words(search, &SearchRequest::whole(search.text, |_| None)),
                 fallback: Some(SearchStrategy::Keyword),
-                meaning: None,
+                meanings: Vec::new(),
             };
         }
         SearchResult {
@@ -95,10 +94,11 @@ impl Snapshot {
                 slot,
                 score,
                 likeness: 0.0,
+                nearest: 0,
                 evidence: MatchEvidence::default(),
             })),
             fallback: None,
-            meaning: None,
+            meanings: Vec::new(),
         }
     }
 
@@ -136,8 +136,8 @@ impl Snapshot {
     }
 
     fn hits(&self, ranked: impl IntoIterator<Item = RankedTool>) -> Vec<SearchHit> {
-        let hit = |RankedTool { slot, score, likeness, evidence }| {
-            Some(SearchHit { tool: Arc::clone(self.tools.get(slot)?), score, likeness, evidence })
+        let hit = |RankedTool { slot, score, likeness, nearest, evidence }| {
+            Some(SearchHit { tool: Arc::clone(self.tools.get(slot)?), score, likeness, nearest, evidence })
         };
         ranked.into_iter().filter_map(hit).collect()
     }

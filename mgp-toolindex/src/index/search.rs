@@ -98,8 +98,9 @@ pub struct SearchResult {
     pub hits: Vec<SearchHit>,
     /// The actual strategy, if it differs from the one asked for.
     pub fallback: Option<SearchStrategy>,
-    /// The vector of the query, if the search was by meaning.
-    pub meaning: Option<Vec<f32>>,
+    /// The vectors of the query and, behind it, of each of its needs if there are several; `None` for a text without
+    /// meaning. Empty if the search was not by meaning.
+    pub meanings: Vec<Option<Vec<f32>>>,
 }
 
 /// A tool that was found.
@@ -110,8 +111,11 @@ pub struct SearchHit {
     pub tool: Arc<Tool>,
     /// The fit, from 0 to 1.
     pub score: f32,
-    /// The likeness of its meaning by its own words, without learning; 0 if the search was not by meaning.
+    /// The likeness of its meaning by its own words, without learning, to the query or to the need that it is most like;
+    /// 0 if the search was not by meaning.
     pub likeness: f32,
+    /// The number of this query or need in [`SearchResult::meanings`].
+    pub nearest: usize,
     /// What speaks for the tool; in a search by category nothing.
     pub evidence: MatchEvidence,
 }

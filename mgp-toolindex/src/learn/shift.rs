@@ -32,9 +32,8 @@ impl Shift<'_> {
     /// Returns the tool's score for the query, from its own `score`: as if the tool's vector lay between its own and
     /// the mean of the queries that led to it, but gaining no more than a quarter, and losing nothing.
     ///
-    /// A tool with known uses may well have others. Where tools lost for queries unlike the known ones, right calls
-    /// made searches worse: a call counts for a query that asks for two things, as it does for a query that asks for
-    /// one.
+    /// A tool with known uses may well have others: where tools lost for queries unlike the known ones, right calls
+    /// made searches worse.
     pub(crate) fn score(&self, score: f32) -> f32 {
         score + (self.share * (self.likeness - score)).clamp(0.0, MOST_GAINED)
     }

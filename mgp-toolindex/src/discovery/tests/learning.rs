@@ -76,6 +76,23 @@ async fn a_tool_that_was_called_rises_for_like_questions_of_this_agent_only() {
 }
 
 #[tokio::test]
+async fn a_call_after_a_request_for_two_things_teaches_for_the_thing_that_the_tool_is_for() {
+    let learned = learned();
+    let world = world(&learned, None).await;
+    let one = Peer::mgp().named("one");
+    let [presents, seats] = ["box of christmas presents", "sell opera seats"];
+    let before = find(&world, &one, seats).await;
+    for _ in 0..5 {
+        let peer = Peer::mgp().named("one");
+        let wanted = json!({ "query": format!("{presents}, then {seats}"), "strategy": "hybrid" });
+        world.method(&peer, "mgp/tools/discover", wanted).await.unwrap();
+        world.tool(&peer, "ship_parcel", json!({})).await.unwrap();
+    }
+    assert_eq!(find(&world, &one, "christmas presents").await[0].0, "ship_parcel");
+    assert_eq!(find(&world, &one, seats).await, before);
+}
+
+#[tokio::test]
 async fn agents_of_one_tenant_learn_from_each_other_and_strangers_teach_nobody() {
     let (of_tenant, of_agents) = (learned(), learned());
     let shared = world(&of_tenant, Some("acme")).await;

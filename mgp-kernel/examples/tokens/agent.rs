@@ -177,7 +177,7 @@ impl Conversation {
 
     /// Takes over the list as it is now. Definitions stand in front, so that after a change only they are in the cache.
     fn list(&mut self, definitions: f64) {
-        if definitions != self.definitions {
+        if (definitions - self.definitions).abs() >= 1.0 {
             self.cached = self.cached.min(self.definitions);
             self.definitions = definitions;
         }

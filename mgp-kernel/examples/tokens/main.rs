@@ -16,7 +16,7 @@ mod other_servers;
 mod tasks;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::{Parser, Subcommand};
@@ -27,6 +27,7 @@ use mgp_toolindex::budget::default_counter;
 use mgp_types::Principal;
 use mgp_types::mgp::{ServerState, ShutdownReason};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use self::agent::{Agent, Spent};
 use self::other_servers::OtherServer;
@@ -85,7 +86,7 @@ async fn main() -> Result<()> {
         return other_servers::serve(&file, &server);
     }
     let mgp = std::path::absolute(args.mgp.context("--mgp names no program")?)?;
-    println!("{} tasks, counted by {}\n", tasks::all().len(), default_counter().name());
+    println!("{} tasks, counted by {}\n", tasks::ALL.len(), default_counter().name());
     println!(
         "| tools | level | listed at the start | turns | searches | calls and results | read afresh | from the cache | written | cost |"
     );
@@ -152,7 +153,7 @@ async fn play(mgp: &Path, surroundings: &Surroundings<'_>, way: &Way) -> Result<
     }
     let listed = client.list_tools().await?.into_iter().map(|tool| tool.name).collect();
     let mut agent = Agent::new(&client, default_counter(), way.follows);
-    for task in tasks::all() {
+    for task in tasks::ALL {
         agent.work(task, folder).await.with_context(|| format!("{}: {}", way.name, task.wish))?;
     }
     let spent = agent.mean();

@@ -22,7 +22,7 @@ const MAXIMA: [(&str, usize); 10] = [
     ("mgp-security", 232),
     ("mgp-server-sdk", 61),
     ("mgp-stream", 41),
-    ("mgp-toolindex", 84),
+    ("mgp-toolindex", 85),
     ("mgp-transport", 102),
     ("mgp-types", 494),
 ];

@@ -131,19 +131,21 @@ const MET: f32 = 0.75;
 /// The worth of the request as a whole beside that of one of its needs, which lacks what the others say.
 const WHOLE: f32 = 1.25;
 
-/// Returns the order of candidates, the best first, from the evidence for the whole request and for each of its needs.
+/// Returns the first `most` candidates, the best first, by the evidence for the whole request and for each of its needs.
 ///
 /// A candidate is worth its share of the best evidence for the whole, and its share of the best evidence for the need
 /// that it meets best. Each candidate that is chosen for a need makes the next one for it worth less, so that every
 /// need has its tool among the first.
-pub(super) fn order(whole: &[f32], needs: &[Vec<f32>]) -> Vec<usize> {
+pub(super) fn order(whole: &[f32], needs: &[Vec<f32>], most: usize) -> Vec<usize> {
     let whole = shares(whole);
     let needs: Vec<Vec<f32>> = needs.iter().map(|need| shares(need)).collect();
     let mut met = vec![1.0; needs.len()];
     let mut waiting: BinaryHeap<WaitingCandidate> =
         (0..whole.len()).map(|candidate| WaitingCandidate::new(candidate, &whole, &needs, &met)).collect();
-    let mut order = Vec::with_capacity(whole.len());
-    while let Some(first) = waiting.pop() {
+    let mut order = Vec::with_capacity(whole.len().min(most));
+    while order.len() < most
+        && let Some(first) = waiting.pop()
+    {
         // Worths only fall, so that a candidate still ahead with its current worth is ahead of all.
         let now = WaitingCandidate::new(first.candidate, &whole, &needs, &met);
         if waiting.peek().is_some_and(|next| *next > now) {
@@ -203,6 +205,8 @@ mod tests {
 
     use super::*;
 
+    const MOST: usize = usize::MAX;
+
     fn scored(words: &[f32], likeness: &[f32]) -> Vec<f32> {
         let count = u32::try_from(likeness.len()).unwrap();
         let numbers = || likeness.iter().map(|number| f64::from(*number));
@@ -222,13 +226,13 @@ mod tests {
     #[test]
     fn words_decide_where_many_rare_ones_are_met() {
         let evidence = scored(&[30.0, 3.0, 0.0, 0.0], &[0.4, 0.5, 0.1, 0.2]);
-        assert_eq!(order(&evidence, &[]), [0, 1, 3, 2]);
+        assert_eq!(order(&evidence, &[], MOST), [0, 1, 3, 2]);
     }
 
     #[test]
     fn meaning_decides_where_few_words_are_met() {
         let evidence = scored(&[2.0, 0.0, 0.0, 1.0], &[0.1, 0.6, 0.1, 0.1]);
-        assert_eq!(order(&evidence, &[])[0], 1);
+        assert_eq!(order(&evidence, &[], MOST)[0], 1);
     }
 
     #[test]
@@ -271,9 +275,9 @@ mod tests {
 
     #[test]
     fn one_side_is_enough() {
-        assert_eq!(order(&scored(&[1.0, 3.0, 2.0], &[]), &[]), [1, 2, 0]);
-        assert_eq!(order(&scored(&[], &[0.1, 0.3, 0.2]), &[]), [1, 2, 0]);
-        assert_eq!(order(&scored(&[], &[]), &[]), Vec::<usize>::new());
+        assert_eq!(order(&scored(&[1.0, 3.0, 2.0], &[]), &[], MOST), [1, 2, 0]);
+        assert_eq!(order(&scored(&[], &[0.1, 0.3, 0.2]), &[], MOST), [1, 2, 0]);
+        assert_eq!(order(&scored(&[], &[]), &[], MOST), Vec::<usize>::new());
     }
 
     #[test]
@@ -283,8 +287,8 @@ mod tests {
         let read = vec![9.0, 8.9, 8.8, 8.7, 8.6, 8.5, 0.0];
         let send = vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 7.0];
         let place = |order: Vec<usize>| order.iter().position(|tool| *tool == 6).unwrap();
-        assert_eq!(place(order(&whole, &[])), 6);
-        assert!(place(order(&whole, &[read, send])) < 5);
+        assert_eq!(place(order(&whole, &[], MOST)), 6);
+        assert!(place(order(&whole, &[read, send], MOST)) < 5);
     }
 
     #[test]
@@ -303,14 +307,14 @@ mod tests {
         ) {
             let needs: Vec<Vec<f32>> =
                 seeds.iter().map(|seed| whole.iter().map(|number| (number * seed).sin() * 9.0).collect()).collect();
-            let mut places = order(&whole, &needs);
+            let mut places = order(&whole, &needs, MOST);
             places.sort_unstable();
             prop_assert_eq!(places, (0..whole.len()).collect::<Vec<_>>());
         }
 
         #[test]
         fn without_needs_the_order_is_that_of_the_evidence(whole in prop::collection::vec(-50.0_f32..50.0, 0..40)) {
-            let order = order(&whole, &[]);
+            let order = order(&whole, &[], MOST);
             prop_assert!(order.is_sorted_by(|a, b| whole[*a] >= whole[*b]));
         }
     }

@@ -57,7 +57,7 @@ const MOST_NAMED: usize = 32;
 const CANDIDATES_OF_NEED: usize = 16;
 
 /// The number of candidates by words, and by meaning, at least.
-const CANDIDATES: usize = 96;
+const CANDIDATES: usize = 48;
 
 /// A tool that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,7 +113,10 @@ impl Ranking<'_> {
         let sums = |each: &Vec<MatchEvidence>| each.iter().map(MatchEvidence::sum).collect::<Vec<_>>();
         let needs: Vec<_> = evidence.iter().skip(1).map(sums).collect();
         let whole = evidence.swap_remove(0);
-        let order = order(&sums(&whole), &needs);
+        // A tool that the request names exactly goes in front, wherever it stands.
+        let is_named = candidates.iter().any(|slot| parts[0].is_called(*slot));
+        let most = if is_named { usize::MAX } else { limit.max(CANDIDATES) };
+        let order = order(&sums(&whole), &needs, most);
         let mut ranked: Vec<Slot> = order.into_iter().map(|place| candidates[place]).collect();
         ranked.sort_by_key(|slot| !parts[0].is_called(*slot));
         ranked.truncate(limit.max(CANDIDATES));

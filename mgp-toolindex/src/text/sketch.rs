@@ -39,9 +39,12 @@ impl WordSketch {
 
     /// Returns whether the texts have nearly the same words. Texts without words have nothing in common.
     pub(crate) fn is_nearly(&self, other: &Self) -> bool {
+        // Most texts differ in their first words already: from so many different ones on they cannot be alike.
+        let most = MOST_KEPT.min(self.words.len() + other.words.len());
+        let too_different = most - (most * NEARLY.0).div_ceil(NEARLY.1);
         let (mut one, mut two) = (self.words.iter().peekable(), other.words.iter().peekable());
         let (mut all, mut both) = (0_usize, 0_usize);
-        while all < MOST_KEPT {
+        while all < MOST_KEPT && all - both <= too_different {
             let order = match (one.peek(), two.peek()) {
                 (Some(one), Some(two)) => one.cmp(two),
                 (Some(_), None) => Ordering::Less,

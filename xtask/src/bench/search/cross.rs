@@ -31,7 +31,7 @@ const BY_CHANCE: [f64; 4] = [0.0, 5.0, 15.0, 30.0];
 /// The worth of the request's naming of the server.
 const NAMED_SERVER: [f64; 2] = [0.0, 4.0];
 
-/// The weights of the product: [`mgp_toolindex::FusionWeights`] without changes.
+/// The weights of the product: `FusionWeights` of `mgp-toolindex` as they are.
 const OWN: Weights = Weights { meaning: 3.4, by_chance: 15.0, named_server: 4.0 };
 
 #[derive(Debug, Clone, Copy, PartialEq)]

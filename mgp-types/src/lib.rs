@@ -32,10 +32,14 @@
 //! | [`mcp`] | the bodies of MCP, of all five revisions |
 //! | [`mgp`] | what MGP adds: negotiation, the words of each section, error codes, recovery |
 //!
-//! The crate has no features.
+//! | [`ext`] | optional extensions beside MGP: envelopes, manifests, hints, scopes, errors that say what to do |
+//!
+//! The feature `ext` brings the module `ext`; without it nothing of those extensions is compiled.
 
 mod context;
 mod error;
+#[cfg(feature = "ext")]
+pub mod ext;
 mod extensions;
 pub mod frame;
 mod gate;

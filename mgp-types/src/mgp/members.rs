@@ -36,7 +36,7 @@ pub(crate) const NAMES: &[&str] = &[
 /// Returns the members of `object` that are not among `known`, in order, in bytes of their own.
 ///
 /// A copy is needed because a value that outlives its request must not keep the frame alive.
-pub(super) fn leftover(object: &Object, known: &[&str]) -> Object {
+pub(crate) fn leftover(object: &Object, known: &[&str]) -> Object {
     let mut out = vec![b'{'];
     write_leftover(&mut out, object, known);
     if out.len() == 1 {

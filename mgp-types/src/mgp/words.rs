@@ -37,7 +37,7 @@ macro_rules! words {
         }
     };
 }
-pub(super) use words;
+pub(crate) use words;
 
 /// Defines a set of words that newer peers may extend: any other word is `Unknown`, which is data and no error.
 macro_rules! open_words {

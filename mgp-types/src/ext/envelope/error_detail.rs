@@ -1,0 +1,110 @@
+//! The error of a failed result in an envelope.
+
+use serde::Serialize;
+
+use super::EnvelopeFault;
+use crate::mgp::words::open_words;
+use crate::{Object, RawJson};
+
+open_words! {
+    /// The kind of an error in an envelope. Tools may have kinds of their own.
+    pub enum ErrorType {
+        /// `ValidationError`: the input is not valid.
+        ValidationError = "ValidationError",
+        /// `FileNotFoundError`: a file that the tool needs does not exist.
+        FileNotFoundError = "FileNotFoundError",
+        /// `AuthenticationError`: the caller could not prove who it is.
+        AuthenticationError = "AuthenticationError",
+        /// `ResourceNotFound`: the tool or the resource does not exist.
+        ResourceNotFound = "ResourceNotFound",
+        /// `ToolExecutionError`: the tool broke.
+        ToolExecutionError = "ToolExecutionError",
+        /// `ApiLimitExceeded`: the caller sent too many requests, or used up a quota.
+        ApiLimitExceeded = "ApiLimitExceeded",
+        /// `TimeoutError`: the operation took too long.
+        TimeoutError = "TimeoutError",
+        /// `PermissionError`: the caller may not do this.
+        PermissionError = "PermissionError",
+    }
+}
+crate::macros::text_traits!(ErrorType: Serialize, Deserialize(Self::from));
+
+impl ErrorType {
+    /// The kinds that every tool may use.
+    pub const STANDARD: [Self; 8] = [
+        Self::ValidationError,
+        Self::FileNotFoundError,
+        Self::AuthenticationError,
+        Self::ResourceNotFound,
+        Self::ToolExecutionError,
+        Self::ApiLimitExceeded,
+        Self::TimeoutError,
+        Self::PermissionError,
+    ];
+}
+
+/// The error of a failed result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ErrorDetail {
+    /// The kind of the error.
+    pub error_type: ErrorType,
+    /// The error in words.
+    pub error_message: Box<str>,
+    /// An object or a text that says more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_details: Option<RawJson>,
+}
+
+impl ErrorDetail {
+    /// Creates an error without details.
+    pub fn new(error_type: ErrorType, error_message: impl Into<Box<str>>) -> Self {
+        Self { error_type, error_message: error_message.into(), error_details: None }
+    }
+
+    /// Sets the details.
+    #[must_use]
+    pub fn with_details(mut self, details: &Object) -> Self {
+        self.error_details = Some(details.to_raw());
+        self
+    }
+
+    /// Sets details that say which parameter is not valid, the value it has and the constraint that the value breaks.
+    #[must_use]
+    pub fn with_invalid_parameter(self, parameter: &str, provided_value: RawJson, constraint: &str) -> Self {
+        let mut details = Object::new();
+        details.set("parameter", RawJson::from_text(parameter));
+        details.set("provided_value", provided_value);
+        details.set("constraint", RawJson::from_text(constraint));
+        self.with_details(&details)
+    }
+
+    /// Reads the member `error` of a result.
+    pub(super) fn from_object(object: &Object) -> Result<Self, EnvelopeFault> {
+        let text = |name: &'static str| {
+            let value = object.get(name);
+            let fault = |rule| EnvelopeFault::new(name, rule, value.as_ref());
+            value
+                .as_ref()
+                .ok_or_else(|| fault("is missing in `error`"))?
+                .to_text()
+                .ok_or_else(|| fault("must be a string"))
+        };
+        let error_details = object.get("error_details").filter(|details| !details.is_null());
+        if let Some(details) = &error_details
+            && !details.is_object()
+            && details.to_text().is_none()
+        {
+            return Err(EnvelopeFault::new(
+                "error_details",
+                "must be an object, a string or null",
+                Some(details),
+            ));
+        }
+        Ok(Self {
+            error_type: ErrorType::from(&*text("error_type")?),
+            error_message: text("error_message")?.into(),
+            error_details,
+        })
+    }
+}

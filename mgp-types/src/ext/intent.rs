@@ -1,0 +1,169 @@
+//! The purpose of a call, a suggestion in return, and what a call may cost.
+
+use serde::{Deserialize, Serialize};
+
+use super::written;
+use crate::mgp::words::open_words;
+use crate::{Error, Object, RawJson};
+
+/// The most bytes of an intent.
+pub const MAX_INTENT_BYTES: usize = 1024;
+
+open_words! {
+    /// The party on whose initiative a call is made.
+    pub enum IntentCategory {
+        /// `user_requested`: a person asked for it.
+        UserRequested = "user_requested",
+        /// `agent_autonomous`: the agent decided so by itself.
+        AgentAutonomous = "agent_autonomous",
+        /// `workflow_step`: it is a step of a workflow.
+        WorkflowStep = "workflow_step",
+    }
+}
+crate::macros::text_traits!(IntentCategory: Serialize, Deserialize(Self::from));
+
+/// The purpose of a call, in the metadata of its params.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Intent {
+    /// The purpose in words.
+    pub text: Box<str>,
+    /// The party on whose initiative the call is made.
+    pub category: Option<IntentCategory>,
+    /// The workflow that the call is a step of.
+    pub workflow_id: Option<Box<str>>,
+}
+
+#[derive(Deserialize)]
+struct IntentContext {
+    #[serde(default)]
+    category: Option<IntentCategory>,
+    #[serde(default)]
+    workflow_id: Option<Box<str>>,
+}
+
+impl Intent {
+    /// Reads the intent in the metadata of a call; `None` if the call has none.
+    ///
+    /// # Errors
+    ///
+    /// An intent that is no text, or a longer one than [`MAX_INTENT_BYTES`], is an error for the caller.
+    pub fn read(meta: &Object) -> Result<Option<Self>, Error> {
+        let Some(intent) = meta.get("intent") else { return Ok(None) };
+        let text = intent
+            .to_text()
+            .filter(|text| text.len() <= MAX_INTENT_BYTES)
+            .ok_or_else(|| Error::invalid_params("`_meta.intent` must be a string of at most 1024 bytes"))?;
+        let context = meta.get("intent_context").and_then(|context| context.to::<IntentContext>().ok());
+        let (category, workflow_id) =
+            context.map_or((None, None), |context| (context.category, context.workflow_id));
+        Ok(Some(Self { text: text.into(), category, workflow_id }))
+    }
+}
+
+/// A tool that a server thinks suits the purpose of a call better. It is advice: the call was made all the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Suggestion {
+    /// The name of the tool.
+    pub recommended_tool: Box<str>,
+    /// The reason.
+    pub reason: Box<str>,
+    /// The server that has the tool, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_id: Option<Box<str>>,
+    /// The confidence, from 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+}
+
+impl Suggestion {
+    /// Creates a suggestion.
+    pub fn new(recommended_tool: impl Into<Box<str>>, reason: impl Into<Box<str>>) -> Self {
+        Self {
+            recommended_tool: recommended_tool.into(),
+            reason: reason.into(),
+            server_id: None,
+            confidence: None,
+        }
+    }
+
+    /// Reads the suggestion in the metadata of a result.
+    pub fn read(meta: &Object) -> Option<Self> {
+        meta.get("suggestion")?.to().ok()
+    }
+
+    /// Returns the suggestion as JSON.
+    pub fn to_raw(&self) -> RawJson {
+        written(self)
+    }
+}
+
+/// Reads the most units that a call may cost, in its metadata under `budget`.
+///
+/// # Errors
+///
+/// A budget without a number that is not negative is an error for the caller, because a budget that is overlooked would be
+/// spent.
+pub fn max_units(meta: &Object) -> Result<Option<f64>, Error> {
+    let Some(budget) = meta.get("budget") else { return Ok(None) };
+    let units = Object::from_raw(&budget).ok().and_then(|budget| budget.get("max_units")?.to::<f64>().ok());
+    match units.filter(|units| *units >= 0.0) {
+        Some(units) => Ok(Some(units)),
+        None => Err(Error::invalid_params(
+            "`_meta.budget` must be {\"max_units\": N} with a number that is not negative",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meta(json: &str) -> Object {
+        Object::parse(json.to_owned()).unwrap()
+    }
+
+    // covers: EXT-02-01, EXT-02-05, ENV-10-05
+    #[test]
+    fn the_purpose_of_a_call_is_read_with_its_context() {
+        let intent = Intent::read(&meta(
+            r#"{"intent":"find the incident","intent_context":{"category":"workflow_step","workflow_id":"w1"}}"#,
+        ))
+        .unwrap()
+        .unwrap();
+        assert_eq!(
+            (&*intent.text, intent.category),
+            ("find the incident", Some(IntentCategory::WorkflowStep))
+        );
+        assert_eq!(intent.workflow_id.as_deref(), Some("w1"));
+        assert_eq!(Intent::read(&meta("{}")).unwrap(), None);
+    }
+
+    // covers: EXT-02-04
+    #[test]
+    fn a_purpose_that_is_too_long_or_no_text_is_refused() {
+        let long = |length| meta(&format!(r#"{{"intent":"{}"}}"#, "x".repeat(length)));
+        assert!(Intent::read(&long(1024)).unwrap().is_some());
+        for wrong in [long(1025), meta(r#"{"intent":7}"#), meta(r#"{"intent":null}"#)] {
+            assert_eq!(Intent::read(&wrong).unwrap_err().code(), -32602);
+        }
+    }
+
+    #[test]
+    fn a_budget_is_a_number_or_an_error() {
+        assert_eq!(max_units(&meta("{}")).unwrap(), None);
+        assert_eq!(max_units(&meta(r#"{"budget":{"max_units":3}}"#)).unwrap(), Some(3.0));
+        for wrong in ["3", "{}", r#"{"max_units":-1}"#, r#"{"max_units":"3"}"#, "null"] {
+            assert!(max_units(&meta(&format!(r#"{{"budget":{wrong}}}"#))).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_suggestion_is_read_and_written() {
+        let json = r#"{"suggestion":{"recommended_tool":"get_recent_incidents","reason":"by recency"}}"#;
+        let suggestion = Suggestion::read(&meta(json)).unwrap();
+        assert_eq!(format!(r#"{{"suggestion":{}}}"#, suggestion.to_raw()), json);
+        assert_eq!(Suggestion::read(&meta(r#"{"suggestion":{"reason":"x"}}"#)), None);
+    }
+}

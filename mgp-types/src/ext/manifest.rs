@@ -1,0 +1,395 @@
+//! The service manifest: one document about all tools of a server, with its limits, costs and scopes.
+
+use serde::{Deserialize, Serialize};
+
+use super::ExtensionId;
+use super::recommendation::ServerRecommendation;
+use super::tool_declaration::ToolDeclaration;
+use crate::RawJson;
+use crate::mgp::Timestamp;
+use crate::mgp::words::words;
+
+/// The version of the form of manifests.
+pub const MANIFEST_VERSION: &str = "0.1.0";
+
+/// The time in seconds for which a manifest stays fresh if it does not say otherwise.
+pub const DEFAULT_MANIFEST_TTL_SECONDS: u64 = 300;
+
+/// The longest time in seconds for which a manifest may say to stay fresh.
+pub const MAX_MANIFEST_TTL_SECONDS: u64 = 86_400;
+
+/// The server that a manifest is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ManifestServer {
+    /// The name.
+    pub name: Box<str>,
+    /// The version of the server, like `1.4.2`.
+    pub version: Box<str>,
+    /// The revision of MCP that the server speaks.
+    pub mcp_spec_version: Box<str>,
+    /// The description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Box<str>>,
+    /// The address of its page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub homepage: Option<Box<str>>,
+}
+
+impl ManifestServer {
+    /// Creates a server. A version that does not begin with three numbers gets `0.0.0+` in front.
+    pub fn new(name: impl Into<Box<str>>, version: &str, mcp_spec_version: impl Into<Box<str>>) -> Self {
+        let version = if begins_with_three_numbers(version) {
+            version.into()
+        } else {
+            format!("0.0.0+{version}").into()
+        };
+        Self {
+            name: name.into(),
+            version,
+            mcp_spec_version: mcp_spec_version.into(),
+            description: None,
+            homepage: None,
+        }
+    }
+}
+
+fn begins_with_three_numbers(version: &str) -> bool {
+    let mut parts = version.splitn(3, '.');
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let begins = |part: &str| part.bytes().next().is_some_and(|byte| byte.is_ascii_digit());
+    parts.next().is_some_and(is_number)
+        && parts.next().is_some_and(is_number)
+        && parts.next().is_some_and(begins)
+}
+
+words! {
+    /// A way in which a server lets callers prove who they are.
+    AuthMethod {
+        /// OAuth 2 for devices without a browser.
+        Oauth2Device = "oauth2_device",
+        /// OAuth 2 with a browser.
+        Oauth2Code = "oauth2_code",
+        /// A key of the server's own.
+        ApiKey = "api_key",
+        /// A token.
+        BearerToken = "bearer_token",
+        /// No proof is asked for.
+        None = "none",
+    }
+}
+
+/// A scope that a server knows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ScopeDefinition {
+    /// The scope.
+    pub name: Box<str>,
+    /// The description.
+    pub description: Box<str>,
+    /// The tools that need the scope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grants: Vec<Box<str>>,
+}
+
+impl ScopeDefinition {
+    /// Creates a scope.
+    pub fn new(name: impl Into<Box<str>>, description: impl Into<Box<str>>) -> Self {
+        Self { name: name.into(), description: description.into(), grants: Vec::new() }
+    }
+}
+
+/// The ways to prove who one is, and the scopes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ManifestAuth {
+    /// The ways.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub methods: Vec<AuthMethod>,
+    /// The scopes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<ScopeDefinition>,
+    /// The time in seconds without a call after which a session ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_ttl_seconds: Option<u64>,
+    /// The scopes that the caller who reads the manifest has now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_scopes: Option<Vec<Box<str>>>,
+}
+
+/// The limits of a server or of a tool, and what is left of them for the caller.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RateLimits {
+    /// The most requests a minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_minute: Option<u32>,
+    /// The most requests an hour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_hour: Option<u32>,
+    /// The most requests a day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_day: Option<u32>,
+    /// The requests that are left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<u64>,
+    /// The moment at which more requests are possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resets_at: Option<Timestamp>,
+}
+
+/// A tool in a manifest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ManifestTool {
+    /// The name in a manifest: small letters, digits and `_`.
+    pub name: Box<str>,
+    /// The name of MCP, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x_mcp_name: Option<Box<str>>,
+    /// The description.
+    pub description: Box<str>,
+    /// The JSON Schema of the arguments.
+    pub input_schema: RawJson,
+    /// The JSON Schema of the structured result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<RawJson>,
+    /// The costs, the scopes and the media of the tool.
+    #[serde(flatten)]
+    pub declaration: ToolDeclaration,
+    /// The limits of this tool alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limits: Option<RateLimits>,
+    /// The times that calls took of late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<LatencyPercentiles>,
+}
+
+impl ManifestTool {
+    /// Creates a tool.
+    pub fn new(name: impl Into<Box<str>>, description: impl Into<Box<str>>, input_schema: RawJson) -> Self {
+        Self {
+            name: name.into(),
+            x_mcp_name: None,
+            description: description.into(),
+            input_schema,
+            output_schema: None,
+            declaration: ToolDeclaration::default(),
+            rate_limits: None,
+            latency_ms: None,
+        }
+    }
+
+    /// Returns the name by which the tool is called in MCP.
+    pub fn mcp_name(&self) -> &str {
+        self.x_mcp_name.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// The time in milliseconds within which half of the calls, and 99 of 100, were done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LatencyPercentiles {
+    /// The time within which half of the calls were done.
+    pub p50: u64,
+    /// The time within which 99 of 100 calls were done.
+    pub p99: u64,
+}
+
+impl LatencyPercentiles {
+    /// Creates the two times.
+    pub const fn new(p50: u64, p99: u64) -> Self {
+        Self { p50, p99 }
+    }
+}
+
+/// The service manifest of a server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ServiceManifest {
+    /// The version of the form; always [`MANIFEST_VERSION`].
+    pub manifest_version: ManifestVersion,
+    /// The word that changes whenever the manifest does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<Box<str>>,
+    /// The time in seconds for which the manifest stays fresh.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest_ttl_seconds: Option<u64>,
+    /// The server.
+    pub server: ManifestServer,
+    /// The ways to prove who one is, and the scopes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<ManifestAuth>,
+    /// The tools.
+    pub tools: Vec<ManifestTool>,
+    /// The names of the extensions that are on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub supported_extensions: Vec<ListedExtension>,
+    /// The limits of the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limits: Option<RateLimits>,
+    /// Other servers for related work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recommendations: Vec<ServerRecommendation>,
+}
+
+impl ServiceManifest {
+    /// Creates a manifest of these tools.
+    pub const fn new(server: ManifestServer, tools: Vec<ManifestTool>) -> Self {
+        Self {
+            manifest_version: ManifestVersion::V0_1_0,
+            revision: None,
+            manifest_ttl_seconds: None,
+            server,
+            auth: None,
+            tools,
+            supported_extensions: Vec::new(),
+            rate_limits: None,
+            recommendations: Vec::new(),
+        }
+    }
+
+    /// Returns the time in seconds for which the manifest stays fresh, within the bounds of the specification.
+    pub fn ttl_seconds(&self) -> u64 {
+        self.manifest_ttl_seconds.unwrap_or(DEFAULT_MANIFEST_TTL_SECONDS).min(MAX_MANIFEST_TTL_SECONDS)
+    }
+}
+
+words! {
+    /// The version of the form of a manifest; there is one.
+    ManifestVersion {
+        /// The only version.
+        V0_1_0 = "0.1.0",
+    }
+}
+
+/// An extension that a manifest may list; the list is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListedExtension(ExtensionId);
+
+impl ListedExtension {
+    /// Creates the entry for `id`; `None` if manifests do not list it.
+    pub fn new(id: ExtensionId) -> Option<Self> {
+        id.is_listed().then_some(Self(id))
+    }
+
+    /// Returns the extension.
+    pub const fn id(self) -> ExtensionId {
+        self.0
+    }
+}
+
+impl Serialize for ListedExtension {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for ListedExtension {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = Box::<str>::deserialize(deserializer)?;
+        let id = ExtensionId::ALL.iter().copied().find(|id| id.name() == &*name).and_then(Self::new);
+        id.ok_or_else(|| serde::de::Error::custom(format!("`{name}` is no extension that a manifest lists")))
+    }
+}
+
+/// The params of `mgp/manifest/get`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct GetManifest {
+    /// The names of the wanted tools, of MCP or of a manifest; all if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<Box<str>>>,
+    /// The revision that the caller has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_revision: Option<Box<str>>,
+}
+
+/// The result of `mgp/manifest/get` for a caller who has the manifest already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ManifestNotModified {
+    /// Always true.
+    pub not_modified: bool,
+    /// The revision.
+    pub revision: Box<str>,
+}
+
+impl ManifestNotModified {
+    /// Creates the result.
+    pub fn new(revision: impl Into<Box<str>>) -> Self {
+        Self { not_modified: true, revision: revision.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> ServiceManifest {
+        ServiceManifest::new(
+            ManifestServer::new("tracker", "1.0.0", "2026-07-28"),
+            vec![ManifestTool::new("search", "Searches tickets", RawJson::empty_object())],
+        )
+    }
+
+    // covers: EXT-01-02, EXT-01-03, EXT-01-09
+    #[test]
+    fn a_manifest_names_its_version_its_server_and_its_tools() {
+        let json = serde_json::to_string(&manifest()).unwrap();
+        assert_eq!(
+            json,
+            concat!(
+                r#"{"manifest_version":"0.1.0","server":{"name":"tracker","version":"1.0.0","#,
+                r#""mcp_spec_version":"2026-07-28"},"#,
+                r#""tools":[{"name":"search","description":"Searches tickets","input_schema":{}}]}"#
+            )
+        );
+        assert_eq!(serde_json::from_str::<ServiceManifest>(&json).unwrap(), manifest());
+        for wrong in [json.replace("0.1.0\"", "0.2.0\""), json.replace(r#""server":"#, r#""servers":"#)] {
+            assert!(serde_json::from_str::<ServiceManifest>(&wrong).is_err(), "{wrong}");
+        }
+        for (version, written) in [("1.4.2-beta", "1.4.2-beta"), ("v2", "0.0.0+v2"), ("3.1", "0.0.0+3.1")] {
+            assert_eq!(&*ManifestServer::new("x", version, "y").version, written);
+        }
+    }
+
+    // covers: EXT-00-06
+    #[test]
+    fn only_extensions_of_the_closed_list_are_listed() {
+        assert!(ListedExtension::new(ExtensionId::ServiceManifest).is_none());
+        let mut with = manifest();
+        with.supported_extensions.extend(ListedExtension::new(ExtensionId::Idempotency));
+        let json = serde_json::to_string(&with).unwrap();
+        assert!(json.contains(r#""supported_extensions":["idempotency"]"#));
+        assert_eq!(serde_json::from_str::<ServiceManifest>(&json).unwrap(), with);
+        for other in ["env", "service_manifest", "telepathy"] {
+            let json = json.replace(r#"["idempotency"]"#, &format!(r#"["{other}"]"#));
+            assert!(serde_json::from_str::<ServiceManifest>(&json).is_err(), "{other}");
+        }
+    }
+
+    // covers: EXT-01-05, EXT-01-06
+    #[test]
+    fn ways_to_prove_who_one_is_and_scopes_are_written_in_the_words_of_the_specification() {
+        let mut auth = ManifestAuth { methods: AuthMethod::ALL.to_vec(), ..ManifestAuth::default() };
+        auth.scopes.push(ScopeDefinition::new("read:tickets", "Read tickets"));
+        assert_eq!(
+            serde_json::to_string(&auth).unwrap(),
+            concat!(
+                r#"{"methods":["oauth2_device","oauth2_code","api_key","bearer_token","none"],"#,
+                r#""scopes":[{"name":"read:tickets","description":"Read tickets"}]}"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_manifest_stays_fresh_for_a_bounded_time() {
+        let mut manifest = manifest();
+        assert_eq!(manifest.ttl_seconds(), 300);
+        manifest.manifest_ttl_seconds = Some(u64::MAX);
+        assert_eq!(manifest.ttl_seconds(), 86_400);
+        manifest.manifest_ttl_seconds = Some(0);
+        assert_eq!(manifest.ttl_seconds(), 0);
+    }
+}

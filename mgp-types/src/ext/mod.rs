@@ -1,0 +1,44 @@
+//! Optional extensions of MCP beside those of MGP: envelopes, manifests, hints, scopes, and errors that say what to do.
+//!
+//! A side declares an extension in its capabilities under its [id](ExtensionId); where one side does not, the
+//! extension is silent. Fields of a request travel in the `_meta` of its params, fields of a result in its `_meta`,
+//! and what a tool declares stands on the top level of its definition.
+
+mod envelope;
+mod id;
+mod intent;
+mod manifest;
+mod projection;
+mod provenance;
+mod recommendation;
+pub mod scope;
+mod structured_error;
+mod tool_declaration;
+
+use serde::Serialize;
+
+use crate::RawJson;
+
+pub use self::envelope::{
+    DottedName, ENVELOPE_VERSION, ERROR_DETAIL_SCHEMA, EnvelopeFault, EnvelopeReading, ErrorDetail,
+    ErrorType, ProjectedNames, ResultStatus, TOOL_CALL_SCHEMA, TOOL_RESULT_SCHEMA, ToolCall, ToolResult,
+};
+pub use self::id::{ExtensionId, ExtensionIds, PREFIX};
+pub use self::intent::{Intent, IntentCategory, MAX_INTENT_BYTES, Suggestion, max_units};
+pub use self::manifest::{
+    AuthMethod, DEFAULT_MANIFEST_TTL_SECONDS, GetManifest, LatencyPercentiles, ListedExtension,
+    MANIFEST_VERSION, MAX_MANIFEST_TTL_SECONDS, ManifestAuth, ManifestNotModified, ManifestServer,
+    ManifestTool, ManifestVersion, RateLimits, ScopeDefinition, ServiceManifest,
+};
+pub use self::projection::{ErrorProjection, projection, registry_code};
+pub use self::provenance::{
+    Confidence, MAX_SOURCES, MAX_SOURCES_BYTES, Provenance, SourceLocation, Unverified,
+};
+pub use self::recommendation::{MatchConfidence, RecommendServers, RecommendedServers, ServerRecommendation};
+pub use self::structured_error::{ErrorClass, StructuredError, UnsafeAdvice};
+pub use self::tool_declaration::{Cost, CostCategory, Impact, LatencyClass, Quota, ToolDeclaration};
+
+/// Returns a value of texts, numbers and JSON as JSON, which it always can be written as.
+fn written<T: Serialize + ?Sized>(value: &T) -> RawJson {
+    RawJson::from_value(value).unwrap_or(RawJson::null())
+}

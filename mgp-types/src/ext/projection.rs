@@ -1,0 +1,101 @@
+//! One table of what each code is called in the other forms of an error.
+
+use super::envelope::ErrorType;
+use super::structured_error::ErrorClass;
+use crate::mgp::{Category, code};
+
+/// The forms of an error code beside the number of MGP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ErrorProjection {
+    /// The word of a structured error.
+    pub word: &'static str,
+    /// The class of a structured error.
+    pub class: ErrorClass,
+    /// The kind of an error in an envelope.
+    pub envelope: ErrorType,
+    /// The number of the tool registry.
+    pub registry: i64,
+}
+
+/// The numbers of the tool registry, which only its own profile writes.
+pub mod registry_code {
+    /// The input does not fit the tool's schema.
+    pub const VALIDATION_ERROR: i64 = -32001;
+    /// The tool does not exist.
+    pub const TOOL_NOT_FOUND: i64 = -32002;
+    /// The tool crashed or took too long.
+    pub const TOOL_EXECUTION: i64 = -32003;
+    /// The caller could not prove who it is.
+    pub const AUTHENTICATION_ERROR: i64 = -32004;
+    /// The caller may not do this.
+    pub const AUTHORIZATION_ERROR: i64 = -32005;
+}
+
+/// Returns the forms of `code`. Every number has some: one without a row of its own has those of its range.
+pub fn projection(code: i64) -> ErrorProjection {
+    use self::registry_code::{
+        AUTHENTICATION_ERROR, AUTHORIZATION_ERROR, TOOL_EXECUTION, TOOL_NOT_FOUND, VALIDATION_ERROR,
+    };
+    use ErrorClass::{AuthRequired, InvalidInput, Permanent, RateLimited, Transient};
+    use ErrorType as Kind;
+
+    let row = |word, class, envelope, registry| ErrorProjection { word, class, envelope, registry };
+    match code {
+        code::PARSE_ERROR | code::INVALID_REQUEST | code::INVALID_PARAMS | code::HEADER_MISMATCH => {
+            row("INVALID_PARAMETERS", InvalidInput, Kind::ValidationError, code)
+        }
+        code::METHOD_NOT_FOUND => row("UNSUPPORTED_OPERATION", Permanent, Kind::ResourceNotFound, code),
+        code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_PROTOCOL_VERSION => {
+            row("UNSUPPORTED_OPERATION", Permanent, Kind::ValidationError, code::INVALID_REQUEST)
+        }
+        code::INTERNAL_ERROR => row("SERVER_ERROR", Transient, Kind::ToolExecutionError, code),
+        code::PERMISSION_DENIED | code::ACCESS_DENIED => {
+            row("PERMISSION_DENIED", Permanent, Kind::PermissionError, AUTHORIZATION_ERROR)
+        }
+        code::AUTH_REQUIRED => {
+            row("AUTHENTICATION_REQUIRED", AuthRequired, Kind::AuthenticationError, AUTHENTICATION_ERROR)
+        }
+        code::AUTH_EXPIRED => {
+            row("TOKEN_EXPIRED", AuthRequired, Kind::AuthenticationError, AUTHENTICATION_ERROR)
+        }
+        code::SERVER_NOT_READY
+        | code::SERVER_DRAINING
+        | code::SERVER_RESTARTING
+        | code::RESOURCE_EXHAUSTED => {
+            row("SERVER_UNAVAILABLE", Transient, Kind::ToolExecutionError, code::INTERNAL_ERROR)
+        }
+        code::RATE_LIMITED => row("RATE_LIMIT_EXCEEDED", RateLimited, Kind::ApiLimitExceeded, code),
+        code::QUOTA_EXCEEDED => row("QUOTA_EXHAUSTED", Permanent, Kind::ApiLimitExceeded, code::RATE_LIMITED),
+        code::TIMEOUT => row("OPERATION_TIMEOUT", Transient, Kind::TimeoutError, TOOL_EXECUTION),
+        code::VALIDATION_BLOCKED | code::CODE_SAFETY_VIOLATION | code::INVALID_TOOL_ARGS => {
+            row("INVALID_INPUT", InvalidInput, Kind::ValidationError, VALIDATION_ERROR)
+        }
+        code::TOOL_NOT_FOUND | code::RESOURCE_NOT_FOUND | code::MCP_RESOURCE_NOT_FOUND => {
+            row("RESOURCE_NOT_FOUND", Permanent, Kind::ResourceNotFound, TOOL_NOT_FOUND)
+        }
+        code::TOOL_DISABLED => {
+            row("UNSUPPORTED_OPERATION", Permanent, Kind::ToolExecutionError, TOOL_NOT_FOUND)
+        }
+        code::TOOL_NAME_CONFLICT | code::SERVER_ALREADY_REGISTERED => {
+            row("CONFLICT", Permanent, Kind::ValidationError, VALIDATION_ERROR)
+        }
+        code::UPSTREAM_ERROR => row("UPSTREAM_ERROR", Transient, Kind::ToolExecutionError, TOOL_EXECUTION),
+        code::UPSTREAM_TIMEOUT => row("TIMEOUT", Transient, Kind::TimeoutError, TOOL_EXECUTION),
+        code::UPSTREAM_UNAVAILABLE => {
+            row("SERVER_UNAVAILABLE", Transient, Kind::ToolExecutionError, TOOL_EXECUTION)
+        }
+        _ => match code::category(code) {
+            Some(Category::Security) => {
+                row("PERMISSION_DENIED", Permanent, Kind::PermissionError, AUTHORIZATION_ERROR)
+            }
+            Some(Category::Validation) => {
+                row("INVALID_INPUT", InvalidInput, Kind::ValidationError, VALIDATION_ERROR)
+            }
+            Some(Category::External) => {
+                row("UPSTREAM_ERROR", Permanent, Kind::ToolExecutionError, TOOL_EXECUTION)
+            }
+            _ => row("SERVER_ERROR", Permanent, Kind::ToolExecutionError, code::INTERNAL_ERROR),
+        },
+    }
+}

@@ -1,0 +1,137 @@
+//! Recommendations of servers that have a capability.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::mgp::words::words;
+
+words! {
+    /// The confidence that a server has the capability.
+    MatchConfidence {
+        /// The server has it.
+        High = "high",
+        /// The server probably has it.
+        Medium = "medium",
+        /// The server may have it.
+        Low = "low",
+    }
+}
+
+impl MatchConfidence {
+    /// Returns the word for a number from 0 to 1.
+    pub fn of(score: f64) -> Self {
+        match score {
+            score if score >= 0.67 => Self::High,
+            score if score >= 0.34 => Self::Medium,
+            _ => Self::Low,
+        }
+    }
+}
+
+/// A server that may have a capability. Nothing is connected because of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ServerRecommendation {
+    /// The capability; in an answer it may be left out, because the question has it.
+    #[serde(default)]
+    pub capability: Box<str>,
+    /// The name of the server.
+    #[serde(alias = "server")]
+    pub server_name: Box<str>,
+    /// The page of the server in a registry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registry_url: Option<Box<str>>,
+    /// The way in which a user signs in at the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth_flow: Option<Box<str>>,
+    /// The confidence.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "confidence")]
+    pub match_confidence: Option<MatchConfidence>,
+}
+
+impl ServerRecommendation {
+    /// Creates a recommendation.
+    pub fn new(
+        capability: impl Into<Box<str>>,
+        server_name: impl Into<Box<str>>,
+        match_confidence: MatchConfidence,
+    ) -> Self {
+        Self {
+            capability: capability.into(),
+            server_name: server_name.into(),
+            registry_url: None,
+            auth_flow: None,
+            match_confidence: Some(match_confidence),
+        }
+    }
+}
+
+/// Reads a word, or a number from 0 to 1, as some peers write it.
+fn confidence<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MatchConfidence>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(f64),
+        Word(MatchConfidence),
+    }
+    Ok(Option::<Written>::deserialize(deserializer)?.map(|written| match written {
+        Written::Number(score) => MatchConfidence::of(score),
+        Written::Word(word) => word,
+    }))
+}
+
+/// The params of `mgp/discovery/recommend`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RecommendServers {
+    /// The capability that is needed, in words.
+    pub capability_needed: Box<str>,
+    /// The most recommendations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// The result of `mgp/discovery/recommend`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RecommendedServers {
+    /// The capability that was asked for.
+    pub capability_needed: Box<str>,
+    /// The recommendations, the best first.
+    pub recommendations: Vec<ServerRecommendation>,
+}
+
+impl RecommendedServers {
+    /// Creates the result.
+    pub const fn new(capability_needed: Box<str>, recommendations: Vec<ServerRecommendation>) -> Self {
+        Self { capability_needed, recommendations }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // covers: EXT-13-02
+    #[test]
+    fn a_recommendation_is_read_in_each_of_its_forms() {
+        let read = |json: &str| serde_json::from_str::<ServerRecommendation>(json).unwrap();
+        let ours = ServerRecommendation::new("design_mockup", "figma", MatchConfidence::High);
+        assert_eq!(read(&serde_json::to_string(&ours).unwrap()), ours);
+        for json in [
+            r#"{"capability":"design_mockup","server":"figma","match_confidence":"high"}"#,
+            r#"{"capability":"design_mockup","server_name":"figma","match_confidence":0.9}"#,
+        ] {
+            assert_eq!(read(json), ours, "{json}");
+        }
+        let bare = read(r#"{"server":"figma"}"#);
+        assert_eq!((bare.match_confidence, &*bare.capability), (None, ""));
+        assert!(serde_json::from_str::<ServerRecommendation>(r#"{"capability":"x"}"#).is_err());
+    }
+
+    #[test]
+    fn a_number_becomes_one_of_three_words() {
+        use MatchConfidence::{High, Low, Medium};
+        let words = [1.0, 0.67, 0.66, 0.34, 0.33, -1.0, f64::NAN].map(MatchConfidence::of);
+        assert_eq!(words, [High, High, Medium, Medium, Low, Low, Low]);
+    }
+}

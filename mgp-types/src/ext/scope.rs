@@ -1,0 +1,376 @@
+//! Scopes: what a caller may do on a server, checked before a call and negotiated for a session.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::written;
+use crate::Object;
+use crate::mgp::Timestamp;
+
+/// The most scopes in one set.
+pub const MAX_SCOPES: usize = 256;
+
+const MAX_SCOPE_BYTES: usize = 128;
+
+/// A set of scopes. Each is a text whose meaning the server alone knows, like `read:tickets`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Scopes(BTreeSet<Box<str>>);
+
+/// The reason why a list is no set of scopes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidScopes {
+    /// There are more scopes than [`MAX_SCOPES`].
+    #[error("more than 256 scopes")]
+    TooMany,
+    /// A scope is empty, too long, or has a space or a control character.
+    #[error("a scope has 1 to 128 visible characters and no space")]
+    InvalidScope,
+}
+
+impl Scopes {
+    /// Creates a set without scopes.
+    pub const fn new() -> Self {
+        Self(BTreeSet::new())
+    }
+
+    /// Reads a list of scopes.
+    ///
+    /// # Errors
+    ///
+    /// A list that is too long, or that has a text which is no scope, is an error.
+    pub fn read<T: AsRef<str>>(scopes: impl IntoIterator<Item = T>) -> Result<Self, InvalidScopes> {
+        let mut read = BTreeSet::new();
+        for scope in scopes {
+            let scope = scope.as_ref();
+            let is_scope = (1..=MAX_SCOPE_BYTES).contains(&scope.len())
+                && scope.chars().all(|c| !c.is_whitespace() && !c.is_control());
+            if !is_scope {
+                return Err(InvalidScopes::InvalidScope);
+            }
+            read.insert(scope.into());
+            if read.len() > MAX_SCOPES {
+                return Err(InvalidScopes::TooMany);
+            }
+        }
+        Ok(Self(read))
+    }
+
+    /// Returns whether the set has `scope`.
+    pub fn has(&self, scope: &str) -> bool {
+        self.0.contains(scope)
+    }
+
+    /// Returns the scopes of this set that `held` does not have.
+    pub fn missing_from(&self, held: &Self) -> Vec<Box<str>> {
+        self.0.difference(&held.0).cloned().collect()
+    }
+
+    /// Iterates over the scopes, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|scope| &**scope)
+    }
+
+    /// Returns whether the set is empty.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<'de> Deserialize<'de> for Scopes {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let list = Vec::<Box<str>>::deserialize(deserializer)?;
+        Self::read(list).map_err(serde::de::Error::custom)
+    }
+}
+
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, scope) in self.iter().enumerate() {
+            if place > 0 {
+                f.write_str(" ")?;
+            }
+            f.write_str(scope)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the time in a scope like `temp:30min`: how long the scopes that are asked for with it are to last.
+///
+/// The unit is `s`, `min` or `h`. Returns `None` for any other scope.
+pub fn temporary(scope: &str) -> Option<Duration> {
+    let span = scope.strip_prefix("temp:")?;
+    let digits = span.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = span.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    let seconds = match unit {
+        "s" => 1,
+        "min" => 60,
+        "h" => 3600,
+        _ => return None,
+    };
+    number.checked_mul(seconds).map(Duration::from_secs)
+}
+
+/// The params of `mgp/permission/check`: may this tool be called?
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CheckPermission {
+    /// The name of the tool.
+    pub tool: Box<str>,
+    /// The scopes that the caller believes to hold. They are advice: those of the caller's session decide.
+    #[serde(default)]
+    pub scopes_held: Vec<Box<str>>,
+    /// The arguments that the call would have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Object>,
+}
+
+impl CheckPermission {
+    /// Creates a question about `tool`.
+    pub fn new(tool: impl Into<Box<str>>) -> Self {
+        Self { tool: tool.into(), scopes_held: Vec::new(), parameters: None }
+    }
+}
+
+/// The result of `mgp/permission/check`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PermissionChecked {
+    /// True if the call would not be refused.
+    pub allowed: bool,
+    /// The scopes that are missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_scopes: Vec<Box<str>>,
+    /// The address at which a person can give the missing scopes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elevation_url: Option<Box<str>>,
+    /// The reason in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Box<str>>,
+}
+
+impl PermissionChecked {
+    /// Creates the answer that a call is allowed.
+    pub const fn allowed() -> Self {
+        Self { allowed: true, missing_scopes: Vec::new(), elevation_url: None, reason: None }
+    }
+
+    /// Creates the answer that a call is refused for this reason.
+    pub fn refused(reason: impl Into<Box<str>>) -> Self {
+        Self { allowed: false, missing_scopes: Vec::new(), elevation_url: None, reason: Some(reason.into()) }
+    }
+
+    /// Creates the answer that these scopes are missing.
+    pub fn missing(scopes: Vec<Box<str>>) -> Self {
+        let reason = format!("missing required scopes: {}", scopes.join(", "));
+        Self { missing_scopes: scopes, ..Self::refused(reason) }
+    }
+}
+
+/// The params of `mgp/permission/negotiate`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct NegotiateScopes {
+    /// The wanted scopes; [`temporary`] ones bound the time of the others.
+    pub requested_scopes: Scopes,
+    /// The reason for which the scopes are wanted, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub justification: Option<Box<str>>,
+    /// The wanted time in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_seconds: Option<u64>,
+}
+
+impl NegotiateScopes {
+    /// Creates a request for these scopes.
+    pub const fn new(requested_scopes: Scopes) -> Self {
+        Self { requested_scopes, justification: None, ttl_seconds: None }
+    }
+}
+
+/// A scope that was not granted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct DeniedScope {
+    /// The scope.
+    pub scope: Box<str>,
+    /// The reason.
+    pub reason: Box<str>,
+}
+
+impl DeniedScope {
+    /// Creates the denial of `scope`.
+    pub fn new(scope: impl Into<Box<str>>, reason: impl Into<Box<str>>) -> Self {
+        Self { scope: scope.into(), reason: reason.into() }
+    }
+}
+
+/// A session of scopes: a token, the scopes that its holder has, and its end.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ScopeSession {
+    /// The token.
+    pub token: Box<str>,
+    /// The scopes.
+    pub scopes: Scopes,
+    /// The end of the session.
+    pub expires_at: Timestamp,
+    /// The token for a new session with the same scopes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refresh_token: Option<Box<str>>,
+    /// The time in seconds without a call after which the session ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inactivity_timeout_seconds: Option<u64>,
+}
+
+crate::partial_debug!(ScopeSession, self => scopes: self.scopes, expires_at: self.expires_at);
+
+impl ScopeSession {
+    /// Creates a session.
+    pub fn new(token: impl Into<Box<str>>, scopes: Scopes, expires_at: Timestamp) -> Self {
+        Self {
+            token: token.into(),
+            scopes,
+            expires_at,
+            refresh_token: None,
+            inactivity_timeout_seconds: None,
+        }
+    }
+}
+
+/// The result of `mgp/permission/negotiate`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ScopesNegotiated {
+    /// The scopes that the caller has now.
+    pub granted_scopes: Scopes,
+    /// The scopes that the caller does not get.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied_scopes: Vec<DeniedScope>,
+    /// The session.
+    pub session: ScopeSession,
+}
+
+impl ScopesNegotiated {
+    /// Creates the result for a session that was granted.
+    pub fn new(session: ScopeSession, denied_scopes: Vec<DeniedScope>) -> Self {
+        Self { granted_scopes: session.scopes.clone(), denied_scopes, session }
+    }
+}
+
+/// Returns what a caller can do and cannot do, tool by tool: the names of tools whose scopes `held` covers, and of those
+/// that need more, with the scopes that are missing.
+pub fn report<'a>(
+    tools: impl IntoIterator<Item = (&'a str, &'a [Box<str>])>,
+    held: &Scopes,
+) -> ScopeReport<'a> {
+    let mut report = ScopeReport::default();
+    for (tool, required) in tools {
+        let missing: Vec<_> =
+            required.iter().filter(|scope| !held.has(scope)).map(|scope| &**scope).collect();
+        if missing.is_empty() {
+            report.callable.push(tool);
+        } else {
+            report.out_of_reach.push((tool, missing));
+        }
+    }
+    report
+}
+
+/// What a caller can and cannot do with the scopes it has; made by [`report`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScopeReport<'a> {
+    /// The tools that the caller may call.
+    pub callable: Vec<&'a str>,
+    /// The tools that need more scopes, with those that are missing.
+    pub out_of_reach: Vec<(&'a str, Vec<&'a str>)>,
+}
+
+/// Returns the data of the error about missing scopes.
+pub fn missing_scopes_details(missing: &[Box<str>]) -> Object {
+    let mut details = Object::new();
+    details.set("missing_scopes", written(missing));
+    details
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scopes(list: &[&str]) -> Scopes {
+        Scopes::read(list).unwrap()
+    }
+
+    // covers: EXT-04-02
+    #[test]
+    fn a_scope_is_any_text_that_the_server_understands() {
+        for list in [&["read:github_repoX", "channels:read"][..], &["admin"], &["日本"], &[]] {
+            let read = scopes(list);
+            assert!(list.iter().all(|scope| read.has(scope)));
+        }
+        for wrong in ["", "a b", "a\n", &"x".repeat(129)] {
+            assert_eq!(Scopes::read([wrong]), Err(InvalidScopes::InvalidScope), "{wrong:?}");
+        }
+        assert_eq!(Scopes::read((0..257).map(|n| n.to_string())), Err(InvalidScopes::TooMany));
+    }
+
+    // covers: EXT-04-15
+    #[test]
+    fn a_time_is_read_from_a_scope() {
+        let of = |scope| temporary(scope).map(|span| span.as_secs());
+        assert_eq!([of("temp:30min"), of("temp:45s"), of("temp:2h")], [Some(1800), Some(45), Some(7200)]);
+        for none in ["temp:", "temp:min", "temp:5d", "temp:-1s", "read:x", "temp:99999999999999999999h"] {
+            assert_eq!(of(none), None, "{none}");
+        }
+    }
+
+    // covers: EXT-04-05, EXT-04-07, EXT-04-08
+    #[test]
+    fn messages_are_read_and_written_as_the_specification_prints_them() {
+        let request: NegotiateScopes = serde_json::from_str(
+            r#"{"requested_scopes":["read:tickets","temp:30min"],"justification":"clean-up","ttl_seconds":1800}"#,
+        )
+        .unwrap();
+        assert!(request.requested_scopes.has("read:tickets"));
+        let check: CheckPermission =
+            serde_json::from_str(r#"{"tool":"delete_ticket","scopes_held":["read:tickets"]}"#).unwrap();
+        assert_eq!(&*check.tool, "delete_ticket");
+        assert_eq!(
+            serde_json::to_string(&PermissionChecked::missing(vec!["delete:tickets".into()])).unwrap(),
+            concat!(
+                r#"{"allowed":false,"missing_scopes":["delete:tickets"],"#,
+                r#""reason":"missing required scopes: delete:tickets"}"#
+            )
+        );
+        assert_eq!(serde_json::to_string(&PermissionChecked::allowed()).unwrap(), r#"{"allowed":true}"#);
+        let session = ScopeSession::new("t", scopes(&["read:tickets"]), Timestamp::EPOCH);
+        let result =
+            ScopesNegotiated::new(session, vec![DeniedScope::new("delete:tickets", "admin required")]);
+        assert_eq!(
+            serde_json::to_string(&result).unwrap(),
+            concat!(
+                r#"{"granted_scopes":["read:tickets"],"#,
+                r#""denied_scopes":[{"scope":"delete:tickets","reason":"admin required"}],"#,
+                r#""session":{"token":"t","scopes":["read:tickets"],"expires_at":"1970-01-01T00:00:00.000Z"}}"#
+            )
+        );
+        assert!(!format!("{result:?}").contains("\"t\""), "a token is no text for logs");
+    }
+
+    // covers: EXT-04-12
+    #[test]
+    fn what_is_in_reach_and_what_is_not_can_be_told() {
+        let read = ["read:tickets".into()];
+        let write = ["read:tickets".into(), "write:tickets".into()];
+        let report =
+            report([("search", &read[..]), ("edit", &write[..]), ("help", &[])], &scopes(&["read:tickets"]));
+        assert_eq!(report.callable, ["search", "help"]);
+        assert_eq!(report.out_of_reach, [("edit", vec!["write:tickets"])]);
+    }
+}

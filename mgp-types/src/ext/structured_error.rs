@@ -1,0 +1,284 @@
+//! Errors that say what to do: a word for the error, its class, a time to wait, and a next step.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::projection::projection;
+use crate::json::ObjectWriter;
+use crate::mgp::words::open_words;
+use crate::{Error, Object, RawJson, code};
+
+open_words! {
+    /// The class of a structured error, which decides what a client does next.
+    pub enum ErrorClass {
+        /// `transient`: the same request may succeed later.
+        Transient = "transient",
+        /// `permanent`: the same request never succeeds.
+        Permanent = "permanent",
+        /// `auth_required`: the client proves who it is, or gets a scope, and then tries again.
+        AuthRequired = "auth_required",
+        /// `invalid_input`: the request is wrong.
+        InvalidInput = "invalid_input",
+        /// `rate_limited`: the client waits and then tries again.
+        RateLimited = "rate_limited",
+    }
+}
+crate::macros::text_traits!(ErrorClass: Serialize, Deserialize(Self::from));
+
+impl ErrorClass {
+    /// The classes of the specification.
+    pub const STANDARD: [Self; 5] =
+        [Self::Transient, Self::Permanent, Self::AuthRequired, Self::InvalidInput, Self::RateLimited];
+
+    /// Returns whether the same request can succeed later, with nothing changed but the time.
+    pub const fn passes(&self) -> bool {
+        matches!(self, Self::Transient | Self::RateLimited)
+    }
+}
+
+/// An error that says what to do next: the members of an error's `data`, and of `_meta.error` in a failed result.
+///
+/// ```
+/// use mgp_types::ext::{ErrorClass, StructuredError};
+/// use mgp_types::mgp::Recovery;
+/// use mgp_types::{Error, code};
+///
+/// let error = Error::new(code::RATE_LIMITED, "10 requests per minute")
+///     .with_recovery(Recovery::for_code(code::RATE_LIMITED).unwrap().with_retry_after_ms(4200));
+/// let structured = StructuredError::of(&error);
+/// assert_eq!(structured.code, "RATE_LIMIT_EXCEEDED");
+/// assert_eq!(structured.category, ErrorClass::RateLimited);
+/// assert_eq!(structured.retry_after_seconds, Some(5));
+/// ```
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct StructuredError {
+    /// The word for the error, in capitals.
+    pub code: Cow<'static, str>,
+    /// The error in words.
+    pub message: Box<str>,
+    /// The class of the error.
+    pub category: ErrorClass,
+    /// The least time in seconds to wait before the next attempt.
+    #[serde(default)]
+    pub retry_after_seconds: Option<u64>,
+    /// True if a person can do something about the error, and so should hear of it.
+    #[serde(default)]
+    pub user_actionable: bool,
+    /// The next step.
+    #[serde(default)]
+    pub suggestion: Option<Box<str>>,
+    /// Facts about this error.
+    #[serde(default)]
+    pub details: Option<Object>,
+    /// An address where the error is explained.
+    #[serde(default)]
+    pub documentation_url: Option<Box<str>>,
+}
+
+/// The least time to wait where an error passes and does not say when.
+const USUAL_WAIT_SECONDS: u64 = 1;
+
+/// The phrases that no suggestion may have.
+const UNSAFE_PHRASES: &str = include_str!("unsafe_suggestions.txt");
+/// The names of members that describe the inside of a server.
+const INTERNAL_MEMBERS: &str = include_str!("internal_members.txt");
+
+/// The reason why a suggestion or an address is not taken into an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnsafeAdvice {
+    /// The suggestion would weaken somebody's security.
+    #[error(
+        "a suggestion never tells a user to change credentials or to turn off a check; say what the request needs"
+    )]
+    Suggestion,
+    /// The address is not one of HTTPS.
+    #[error("the documentation URL must begin with https://")]
+    Address,
+}
+
+impl StructuredError {
+    /// Creates an error.
+    pub fn new(
+        code: impl Into<Cow<'static, str>>,
+        category: ErrorClass,
+        message: impl Into<Box<str>>,
+    ) -> Self {
+        let retry_after_seconds = category.passes().then_some(USUAL_WAIT_SECONDS);
+        Self {
+            code: code.into(),
+            message: message.into(),
+            category,
+            retry_after_seconds,
+            user_actionable: false,
+            suggestion: None,
+            details: None,
+            documentation_url: None,
+        }
+    }
+
+    /// Returns the structured form of `error`, from its code and its recovery advice.
+    pub fn of(error: &Error) -> Self {
+        let projection = projection(error.code());
+        let recovery = error.recovery();
+        let details = recovery.as_ref().and_then(|recovery| recovery.details.as_ref());
+        let details = details.and_then(|details| Object::from_raw(details).ok());
+        let retry_after_ms = recovery.as_ref().and_then(|recovery| recovery.retry_after_ms);
+        let lacks_scope = details.as_ref().is_some_and(|details| details.contains("missing_scopes"));
+        let mut structured = match error.code() {
+            code::PERMISSION_DENIED if lacks_scope => {
+                Self::new("SCOPE_INSUFFICIENT", ErrorClass::AuthRequired, error.message())
+            }
+            code::QUOTA_EXCEEDED if retry_after_ms.is_some() => {
+                Self::new(projection.word, ErrorClass::RateLimited, error.message())
+            }
+            _ => Self::new(projection.word, projection.class, error.message()),
+        };
+        if let Some(milliseconds) = retry_after_ms.filter(|_| structured.category.passes()) {
+            structured.retry_after_seconds = Some(milliseconds.div_ceil(1000));
+        }
+        structured.details = details;
+        structured
+    }
+
+    /// Reads the structured error in the data of an error, or in `_meta.error` of a failed result.
+    pub fn read(data: &RawJson) -> Option<Self> {
+        data.to().ok()
+    }
+
+    /// Sets the least time in seconds to wait.
+    #[must_use]
+    pub const fn with_retry_after_seconds(mut self, seconds: u64) -> Self {
+        self.retry_after_seconds = Some(seconds);
+        self
+    }
+
+    /// Says that a person can do something about the error.
+    #[must_use]
+    pub const fn user_actionable(mut self) -> Self {
+        self.user_actionable = true;
+        self
+    }
+
+    /// Sets the next step.
+    ///
+    /// # Errors
+    ///
+    /// A suggestion that would weaken somebody's security is refused.
+    pub fn with_suggestion(mut self, suggestion: impl Into<Box<str>>) -> Result<Self, UnsafeAdvice> {
+        let suggestion = suggestion.into();
+        let lower = suggestion.to_lowercase();
+        if lines(UNSAFE_PHRASES).any(|phrase| lower.contains(phrase)) {
+            return Err(UnsafeAdvice::Suggestion);
+        }
+        self.suggestion = Some(suggestion);
+        Ok(self)
+    }
+
+    /// Sets facts about the error. What describes the inside of the server is left out: traces of a stack, queries, and
+    /// private addresses.
+    #[must_use]
+    pub fn with_details(mut self, details: &Object) -> Self {
+        self.details = Some(without_internals(details));
+        self
+    }
+
+    /// Sets the address where the error is explained.
+    ///
+    /// # Errors
+    ///
+    /// An address that is not one of HTTPS is refused.
+    pub fn with_documentation_url(mut self, url: impl Into<Box<str>>) -> Result<Self, UnsafeAdvice> {
+        let url = url.into();
+        if host(&url).is_none() {
+            return Err(UnsafeAdvice::Address);
+        }
+        self.documentation_url = Some(url);
+        Ok(self)
+    }
+
+    /// Returns the address where the error is explained, if it belongs to the server: its host is that of `homepage`
+    /// or below it. An address elsewhere may lead a user anywhere.
+    pub fn documentation_of(&self, homepage: &str) -> Option<&str> {
+        let url = self.documentation_url.as_deref()?;
+        let (theirs, ours) = (host(url)?, host(homepage)?);
+        let is_below =
+            theirs.strip_suffix(ours).is_some_and(|front| front.is_empty() || front.ends_with('.'));
+        is_below.then_some(url)
+    }
+
+    /// Returns the error as an object.
+    pub fn to_object(&self) -> Object {
+        let mut out = ObjectWriter::new();
+        out.text("code", &self.code);
+        out.text("message", &self.message);
+        out.text("category", self.category.as_str());
+        if let Some(seconds) = self.retry_after_seconds {
+            out.number("retry_after_seconds", i64::try_from(seconds).unwrap_or(i64::MAX));
+        }
+        if self.user_actionable {
+            out.flag("user_actionable");
+        }
+        if let Some(suggestion) = &self.suggestion {
+            out.text("suggestion", suggestion);
+        }
+        if let Some(details) = &self.details {
+            out.json("details", &details.to_raw());
+        }
+        if let Some(url) = &self.documentation_url {
+            out.text("documentation_url", url);
+        }
+        out.finish()
+    }
+
+    /// Adds the members of the error to the data of an error; members that are there already stay, and data that are no
+    /// object stay as they are.
+    pub fn add_to(&self, data: Option<&RawJson>) -> RawJson {
+        match data.filter(|data| !data.is_null()) {
+            None => self.to_object().to_raw(),
+            Some(data) => match Object::from_raw(data) {
+                Ok(object) => object.followed_by(&self.to_object()),
+                Err(_) => data.clone(),
+            },
+        }
+    }
+}
+
+/// Returns the host of an address of HTTPS.
+fn host(url: &str) -> Option<&str> {
+    let rest = url.strip_prefix("https://")?;
+    let host = rest.split(['/', '?', '#']).next()?;
+    let host = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    (!host.is_empty() && !host.contains('@')).then_some(host)
+}
+
+fn without_internals(details: &Object) -> Object {
+    let mut kept = Object::new();
+    for (name, value) in details.iter() {
+        let lower = name.to_lowercase();
+        if lines(INTERNAL_MEMBERS).any(|internal| lower.contains(internal)) {
+            continue;
+        }
+        let text = value.to_text();
+        if text.as_deref().is_some_and(names_a_private_address) {
+            continue;
+        }
+        kept.set(name.into_owned(), value);
+    }
+    kept
+}
+
+fn names_a_private_address(text: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_digit() && c != '.')
+        .filter_map(|word| word.parse::<std::net::Ipv4Addr>().ok())
+        .any(|address| address.is_private() || address.is_loopback() || address.is_link_local())
+}
+
+fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+#[cfg(test)]
+mod tests;

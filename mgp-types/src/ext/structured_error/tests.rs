@@ -1,0 +1,195 @@
+use super::*;
+use crate::ext::envelope::ErrorType;
+use crate::mgp::Recovery;
+
+/// Every number that this product writes or reads, with its word, its class, its kind in envelopes and its number in the
+/// tool registry.
+const PROJECTIONS: &[(i64, &str, &str, &str, i64)] = &[
+    (-32700, "INVALID_PARAMETERS", "invalid_input", "ValidationError", -32700),
+    (-32600, "INVALID_PARAMETERS", "invalid_input", "ValidationError", -32600),
+    (-32601, "UNSUPPORTED_OPERATION", "permanent", "ResourceNotFound", -32601),
+    (-32602, "INVALID_PARAMETERS", "invalid_input", "ValidationError", -32602),
+    (-32603, "SERVER_ERROR", "transient", "ToolExecutionError", -32603),
+    (1000, "PERMISSION_DENIED", "permanent", "PermissionError", -32005),
+    (1001, "PERMISSION_DENIED", "permanent", "PermissionError", -32005),
+    (1002, "AUTHENTICATION_REQUIRED", "auth_required", "AuthenticationError", -32004),
+    (1003, "TOKEN_EXPIRED", "auth_required", "AuthenticationError", -32004),
+    (1010, "INVALID_INPUT", "invalid_input", "ValidationError", -32001),
+    (1011, "INVALID_INPUT", "invalid_input", "ValidationError", -32001),
+    (2000, "SERVER_UNAVAILABLE", "transient", "ToolExecutionError", -32603),
+    (2001, "SERVER_UNAVAILABLE", "transient", "ToolExecutionError", -32603),
+    (2002, "SERVER_UNAVAILABLE", "transient", "ToolExecutionError", -32603),
+    (3000, "RATE_LIMIT_EXCEEDED", "rate_limited", "ApiLimitExceeded", 3000),
+    (3001, "SERVER_UNAVAILABLE", "transient", "ToolExecutionError", -32603),
+    (3002, "QUOTA_EXHAUSTED", "permanent", "ApiLimitExceeded", 3000),
+    (3003, "OPERATION_TIMEOUT", "transient", "TimeoutError", -32003),
+    (4000, "INVALID_INPUT", "invalid_input", "ValidationError", -32001),
+    (4001, "RESOURCE_NOT_FOUND", "permanent", "ResourceNotFound", -32002),
+    (4002, "UNSUPPORTED_OPERATION", "permanent", "ToolExecutionError", -32002),
+    (4003, "CONFLICT", "permanent", "ValidationError", -32001),
+    (4004, "RESOURCE_NOT_FOUND", "permanent", "ResourceNotFound", -32002),
+    (4101, "CONFLICT", "permanent", "ValidationError", -32001),
+    (5000, "UPSTREAM_ERROR", "transient", "ToolExecutionError", -32003),
+    (5001, "TIMEOUT", "transient", "TimeoutError", -32003),
+    (5002, "SERVER_UNAVAILABLE", "transient", "ToolExecutionError", -32003),
+];
+
+// covers: EXT-11-13, ENV-3.3-06, GGEN-5-01..10, GGEN-8.1-03
+#[test]
+fn every_code_has_a_word_a_class_a_kind_and_a_number() {
+    for (code, word, class, kind, registry) in PROJECTIONS {
+        let projection = projection(*code);
+        assert_eq!(
+            (projection.word, projection.class.as_str(), projection.envelope.as_str(), projection.registry),
+            (*word, *class, *kind, *registry),
+            "{code}"
+        );
+    }
+    let listed = |code: &i64| PROJECTIONS.iter().any(|(known, ..)| known == code);
+    let named: Vec<i64> = (0..10_000).filter(|code| code::name(*code).is_some()).collect();
+    assert!(
+        named.len() > 20 && named.iter().all(listed),
+        "a code of MGP has no row in the table of this test"
+    );
+}
+
+// covers: EXT-11-02, ENV-3.3-04
+#[test]
+fn numbers_without_a_row_have_the_forms_of_their_range_and_only_words_of_the_specifications() {
+    for code in (-33_000..-32_000).chain(990..6_000).chain([0, i64::MIN, i64::MAX]) {
+        let projection = projection(code);
+        assert!(ErrorClass::STANDARD.contains(&projection.class), "{code}");
+        assert!(ErrorType::STANDARD.contains(&projection.envelope), "{code}");
+        assert!(projection.word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'), "{code}");
+    }
+    assert_eq!(projection(1050).envelope, ErrorType::PermissionError);
+    assert_eq!(projection(7).class, ErrorClass::Permanent);
+}
+
+// covers: EXT-11-13
+#[test]
+fn every_word_of_both_lists_is_read() {
+    for word in [
+        "RATE_LIMIT_EXCEEDED", "PERMISSION_DENIED", "RESOURCE_NOT_FOUND", "INVALID_INPUT", "QUOTA_EXHAUSTED",
+        "SERVER_UNAVAILABLE", "TRANSACTION_CONFLICT", "AUTHENTICATION_REQUIRED", "SCOPE_INSUFFICIENT",
+        "OPERATION_TIMEOUT", "PAYLOAD_TOO_LARGE", "IDEMPOTENCY_CONFLICT", "INVALID_PARAMETERS",
+        "TOKEN_EXPIRED", "CONFLICT", "SERVER_ERROR", "UPSTREAM_ERROR", "TIMEOUT", "UNSUPPORTED_OPERATION",
+    ] {
+        let json = format!(r#"{{"code":"{word}","message":"m","category":"permanent"}}"#);
+        assert_eq!(StructuredError::read(&RawJson::parse(json).unwrap()).unwrap().code, word);
+    }
+}
+
+// covers: EXT-11-01
+#[test]
+fn an_error_without_its_code_its_message_or_its_class_is_none() {
+    for json in [
+        r#"{"message":"m","category":"permanent"}"#,
+        r#"{"code":"X","category":"permanent"}"#,
+        r#"{"code":"X","message":"m"}"#,
+        r#"{"code":-32603,"message":"m","category":"permanent"}"#,
+        "[]",
+    ] {
+        assert_eq!(StructuredError::read(&RawJson::parse(json).unwrap()), None, "{json}");
+    }
+}
+
+// covers: EXT-11-03
+#[test]
+fn an_error_that_passes_always_says_when() {
+    for class in ErrorClass::STANDARD {
+        let error = StructuredError::new("X", class.clone(), "m");
+        assert_eq!(error.retry_after_seconds.is_some(), class.passes(), "{class}");
+    }
+    let waits = |milliseconds| {
+        let recovery = Recovery::for_code(code::TIMEOUT).unwrap().with_retry_after_ms(milliseconds);
+        StructuredError::of(&Error::new(code::TIMEOUT, "late").with_recovery(recovery)).retry_after_seconds
+    };
+    assert_eq!([waits(0), waits(1), waits(1000), waits(1001)], [Some(0), Some(1), Some(1), Some(2)]);
+}
+
+// covers: EXT-11-04
+#[test]
+fn a_person_hears_of_an_error_only_where_the_error_says_so() {
+    let error = StructuredError::new("X", ErrorClass::Permanent, "m");
+    assert!(!error.user_actionable && !error.to_object().contains("user_actionable"));
+    let error = error.user_actionable();
+    assert_eq!(StructuredError::read(&error.to_object().to_raw()).unwrap(), error);
+}
+
+// covers: EXT-11-05
+#[test]
+fn a_suggestion_that_weakens_security_is_refused() {
+    let error = || StructuredError::new("X", ErrorClass::Permanent, "m");
+    assert!(error().with_suggestion("Narrow the date range.").is_ok());
+    for unsafe_one in
+        ["Try a different API key.", "Turn off the firewall", "run it with --insecure", "Use SUDO"]
+    {
+        assert_eq!(error().with_suggestion(unsafe_one), Err(UnsafeAdvice::Suggestion), "{unsafe_one}");
+    }
+}
+
+// covers: EXT-11-06
+#[test]
+fn details_say_nothing_about_the_inside_of_the_server() {
+    let details = Object::parse(
+        r#"{"limit":10,"stack_trace":"at x","SQL":"SELECT 1","host":"see 10.0.3.7:5432","public":"8.8.8.8"}"#,
+    )
+    .unwrap();
+    let kept = StructuredError::new("X", ErrorClass::Permanent, "m").with_details(&details).details.unwrap();
+    assert_eq!(kept.to_raw().as_bytes(), br#"{"limit":10,"public":"8.8.8.8"}"#);
+}
+
+// covers: EXT-11-07
+#[test]
+fn an_explanation_is_at_an_address_of_https_and_shown_if_it_belongs_to_the_server() {
+    let error = || StructuredError::new("X", ErrorClass::Permanent, "m");
+    for address in
+        ["http://a.example/x", "ftp://a", "https://", "https://user@a.example", "javascript:alert(1)"]
+    {
+        assert_eq!(error().with_documentation_url(address), Err(UnsafeAdvice::Address), "{address}");
+    }
+    let error = error().with_documentation_url("https://docs.a.example:443/e/1").unwrap();
+    assert_eq!(error.documentation_of("https://a.example"), Some("https://docs.a.example:443/e/1"));
+    assert_eq!(error.documentation_of("https://docs.a.example/home"), Some("https://docs.a.example:443/e/1"));
+    for other in ["https://b.example", "https://xa.example", "http://a.example", ""] {
+        assert_eq!(error.documentation_of(other), None, "{other}");
+    }
+}
+
+// covers: EXT-04-13
+#[test]
+fn a_missing_scope_is_an_error_of_its_own() {
+    let mut details = Object::new();
+    details.set("missing_scopes", RawJson::parse(r#"["delete:tickets"]"#).unwrap());
+    let recovery = Recovery::for_code(code::PERMISSION_DENIED).unwrap().with_details(&details);
+    let error = Error::new(code::PERMISSION_DENIED, "missing scopes: delete:tickets").with_recovery(recovery);
+    let structured = StructuredError::of(&error);
+    assert_eq!((&*structured.code, structured.category), ("SCOPE_INSUFFICIENT", ErrorClass::AuthRequired));
+    assert!(structured.details.unwrap().contains("missing_scopes"));
+    let other = StructuredError::of(&Error::new(code::PERMISSION_DENIED, "no"));
+    assert_eq!((&*other.code, other.category), ("PERMISSION_DENIED", ErrorClass::Permanent));
+}
+
+// covers: EXT-11-12
+#[test]
+fn members_are_added_to_data_that_are_there() {
+    let error = StructuredError::new("X", ErrorClass::Permanent, "m");
+    let add = |data: &str| error.add_to(Some(&RawJson::parse(data.to_owned()).unwrap())).to_string();
+    assert_eq!(
+        add(r#"{"code":"THEIRS","_mgp":{"retryable":false}}"#),
+        r#"{"code":"THEIRS","_mgp":{"retryable":false},"message":"m","category":"permanent"}"#
+    );
+    assert_eq!(add("[1]"), "[1]");
+    assert_eq!(error.add_to(None).to_string(), r#"{"code":"X","message":"m","category":"permanent"}"#);
+}
+
+#[test]
+fn a_quota_that_is_renewed_soon_is_worth_waiting_for() {
+    let of =
+        |recovery| StructuredError::of(&Error::new(code::QUOTA_EXCEEDED, "used up").with_recovery(recovery));
+    let known = Recovery::for_code(code::QUOTA_EXCEEDED).unwrap();
+    assert_eq!(of(known.clone()).category, ErrorClass::Permanent);
+    let renewed = of(known.with_retry_after_ms(60_000));
+    assert_eq!((renewed.category, renewed.retry_after_seconds), (ErrorClass::RateLimited, Some(60)));
+}

@@ -1,0 +1,294 @@
+//! What a tool declares about its costs, its scopes and the media it takes, beside its schemas.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::mcp::Tool;
+use crate::mgp::words::words;
+use crate::mgp::{RiskLevel, Timestamp};
+use crate::{Object, RawJson};
+
+words! {
+    /// The time that a call of a tool usually takes; an estimate.
+    LatencyClass {
+        /// The call is done before a person notices.
+        Instant = "instant",
+        /// The call takes seconds.
+        Seconds = "seconds",
+        /// The call takes minutes.
+        Minutes = "minutes",
+    }
+}
+
+impl LatencyClass {
+    /// Returns the time to wait for the answer to such a call.
+    pub const fn timeout(self) -> std::time::Duration {
+        std::time::Duration::from_secs(match self {
+            Self::Instant => 10,
+            Self::Seconds => 60,
+            Self::Minutes => 600,
+        })
+    }
+}
+
+words! {
+    /// The kind of costs that a call has.
+    CostCategory {
+        /// Calls cost nothing.
+        Free = "free",
+        /// Each call uses units.
+        Metered = "metered",
+        /// Somebody has to agree to the costs of each call.
+        RequiresApproval = "requires_approval",
+    }
+}
+
+words! {
+    /// The harm that a call can do, in the words of service manifests.
+    Impact {
+        /// Nothing is changed.
+        Safe = "safe",
+        /// What is changed can be changed back.
+        Reversible = "reversible",
+        /// Something can be lost for good.
+        Destructive = "destructive",
+    }
+}
+
+impl From<RiskLevel> for Impact {
+    fn from(level: RiskLevel) -> Self {
+        match level {
+            RiskLevel::Safe => Self::Safe,
+            RiskLevel::Moderate => Self::Reversible,
+            RiskLevel::Dangerous => Self::Destructive,
+        }
+    }
+}
+
+/// The estimated costs of a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Cost {
+    /// The kind of the costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<CostCategory>,
+    /// The units that a call uses, as far as the server can tell before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimated_units: Option<f64>,
+    /// The name of the unit, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit_label: Option<Box<str>>,
+}
+
+impl Cost {
+    /// Creates costs of this kind.
+    pub const fn new(category: CostCategory) -> Self {
+        Self { category: Some(category), estimated_units: None, unit_label: None }
+    }
+
+    /// Creates costs of `estimated_units` for each call; their unit is called `unit_label`.
+    pub fn metered(estimated_units: f64, unit_label: impl Into<Box<str>>) -> Self {
+        Self {
+            category: Some(CostCategory::Metered),
+            estimated_units: Some(estimated_units),
+            unit_label: Some(unit_label.into()),
+        }
+    }
+}
+
+/// What is left of a quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Quota {
+    /// The calls that are left.
+    pub remaining: u64,
+    /// The moment at which the quota begins anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resets_at: Option<Timestamp>,
+}
+
+impl Quota {
+    /// Creates a quota with `remaining` calls left.
+    pub const fn new(remaining: u64, resets_at: Option<Timestamp>) -> Self {
+        Self { remaining, resets_at }
+    }
+}
+
+/// The members by which a tool declares its costs, its scopes and its media, on the top level of its definition.
+///
+/// ```
+/// use mgp_types::ext::{Cost, LatencyClass, ToolDeclaration};
+///
+/// let declaration = ToolDeclaration {
+///     latency: Some(LatencyClass::Minutes),
+///     cost: Some(Cost::metered(5.0, "credits")),
+///     ..ToolDeclaration::default()
+/// };
+/// assert_eq!(
+///     serde_json::to_string(&declaration)?,
+///     r#"{"latency":"minutes","cost":{"category":"metered","estimated_units":5.0,"unit_label":"credits"}}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "written member by member by authors of tools; closed by the specification"
+)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a member of the specification")]
+pub struct ToolDeclaration {
+    /// The time that a call usually takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<LatencyClass>,
+    /// The estimated costs of a call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// What is left of the tool's quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<Quota>,
+    /// True if repeating a call changes nothing more.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub idempotent: bool,
+    /// True if a person has to agree to each call.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub requires_confirmation: bool,
+    /// The question to that person; `{parameter}` stands for the value of an argument.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation_message: Option<Box<str>>,
+    /// The harm that a call can do; none if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk_level: Option<Impact>,
+    /// The scopes that the caller needs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required_scopes: Vec<Box<str>>,
+    /// The media types that the tool takes; a hint, and no list of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub input_types: Vec<Box<str>>,
+    /// The media types that the tool gives back; a hint, and no list of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub output_types: Vec<Box<str>>,
+    /// The most bytes that the arguments may have, binary ones decoded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_input_size_bytes: Option<u64>,
+    /// The most bytes that a result has, binary ones decoded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_size_bytes: Option<u64>,
+    /// The way in which binary arguments may come beside base64: `multipart`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binary_transport: Option<Box<str>>,
+    /// True if results can come in parts.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub supports_streaming: bool,
+    /// True if an interrupted call can go on from a checkpoint.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub supports_checkpoint: bool,
+    /// True if results come in pages.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub supports_pagination: bool,
+    /// True if one call can do many things.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub supports_batch: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+impl ToolDeclaration {
+    /// Reads what a tool declares. A member of another type counts as missing, so that one mistake does not hide the
+    /// rest.
+    pub fn of_tool(tool: &Tool) -> Self {
+        let mut declaration = Self::read(|name| tool.extra.get(name).cloned());
+        let hints = tool.annotations.as_deref();
+        declaration.idempotent |= hints.and_then(|hints| hints.idempotent_hint) == Some(true);
+        declaration
+    }
+
+    /// Reads what the definition of a tool declares, as in [`of_tool`](Self::of_tool).
+    pub fn of_definition(definition: &Object) -> Self {
+        Self::read(|name| definition.get(name))
+    }
+
+    fn read(member: impl Fn(&str) -> Option<RawJson>) -> Self {
+        fn to<T: DeserializeOwned>(member: Option<RawJson>) -> Option<T> {
+            member.and_then(|value| value.to().ok())
+        }
+        Self {
+            latency: to(member("latency")),
+            cost: to(member("cost")),
+            quota: to(member("quota")),
+            idempotent: to(member("idempotent")).unwrap_or_default(),
+            requires_confirmation: to(member("requires_confirmation")).unwrap_or_default(),
+            confirmation_message: to(member("confirmation_message")),
+            risk_level: to(member("risk_level")),
+            required_scopes: to(member("required_scopes")).unwrap_or_default(),
+            input_types: to(member("input_types")).unwrap_or_default(),
+            output_types: to(member("output_types")).unwrap_or_default(),
+            max_input_size_bytes: to(member("max_input_size_bytes")),
+            max_output_size_bytes: to(member("max_output_size_bytes")),
+            binary_transport: to(member("binary_transport")),
+            supports_streaming: to(member("supports_streaming")).unwrap_or_default(),
+            supports_checkpoint: to(member("supports_checkpoint")).unwrap_or_default(),
+            supports_pagination: to(member("supports_pagination")).unwrap_or_default(),
+            supports_batch: to(member("supports_batch")).unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn declared(json: &str) -> ToolDeclaration {
+        ToolDeclaration::of_definition(&Object::parse(json.to_owned()).unwrap())
+    }
+
+    // covers: EXT-01-14
+    #[test]
+    fn members_that_are_missing_have_the_values_of_the_specification() {
+        let none = declared(r#"{"name":"x"}"#);
+        assert_eq!(none, ToolDeclaration::default());
+        assert!(!none.idempotent && !none.requires_confirmation && none.required_scopes.is_empty());
+        assert_eq!(serde_json::to_string(&none).unwrap(), "{}");
+    }
+
+    // covers: EXT-03-01, EXT-03-02, EXT-03-03, EXT-10-01, EXT-10-02, EXT-10-03
+    #[test]
+    fn costs_latency_quota_scopes_and_media_are_read_and_written() {
+        let json = concat!(
+            r#"{"latency":"minutes","cost":{"category":"metered","estimated_units":5.0,"unit_label":"credits"},"#,
+            r#""quota":{"remaining":12,"resets_at":"2026-03-16T00:00:00.000Z"},"required_scopes":["read:tickets"],"#,
+            r#""input_types":["image/png"],"output_types":["application/json"],"max_input_size_bytes":10485760,"#,
+            r#""binary_transport":"multipart","supports_streaming":true}"#
+        );
+        let read = declared(json);
+        assert_eq!(read.latency, Some(LatencyClass::Minutes));
+        assert_eq!(read.cost.as_ref().unwrap().category, Some(CostCategory::Metered));
+        assert_eq!(read.quota.unwrap().remaining, 12);
+        assert_eq!(read.max_input_size_bytes, Some(10_485_760));
+        assert_eq!(serde_json::to_string(&read).unwrap(), json);
+    }
+
+    #[test]
+    fn one_wrong_member_does_not_hide_the_others() {
+        let read = declared(r#"{"latency":"eons","quota":{"remaining":-1},"cost":{"category":"free"}}"#);
+        assert_eq!((read.latency, read.quota), (None, None));
+        assert_eq!(read.cost, Some(Cost::new(CostCategory::Free)));
+    }
+
+    // covers: EXT-03-08
+    #[test]
+    fn a_call_of_minutes_is_waited_for_longer_than_half_a_minute() {
+        let waits = LatencyClass::ALL.iter().map(|class| class.timeout().as_secs()).collect::<Vec<_>>();
+        assert_eq!(waits, [10, 60, 600]);
+    }
+
+    #[test]
+    fn the_hint_of_mcp_that_a_tool_is_idempotent_counts() {
+        let mut tool = Tool::new("x", RawJson::empty_object());
+        assert!(!ToolDeclaration::of_tool(&tool).idempotent);
+        tool.annotations.get_or_insert_default().idempotent_hint = Some(true);
+        assert!(ToolDeclaration::of_tool(&tool).idempotent);
+    }
+}

@@ -1,7 +1,11 @@
 //! The facts about a peer, which the era layer gives to all others.
 
+#[cfg(feature = "ext")]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+#[cfg(feature = "ext")]
+use crate::ext::ExtensionIds;
 use crate::json::{Object, RawJson};
 use crate::mgp::Negotiated;
 use crate::{Outbox, Revision};
@@ -23,6 +27,8 @@ pub struct Session {
     /// The way to the peer for messages that belong to no request; closed where there is none.
     pub outbox: Outbox,
     log_level: AtomicU8,
+    #[cfg(feature = "ext")]
+    extensions: OnceLock<ExtensionIds>,
 }
 
 /// The severity of a log message, as RFC 5424 orders it: 0 is `emergency`, 7 is `debug`.
@@ -57,6 +63,8 @@ impl Session {
             mgp: None,
             outbox: Outbox::CLOSED,
             log_level: AtomicU8::new(NO_LOGS),
+            #[cfg(feature = "ext")]
+            extensions: OnceLock::new(),
         }
     }
 
@@ -87,6 +95,13 @@ impl Session {
             }
         }
         !value.is_null() && value.as_bytes() != b"false"
+    }
+
+    /// Returns the optional extensions that the peer declared. The capabilities are read once, when they are first asked
+    /// about.
+    #[cfg(feature = "ext")]
+    pub fn extensions(&self) -> ExtensionIds {
+        *self.extensions.get_or_init(|| ExtensionIds::read(&self.capabilities))
     }
 
     /// Returns the least severity of log messages that the peer wants; `None` if it wants none.

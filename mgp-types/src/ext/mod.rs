@@ -11,6 +11,7 @@ mod manifest;
 mod projection;
 mod provenance;
 mod recommendation;
+mod registry_error;
 pub mod scope;
 mod structured_error;
 mod tool_declaration;
@@ -35,6 +36,7 @@ pub use self::provenance::{
     Confidence, MAX_SOURCES, MAX_SOURCES_BYTES, Provenance, SourceLocation, Unverified,
 };
 pub use self::recommendation::{MatchConfidence, RecommendServers, RecommendedServers, ServerRecommendation};
+pub use self::registry_error::registry_error_data;
 pub use self::structured_error::{ErrorClass, StructuredError, UnsafeAdvice};
 pub use self::tool_declaration::{Cost, CostCategory, Impact, LatencyClass, Quota, ToolDeclaration};
 

@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use mgp_types::mgp::TraceId;
 use mgp_types::{Error, Method, Outbox, Request, RequestKind, Response, RpcService, Session};
 use pin_project_lite::pin_project;
 use tower_service::Service;
@@ -122,6 +123,7 @@ impl<S: RpcService> Service<Request> for ServerEra<S> {
         let is_call = request.kind == RequestKind::Call;
         match self.admit(&mut request) {
             Ok(AdmittedRequest::Passed { session, outgoing }) => ServerEraFuture::Passed {
+                trace: outgoing::trace_for_errors(&mut request, &session),
                 future: self.inner.call(request),
                 session,
                 outgoing,
@@ -155,6 +157,7 @@ pin_project! {
             future: F,
             session: Arc<Session>,
             outgoing: ResponseTreatment,
+            trace: Option<TraceId>,
             identity: Arc<ServerIdentity>,
             connection: Arc<ServerEraConnection>,
         },
@@ -169,10 +172,10 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ServerEraFuture<F> 
             Projected::Answered { outcome } => {
                 Poll::Ready(outcome.take().expect("a future is not polled again after it was ready"))
             }
-            Projected::Passed { future, session, outgoing, identity, connection } => {
+            Projected::Passed { future, session, outgoing, trace, identity, connection } => {
                 let response = match ready!(future.poll(cx)) {
                     Ok(response) => response,
-                    Err(error) => return Poll::Ready(Err(outgoing::explain(error, session))),
+                    Err(error) => return Poll::Ready(Err(outgoing::explain(error, session, *trace))),
                 };
                 Poll::Ready(match outgoing {
                     ResponseTreatment::Stripped => Ok(outgoing::strip(response)),

@@ -3,9 +3,11 @@
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
+#[cfg(feature = "ext")]
+use mgp_types::ext::{ExtensionId, StructuredError, projection, registry_error_data};
 use mgp_types::mcp::meta::key;
-use mgp_types::mgp::Recovery;
-use mgp_types::{Error, Method, Object, Origin, RawJson, Response, ResultShape, Session, code};
+use mgp_types::mgp::{Recovery, TraceId};
+use mgp_types::{Error, Method, Object, Origin, RawJson, Request, Response, ResultShape, Session, code};
 
 use super::ServerIdentity;
 
@@ -68,7 +70,66 @@ pub(super) fn strip(response: Response) -> Response {
 ///
 /// A peer that speaks MGP gets advice with every error of MGP (§14.4). Another one gets the codes of MCP and no advice,
 /// whoever gave it; errors without advice that came from another peer pass untouched.
-pub(super) fn explain(error: Error, session: &Session) -> Error {
+///
+/// A peer that declared structured errors, or the profile of the tool registry, finds their members in the data; the
+/// registry's numbers are written in sessions only, because the stateless revisions give them other meanings.
+#[cfg(feature = "ext")]
+pub(super) fn explain(error: Error, session: &Session, trace: Option<TraceId>) -> Error {
+    let extensions = session.extensions();
+    let is_structured = extensions.has(ExtensionId::StructuredErrors);
+    let of_registry = extensions.has(ExtensionId::ToolRegistry);
+    if !is_structured && !of_registry {
+        return with_advice(error, session);
+    }
+    let registry = (of_registry && session.lasts()).then(|| projection(error.code()).registry);
+    let structured = is_structured.then(|| StructuredError::of(&error));
+    let members = trace.map(|trace| registry_error_data(&error, trace));
+    let mut error = with_advice(error, session);
+    if let Some(members) = members {
+        error = error.with_data(members);
+    }
+    if let Some(structured) = structured {
+        let data = structured.add_to(error.data());
+        error = error.with_data(data);
+    }
+    match registry {
+        Some(code) => error.with_code(code),
+        None => error,
+    }
+}
+
+#[cfg(not(feature = "ext"))]
+pub(super) fn explain(error: Error, session: &Session, _: Option<TraceId>) -> Error {
+    with_advice(error, session)
+}
+
+/// Returns the trace that the errors of a request name, for a peer in the profile of the tool registry: the one that the
+/// request carries, or a new one, by which the record knows the request too.
+#[cfg(feature = "ext")]
+pub(super) fn trace_for_errors(request: &mut Request, session: &Session) -> Option<TraceId> {
+    if !session.extensions().has(ExtensionId::ToolRegistry) {
+        return None;
+    }
+    let carried = request.params.object("_meta").and_then(|meta| {
+        let own = meta.text("trace_id").and_then(|id| id.parse().ok());
+        own.or_else(|| TraceId::from_traceparent(&meta.text("traceparent")?))
+    });
+    let trace = request.context.trace.or(carried).unwrap_or_else(|| {
+        let mut bytes = [0; 16];
+        // Without randomness the trace is one of zeros, which names nothing.
+        let _ = getrandom::fill(&mut bytes);
+        TraceId::from_random(bytes)
+    });
+    request.context.trace = Some(trace);
+    Some(trace)
+}
+
+#[cfg(not(feature = "ext"))]
+pub(super) const fn trace_for_errors(_: &mut Request, _: &Session) -> Option<TraceId> {
+    None
+}
+
+fn with_advice(error: Error, session: &Session) -> Error {
     let advice = error.recovery();
     if session.mgp.is_some() {
         return if advice.is_none() { advised(error) } else { error };

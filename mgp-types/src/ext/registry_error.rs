@@ -1,0 +1,105 @@
+//! The data of an error in the profile of the tool registry: its kind, its reason, and a trace of the request.
+
+use super::StructuredError;
+use super::projection::{projection, registry_code};
+use crate::json::ObjectWriter;
+use crate::mgp::{TraceId, code};
+use crate::{Error, Object, RawJson};
+
+/// The most suggestions that are read from the data of an error.
+const MAX_SUGGESTIONS: usize = 16;
+
+/// Returns the data of `error` with the members that the tool registry's clients read: `error_type`, `reason`,
+/// `trace_id`, `suggestions`, and `documentation_url` if the error has one. Members that are there already stay.
+///
+/// ```
+/// use mgp_types::ext::registry_error_data;
+/// use mgp_types::mgp::TraceId;
+/// use mgp_types::{Error, code};
+///
+/// let error = Error::new(code::TOOL_NOT_FOUND, "there is no tool `x`");
+/// let data = registry_error_data(&error, TraceId::from_random([7; 16]));
+/// assert!(data.to_string().starts_with(r#"{"error_type":"ToolNotFound","reason":"there is no tool `x`","trace_id":"#));
+/// ```
+pub fn registry_error_data(error: &Error, trace: TraceId) -> RawJson {
+    let data = error.data().and_then(|data| Object::from_raw(data).ok()).unwrap_or_default();
+    let structured = error.data().and_then(StructuredError::read);
+    let mut out = ObjectWriter::new();
+    out.text("error_type", error_type(error.code()));
+    out.text("reason", error.message());
+    out.text("trace_id", &trace.to_string());
+    let told: Vec<Box<str>> = data.get("suggestions").and_then(|list| list.to().ok()).unwrap_or_default();
+    let of_structured = structured.as_ref().and_then(|structured| structured.suggestion.as_deref());
+    let suggestions = told.iter().map(|text| &**text).chain(of_structured.filter(|_| told.is_empty()));
+    out.texts("suggestions", suggestions.take(MAX_SUGGESTIONS));
+    data.followed_by(&out.finish())
+}
+
+/// Returns the name of a kind of error in the tool registry.
+fn error_type(code: i64) -> &'static str {
+    match code {
+        code::TIMEOUT | code::UPSTREAM_TIMEOUT => "ToolTimeout",
+        code::RATE_LIMITED | code::QUOTA_EXCEEDED => "RateLimited",
+        code::PARSE_ERROR => "ParseError",
+        code::INVALID_REQUEST => "InvalidRequest",
+        code::METHOD_NOT_FOUND => "MethodNotFound",
+        code::INVALID_PARAMS => "InvalidParams",
+        _ => match projection(code).registry {
+            registry_code::VALIDATION_ERROR => "ValidationError",
+            registry_code::TOOL_NOT_FOUND => "ToolNotFound",
+            registry_code::TOOL_EXECUTION => "ToolExecution",
+            registry_code::AUTHENTICATION_ERROR => "AuthenticationError",
+            registry_code::AUTHORIZATION_ERROR => "AuthorizationError",
+            _ => "InternalError",
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(error: &Error) -> Object {
+        Object::from_raw(&registry_error_data(error, TraceId::from_random([1; 16]))).unwrap()
+    }
+
+    // covers: GGEN-5-11, GGEN-5-13, GGEN-5-15
+    #[test]
+    fn every_error_has_a_kind_a_reason_and_a_list_of_suggestions() {
+        for (code, kind) in [
+            (-32700, "ParseError"),
+            (-32600, "InvalidRequest"),
+            (-32601, "MethodNotFound"),
+            (-32602, "InvalidParams"),
+            (-32603, "InternalError"),
+            (4000, "ValidationError"),
+            (4001, "ToolNotFound"),
+            (5000, "ToolExecution"),
+            (3003, "ToolTimeout"),
+            (1002, "AuthenticationError"),
+            (1001, "AuthorizationError"),
+            (3000, "RateLimited"),
+        ] {
+            let data = data(&Error::new(code, "why"));
+            assert_eq!((&*data.text("error_type").unwrap(), &*data.text("reason").unwrap()), (kind, "why"));
+            assert_eq!(data.get("suggestions").unwrap().as_bytes(), b"[]");
+            assert!(!data.contains("field") && !data.contains("documentation_url"));
+        }
+    }
+
+    // covers: GGEN-5-12, GGEN-5-16
+    #[test]
+    fn what_the_tool_said_itself_stays() {
+        let told = concat!(
+            r#"{"error_type":"FieldValidation","field":"ticker_symbol","reason":"Pattern mismatch","#,
+            r#""suggestions":["Use uppercase letters only"],"documentation_url":"https://docs.example.com/ticker"}"#
+        );
+        let data = data(&Error::new(4000, "Validation failed").with_data(RawJson::parse(told).unwrap()));
+        assert_eq!(data.text("error_type").unwrap(), "FieldValidation");
+        assert_eq!(data.text("field").unwrap(), "ticker_symbol");
+        assert_eq!(data.text("reason").unwrap(), "Pattern mismatch");
+        assert_eq!(data.get("suggestions").unwrap().as_bytes(), br#"["Use uppercase letters only"]"#);
+        assert_eq!(data.text("documentation_url").unwrap(), "https://docs.example.com/ticker");
+        assert!(data.contains("trace_id"));
+    }
+}

@@ -33,7 +33,7 @@ use crate::call::listed_security::ListedSecurityGate;
 use crate::call::meter::{Meter, MeterGate};
 use crate::call::resolve::ResolveToolGate;
 use crate::listen::http::RepeatedHeadersGate;
-use crate::methods::{MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate};
+use crate::methods::{MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate, ToolDocumentsGate};
 use crate::notify::changes::AccessChangeGate;
 use crate::notify::events::ChannelAudience;
 use crate::operator::OperatorGate;
@@ -71,6 +71,7 @@ pub(crate) struct ClientStack {
     pub(crate) servers: DiscoveryGate,
     pub(crate) tell_access: AccessChangeGate,
     pub(crate) access: AccessMethodsGate,
+    pub(crate) documents: ToolDocumentsGate,
     pub(crate) tools: ToolDiscoveryGate,
     pub(crate) router: Router,
 }
@@ -131,6 +132,8 @@ impl ClientStack {
                 self.access.clone(),
                 // Whoever lists tools, a client that knows nothing of their security is told nothing of it.
                 ListedSecurityGate,
+                // Documents about tools hold what their reader may call.
+                self.documents.clone(),
                 // A model finds tools by the same policy by which it may call them.
                 self.tools.clone(),
             ],

@@ -101,6 +101,19 @@ impl RateMeter {
         }
     }
 
+    /// Returns the number of calls that are within all rates now, and the time until nothing of the tightest rate is used
+    /// any more; `None` if there is no rate.
+    pub(crate) fn left(&self, pace: &MeterPace, now: Duration) -> Option<(u64, Duration)> {
+        let now = nanos(now);
+        let of_window = |(free_at, window): (&u64, &Option<Window>)| {
+            let window = window.as_ref()?;
+            let used = free_at.saturating_sub(now);
+            let whole = window.tolerance.saturating_add(window.cell);
+            Some((whole.saturating_sub(used) / window.cell.max(1), Duration::from_nanos(used)))
+        };
+        self.0.iter().zip(&pace.0).filter_map(of_window).min_by_key(|(calls, _)| *calls)
+    }
+
     /// Returns whether the meter is in the same state as one that was never used.
     pub(crate) fn is_idle(&self, now: Duration) -> bool {
         let now = nanos(now);

@@ -194,8 +194,10 @@ const RULES: &[MethodRule] = rules! {
     "mgp/access/query"                            Client Call   Own        [];
     "mgp/access/revoke"                           Client Call   Own        [];
     "mgp/callback/respond"                        Client Call   Running    [Access];
+    "mgp/discovery/catalog"                        Client Call   Own        [];
     "mgp/discovery/deregister"                    Client Call   Own        [];
     "mgp/discovery/list"                          Client Call   Own        [];
+    "mgp/discovery/recommend"                      Client Call   Own        [];
     "mgp/discovery/register"                      Client Call   Own        [];
     "mgp/events/replay"                           Client Call   Own        [];
     "mgp/events/subscribe"                        Client Call   Own        [];
@@ -203,8 +205,12 @@ const RULES: &[MethodRule] = rules! {
     "mgp/health/ping"                             Client Call   Own        [];
     "mgp/health/status"                           Client Call   Own        [];
     "mgp/lifecycle/shutdown"                      Client Call   Own        [];
+    "mgp/manifest/get"                             Client Call   Own        [];
     "mgp/permission/await"                        Client Call   Own        [];
+    "mgp/permission/check"                         Client Call   Own        [];
     "mgp/permission/grant"                        Client Call   Own        [];
+    "mgp/permission/negotiate"                     Client Call   Own        [];
+    "mgp/permission/refresh"                       Client Call   Own        [];
     "mgp/permission/request"                      Client Call   Own        [];
     "mgp/permission/response"                     Client Call   Own        [];
     "mgp/stream/cancel"                           Client Call   Running    [Access];
@@ -212,6 +218,7 @@ const RULES: &[MethodRule] = rules! {
     "mgp/tools/request"                           Client Call   Own        [];
     "mgp/tools/session"                           Client Call   Own        [];
     "mgp/tools/session/evict"                     Client Call   Own        [];
+    "mgp/tools/validate"                           Client Call   Own        [];
     "notifications/cancelled"                     Both   Notify Session    [];
     "notifications/elicitation/complete"          Server Notify Report     [];
     "notifications/initialized"                   Client Notify Session    [];
@@ -253,6 +260,7 @@ const RULES: &[MethodRule] = rules! {
     "tasks/update"                                Client Call   Running    [Access];
     "tools/call"                                  Client Call   Tool       [Access Definitions Validators Permission Confirmation Record];
     "tools/list"                                  Client Call   ToolList   [Access Definitions];
+    "tools/validate"                              Client Call   Own        [];
 };
 
 #[cfg(test)]
@@ -265,7 +273,7 @@ mod tests {
     #[test]
     fn every_method_of_all_revisions_and_of_mgp_has_one_row() {
         assert!(RULES.is_sorted_by(|one, other| one.method < other.method));
-        let known = [method::NAMES, notification_name::NAMES, mgp::NAMES].concat();
+        let known = [method::NAMES, notification_name::NAMES, mgp::NAMES, &[mgp::REGISTRY_VALIDATE]].concat();
         for name in &known {
             let rule = MethodRule::named(name).unwrap_or_else(|| panic!("{name} has no row"));
             assert_eq!(rule.kind == RequestKind::Notify, name.starts_with("notifications/"), "{name}");

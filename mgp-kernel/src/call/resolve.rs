@@ -216,7 +216,15 @@ fn is_known(visibility: &Visibility, request: &Request) -> Option<bool> {
 }
 
 fn searches(method: &str) -> bool {
-    method == method::TOOLS_DISCOVER || method == method::TOOLS_REQUEST
+    const OF_ALL_TOOLS: [&str; 6] = [
+        method::TOOLS_DISCOVER,
+        method::TOOLS_REQUEST,
+        method::MANIFEST_GET,
+        method::DISCOVERY_CATALOG,
+        method::TOOLS_VALIDATE,
+        method::REGISTRY_VALIDATE,
+    ];
+    OF_ALL_TOOLS.contains(&method)
 }
 
 /// Notes the tool that is called. Returns whether it is known.

@@ -31,7 +31,7 @@ use crate::call::fallback;
 use crate::call::resolve::{ResolveToolGate, awaits_first_tools};
 use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
-use crate::methods::{OwnPermissionsGate, ServerHealthGate};
+use crate::methods::{OwnPermissionsGate, ServerHealthGate, ToolDocumentsGate};
 use crate::notify::changes::{AccessChangeGate, ChangeListeners, tell_endings};
 use crate::notify::events::{ChannelAudience, publish_record};
 use crate::operator::{OperatorGate, OperatorSections};
@@ -310,6 +310,12 @@ fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> C
         servers: DiscoveryGate::new(registry),
         tell_access: AccessChangeGate(Arc::clone(changes)),
         access: AccessMethodsGate::new(access).known_targets(Arc::new(sections.targets.clone())),
+        documents: ToolDocumentsGate {
+            visibility: Arc::clone(visibility),
+            config: Arc::clone(config),
+            index: sections.tools.index.clone(),
+            limit: policies.limit.clone(),
+        },
         tools,
         router: Router::new(Arc::clone(visibility), Arc::clone(config), Arc::clone(changes)),
         catalog,

@@ -57,9 +57,10 @@ fn stands_for(request: &Request) -> Option<&'static str> {
     if request.method != Method::TOOLS_CALL || request.context.tool.is_some() {
         return None;
     }
-    let method = method::of_tool(&request.params.text("name")?)?;
+    let method: &'static str = method::of_tool(&request.params.text("name")?)?;
     // The gates that serve these methods know them as tools themselves.
-    let known = method.starts_with("mgp/tools/") || method.starts_with("mgp/access/");
+    let is_searched = method.starts_with("mgp/tools/") && method != method::TOOLS_VALIDATE;
+    let known = is_searched || method.starts_with("mgp/access/");
     (!known).then_some(method)
 }
 

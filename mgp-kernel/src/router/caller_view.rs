@@ -32,8 +32,8 @@ pub(crate) struct CallerView<'a> {
 }
 
 /// The visible part of a list.
-pub(super) struct VisibleItems<T> {
-    pub(super) items: Vec<Arc<T>>,
+pub(crate) struct VisibleItems<T> {
+    pub(crate) items: Vec<Arc<T>>,
     /// True if the part is the whole list, for everybody.
     pub(super) is_whole: bool,
 }
@@ -88,7 +88,7 @@ impl<'a> CallerView<'a> {
         names.filter(|name| self.may_call(server, name)).cloned().collect()
     }
 
-    pub(super) fn tools(&self, snapshot: &CatalogSnapshot) -> VisibleItems<CatalogTool> {
+    pub(crate) fn tools(&self, snapshot: &CatalogSnapshot) -> VisibleItems<CatalogTool> {
         let sees = |tool: &CatalogTool| self.may_call(&tool.resolved.server, &tool.resolved.name);
         let own = |own: &CatalogSnapshot| own.tools().to_vec();
         self.seen(snapshot.tools().iter(), |tool| &tool.resolved.server, sees, own)

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{Refusal, ServerId};
-use mgp_types::{Error, Flow, Gate, Method, Request, RequestKind};
+use mgp_types::{Error, Flow, Gate, Method, Principal, Request, RequestKind};
 
 use super::Limits;
 use super::limiter::{Dimension, Limiter};
@@ -42,6 +43,13 @@ impl LimitGate {
     /// Sets new limits from now on, also for clones that were made before. The counts are kept.
     pub fn set(&self, limits: Limits) {
         self.0.limits.store(Arc::new(limits));
+    }
+
+    /// Returns the number of requests that a principal can make now, and the time until it can make as many as ever; `None`
+    /// if principals have no limit.
+    pub fn left(&self, principal: Option<&Principal>) -> Option<(u64, Duration)> {
+        let (limits, limiter) = (self.0.limits.load(), &self.0.limiter);
+        limiter.left(limiter.key(Dimension::Principal, principal), limits.principal.as_ref()?)
     }
 
     pub(super) fn with(limits: Limits, server: Option<ServerId>, max_keys: usize) -> Self {

@@ -97,6 +97,13 @@ impl Limiter {
         Ok(())
     }
 
+    /// Returns what is left of the meter of `key`: see [`RateMeter::left`].
+    pub(super) fn left(&self, key: MeterKey, pace: &MeterPace) -> Option<(u64, Duration)> {
+        let now = self.started.elapsed();
+        let meter = self.meters.lock().crowd(key.dimension).meter(key.hash, self.max_keys, now);
+        meter.left(pace, now)
+    }
+
     #[cfg(test)]
     pub(super) fn keys(&self) -> usize {
         self.meters.lock().0.iter().map(|crowd| crowd.by_hash.len()).sum()

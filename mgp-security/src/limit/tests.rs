@@ -230,3 +230,17 @@ proptest! {
         }
     }
 }
+
+// covers: EXT-01-07
+#[tokio::test(start_paused = true)]
+async fn what_is_left_of_a_limit_falls_with_each_request_and_returns_with_time() {
+    let layer = LimitGate::new(Limits::new().per_principal(minute(3).per_day(n(100))));
+    let left = |agent: &str| layer.left(Some(&Principal::new(agent))).unwrap();
+    assert_eq!(left("a"), (3, Duration::ZERO));
+    assert_eq!(passed(&layer, 1, "a", "t").await, 1);
+    assert_eq!((left("a").0, left("a").1.as_secs()), (2, 20));
+    assert_eq!(left("b").0, 3);
+    tokio::time::advance(Duration::from_secs(20)).await;
+    assert_eq!(left("a").0, 3);
+    assert_eq!(LimitGate::new(Limits::new()).left(None), None);
+}

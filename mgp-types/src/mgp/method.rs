@@ -76,7 +76,24 @@ names! {
     TOOLS_SESSION = "mgp/tools/session";
     /// Takes tools from the session (§16.7).
     TOOLS_SESSION_EVICT = "mgp/tools/session/evict";
+    /// Asks for the service manifest (extension `service_manifest`).
+    MANIFEST_GET = "mgp/manifest/get";
+    /// Asks for the catalog of all tools that the caller may call (extension `ggen`).
+    DISCOVERY_CATALOG = "mgp/discovery/catalog";
+    /// Asks for servers that have a capability (extension `server_recommendations`).
+    DISCOVERY_RECOMMEND = "mgp/discovery/recommend";
+    /// Asks whether a tool may be called (extension `scoped_auth`).
+    PERMISSION_CHECK = "mgp/permission/check";
+    /// Asks for scopes (extension `scoped_auth`).
+    PERMISSION_NEGOTIATE = "mgp/permission/negotiate";
+    /// Asks for a new session with the scopes of an old one (extension `scoped_auth`).
+    PERMISSION_REFRESH = "mgp/permission/refresh";
+    /// Asks whether arguments fit a tool, without a call (extension `ggen`).
+    TOOLS_VALIDATE = "mgp/tools/validate";
 }
+
+/// The name of [`TOOLS_VALIDATE`] in the tool registry.
+pub const REGISTRY_VALIDATE: &str = "tools/validate";
 
 /// The key of `_meta` under which grants travel with a stateless request (§3, stateless form).
 pub const GRANTS_META: &str = "dev.cloto/mgp/grants";
@@ -146,7 +163,9 @@ const OF_CLIENTS: &[&str] = &[
     PERMISSION_REQUEST, PERMISSION_RESPONSE, PERMISSION_AWAIT, PERMISSION_GRANT, ACCESS_QUERY, ACCESS_GRANT,
     ACCESS_REVOKE, HEALTH_PING, HEALTH_STATUS, LIFECYCLE_SHUTDOWN, STREAM_CANCEL, EVENTS_SUBSCRIBE,
     EVENTS_UNSUBSCRIBE, EVENTS_REPLAY, CALLBACK_RESPOND, DISCOVERY_LIST, DISCOVERY_REGISTER,
-    DISCOVERY_DEREGISTER, TOOLS_DISCOVER, TOOLS_REQUEST, TOOLS_SESSION, TOOLS_SESSION_EVICT,
+    DISCOVERY_DEREGISTER, TOOLS_DISCOVER, TOOLS_REQUEST, TOOLS_SESSION, TOOLS_SESSION_EVICT, MANIFEST_GET,
+    DISCOVERY_CATALOG, DISCOVERY_RECOMMEND, PERMISSION_CHECK, PERMISSION_NEGOTIATE, PERMISSION_REFRESH,
+    TOOLS_VALIDATE,
 ];
 
 #[cfg(test)]

@@ -176,6 +176,8 @@ impl Merge<'_> {
     fn listen(&mut self, folder: &ListenSettings) {
         let ListenSettings {
             http: _,
+            rest: _,
+            envelopes: _,
             allowed_hosts: _,
             allowed_origins: _,
             require_keys,
@@ -188,7 +190,7 @@ impl Merge<'_> {
         } = *folder;
         self.users_only("listen", &["http", "allowed_hosts", "allowed_origins", "agent", "revoked_calls"]);
         let connections =
-            ["max_connections", "max_connections_per_peer", "header_timeout_ms", "idle_timeout_ms"];
+            ["max_connections", "max_connections_per_peer", "header_timeout_ms", "idle_timeout_ms", "rest", "envelopes"];
         self.users_only("listen", &connections);
         self.switched_on("listen", "require_keys", require_keys, |config| &mut config.listen.require_keys);
     }

@@ -114,6 +114,11 @@ pub struct ListenSettings {
     pub header_timeout_ms: Option<u64>,
     /// The time that a connection may be idle between requests, in milliseconds; 60,000 if left out.
     pub idle_timeout_ms: Option<u64>,
+    /// Serves tools over plain HTTP, beside the protocol: `POST /tools/NAME`, `/openapi.json`, `/catalog` and
+    /// `/capabilities`.
+    pub rest: bool,
+    /// Serves tools in envelopes, at `POST /env/tools/call`.
+    pub envelopes: bool,
     /// The treatment of calls that are running when their key is revoked or expires. The sessions and streams of the
     /// key end in any case.
     pub revoked_calls: RevokedCalls,

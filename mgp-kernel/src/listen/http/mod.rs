@@ -1,5 +1,6 @@
 //! The kernel over HTTP: checks keys, and serves the paths for health and metrics beside the protocol's.
 
+mod doors;
 mod foreign;
 mod paths;
 mod repeated;
@@ -14,6 +15,7 @@ use mgp_types::{Principal, PrincipalKind};
 use tokio::net::TcpListener;
 use tower_layer::Stack;
 
+use self::doors::DoorsLayer;
 use self::foreign::SameUserLayer;
 use self::paths::HttpPathsLayer;
 pub(crate) use self::repeated::RepeatedHeadersGate;
@@ -63,7 +65,9 @@ impl Kernel {
         let (fleet, index) = (self.fleet().clone(), self.tools().index.clone());
         let (policies, audit) = (self.policies().clone(), self.audit().clone());
         let figures = move || exposition(&fleet, &index, &policies.pending, &audit.log);
-        let layer = Stack::new(HttpPathsLayer::metrics(beside.clone(), running.clone(), figures), guard);
+        let doors = DoorsLayer { config: running.clone(), catalog: self.tools().catalog.clone() };
+        let layer = Stack::new(doors, HttpPathsLayer::metrics(beside.clone(), running.clone(), figures));
+        let layer = Stack::new(layer, guard);
         let layer = Stack::new(layer, SameUserLayer);
         let layer =
             Stack::new(layer, HttpPathsLayer::health(beside, self.fleet().clone(), self.lifecycle().clone()));

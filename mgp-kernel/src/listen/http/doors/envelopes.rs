@@ -1,0 +1,102 @@
+//! Tools in envelopes: each call has the tool's name and arguments, and each result a status.
+
+use bytes::Bytes;
+use http::StatusCode;
+use http::request::Parts;
+use mgp_discovery::catalog::Catalog;
+use mgp_transport::Accept;
+use mgp_types::ext::{
+    EnvelopeReading, ErrorDetail, ErrorType, ProjectedNames, StructuredError, ToolCall, ToolResult,
+    projection,
+};
+use mgp_types::{Error, Object, RawJson};
+
+use super::DoorAnswer;
+use super::inner::InnerCalls;
+use super::rest::{self, ToolOutcome};
+
+/// The most calls in one body.
+const MAX_CALLS: usize = 50;
+
+/// Makes the call of a body, or each call of a list, one after the other. What is JSON is answered with 200, because a
+/// result says itself whether the call failed.
+pub(super) async fn call<A: Accept>(
+    calls: &InnerCalls<A>,
+    catalog: &Catalog,
+    head: &Parts,
+    body: Bytes,
+) -> DoorAnswer {
+    let Ok(json) = RawJson::parse(body) else {
+        return DoorAnswer::text(
+            StatusCode::BAD_REQUEST,
+            "the body must be JSON: a call, or a list of calls",
+        );
+    };
+    let snapshot = catalog.snapshot();
+    let tools = snapshot.tools().iter().map(|tool| {
+        let (server, name) = (tool.resolved.server.as_str(), tool.resolved.name.as_str());
+        (server, name, tool.shown.clone())
+    });
+    let names = ProjectedNames::dotted(tools);
+    let one = async |call: &RawJson| result(calls, &names, head, call).await.to_raw();
+    let Ok(list) = json.to::<Vec<RawJson>>() else {
+        return DoorAnswer::json(StatusCode::OK, one(&json).await);
+    };
+    if list.len() > MAX_CALLS {
+        let why = format!("a list has at most {MAX_CALLS} calls");
+        return DoorAnswer::text(StatusCode::BAD_REQUEST, why);
+    }
+    let mut results = Vec::with_capacity(list.len());
+    for call in &list {
+        results.push(one(call).await);
+    }
+    DoorAnswer::json(StatusCode::OK, RawJson::from_value(&results).unwrap_or(RawJson::null()))
+}
+
+async fn result<A: Accept>(
+    calls: &InnerCalls<A>,
+    names: &ProjectedNames<std::sync::Arc<str>>,
+    head: &Parts,
+    call: &RawJson,
+) -> ToolResult {
+    let call = match ToolCall::from_json(call.to_bytes(), EnvelopeReading::Strict) {
+        Ok(call) => call,
+        Err(fault) => return ToolResult::failure(fault.to_error_detail()),
+    };
+    let name = names.tool(call.tool_name.as_str()).map_or(call.tool_name.as_str(), |name| name);
+    match rest::outcome(calls, head, name, &call.arguments).await {
+        Ok(ToolOutcome::Done(data)) => ToolResult::success(data),
+        Ok(ToolOutcome::Invalid(violations)) => ToolResult::failure(invalid(&violations)),
+        Ok(ToolOutcome::Failed(error)) | Err(error) => ToolResult::failure(detail(&error)),
+    }
+}
+
+/// Returns the error of arguments that do not fit, with the first of them.
+fn invalid(violations: &[Object]) -> ErrorDetail {
+    let first = violations.first().cloned().unwrap_or_default();
+    let reason = first.text("reason").unwrap_or_default();
+    let detail = ErrorDetail::new(ErrorType::ValidationError, &*reason);
+    let parameter = first.text("field").or_else(|| first.text("path")).unwrap_or_default();
+    let provided = first.get("provided_value").unwrap_or(RawJson::null());
+    detail.with_invalid_parameter(&parameter, provided, &reason)
+}
+
+/// Returns the error of a call in the words of envelopes.
+fn detail(error: &Error) -> ErrorDetail {
+    let told = error.data().and_then(StructuredError::read);
+    let kind = match told.as_ref().map(|told| &*told.code) {
+        Some("FILE_NOT_FOUND") => ErrorType::FileNotFoundError,
+        Some("INVALID_INPUT" | "INVALID_PARAMETERS") => ErrorType::ValidationError,
+        Some("RESOURCE_NOT_FOUND") => ErrorType::ResourceNotFound,
+        Some("RATE_LIMIT_EXCEEDED" | "QUOTA_EXHAUSTED") => ErrorType::ApiLimitExceeded,
+        Some("OPERATION_TIMEOUT" | "TIMEOUT") => ErrorType::TimeoutError,
+        Some("AUTHENTICATION_REQUIRED" | "TOKEN_EXPIRED") => ErrorType::AuthenticationError,
+        Some("PERMISSION_DENIED" | "SCOPE_INSUFFICIENT") => ErrorType::PermissionError,
+        _ => projection(error.code()).envelope,
+    };
+    let detail = ErrorDetail::new(kind, error.message());
+    match told.and_then(|told| told.details) {
+        Some(details) => detail.with_details(&details),
+        None => detail,
+    }
+}

@@ -1,0 +1,288 @@
+//! Doors beside the protocol's endpoint: tools over plain HTTP and in envelopes, and documents about them.
+//!
+//! A door makes a call of the protocol of its request and the answer of the call into its own form. So a request through
+//! a door passes the same layers as any other, and is recorded like it.
+
+mod documents;
+mod envelopes;
+mod inner;
+mod rest;
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use http::request::Parts;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::{Body, Incoming};
+use mgp_discovery::catalog::Catalog;
+use mgp_transport::Accept;
+use mgp_transport::http::{HttpBody, ResponseFuture, Routes};
+use mgp_types::RawJson;
+use mgp_types::ext::StructuredError;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use self::inner::InnerCalls;
+use crate::running::RunningConfig;
+
+/// A layer that serves the doors which the configuration opens, around the routes of the protocol. Makes [`Doors`]
+/// services.
+#[derive(Clone)]
+pub(super) struct DoorsLayer {
+    pub(super) config: Arc<RunningConfig>,
+    pub(super) catalog: Catalog,
+}
+
+impl<A: Accept> Layer<Routes<A>> for DoorsLayer {
+    type Service = Doors<A>;
+
+    fn layer(&self, inner: Routes<A>) -> Doors<A> {
+        Doors { inner, doors: self.clone() }
+    }
+}
+
+/// The service of [`DoorsLayer`].
+#[derive(Clone)]
+pub(super) struct Doors<A: Accept> {
+    inner: Routes<A>,
+    doors: DoorsLayer,
+}
+
+/// A door, with what its path says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Door {
+    /// `POST /tools/NAME`: calls a tool.
+    Tool(String),
+    /// `GET /catalog`: lists all tools.
+    Catalog,
+    /// `GET /openapi.json`: describes all tools in OpenAPI.
+    OpenApi,
+    /// `GET /capabilities`: returns the service manifest.
+    Manifest,
+    /// `POST /env/tools/call`: calls tools in envelopes.
+    Envelopes,
+}
+
+impl Door {
+    /// Returns the door at a path, if the configuration opens it.
+    fn at(path: &str, config: &RunningConfig) -> Option<Self> {
+        let config = config.load();
+        let door = match path {
+            "/catalog" => Self::Catalog,
+            "/openapi.json" => Self::OpenApi,
+            "/capabilities" => Self::Manifest,
+            "/env/tools/call" => return config.listen.envelopes.then_some(Self::Envelopes),
+            _ => Self::Tool(decoded(path.strip_prefix("/tools/")?)?),
+        };
+        config.listen.rest.then_some(door)
+    }
+
+    const fn method(&self) -> Method {
+        match self {
+            Self::Tool(_) | Self::Envelopes => Method::POST,
+            Self::Catalog | Self::OpenApi | Self::Manifest => Method::GET,
+        }
+    }
+}
+
+/// Returns a part of a path without its escapes; `None` if it is empty, has further parts, or is not UTF-8.
+fn decoded(part: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        let byte = match (byte, rest) {
+            (b'%', [high, low, after @ ..]) => {
+                rest = after;
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()?
+            }
+            (b'%' | b'/', _) => return None,
+            _ => byte,
+        };
+        bytes.push(byte);
+    }
+    String::from_utf8(bytes).ok().filter(|name| !name.is_empty())
+}
+
+impl<A: Accept> Service<Request<Incoming>> for Doors<A> {
+    type Response = Response<HttpBody>;
+    type Error = Infallible;
+    type Future = DoorFuture<A>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Incoming>) -> DoorFuture<A> {
+        let Some(door) = Door::at(request.uri().path(), &self.doors.config) else {
+            return DoorFuture::Passed { future: self.inner.call(request) };
+        };
+        let calls = InnerCalls::new(self.inner.server().clone());
+        let max_bytes = self.doors.config.connection_limits().max_frame_bytes;
+        DoorFuture::Door {
+            future: Box::pin(open(calls, self.doors.catalog.clone(), door, request, max_bytes)),
+        }
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// The future of [`Doors`].
+    #[project = ProjectedFuture]
+    pub(super) enum DoorFuture<A: Accept> {
+        Passed { #[pin] future: ResponseFuture<A, Incoming> },
+        Door { future: Pin<Box<dyn Future<Output = Response<HttpBody>> + Send>> },
+    }
+}
+
+impl<A: Accept> Future for DoorFuture<A> {
+    type Output = Result<Response<HttpBody>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            ProjectedFuture::Passed { future } => future.poll(cx),
+            ProjectedFuture::Door { future } => future.as_mut().poll(cx).map(Ok),
+        }
+    }
+}
+
+/// Answers a request at a door.
+async fn open<A: Accept>(
+    calls: InnerCalls<A>,
+    catalog: Catalog,
+    door: Door,
+    request: Request<Incoming>,
+    max_bytes: usize,
+) -> Response<HttpBody> {
+    if request.method() != door.method() {
+        let mut refusal =
+            DoorAnswer::text(StatusCode::METHOD_NOT_ALLOWED, format!("send {} here", door.method()));
+        refusal.allow = Some(door.method());
+        return refusal.into_response();
+    }
+    let (head, body) = request.into_parts();
+    let answer = match door {
+        Door::Catalog => documents::catalog(&calls, &head).await,
+        Door::OpenApi => documents::openapi(&calls, &head).await,
+        Door::Manifest => documents::manifest(&calls, &head).await,
+        Door::Tool(name) => match json_body(&head, body, max_bytes).await {
+            Ok(body) => rest::call(&calls, &head, &name, body).await,
+            Err(refusal) => refusal,
+        },
+        Door::Envelopes => match json_body(&head, body, max_bytes).await {
+            Ok(body) => envelopes::call(&calls, &catalog, &head, body).await,
+            Err(refusal) => refusal,
+        },
+    };
+    answer.into_response()
+}
+
+/// Returns the bytes of a body that says to be JSON.
+async fn json_body<B: Body<Error: std::error::Error + Send + Sync + 'static>>(
+    head: &Parts,
+    body: B,
+    max_bytes: usize,
+) -> Result<Bytes, DoorAnswer> {
+    let kind = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        let why = "`Content-Type` must be application/json";
+        return Err(DoorAnswer::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
+    }
+    match Limited::new(body, max_bytes).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(_) => {
+            let why = format!("the body is longer than {max_bytes} bytes, or was cut off");
+            Err(DoorAnswer::text(StatusCode::PAYLOAD_TOO_LARGE, why))
+        }
+    }
+}
+
+/// The answer of a door.
+#[derive(Debug)]
+struct DoorAnswer {
+    status: StatusCode,
+    body: DoorBody,
+    /// The seconds to wait before the next attempt.
+    retry_after: Option<u64>,
+    /// The revision of the document, for readers that have one already.
+    revision: Option<String>,
+    allow: Option<Method>,
+}
+
+#[derive(Debug)]
+enum DoorBody {
+    Json(RawJson),
+    Text(String),
+    Empty,
+}
+
+impl DoorAnswer {
+    const fn of(status: StatusCode, body: DoorBody) -> Self {
+        Self { status, body, retry_after: None, revision: None, allow: None }
+    }
+
+    const fn json(status: StatusCode, body: RawJson) -> Self {
+        Self::of(status, DoorBody::Json(body))
+    }
+
+    fn text(status: StatusCode, text: impl Into<String>) -> Self {
+        Self::of(status, DoorBody::Text(text.into()))
+    }
+
+    /// Notes when to come again, by a structured error.
+    fn retried(mut self, error: &StructuredError) -> Self {
+        self.retry_after = error.retry_after_seconds;
+        self
+    }
+
+    fn into_response(self) -> Response<HttpBody> {
+        let (kind, bytes) = match self.body {
+            DoorBody::Json(json) => ("application/json", json.to_bytes()),
+            DoorBody::Text(text) => ("text/plain; charset=utf-8", Bytes::from(text + "\n")),
+            DoorBody::Empty => ("application/json", Bytes::new()),
+        };
+        let mut response = Response::new(HttpBody::from(bytes));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(seconds) = self.retry_after {
+            headers.insert(RETRY_AFTER, seconds.into());
+        }
+        if let Some(tag) = self.revision.and_then(|revision| HeaderValue::try_from(revision).ok()) {
+            headers.insert(http::header::ETAG, tag);
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+        }
+        if let Some(method) = self.allow.and_then(|method| HeaderValue::try_from(method.as_str()).ok()) {
+            headers.insert(http::header::ALLOW, method);
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_a_path_is_read_without_its_escapes() {
+        for (part, name) in [
+            ("git__status", Some("git__status")),
+            ("a%2Fb", Some("a/b")),
+            ("%C3%A9", Some("é")),
+            ("", None),
+            ("a/b", None),
+            ("a%2", None),
+            ("a%zz", None),
+            ("%ff", None),
+        ] {
+            assert_eq!(decoded(part).as_deref(), name, "{part}");
+        }
+    }
+}

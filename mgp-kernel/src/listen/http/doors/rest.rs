@@ -1,0 +1,204 @@
+//! Tools over plain HTTP: the body is the arguments, the answer is the result.
+
+use bytes::Bytes;
+use http::StatusCode;
+use http::request::Parts;
+use mgp_transport::Accept;
+use mgp_types::ext::{ErrorClass, StructuredError};
+use mgp_types::json::ObjectWriter;
+use mgp_types::{Error, Object, RawJson, code};
+
+use super::DoorAnswer;
+use super::inner::InnerCalls;
+
+/// Calls a tool.
+pub(super) async fn call<A: Accept>(
+    calls: &InnerCalls<A>,
+    head: &Parts,
+    name: &str,
+    body: Bytes,
+) -> DoorAnswer {
+    let arguments = match Object::parse(body) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let why = format!("the body must be one JSON object, the arguments of the tool: {error}");
+            return failed(&Error::new(code::INVALID_TOOL_ARGS, why));
+        }
+    };
+    match outcome(calls, head, name, &arguments).await {
+        Ok(ToolOutcome::Done(output)) => DoorAnswer::json(StatusCode::OK, output.to_raw()),
+        Ok(ToolOutcome::Invalid(violations)) => failed(&invalid(&violations)),
+        Ok(ToolOutcome::Failed(error)) => failed(&error),
+        Err(error) => failed(&error),
+    }
+}
+
+/// The outcome of a call that reached its tool, or the check in front of it.
+pub(super) enum ToolOutcome {
+    /// The tool is done: its structured result, or its content.
+    Done(Object),
+    /// The arguments do not fit; the tool was not called.
+    Invalid(Vec<Object>),
+    /// The tool says that it failed.
+    Failed(Error),
+}
+
+/// Checks the arguments, and calls the tool if they fit.
+pub(super) async fn outcome<A: Accept>(
+    calls: &InnerCalls<A>,
+    head: &Parts,
+    name: &str,
+    arguments: &Object,
+) -> Result<ToolOutcome, Error> {
+    if !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(Error::new(code::TOOL_NOT_FOUND, "there is no such tool"));
+    }
+    let mut params = Object::new();
+    params.set("name", RawJson::from_text(name));
+    params.set("arguments", arguments.to_raw());
+    let checked = calls.call(head, mgp_types::mgp::method::REGISTRY_VALIDATE, params.clone()).await?;
+    let checked = Object::from_raw(&checked).unwrap_or_default();
+    if checked.bytes("valid") == Some(b"false") {
+        let violations = checked.get("errors").and_then(|errors| errors.to().ok());
+        return Ok(ToolOutcome::Invalid(violations.unwrap_or_default()));
+    }
+    let result = calls.call(head, "tools/call", params).await?;
+    let result = Object::from_raw(&result).unwrap_or_default();
+    if result.text("resultType").is_some_and(|kind| kind == "input_required") {
+        let why = "the tool asks a person something, which is possible over MCP only";
+        return Err(Error::new(code::TOOL_DISABLED, why));
+    }
+    if result.bytes("isError") == Some(b"true") {
+        return Ok(ToolOutcome::Failed(told(&result)));
+    }
+    Ok(ToolOutcome::Done(result.object("structuredContent").unwrap_or_else(|| {
+        let mut output = Object::new();
+        output.set(
+            "content",
+            result.get("content").unwrap_or_else(|| RawJson::parse("[]").unwrap_or(RawJson::null())),
+        );
+        output
+    })))
+}
+
+/// Returns the error of a failed result: that in its metadata, or its text.
+fn told(result: &Object) -> Error {
+    let structured = result.object("_meta").and_then(|meta| meta.get("error"));
+    let blocks: Vec<Object> = result.get("content").and_then(|blocks| blocks.to().ok()).unwrap_or_default();
+    let texts: Vec<String> =
+        blocks.iter().filter_map(|block| Some(block.text("text")?.into_owned())).collect();
+    let text = if texts.is_empty() { "the tool failed".to_owned() } else { texts.join("\n") };
+    let error = Error::new(code::UPSTREAM_ERROR, text);
+    match structured.filter(|data| StructuredError::read(data).is_some()) {
+        Some(data) => error.with_data(data),
+        None => error.with_data(tool_failure()),
+    }
+}
+
+/// Returns the data of the error of a tool that says no more than that it failed.
+fn tool_failure() -> RawJson {
+    let mut data = ObjectWriter::new();
+    data.text("error_type", "ToolExecution");
+    data.text("category", ErrorClass::Permanent.as_str());
+    data.finish().to_raw()
+}
+
+/// Returns the error of arguments that do not fit: that of the first violation, and a list of all.
+pub(super) fn invalid(violations: &[Object]) -> Error {
+    let first = violations.first().cloned().unwrap_or_default();
+    let reason = first.text("reason").unwrap_or_default().into_owned();
+    let mut data = first;
+    if let Ok(all) = RawJson::from_value(violations) {
+        data.set("errors", all);
+    }
+    Error::new(code::INVALID_TOOL_ARGS, if reason.is_empty() { "Validation failed".into() } else { reason })
+        .with_data(data.to_raw())
+}
+
+/// Returns the answer for an error: its status, and its members in one object.
+pub(super) fn failed(error: &Error) -> DoorAnswer {
+    let told = error.data().and_then(StructuredError::read);
+    let structured = told.unwrap_or_else(|| StructuredError::of(error));
+    let status = status(&structured);
+    let data = structured.add_to(error.data());
+    let data = Object::from_raw(&data).unwrap_or_default();
+    let mut members = ObjectWriter::new();
+    for (name, value) in data.iter().filter(|(name, _)| name != "_mgp") {
+        members.json(&name, &value);
+    }
+    for (name, value) in [("error_type", &*structured.code), ("reason", error.message()), ("trace_id", "")] {
+        if !data.contains(name) {
+            members.text(name, value);
+        }
+    }
+    if !data.contains("suggestions") {
+        members.texts("suggestions", structured.suggestion.as_deref().into_iter());
+    }
+    let mut body = ObjectWriter::new();
+    body.json("error", &members.finish().to_raw());
+    DoorAnswer::json(status, body.finish().to_raw()).retried(&structured)
+}
+
+/// Returns the status that stands for a structured error.
+fn status(error: &StructuredError) -> StatusCode {
+    match &*error.code {
+        "INVALID_INPUT" | "INVALID_PARAMETERS" => StatusCode::BAD_REQUEST,
+        "AUTHENTICATION_REQUIRED" | "TOKEN_EXPIRED" => StatusCode::UNAUTHORIZED,
+        "PERMISSION_DENIED" | "SCOPE_INSUFFICIENT" => StatusCode::FORBIDDEN,
+        "RESOURCE_NOT_FOUND" | "UNSUPPORTED_OPERATION" => StatusCode::NOT_FOUND,
+        "CONFLICT" | "IDEMPOTENCY_CONFLICT" | "TRANSACTION_CONFLICT" => StatusCode::CONFLICT,
+        "PAYLOAD_TOO_LARGE" => StatusCode::PAYLOAD_TOO_LARGE,
+        "RATE_LIMIT_EXCEEDED" | "QUOTA_EXHAUSTED" => StatusCode::TOO_MANY_REQUESTS,
+        "SERVER_UNAVAILABLE" => StatusCode::SERVICE_UNAVAILABLE,
+        "OPERATION_TIMEOUT" | "TIMEOUT" => StatusCode::GATEWAY_TIMEOUT,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::listen::http::doors::DoorBody;
+
+    fn body(answer: &DoorAnswer) -> serde_json::Value {
+        let DoorBody::Json(json) = &answer.body else { panic!("no JSON") };
+        json.to().unwrap()
+    }
+
+    #[test]
+    fn every_error_has_a_status_and_the_members_of_the_document() {
+        for (number, status) in [
+            (4000, 400),
+            (-32602, 400),
+            (1002, 401),
+            (1001, 403),
+            (4001, 404),
+            (4002, 404),
+            (3000, 429),
+            (3002, 429),
+            (5000, 500),
+            (-32603, 500),
+            (2000, 503),
+            (5002, 503),
+            (3003, 504),
+            (5001, 504),
+        ] {
+            let answer = failed(&Error::new(number, "why"));
+            assert_eq!(answer.status.as_u16(), status, "{number}");
+            let error = &body(&answer)["error"];
+            for member in ["code", "message", "category", "error_type", "reason", "trace_id"] {
+                assert!(error[member].is_string(), "{member} of {number}");
+            }
+            assert!(error["suggestions"].is_array() && error.get("_mgp").is_none());
+        }
+    }
+
+    #[test]
+    fn a_failed_result_says_what_it_said() {
+        let result = Object::parse(r#"{"content":[{"type":"text","text":"boom"}],"isError":true}"#).unwrap();
+        let answer = failed(&told(&result));
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(body(&answer)["error"]["message"], "boom");
+        assert_eq!(body(&answer)["error"]["error_type"], "ToolExecution");
+    }
+}

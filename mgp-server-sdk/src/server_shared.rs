@@ -15,6 +15,10 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::change::{Change, Listeners};
+#[cfg(feature = "ext")]
+use crate::server::AppliedTimeouts;
+#[cfg(feature = "ext")]
+use crate::signature::Validators;
 use crate::task::TaskStore;
 use crate::tool::TaskMode;
 
@@ -44,6 +48,13 @@ pub(crate) struct ServerDescription {
     pub(crate) callbacks: Callbacks,
     /// The sections that are offered even while they are empty, because entries may come.
     pub(crate) dynamic: OfferedFeatures,
+    #[cfg(feature = "ext")]
+    pub(crate) validators: Validators,
+    #[cfg(feature = "ext")]
+    pub(crate) timeouts: AppliedTimeouts,
+    /// True if each tool has to describe its arguments and its result.
+    #[cfg(feature = "ext")]
+    pub(crate) requires_schemas: bool,
 }
 
 /// The sections of MCP that a server offers.
@@ -90,6 +101,8 @@ impl ServerShared {
     }
 
     pub(crate) fn announce(&self, change: &Change) {
+        #[cfg(feature = "ext")]
+        self.catalog().forget_contents(change);
         self.listeners.announce(change, &self.tasks);
     }
 

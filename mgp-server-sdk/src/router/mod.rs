@@ -11,6 +11,8 @@ use mgp_types::{
 };
 use tower_service::Service;
 
+#[cfg(feature = "ext")]
+pub(crate) use self::call::unknown_tool;
 pub use self::future::RouterFuture;
 use crate::catalog::ListDialect;
 use crate::change;

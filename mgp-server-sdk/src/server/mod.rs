@@ -1,5 +1,7 @@
 //! The builder of a server.
 
+#[cfg(feature = "ext")]
+mod registry;
 mod sections;
 
 use std::sync::Arc;
@@ -14,6 +16,10 @@ use mgp_types::mgp::{Extension, Offer};
 use mgp_types::{CacheHint, RawJson, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 
+#[cfg(feature = "ext")]
+pub(crate) use self::registry::AppliedTimeouts;
+#[cfg(feature = "ext")]
+pub use self::registry::Timeouts;
 use crate::accept::{ServerAccept, ServerCore};
 use crate::catalog::Catalog;
 use crate::completion::{ArgumentOwner, CompletionHandler};
@@ -338,6 +344,9 @@ impl ServerParts {
     fn build(self) -> Result<(ServerCore, ServerIdentity), Error> {
         let mut faults = self.faults;
         faults.extend(dangling(&self.catalog));
+        #[cfg(feature = "ext")]
+        faults
+            .extend(self.catalog.tools.iter().filter_map(|tool| tool.check_registration(&self.about).err()));
         Faults::check(faults)?;
         let mut identity =
             ServerIdentity::new(self.info).with_version_mismatch(self.mismatch).with_required(self.required);

@@ -16,6 +16,10 @@ use crate::catalog::{ListDialect, ListEntry};
 use crate::error::Fault;
 use crate::schema;
 use crate::schema::{HeaderParams, Validator};
+#[cfg(feature = "ext")]
+use crate::server_shared::ServerDescription;
+#[cfg(feature = "ext")]
+use crate::signature::ArgumentChecks;
 
 /// A tool with its handler and its checks.
 #[derive(Debug)]
@@ -30,21 +34,35 @@ pub(crate) struct ToolEntry {
     validator: Option<Validator>,
     #[cfg(feature = "http")]
     headers: HeaderParams,
+    /// True if the schema of the arguments says what the tool takes.
+    #[cfg(feature = "ext")]
+    describes_arguments: bool,
+    #[cfg(feature = "ext")]
+    pub(crate) checks: Arc<ArgumentChecks>,
 }
 
 impl ToolEntry {
     pub(crate) fn new<H: ToolHandler<M>, M>(tool: Tool, handler: H) -> Result<Self, Fault> {
-        let signature = H::signature();
+        let types = H::types();
         Self::build(
             tool,
             ErasedTool::new(move |input| handler.start(input)),
-            signature.arguments,
-            signature.output.map(|schema| to_raw(&schema.to_value())),
+            types.arguments,
+            types.output.map(|schema| to_raw(&schema.to_value())),
         )
     }
 
     fn build(
-        Tool { mut wire, security, has_schema, validated, inline, mode }: Tool,
+        Tool {
+            mut wire,
+            security,
+            has_schema,
+            validated,
+            inline,
+            mode,
+            #[cfg(feature = "ext")]
+            signature,
+        }: Tool,
         handler: ErasedTool,
         takes: ArgumentMode,
         output: Option<RawJson>,
@@ -69,6 +87,11 @@ impl ToolEntry {
         let is_checked =
             !has_schema && (is_raw || schema::is_checked_by_parsing(&without_additional(&schema)));
         let input_schema = if has_schema { wire.input_schema.clone() } else { to_raw(&schema) };
+        #[cfg(feature = "ext")]
+        let (is_checked, checks) = (
+            is_checked || signature.is_some(),
+            ArgumentChecks::new(input_schema.clone(), signature.as_deref()).map_err(fault)?,
+        );
         let validator = if is_checked || !validated {
             None
         } else {
@@ -89,7 +112,32 @@ impl ToolEntry {
             validator,
             #[cfg(feature = "http")]
             headers,
+            #[cfg(feature = "ext")]
+            describes_arguments: has_schema || !is_raw,
+            #[cfg(feature = "ext")]
+            checks: Arc::new(checks),
         })
+    }
+
+    #[cfg(feature = "ext")]
+    pub(crate) const fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Checks that the server has what the tool needs, and the tool what the server demands.
+    #[cfg(feature = "ext")]
+    pub(crate) fn check_registration(&self, about: &ServerDescription) -> Result<(), Fault> {
+        let fault = |reason: String| Err(Fault::new(format!("tool `{}`", self.name), reason));
+        if let Some(missing) = self.checks.validators().find(|name| !about.validators.has(name)) {
+            return fault(format!("there is no validator `{missing}`: register it with `Server::validator`"));
+        }
+        if about.requires_schemas && !self.describes_arguments {
+            return fault("it has no schema of its arguments, which the server requires".into());
+        }
+        if about.requires_schemas && self.wire.output_schema.is_none() {
+            return fault("it has no schema of its result, which the server requires".into());
+        }
+        Ok(())
     }
 
     /// Checks the demands of the schema that reading the arguments does not check.
@@ -112,6 +160,10 @@ impl ToolEntry {
     /// Reads the arguments and makes the future of one call.
     #[inline]
     pub(crate) fn start(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault> {
+        #[cfg(feature = "ext")]
+        if self.checks.is_of_signature() {
+            return Ok(self.checks.start(&self.handler, input));
+        }
         self.check(&input.request.params)?;
         self.handler.call(input)
     }

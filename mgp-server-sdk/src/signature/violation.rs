@@ -139,7 +139,7 @@ fn explain(keyword: &str, expected: &Value, owner: Option<&Value>, got: &Value) 
         }
         "format" => (format!("Format mismatch: expected {shown}"), Vec::new()),
         "anyOf" | "oneOf" => ("No alternative fits".into(), alternatives(expected)),
-        "not" => ("Forbidden value".into(), Vec::new()),
+        "not" | "falseSchema" => ("Forbidden value".into(), Vec::new()),
         _ => (format!("Constraint mismatch: {keyword} {shown}"), Vec::new()),
     }
 }
@@ -342,7 +342,10 @@ mod tests {
         let missing = violations(&json!({"required": ["a/b"]}), &json!({})).remove(0);
         assert_eq!((missing.field.as_deref(), &*missing.path), (Some("a/b"), "/a~1b"));
         assert_eq!(missing.reason, "Missing field: expected a/b");
-        let unknown = violations(&json!({"additionalProperties": false}), &json!({"a": 1, "b": 2}));
+        let unknown = violations(
+            &json!({"properties": {"x": true}, "additionalProperties": false}),
+            &json!({"a": 1, "b": 2}),
+        );
         assert_eq!(unknown.iter().map(|one| &*one.path).collect::<Vec<_>>(), ["/a", "/b"]);
     }
 

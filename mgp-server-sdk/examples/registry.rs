@@ -18,7 +18,7 @@ use serde_json::Value;
 struct ListedSymbol;
 
 impl ToolValidator for ListedSymbol {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "listed_symbol"
     }
 
@@ -34,7 +34,7 @@ impl ToolValidator for ListedSymbol {
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Analysis {
+struct Order {
     ticker_symbol: String,
     period_days: u16,
     analysis_type: String,
@@ -46,13 +46,14 @@ struct Recommendation {
     summary: String,
 }
 
-async fn analyze(Analysis { ticker_symbol, period_days, analysis_type }: Analysis) -> Json<Recommendation> {
+async fn analyze(Order { ticker_symbol, period_days, analysis_type }: Order) -> Json<Recommendation> {
     let recommendation = if period_days < 7 { "wait" } else { "hold" };
     let summary = format!("{analysis_type} analysis of {ticker_symbol} over {period_days} days");
     Json(Recommendation { recommendation, summary })
 }
 
-fn financial_analyzer() -> Signature {
+/// Returns the signature of the example's tool.
+pub(crate) fn financial_analyzer() -> Signature {
     Signature::new("FinancialAnalyzer", "Analyzes stock data and returns investment recommendations")
         .metadata(ToolMetadata::new("finance", "1.0.0", "ggen-ai"))
         .input(
@@ -83,12 +84,12 @@ fn financial_analyzer() -> Signature {
 }
 
 /// Returns the server of the example.
-pub fn server() -> Server {
+pub(crate) fn server() -> Server {
     let symbols =
-        Resource::new("market://symbols", "symbols").cache(Duration::from_secs(60), CacheScope::Public);
+        Resource::new("market://symbols", "symbols").cache(Duration::from_mins(1), CacheScope::Public);
     let cache = ResourceCache::new(100, 1 << 20);
     Server::new("registry", env!("CARGO_PKG_VERSION"))
-        .tool(Tool::from_signature(financial_analyzer()).read_only(), analyze)
+        .tool(Tool::from_signature(&financial_analyzer()).read_only(), analyze)
         .validator(ListedSymbol)
         .resource(symbols.cached_in(&cache), async || "AAPL MSFT")
         .offer_validation()

@@ -1,5 +1,6 @@
 //! The time limits of tools and validators.
 #![cfg(feature = "ext")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod peer;
 
@@ -87,7 +88,7 @@ async fn a_server_without_limits_lets_calls_take_their_time() {
 struct Waiting(Mutex<Receiver<()>>);
 
 impl ToolValidator for Waiting {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "waiting"
     }
 
@@ -103,7 +104,7 @@ async fn a_slow_validator_ends_at_its_limit() {
     let (let_go, wait) = channel::<()>();
     let field =
         InputField::new("a", FieldType::String, "A text.").constraint(Constraint::Custom("waiting".into()));
-    let tool = Tool::from_signature(Signature::new("one", "One.").input(field));
+    let tool = Tool::from_signature(&Signature::new("one", "One.").input(field));
     let server = Server::new("test", "1")
         .tool(tool, async |arguments: RawJson| arguments.to_string())
         .validator(Waiting(Mutex::new(wait)))

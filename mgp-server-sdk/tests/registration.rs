@@ -1,5 +1,6 @@
 //! The registry of tools while the server runs, and services that stand in for it.
 #![cfg(feature = "ext")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod peer;
 
@@ -105,7 +106,7 @@ async fn a_double_fulfils_the_contract_of_the_tool() {
     let double = async |_: Object| Json(Doubled { number: 42 });
     for era in Era::BOTH {
         for is_real in [true, false] {
-            let (server, tool) = (Server::new("test", "1"), Tool::from_signature(doubler()));
+            let (server, tool) = (Server::new("test", "1"), Tool::from_signature(&doubler()));
             let server = if is_real { server.tool(tool, real) } else { server.tool(tool, double) };
             let handle = server.handle();
             let mut peer = Peer::open(server, era).await;

@@ -1,5 +1,6 @@
 //! Tools made of signatures: their definitions, the checks of their arguments, and `tools/validate`.
 #![cfg(feature = "ext")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod peer;
 #[path = "../examples/registry.rs"]
@@ -21,7 +22,7 @@ use serde_json::{Value, json};
 const ANALYZER: &str = "FinancialAnalyzer";
 
 /// A server with one tool, which counts its calls and returns its arguments.
-fn one_tool(signature: Signature) -> (Server, Arc<AtomicUsize>) {
+fn one_tool(signature: &Signature) -> (Server, Arc<AtomicUsize>) {
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
     let server = Server::new("test", "1").offer_validation().tool(
@@ -43,7 +44,7 @@ fn arguments_of(signature: &str, arguments: &Value) -> Value {
     json!({"name": signature, "arguments": arguments})
 }
 
-// covers: GGEN-3-01..04, GGEN-3-08, GGEN-3-11, GGEN-3-12
+// covers: GGEN-3-01, GGEN-3-03, GGEN-3-04, GGEN-3-08, GGEN-3-11, GGEN-3-12
 #[tokio::test]
 async fn the_definition_of_the_example_is_that_of_the_specification() {
     for era in Era::BOTH {
@@ -70,6 +71,85 @@ async fn the_definition_of_the_example_is_that_of_the_specification() {
     assert_eq!(empty.to_json_schema().to_string(), r#"{"type":"object","properties":{},"required":[]}"#);
     assert_eq!(empty.to_mcp_tool().name, "empty");
     assert!(Schema::compile(&empty.to_json_schema()).is_ok());
+}
+
+// covers: GGEN-3-02, GGEN-3-05..07, GGEN-3-10, GGEN-3-15
+#[tokio::test]
+async fn types_and_constraints_become_the_keywords_of_the_specification() {
+    let types = [
+        ("String", "string"),
+        ("i32", "integer"),
+        ("i64", "integer"),
+        ("u32", "integer"),
+        ("u64", "integer"),
+        ("u128", "integer"),
+        ("usize", "integer"),
+        ("f32", "number"),
+        ("f64", "number"),
+        ("bool", "boolean"),
+        ("Vec<i8>", "array"),
+        ("Option<u16>", "integer"),
+    ];
+    let signature = types.iter().fold(Signature::new("one", "One."), |signature, (rust, _)| {
+        signature.input(InputField::new(*rust, FieldType::of_rust(rust).unwrap(), "A value."))
+    });
+    assert!(FieldType::of_rust("PathBuf").is_err());
+    let signature = signature
+        .input(InputField::new("PathBuf", FieldType::of_rust_or_string("PathBuf"), "A path."))
+        .input(text(
+            "text",
+            [
+                Constraint::MinLength(1),
+                Constraint::MaxLength(5),
+                Constraint::Pattern("^a".into()),
+                Constraint::OneOf(vec!["a".into(), "ab".into()]),
+                Constraint::Default("a".into()),
+            ],
+        ))
+        .input(
+            InputField::new("number", FieldType::Float, "A number.")
+                .constraint(Constraint::MinValue(1.into()))
+                .constraint(Constraint::MaxValue(2.5.into())),
+        );
+    let (server, _) = one_tool(&signature);
+    let mut peer = Peer::open(server, Era::Stateless).await;
+    let tools = peer.call("tools/list", json!({})).await.unwrap();
+    let schema = &tools["tools"][0]["inputSchema"];
+    for (rust, kind) in types {
+        assert_eq!(schema["properties"][rust]["type"], kind, "{rust}");
+        let is_required = schema["required"].as_array().unwrap().contains(&json!(rust));
+        assert_eq!(is_required, rust != "Option<u16>", "{rust}");
+    }
+    assert_eq!(schema["properties"]["Vec<i8>"]["items"], json!({"type": "integer"}));
+    assert_eq!(schema["properties"]["PathBuf"]["type"], "string");
+    assert_eq!(
+        schema["properties"]["text"],
+        json!({
+            "type": "string", "description": "A text.", "minLength": 1, "maxLength": 5, "pattern": "^a",
+            "enum": ["a", "ab"], "default": "a",
+        })
+    );
+    let number = json!({"type": "number", "description": "A number.", "minimum": 1, "maximum": 2.5});
+    assert_eq!(schema["properties"]["number"], number);
+}
+
+// covers: GGEN-4-03
+#[tokio::test]
+async fn the_exported_examples_are_valid_calls() {
+    let signature = registry::financial_analyzer();
+    let export: Value = signature.export().unwrap().to().unwrap();
+    let metadata =
+        json!({"category": "finance", "version": "1.0.0", "deprecated": false, "author": "ggen-ai"});
+    assert_eq!(export["metadata"], metadata);
+    let mut peer = Peer::open(registry::server(), Era::Session).await;
+    let tools = peer.call("tools/list", json!({})).await.unwrap();
+    assert_eq!(export["schema"], tools["tools"][0]["inputSchema"]);
+    let examples = export["examples"].as_array().unwrap();
+    assert_eq!(examples[1], json!({"ticker_symbol": "MSFT", "period_days": 30}));
+    for example in examples {
+        let result = peer.call("tools/validate", arguments_of(ANALYZER, example)).await.unwrap();
+        assert_eq!(result["valid"], true, "{result}");
+    }
 }
 
 // covers: GGEN-2-04, GGEN-5-18
@@ -109,7 +189,7 @@ async fn a_bad_symbol_has_the_reason_and_the_suggestions_of_the_specification() 
 async fn arguments_are_judged_before_the_tool_runs_and_without_running_it() {
     let signature = || Signature::new("one", "One.").input(text("a", [Constraint::MinLength(2)]));
     for era in Era::BOTH {
-        let (server, calls) = one_tool(signature());
+        let (server, calls) = one_tool(&signature());
         let mut peer = Peer::open(server, era).await;
         for arguments in [json!({"a": "ab"}), json!({"a": ""}), json!({})] {
             peer.call("tools/validate", arguments_of("one", &arguments)).await.unwrap();
@@ -176,7 +256,7 @@ async fn a_default_stands_in_for_an_absent_argument() {
         .input(text("kind", [choice, Constraint::Default("technical".into())]))
         .input(InputField::new("note", FieldType::String, "A note.").optional());
     assert_eq!(signature.to_json_schema().to::<Value>().unwrap()["required"], json!([]));
-    let (server, _) = one_tool(signature);
+    let (server, _) = one_tool(&signature);
     let mut peer = Peer::open(server, Era::Stateless).await;
     assert_eq!(peer.text("one", json!({})).await, r#"{"kind":"technical"}"#);
     assert_eq!(peer.text("one", json!({"note": "x"})).await, r#"{"note":"x","kind":"technical"}"#);
@@ -190,7 +270,7 @@ async fn a_default_stands_in_for_an_absent_argument() {
 // covers: GGEN-3-13
 #[tokio::test]
 async fn lengths_are_counted_in_characters() {
-    let (server, _) = one_tool(Signature::new("one", "One.").input(text("a", [Constraint::MaxLength(5)])));
+    let (server, _) = one_tool(&Signature::new("one", "One.").input(text("a", [Constraint::MaxLength(5)])));
     let mut peer = Peer::open(server, Era::Session).await;
     for (text, valid) in [("🦀🦀🦀🦀🦀", true), ("🦀🦀🦀🦀🦀🦀", false)] {
         let result = peer.call("tools/validate", arguments_of("one", &json!({"a": text}))).await.unwrap();
@@ -242,7 +322,7 @@ async fn a_validator_refuses_what_the_schema_lets_pass() {
     let without = Signature::new("one", "One.").input(text("a", [Constraint::MaxLength(20)]));
     assert_eq!(custom("mine").to_json_schema(), without.to_json_schema());
     for era in Era::BOTH {
-        let (server, calls) = one_tool(custom("mine"));
+        let (server, calls) = one_tool(&custom("mine"));
         let mut peer = Peer::open(server.validator(Refusing("mine")), era).await;
         let result =
             peer.call("tools/validate", arguments_of("one", &json!({"a": "refused"}))).await.unwrap();
@@ -265,7 +345,7 @@ async fn a_validator_refuses_what_the_schema_lets_pass() {
 // covers: GGEN-8.2-02
 #[tokio::test]
 async fn a_validator_that_nobody_registered_is_a_fault_of_the_tool() {
-    let (server, _) = one_tool(custom("missing"));
+    let (server, _) = one_tool(&custom("missing"));
     let fault = server.validator(Refusing("mine")).accept().unwrap_err().to_string();
     assert!(fault.contains("tool `one`: there is no validator `missing`"), "{fault}");
     let twice = Server::new("test", "1").validator(Refusing("mine")).validator(Refusing("mine"));
@@ -274,7 +354,7 @@ async fn a_validator_that_nobody_registered_is_a_fault_of_the_tool() {
     let server = Server::new("test", "1").dynamic();
     let handle = server.handle();
     let _running = server.accept().unwrap();
-    let added = handle.add_tool(Tool::from_signature(custom("missing")), async || ());
+    let added = handle.add_tool(Tool::from_signature(&custom("missing")), async || ());
     assert!(added.unwrap_err().to_string().contains("there is no validator `missing`"));
 }
 
@@ -303,7 +383,7 @@ async fn every_violation_of_composed_constraints_is_reported() {
                 otherwise: Some(Box::new(Constraint::MaxLength(3))),
             }],
         ));
-    let (server, _) = one_tool(signature);
+    let (server, _) = one_tool(&signature);
     let mut peer = Peer::open(server, Era::Session).await;
     for (arguments, expected) in [
         (
@@ -334,7 +414,7 @@ async fn every_violation_of_composed_constraints_is_reported() {
 async fn the_value_of_a_secret_is_never_told() {
     let signature =
         Signature::new("one", "One.").input(text("key", [Constraint::Pattern("^sk-".into())]).secret());
-    let (server, _) = one_tool(signature);
+    let (server, _) = one_tool(&signature);
     let mut peer = Peer::open(server, Era::Session).await;
     let result = peer.call("tools/validate", arguments_of("one", &json!({"key": "hush"}))).await.unwrap();
     assert_eq!(result["errors"][0]["reason"], "Pattern mismatch: expected ^sk-");
@@ -359,7 +439,7 @@ fn a_signature_that_means_nothing_is_a_fault_of_the_tool() {
             "the default of `a` does not fit: Length mismatch",
         ),
     ] {
-        let (server, _) = one_tool(signature);
+        let (server, _) = one_tool(&signature);
         let error = server.accept().unwrap_err().to_string();
         assert!(error.contains(fault), "{error}");
     }
@@ -368,7 +448,7 @@ fn a_signature_that_means_nothing_is_a_fault_of_the_tool() {
 #[tokio::test]
 async fn a_hostile_pattern_takes_linear_time() {
     let signature = Signature::new("one", "One.").input(text("a", [Constraint::Pattern("^(a+)+$".into())]));
-    let (server, _) = one_tool(signature);
+    let (server, _) = one_tool(&signature);
     let mut peer = Peer::open(server, Era::Session).await;
     let arguments = json!({"a": format!("{}!", "a".repeat(50_000))});
     let result = peer.call("tools/validate", arguments_of("one", &arguments)).await.unwrap();

@@ -17,10 +17,11 @@ use tokio::time::Instant;
 ///
 /// ```
 /// use std::time::Duration;
+///
 /// use mgp_server_sdk::{Resource, ResourceCache, Server, mcp::CacheScope};
 ///
 /// let cache = ResourceCache::new(100, 1 << 20);
-/// let report = Resource::new("report://today", "today").cache(Duration::from_secs(60), CacheScope::Public).cached_in(&cache);
+/// let report = Resource::new("report://today", "today").cache(Duration::from_mins(1), CacheScope::Public).cached_in(&cache);
 /// let server = Server::new("reports", "1.0.0").resource(report, async || "a slow report");
 /// assert_eq!((cache.hits(), cache.misses()), (0, 0));
 /// # drop(server);
@@ -137,7 +138,9 @@ impl ResourceCache {
         let mut contents = self.contents.lock();
         contents.changes += 1;
         let stale: Vec<_> = contents.entries.keys().filter(|key| is_stale(key)).cloned().collect();
-        stale.iter().for_each(|key| contents.remove(key));
+        for key in &stale {
+            contents.remove(key);
+        }
     }
 }
 

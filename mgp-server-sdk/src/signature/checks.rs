@@ -1,6 +1,7 @@
 //! The checks of a tool's arguments, and the method that tells of their outcome without a call.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::future::ready;
 use std::sync::{Arc, OnceLock};
 
@@ -72,7 +73,11 @@ impl ArgumentChecks {
             handler.call(input).unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::error(fault.0)))))
         };
         if self.validators_after(&found).is_empty() {
-            return if found.is_empty() { call(handler, input) } else { Box::pin(ready(Ok(failure(found)))) };
+            return if found.is_empty() {
+                call(handler, input)
+            } else {
+                Box::pin(ready(Ok(failure(&found))))
+            };
         }
         let (checks, handler) = (self.clone(), handler.clone());
         Box::pin(async move {
@@ -80,7 +85,7 @@ impl ArgumentChecks {
             let about = shared.map(|shared| &shared.about).ok_or_else(|| unusable("no server runs it"))?;
             match checks.and_validators(about, arguments, found).await? {
                 found if found.is_empty() => call(&handler, input).await,
-                found => Ok(failure(found)),
+                found => Ok(failure(&found)),
             }
         })
     }
@@ -204,14 +209,14 @@ fn unusable(fault: &str) -> Error {
 }
 
 /// Returns the result of a call with these faults: a text for the model, and the same for programs.
-fn failure(found: Vec<Violation>) -> ToolResult {
+fn failure(found: &[Violation]) -> ToolResult {
     let mut text = String::from("Validation failed");
-    for violation in &found {
+    for violation in found {
         let place =
             if violation.path.is_empty() { String::new() } else { format!(" at `{}`", violation.path) };
         let ways = violation.suggestions.join("; ");
         let ways = if ways.is_empty() { ways } else { format!(" ({ways})") };
-        text.push_str(&format!("\n-{place} {}{ways}", violation.reason));
+        let _ = write!(text, "\n-{place} {}{ways}", violation.reason);
     }
     let mut error = json!({
         "code": "INVALID_INPUT", "category": "invalid_input", "message": "Validation failed", "retryable": false,
@@ -222,7 +227,7 @@ fn failure(found: Vec<Violation>) -> ToolResult {
     {
         members.extend(first);
     }
-    error["errors"] = serde_json::to_value(&found).unwrap_or_default();
+    error["errors"] = serde_json::to_value(found).unwrap_or_default();
     let mut meta = Meta::new();
     meta.insert("error", to_raw(&error));
     CallToolResult::error(text).with_meta(meta).into()

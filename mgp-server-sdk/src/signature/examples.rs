@@ -52,7 +52,9 @@ impl InputField {
 /// Returns values of the type that may fit the constraints, the likeliest first.
 fn candidates(kind: &FieldType, constraints: &[Constraint]) -> Vec<Value> {
     let mut found = Mentioned::default();
-    constraints.iter().for_each(|constraint| found.add(constraint));
+    for constraint in constraints {
+        found.add(constraint);
+    }
     let mut candidates = found.values;
     match kind {
         FieldType::String => {
@@ -140,7 +142,6 @@ mod tests {
     use super::*;
     use crate::ToolMetadata;
 
-    // covers: GGEN-4-03
     #[test]
     fn the_export_has_the_schema_examples_and_metadata() {
         let days = InputField::new("days", FieldType::Integer, "How many days.");

@@ -225,7 +225,6 @@ const MAX_DEPTH: usize = 8;
 mod tests {
     use super::*;
 
-    // covers: GGEN-3-05, GGEN-3-06
     #[test]
     fn rust_types_have_json_types() {
         for (names, kind) in [
@@ -251,7 +250,6 @@ mod tests {
         assert_eq!(named.map(|kind| kind.name()), ["string", "integer", "number", "boolean"]);
     }
 
-    // covers: GGEN-3-15
     #[test]
     fn an_unknown_rust_type_is_a_string_only_where_that_was_asked_for() {
         for name in ["Duration", "HashMap<String, u8>", "Vec<Duration>", "", &"Vec<".repeat(1000)] {

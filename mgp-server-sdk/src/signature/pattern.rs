@@ -94,6 +94,7 @@ fn pick(class: &Class, choice: usize) -> Option<char> {
 
 /// The kinds of characters that a pattern is made of.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each kind is there or not")]
 struct Letters {
     upper: bool,
     lower: bool,

@@ -22,7 +22,7 @@ use super::{Violation, to_raw};
 /// struct Weekday;
 ///
 /// impl ToolValidator for Weekday {
-///     fn name(&self) -> &str {
+///     fn name(&self) -> &'static str {
 ///         "weekday"
 ///     }
 ///

@@ -282,7 +282,7 @@ mod tests {
         unmet.flat_map(|demand| Violation::of_demand(schema, arguments, demand)).collect()
     }
 
-    fn of_field(field: Value, value: Value) -> Violation {
+    fn of_field(field: &Value, value: &Value) -> Violation {
         let mut violations = violations(&json!({"properties": {"x": field}}), &json!({"x": value}));
         assert_eq!(violations.len(), 1, "{violations:?}");
         violations.remove(0)
@@ -334,11 +334,11 @@ mod tests {
                 "Use a number of at least 5",
             ),
         ] {
-            let violation = of_field(field, value);
+            let violation = of_field(&field, &value);
             assert_eq!((&*violation.reason, &*violation.suggestions[0]), (reason, suggestion));
             assert_eq!((violation.field.as_deref(), &*violation.path), (Some("x"), "/x"));
         }
-        assert_eq!(of_field(json!({"not": {"const": "a"}}), json!("a")).reason, "Forbidden value, got 'a'");
+        assert_eq!(of_field(&json!({"not": {"const": "a"}}), &json!("a")).reason, "Forbidden value, got 'a'");
         let missing = violations(&json!({"required": ["a/b"]}), &json!({})).remove(0);
         assert_eq!((missing.field.as_deref(), &*missing.path), (Some("a/b"), "/a~1b"));
         assert_eq!(missing.reason, "Missing field: expected a/b");
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn a_value_is_quoted_in_part_and_never_a_secret() {
-        let long = of_field(json!({"pattern": "^x"}), json!("y\n".repeat(100)));
+        let long = of_field(&json!({"pattern": "^x"}), &json!("y\n".repeat(100)));
         assert_eq!(long.reason, format!("Pattern mismatch: expected ^x, got '{}…'", "y\u{fffd}".repeat(32)));
         for (schema, arguments) in [
             (json!({"properties": {"x": {"pattern": "^a", "writeOnly": true}}}), json!({"x": "hush"})),

@@ -67,7 +67,7 @@ impl Tool {
     /// Creates the tool that a signature describes. All its constraints hold for calls; the handler can take an
     /// [`Object`](crate::Object), or a type that such arguments can be read into.
     #[cfg(feature = "ext")]
-    pub fn from_signature(signature: Signature) -> Self {
+    pub fn from_signature(signature: &Signature) -> Self {
         Self { signature: Some(Box::new(signature.clone())), ..Self::listed(signature.to_mcp_tool()) }
     }
 

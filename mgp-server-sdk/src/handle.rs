@@ -40,7 +40,7 @@ impl ServerHandle {
         let entry = ToolEntry::new(tool, handler)?;
         let shared = self.shared()?;
         #[cfg(feature = "ext")]
-        entry.check_registration(&shared.about)?;
+        entry.check_registration(&shared.about.registry)?;
         shared.change(|catalog| Arc::make_mut(&mut catalog.tools).insert(entry));
         self.announce(&Change::Tools);
         Ok(())
@@ -54,7 +54,7 @@ impl ServerHandle {
     pub fn register_tool<H: ToolHandler<M>, M>(&self, tool: Tool, handler: H) -> Result<(), Error> {
         let entry = ToolEntry::new(tool, handler)?;
         let shared = self.shared()?;
-        entry.check_registration(&shared.about)?;
+        entry.check_registration(&shared.about.registry)?;
         shared.change(|catalog| Arc::make_mut(&mut catalog.tools).insert_new(entry))?;
         self.announce(&Change::Tools);
         Ok(())

@@ -124,10 +124,9 @@ pub use self::router::{Router, RouterFuture};
 pub use self::schema::check_repeated_arguments;
 pub use self::server::Server;
 #[cfg(feature = "ext")]
-pub use self::server::Timeouts;
-#[cfg(feature = "ext")]
 pub use self::signature::{
-    Constraint, FieldType, InputField, OutputField, Signature, ToolMetadata, ToolValidator, Violation,
+    Constraint, FieldType, InputField, OutputField, Signature, Timeouts, ToolMetadata, ToolValidator,
+    Violation,
 };
 pub use self::task::TaskLimits;
 pub use self::tool::{IntoToolResult, Json, TaskMode, Tool, ToolError, ToolHandler, ToolResult};

@@ -16,9 +16,7 @@ use serde::Serialize;
 use crate::catalog::Catalog;
 use crate::change::{Change, Listeners};
 #[cfg(feature = "ext")]
-use crate::server::AppliedTimeouts;
-#[cfg(feature = "ext")]
-use crate::signature::Validators;
+use crate::signature::RegistrySettings;
 use crate::task::TaskStore;
 use crate::tool::TaskMode;
 
@@ -49,12 +47,7 @@ pub(crate) struct ServerDescription {
     /// The sections that are offered even while they are empty, because entries may come.
     pub(crate) dynamic: OfferedFeatures,
     #[cfg(feature = "ext")]
-    pub(crate) validators: Validators,
-    #[cfg(feature = "ext")]
-    pub(crate) timeouts: AppliedTimeouts,
-    /// True if each tool has to describe its arguments and its result.
-    #[cfg(feature = "ext")]
-    pub(crate) requires_schemas: bool,
+    pub(crate) registry: RegistrySettings,
 }
 
 /// The sections of MCP that a server offers.

@@ -2,6 +2,8 @@
 
 mod call;
 mod future;
+#[cfg(feature = "ext")]
+mod validate;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,9 +13,9 @@ use mgp_types::{
 };
 use tower_service::Service;
 
-#[cfg(feature = "ext")]
-pub(crate) use self::call::unknown_tool;
 pub use self::future::RouterFuture;
+#[cfg(feature = "ext")]
+pub(crate) use self::validate::validate;
 use crate::catalog::ListDialect;
 use crate::change;
 use crate::completion;

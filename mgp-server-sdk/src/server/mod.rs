@@ -16,10 +16,6 @@ use mgp_types::mgp::{Extension, Offer};
 use mgp_types::{CacheHint, RawJson, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 
-#[cfg(feature = "ext")]
-pub(crate) use self::registry::AppliedTimeouts;
-#[cfg(feature = "ext")]
-pub use self::registry::Timeouts;
 use crate::accept::{ServerAccept, ServerCore};
 use crate::catalog::Catalog;
 use crate::completion::{ArgumentOwner, CompletionHandler};
@@ -345,8 +341,9 @@ impl ServerParts {
         let mut faults = self.faults;
         faults.extend(dangling(&self.catalog));
         #[cfg(feature = "ext")]
-        faults
-            .extend(self.catalog.tools.iter().filter_map(|tool| tool.check_registration(&self.about).err()));
+        faults.extend(
+            self.catalog.tools.iter().filter_map(|tool| tool.check_registration(&self.about.registry).err()),
+        );
         Faults::check(faults)?;
         let mut identity =
             ServerIdentity::new(self.info).with_version_mismatch(self.mismatch).with_required(self.required);

@@ -1,19 +1,15 @@
-//! The checks of a tool's arguments, and the method that tells of their outcome without a call.
+//! The checks of a tool's arguments, demand by demand.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::future::ready;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use mgp_security::Schema;
 use mgp_types::mcp::{CallToolResult, Meta};
-use mgp_types::{Error, Object, Params, RawJson, Response};
-use serde::Serialize;
+use mgp_types::{Error, Object, RawJson};
 use serde_json::{Value, json};
 
-use super::{Constraint, Signature, Violation, to_raw};
-use crate::server_shared::ServerDescription;
-use crate::tool::{CallInput, ErasedTool, ToolFuture, ToolResult, arguments};
+use super::{Constraint, RegistrySettings, Signature, Violation, to_raw};
 
 /// The checks of one tool's arguments, each of whose faults is named.
 #[derive(Debug)]
@@ -54,70 +50,54 @@ impl ArgumentChecks {
         self.signature.is_some()
     }
 
+    /// Returns the dialect of the schema.
+    pub(crate) fn dialect(&self) -> String {
+        let schema = Object::from_raw(&self.schema).ok();
+        let named = schema.and_then(|schema| Some(schema.text("$schema")?.into_owned()));
+        named.unwrap_or_else(|| "https://json-schema.org/draft/2020-12/schema".into())
+    }
+
     /// Returns the names of the validators.
     pub(crate) fn validators(&self) -> impl Iterator<Item = &str> {
         let validators = self.signature.iter().flat_map(|signature| &signature.validators);
         validators.map(|(_, validator)| &**validator)
     }
 
-    /// Makes the future of one call, whose handler runs once nothing is wrong with the arguments.
-    pub(crate) fn start(self: &Arc<Self>, handler: &ErasedTool, mut input: CallInput) -> ToolFuture {
-        let (arguments, found) = match self.fill(&mut input.request.params).and_then(|arguments| {
-            let found = self.judge().map_err(unusable)?.violations(&arguments);
-            Ok((arguments, found))
-        }) {
-            Ok(judged) => judged,
-            Err(error) => return Box::pin(ready(Err(error))),
-        };
-        let call = |handler: &ErasedTool, input| {
-            handler.call(input).unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::error(fault.0)))))
-        };
-        if self.validators_after(&found).is_empty() {
-            return if found.is_empty() {
-                call(handler, input)
-            } else {
-                Box::pin(ready(Ok(failure(&found))))
-            };
-        }
-        let (checks, handler) = (self.clone(), handler.clone());
-        Box::pin(async move {
-            let shared = input.extras.shared.as_ref();
-            let about = shared.map(|shared| &shared.about).ok_or_else(|| unusable("no server runs it"))?;
-            match checks.and_validators(about, arguments, found).await? {
-                found if found.is_empty() => call(&handler, input).await,
-                found => Ok(failure(&found)),
-            }
-        })
+    /// Returns all faults of the arguments, those that validators find included.
+    pub(crate) async fn all_violations(
+        &self,
+        settings: &RegistrySettings,
+        mut arguments: Object,
+    ) -> Result<Vec<Violation>, Error> {
+        self.fill(&mut arguments);
+        let (arguments, found) = self.violations(&arguments)?;
+        self.with_validators(settings, arguments, found).await
     }
 
-    /// Returns the faults of the arguments of a request.
-    async fn violations(
-        &self,
-        about: &ServerDescription,
-        mut params: Params,
-    ) -> Result<Vec<Violation>, Error> {
-        let arguments = self.fill(&mut params)?;
+    /// Returns the arguments as values, and the faults that the schema finds.
+    pub(crate) fn violations(&self, arguments: &Object) -> Result<(Value, Vec<Violation>), Error> {
+        let arguments =
+            arguments.to().map_err(|error| Error::invalid_params(format!("invalid arguments: {error}")))?;
         let found = self.judge().map_err(unusable)?.violations(&arguments);
-        self.and_validators(about, arguments, found).await
+        Ok((arguments, found))
     }
 
     /// Adds the faults that validators find to those of the schema.
-    async fn and_validators(
+    pub(crate) async fn with_validators(
         &self,
-        about: &ServerDescription,
+        settings: &RegistrySettings,
         arguments: Value,
         mut found: Vec<Violation>,
     ) -> Result<Vec<Violation>, Error> {
         let names = self.validators_after(&found);
         if !names.is_empty() {
-            let run = about.validators.run(&names, arguments, about.timeouts.validation());
-            found.extend(run.await?);
+            found.extend(settings.run_validators(&names, arguments).await?);
         }
         Ok(found)
     }
 
     /// Returns the validators of the arguments with which the schema found no fault, each of them once.
-    fn validators_after(&self, found: &[Violation]) -> Vec<&str> {
+    pub(crate) fn validators_after(&self, found: &[Violation]) -> Vec<&str> {
         let faulty =
             |argument: &str| found.iter().any(|violation| violation.field.as_deref() == Some(argument));
         let validators = self.signature.iter().flat_map(|signature| &signature.validators);
@@ -130,21 +110,16 @@ impl ArgumentChecks {
         names
     }
 
-    /// Sets the defaults of absent arguments, and returns the arguments.
-    fn fill(&self, params: &mut Params) -> Result<Value, Error> {
-        let mut arguments = arguments::members(params).map_err(|fault| Error::invalid_params(fault.0))?;
-        let defaults = self.signature.iter().flat_map(|signature| &signature.defaults);
+    /// Sets the defaults of absent arguments; returns whether any was absent.
+    pub(crate) fn fill(&self, arguments: &mut Object) -> bool {
         let mut is_changed = false;
-        for (name, default) in defaults {
+        for (name, default) in self.signature.iter().flat_map(|signature| &signature.defaults) {
             if !arguments.contains(name) {
                 arguments.set(Cow::Owned(name.clone()), default.clone());
                 is_changed = true;
             }
         }
-        if is_changed {
-            params.set("arguments", arguments.to_raw());
-        }
-        arguments.to().map_err(|error| Error::invalid_params(format!("invalid arguments: {error}")))
+        is_changed
     }
 
     fn judge(&self) -> Result<&ArgumentJudge, &str> {
@@ -209,7 +184,7 @@ fn unusable(fault: &str) -> Error {
 }
 
 /// Returns the result of a call with these faults: a text for the model, and the same for programs.
-fn failure(found: &[Violation]) -> ToolResult {
+pub(crate) fn failure(found: &[Violation]) -> CallToolResult {
     let mut text = String::from("Validation failed");
     for violation in found {
         let place =
@@ -230,32 +205,8 @@ fn failure(found: &[Violation]) -> ToolResult {
     error["errors"] = serde_json::to_value(found).unwrap_or_default();
     let mut meta = Meta::new();
     meta.insert("error", to_raw(&error));
-    CallToolResult::error(text).with_meta(meta).into()
+    CallToolResult::error(text).with_meta(meta)
 }
-
-#[derive(Serialize)]
-struct ValidateResult<'a> {
-    valid: bool,
-    errors: Vec<Violation>,
-    schema_dialect: Cow<'a, str>,
-}
-
-/// Answers `tools/validate`: whether a call with these arguments would be accepted.
-pub(crate) async fn validate(input: CallInput) -> Result<Response, Error> {
-    let shared = input.extras.shared.ok_or_else(|| unusable("no server runs"))?;
-    let params = input.request.params;
-    let name = params.text("name").ok_or_else(|| Error::invalid_params("`name` is missing"))?.into_owned();
-    let tool =
-        shared.catalog().tools.get(&name).cloned().ok_or_else(|| crate::router::unknown_tool(&name))?;
-    let errors = tool.checks.violations(&shared.about, params).await?;
-    let dialect = Object::from_raw(&tool.checks.schema)
-        .ok()
-        .and_then(|schema| Some(schema.text("$schema")?.into_owned()));
-    let schema_dialect = dialect.map_or(Cow::Borrowed(DEFAULT_DIALECT), Cow::Owned);
-    Response::with_body(&ValidateResult { valid: errors.is_empty(), errors, schema_dialect })
-}
-
-const DEFAULT_DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The largest number of faults that are reported at once.
 const MAX_VIOLATIONS: usize = 100;

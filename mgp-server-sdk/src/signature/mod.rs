@@ -5,6 +5,7 @@ mod constraint;
 mod examples;
 mod field;
 mod pattern;
+mod settings;
 mod validator;
 mod violation;
 
@@ -14,11 +15,13 @@ use mgp_types::{RawJson, mcp};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-pub(crate) use self::checks::{ArgumentChecks, validate};
+pub(crate) use self::checks::{ArgumentChecks, failure};
 pub use self::constraint::Constraint;
 pub use self::field::{FieldType, InputField, OutputField};
+pub(crate) use self::settings::RegistrySettings;
+pub use self::settings::Timeouts;
 pub use self::validator::ToolValidator;
-pub(crate) use self::validator::Validators;
+use self::validator::Validators;
 pub use self::violation::Violation;
 use crate::Fault;
 

@@ -1,11 +1,16 @@
 //! JSON Schema validation of tool arguments, without fetching.
 
 mod convert;
+#[cfg(feature = "ext")]
+mod demands;
 
 use std::fmt::Write as _;
 
 use mgp_types::RawJson;
 use serde_json::Value;
+
+#[cfg(feature = "ext")]
+pub use self::demands::UnmetDemand;
 
 /// A compiled JSON Schema that checks the arguments of a tool.
 ///
@@ -42,11 +47,29 @@ impl Schema {
         Self::build(schema, true)
     }
 
-    fn build(schema: &RawJson, formats: bool) -> Result<Self, SchemaFault> {
+    /// Compiles a schema as [`compile_with_formats`](Self::compile_with_formats) does, with patterns that take time in
+    /// proportion to the text.
+    ///
+    /// # Errors
+    /// Fails as [`compile`](Self::compile) does, and for a pattern that looks around itself or back.
+    #[cfg(feature = "ext")]
+    pub fn compile_linear(schema: &RawJson) -> Result<Self, SchemaFault> {
+        let schema = Self::read_schema(schema)?;
+        let patterns = jsonschema::PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
+        let options = jsonschema::options().offline().with_pattern_options(patterns);
+        let compiled = options.should_validate_formats(true).build(&schema);
+        compiled.map(|compiled| Self { compiled }).map_err(|error| SchemaFault(error.to_string()))
+    }
+
+    fn read_schema(schema: &RawJson) -> Result<Value, SchemaFault> {
         if schema.as_bytes().len() > MAX_SCHEMA_BYTES {
             return Err(SchemaFault(format!("it is longer than {MAX_SCHEMA_BYTES} bytes")));
         }
-        let schema: Value = schema.to().map_err(|error| SchemaFault(error.to_string()))?;
+        schema.to().map_err(|error| SchemaFault(error.to_string()))
+    }
+
+    fn build(schema: &RawJson, formats: bool) -> Result<Self, SchemaFault> {
+        let schema = Self::read_schema(schema)?;
         let options = || {
             let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
             jsonschema::options().offline().with_pattern_options(patterns).should_validate_formats(formats)
@@ -93,6 +116,10 @@ impl Schema {
 
 /// The largest length of a schema, in bytes.
 const MAX_SCHEMA_BYTES: usize = 256 * 1024;
+
+/// The largest size of a compiled pattern, in bytes.
+#[cfg(feature = "ext")]
+const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 /// The largest number of faults that are named at once.
 const MAX_ERRORS: usize = 4;

@@ -8,6 +8,8 @@ use mgp_types::mgp::Extension;
 use mgp_types::{Error, RawJson, Revision, Session};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+#[cfg(feature = "ext")]
+use crate::change::Change;
 use crate::completion::Completers;
 use crate::error::Fault;
 use crate::method::ErasedMethod;
@@ -35,10 +37,31 @@ impl Catalog {
         Arc::make_mut(&mut self.templates).page_size = size;
     }
 
+    /// Removes the cached contents that a change concerns.
+    #[cfg(feature = "ext")]
+    pub(crate) fn forget_contents(&self, change: &Change) {
+        let caches = self.resources.iter().filter_map(|entry| entry.cached_in());
+        for cache in caches.chain(self.templates.iter().filter_map(|entry| entry.cached_in())) {
+            match change {
+                Change::Resources => cache.clear(),
+                Change::Updated(uri) => cache.invalidate(uri),
+                Change::Tools | Change::Prompts | Change::Task(_) => {}
+            }
+        }
+    }
+
     /// Returns the tools as the latest revision lists them, with the members of MGP.
     pub(crate) fn definitions(&self) -> Vec<RawJson> {
-        let dialect = ListDialect { revision: Revision::LATEST, tool_security: true };
-        self.tools.iter().filter_map(|tool| RawJson::from_value(&tool.wire(dialect)).ok()).collect()
+        self.tools
+            .iter()
+            .filter_map(|tool| RawJson::from_value(&tool.wire(ListDialect::LATEST)).ok())
+            .collect()
+    }
+
+    /// Returns one of the [`definitions`](Self::definitions).
+    #[cfg(feature = "ext")]
+    pub(crate) fn definition(&self, name: &str) -> Option<RawJson> {
+        RawJson::from_value(&self.tools.get(name)?.wire(ListDialect::LATEST)).ok()
     }
 }
 
@@ -68,6 +91,9 @@ pub(crate) struct ListDialect {
 
 impl ListDialect {
     const COUNT: usize = 2 * Revision::ALL.len();
+
+    /// The form of the latest revision, with the members of MGP.
+    const LATEST: Self = Self { revision: Revision::LATEST, tool_security: true };
 
     /// Returns the dialect for the peer of `session`.
     pub(crate) fn of(session: &Session) -> Self {

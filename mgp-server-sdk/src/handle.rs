@@ -38,9 +38,32 @@ impl ServerHandle {
     /// The tool cannot be served as it is described, or the server does not run yet.
     pub fn add_tool<H: ToolHandler<M>, M>(&self, tool: Tool, handler: H) -> Result<(), Error> {
         let entry = ToolEntry::new(tool, handler)?;
-        self.shared()?.change(|catalog| Arc::make_mut(&mut catalog.tools).insert(entry));
+        let shared = self.shared()?;
+        #[cfg(feature = "ext")]
+        entry.check_registration(&shared.about.registry)?;
+        shared.change(|catalog| Arc::make_mut(&mut catalog.tools).insert(entry));
         self.announce(&Change::Tools);
         Ok(())
+    }
+
+    /// Adds a tool whose name no other one has.
+    ///
+    /// # Errors
+    /// A tool has the name, the tool cannot be served as it is described, or the server does not run yet.
+    #[cfg(feature = "ext")]
+    pub fn register_tool<H: ToolHandler<M>, M>(&self, tool: Tool, handler: H) -> Result<(), Error> {
+        let entry = ToolEntry::new(tool, handler)?;
+        let shared = self.shared()?;
+        entry.check_registration(&shared.about.registry)?;
+        shared.change(|catalog| Arc::make_mut(&mut catalog.tools).insert_new(entry))?;
+        self.announce(&Change::Tools);
+        Ok(())
+    }
+
+    /// Returns the current definition of a tool; `None` before the server runs.
+    #[cfg(feature = "ext")]
+    pub fn tool(&self, name: &str) -> Option<RawJson> {
+        self.0.get()?.catalog().definition(name)
     }
 
     /// Removes a tool; returns whether it existed.

@@ -60,6 +60,9 @@
 //! * `validate` (default): arguments are checked against schemas, not only read. Without it, a tool whose schema
 //!   demands more than its types is refused, unless it is [`Tool::unvalidated`].
 //! * `unix`: `Server::serve_unix`.
+//! * `ext`: tools made of a `Signature`, field by field, with validators of your own (`Server::validator`); the method
+//!   `tools/validate` (`Server::offer_validation`); time limits (`Server::timeouts`) and resources that are read once for
+//!   many (`ResourceCache`). The example `registry` shows them. Implies `validate`.
 
 /// Guides: the code of a tool of each kind, and the messages that its clients see. The same pages are in `docs/guides`.
 // The tests of `mgp-client-sdk` run these pages, because their asserts need its client.
@@ -90,6 +93,8 @@ mod router;
 mod schema;
 mod server;
 mod server_shared;
+#[cfg(feature = "ext")]
+mod signature;
 mod strings;
 mod task;
 mod tool;
@@ -111,11 +116,18 @@ pub use self::error::{Error, Fault, Faults};
 pub use self::handle::ServerHandle;
 pub use self::method::{MethodHandler, NotificationHandler};
 pub use self::prompt::{IntoPrompt, Prompt, PromptHandler};
+#[cfg(feature = "ext")]
+pub use self::resource::ResourceCache;
 pub use self::resource::{Blob, IntoContents, Resource, ResourceHandler, ResourceTemplate, Uri, base64};
 pub use self::router::{Router, RouterFuture};
 #[cfg(feature = "http")]
 pub use self::schema::check_repeated_arguments;
 pub use self::server::Server;
+#[cfg(feature = "ext")]
+pub use self::signature::{
+    Constraint, FieldType, InputField, OutputField, Signature, Timeouts, ToolMetadata, ToolValidator,
+    Violation,
+};
 pub use self::task::TaskLimits;
 pub use self::tool::{IntoToolResult, Json, TaskMode, Tool, ToolError, ToolHandler, ToolResult};
 pub use mgp_types::mcp::Elicited;

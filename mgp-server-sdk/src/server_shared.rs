@@ -15,6 +15,8 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::change::{Change, Listeners};
+#[cfg(feature = "ext")]
+use crate::signature::RegistrySettings;
 use crate::task::TaskStore;
 use crate::tool::TaskMode;
 
@@ -44,6 +46,8 @@ pub(crate) struct ServerDescription {
     pub(crate) callbacks: Callbacks,
     /// The sections that are offered even while they are empty, because entries may come.
     pub(crate) dynamic: OfferedFeatures,
+    #[cfg(feature = "ext")]
+    pub(crate) registry: RegistrySettings,
 }
 
 /// The sections of MCP that a server offers.
@@ -90,6 +94,8 @@ impl ServerShared {
     }
 
     pub(crate) fn announce(&self, change: &Change) {
+        #[cfg(feature = "ext")]
+        self.catalog().forget_contents(change);
         self.listeners.announce(change, &self.tasks);
     }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use mgp_types::mcp::{self, ForRevision, ReadResourceResult};
 use mgp_types::{BoxFuture, CacheHint, Error, Object, RawJson, Response, Revision, code};
 
+#[cfg(feature = "ext")]
+use super::cache::{Lookup, ResourceCache};
 use super::handler::{ErasedReader, ReadFuture, ReadRequest, ResourceHandler};
 use super::template::ParsedTemplate;
 use super::{Resource, ResourceTemplate};
@@ -19,6 +21,8 @@ pub(crate) struct ResourceEntry {
     wire: mcp::Resource,
     reader: ErasedReader,
     cache: Option<CacheHint>,
+    #[cfg(feature = "ext")]
+    cached_in: Option<ResourceCache>,
 }
 
 /// A family of resources with its handler.
@@ -30,20 +34,39 @@ pub(crate) struct TemplateEntry {
     wire: mcp::ResourceTemplate,
     reader: ErasedReader,
     cache: Option<CacheHint>,
+    #[cfg(feature = "ext")]
+    cached_in: Option<ResourceCache>,
 }
 
 impl ResourceEntry {
     pub(crate) fn new<H: ResourceHandler<M>, M>(resource: Resource, handler: H) -> Result<Self, Fault> {
-        let Resource { wire, cache } = resource;
+        let Resource {
+            wire,
+            cache,
+            #[cfg(feature = "ext")]
+            cached_in,
+        } = resource;
+        let fault = |reason: &str| Fault::new(format!("resource `{}`", wire.uri), reason);
         if !wire.uri.contains(':') {
-            return Err(Fault::new(format!("resource `{}`", wire.uri), "the URI has no scheme"));
+            return Err(fault("the URI has no scheme"));
+        }
+        #[cfg(feature = "ext")]
+        if cached_in.is_some() && cache.is_none() {
+            return Err(fault(NO_LIFETIME));
         }
         Ok(Self {
             uri: wire.uri.as_str().into(),
             wire,
             reader: ErasedReader::new(move |asked| handler.read(asked)),
             cache,
+            #[cfg(feature = "ext")]
+            cached_in,
         })
+    }
+
+    #[cfg(feature = "ext")]
+    pub(crate) const fn cached_in(&self) -> Option<&ResourceCache> {
+        self.cached_in.as_ref()
     }
 }
 
@@ -52,9 +75,18 @@ impl TemplateEntry {
         template: ResourceTemplate,
         handler: H,
     ) -> Result<Self, Fault> {
-        let ResourceTemplate { wire, cache } = template;
-        let template = ParsedTemplate::parse(&wire.uri_template)
-            .map_err(|reason| Fault::new(format!("resource template `{}`", wire.uri_template), reason))?;
+        let ResourceTemplate {
+            wire,
+            cache,
+            #[cfg(feature = "ext")]
+            cached_in,
+        } = template;
+        let fault = |reason: String| Fault::new(format!("resource template `{}`", wire.uri_template), reason);
+        let template = ParsedTemplate::parse(&wire.uri_template).map_err(fault)?;
+        #[cfg(feature = "ext")]
+        if cached_in.is_some() && cache.is_none() {
+            return Err(fault(NO_LIFETIME.into()));
+        }
         let text = wire.uri_template.as_str().into();
         let variables = template.variables().map(Into::into).collect();
         Ok(Self {
@@ -64,7 +96,14 @@ impl TemplateEntry {
             wire,
             reader: ErasedReader::new(move |asked| handler.read(asked)),
             cache,
+            #[cfg(feature = "ext")]
+            cached_in,
         })
+    }
+
+    #[cfg(feature = "ext")]
+    pub(crate) const fn cached_in(&self) -> Option<&ResourceCache> {
+        self.cached_in.as_ref()
     }
 
     pub(crate) fn has_variable(&self, name: &str) -> bool {
@@ -113,6 +152,10 @@ pub(crate) fn read(
     if let Some(entry) = catalog.resources.get(&uri) {
         let media_type = entry.wire.mime_type.clone();
         let asked = ReadRequest { input, uri: uri.clone(), media_type, variables: Vec::new() };
+        #[cfg(feature = "ext")]
+        if let (Some(cache), Some(hint)) = (&entry.cached_in, &entry.cache) {
+            return through(cache, &entry.reader, asked, hint, revision);
+        }
         return Ok(Box::pin(answer(entry.reader.call(asked)?, uri, entry.cache.clone(), revision)));
     }
     for entry in catalog.templates.iter() {
@@ -120,11 +163,49 @@ pub(crate) fn read(
             let variables = entry.variables.iter().cloned().zip(values).collect();
             let media_type = entry.wire.mime_type.clone();
             let asked = ReadRequest { input, uri: uri.clone(), media_type, variables };
+            #[cfg(feature = "ext")]
+            if let (Some(cache), Some(hint)) = (&entry.cached_in, &entry.cache) {
+                return through(cache, &entry.reader, asked, hint, revision);
+            }
             return Ok(Box::pin(answer(entry.reader.call(asked)?, uri, entry.cache.clone(), revision)));
         }
     }
     Err(not_found(&uri, revision))
 }
+
+/// Reads a resource through a cache.
+#[cfg(feature = "ext")]
+fn through(
+    cache: &ResourceCache,
+    reader: &ErasedReader,
+    asked: ReadRequest,
+    hint: &CacheHint,
+    revision: Revision,
+) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
+    let (uri, mut hint) = (asked.uri.clone(), hint.clone());
+    let pending = match cache.look_up(&asked.input.request, &uri, &hint, revision) {
+        Lookup::Hit(result, left) => {
+            // A client may keep the contents for as long as they are still valid here.
+            hint.ttl_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+            let mut response = Response::plain(result);
+            response.context.cache = Some(hint);
+            return Ok(Box::pin(std::future::ready(Ok(response))));
+        }
+        Lookup::Miss(pending) => Some(pending),
+        Lookup::Bypass => None,
+    };
+    let answer = answer(reader.call(asked)?, uri, Some(hint), revision);
+    Ok(Box::pin(async move {
+        let response = answer.await?;
+        if let Some(pending) = pending {
+            pending.store(&response.result);
+        }
+        Ok(response)
+    }))
+}
+
+#[cfg(feature = "ext")]
+const NO_LIFETIME: &str = "nothing says how long its contents stay cached: say so with `cache`";
 
 async fn answer(
     contents: ReadFuture,

@@ -1,5 +1,7 @@
 //! Resources: data that a server lets clients read.
 
+#[cfg(feature = "ext")]
+mod cache;
 mod contents;
 mod entry;
 mod handler;
@@ -10,6 +12,8 @@ use std::time::Duration;
 use mgp_types::mcp::{self, Annotations, CacheScope, Icon, Meta};
 use mgp_types::{CacheHint, RawJson};
 
+#[cfg(feature = "ext")]
+pub use self::cache::ResourceCache;
 pub use self::contents::{Blob, IntoContents, base64};
 pub(crate) use self::entry::{ResourceEntry, TemplateEntry, read};
 pub use self::handler::{ResourceHandler, Uri};
@@ -20,6 +24,8 @@ pub use self::handler::{ResourceHandler, Uri};
 pub struct Resource {
     wire: mcp::Resource,
     cache: Option<CacheHint>,
+    #[cfg(feature = "ext")]
+    cached_in: Option<ResourceCache>,
 }
 
 /// The description of a family of resources, whose URIs follow a template of RFC 6570, level 1.
@@ -30,12 +36,19 @@ pub struct Resource {
 pub struct ResourceTemplate {
     wire: mcp::ResourceTemplate,
     cache: Option<CacheHint>,
+    #[cfg(feature = "ext")]
+    cached_in: Option<ResourceCache>,
 }
 
 impl Resource {
     /// Creates a resource at `uri`.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
-        Self { wire: mcp::Resource::new(uri, name), cache: None }
+        Self {
+            wire: mcp::Resource::new(uri, name),
+            cache: None,
+            #[cfg(feature = "ext")]
+            cached_in: None,
+        }
     }
 
     /// Sets the size in bytes, before any encoding.
@@ -48,7 +61,12 @@ impl Resource {
 impl ResourceTemplate {
     /// Creates a family of resources at the URIs of `template`.
     pub fn new(template: impl Into<String>, name: impl Into<String>) -> Self {
-        Self { wire: mcp::ResourceTemplate::new(template, name), cache: None }
+        Self {
+            wire: mcp::ResourceTemplate::new(template, name),
+            cache: None,
+            #[cfg(feature = "ext")]
+            cached_in: None,
+        }
     }
 }
 
@@ -95,6 +113,14 @@ macro_rules! common {
             pub fn cache(mut self, time: Duration, scope: CacheScope) -> Self {
                 let ttl_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 self.cache = Some(CacheHint { ttl_ms, scope });
+                self
+            }
+
+            /// Caches the contents in this server too, for the time and the audience of [`cache`](Self::cache). They
+            /// have to depend on the URI alone, and on the principal if they are private.
+            #[cfg(feature = "ext")]
+            pub fn cached_in(mut self, cache: &ResourceCache) -> Self {
+                self.cached_in = Some(cache.clone());
                 self
             }
         })+

@@ -12,7 +12,7 @@ use crate::task;
 use crate::tool::{CallInput, TaskMode, ToolEntry, ToolResult};
 
 /// Returns the error for a name that no tool has. A peer that speaks no MGP gets MCP's code in its place.
-fn unknown_tool(name: &str) -> Error {
+pub(super) fn unknown_tool(name: &str) -> Error {
     let recovery = Recovery::for_code(code::TOOL_NOT_FOUND).unwrap_or_default();
     Error::new(code::TOOL_NOT_FOUND, format!("unknown tool: {name}")).with_recovery(recovery)
 }
@@ -47,6 +47,11 @@ pub(super) fn tool(shared: &Arc<ServerShared>, request: Request) -> RouterFuture
     let may_become_task = tool.mode == TaskMode::Manual;
     let extras = CallExtras { task: None, may_become_task, shared: Some(shared.clone()) };
     match tool.start(CallInput { request, extras }) {
+        #[cfg(feature = "ext")]
+        Ok(future) => {
+            RouterFuture::tool(shared.about.registry.limit(tool.name(), future), revision, tool.inline)
+        }
+        #[cfg(not(feature = "ext"))]
         Ok(future) => RouterFuture::tool(future, revision, tool.inline),
         //= mcp SEP-1303
         //# input validation errors are tool execution errors

@@ -2,6 +2,8 @@
 
 mod call;
 mod future;
+#[cfg(feature = "ext")]
+mod validate;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -12,6 +14,8 @@ use mgp_types::{
 use tower_service::Service;
 
 pub use self::future::RouterFuture;
+#[cfg(feature = "ext")]
+pub(crate) use self::validate::validate;
 use crate::catalog::ListDialect;
 use crate::change;
 use crate::completion;

@@ -1,5 +1,7 @@
 //! The builder of a server.
 
+#[cfg(feature = "ext")]
+mod registry;
 mod sections;
 
 use std::sync::Arc;
@@ -338,6 +340,10 @@ impl ServerParts {
     fn build(self) -> Result<(ServerCore, ServerIdentity), Error> {
         let mut faults = self.faults;
         faults.extend(dangling(&self.catalog));
+        #[cfg(feature = "ext")]
+        faults.extend(
+            self.catalog.tools.iter().filter_map(|tool| tool.check_registration(&self.about.registry).err()),
+        );
         Faults::check(faults)?;
         let mut identity =
             ServerIdentity::new(self.info).with_version_mismatch(self.mismatch).with_required(self.required);

@@ -1,14 +1,20 @@
 //! The entry of a tool in the catalog, with its security declaration.
 
+#[cfg(feature = "ext")]
+use std::future::ready;
 use std::sync::Arc;
 
+#[cfg(any(feature = "http", feature = "ext"))]
+use mgp_types::Error;
+#[cfg(feature = "http")]
+use mgp_types::Request;
 use mgp_types::mcp::{ForRevision, Meta, TaskSupport, ToolExecution};
 use mgp_types::mgp::{EXTENSION_ID, ToolSecurity};
-#[cfg(feature = "http")]
-use mgp_types::{Error, Request};
 use mgp_types::{Params, RawJson, Revision, mcp};
 use serde_json::Value;
 
+#[cfg(feature = "ext")]
+use super::ToolResult;
 use super::arguments::ArgumentFault;
 use super::handler::{ArgumentMode, CallInput, ErasedTool, ToolFuture, ToolHandler};
 use super::{TaskMode, Tool, arguments};
@@ -16,6 +22,8 @@ use crate::catalog::{ListDialect, ListEntry};
 use crate::error::Fault;
 use crate::schema;
 use crate::schema::{HeaderParams, Validator};
+#[cfg(feature = "ext")]
+use crate::signature::{ArgumentChecks, RegistrySettings, Violation, failure};
 
 /// A tool with its handler and its checks.
 #[derive(Debug)]
@@ -30,21 +38,35 @@ pub(crate) struct ToolEntry {
     validator: Option<Validator>,
     #[cfg(feature = "http")]
     headers: HeaderParams,
+    /// True if the schema of the arguments says what the tool takes.
+    #[cfg(feature = "ext")]
+    describes_arguments: bool,
+    #[cfg(feature = "ext")]
+    pub(crate) checks: Arc<ArgumentChecks>,
 }
 
 impl ToolEntry {
     pub(crate) fn new<H: ToolHandler<M>, M>(tool: Tool, handler: H) -> Result<Self, Fault> {
-        let signature = H::signature();
+        let types = H::types();
         Self::build(
             tool,
             ErasedTool::new(move |input| handler.start(input)),
-            signature.arguments,
-            signature.output.map(|schema| to_raw(&schema.to_value())),
+            types.arguments,
+            types.output.map(|schema| to_raw(&schema.to_value())),
         )
     }
 
     fn build(
-        Tool { mut wire, security, has_schema, validated, inline, mode }: Tool,
+        Tool {
+            mut wire,
+            security,
+            has_schema,
+            validated,
+            inline,
+            mode,
+            #[cfg(feature = "ext")]
+            signature,
+        }: Tool,
         handler: ErasedTool,
         takes: ArgumentMode,
         output: Option<RawJson>,
@@ -69,6 +91,11 @@ impl ToolEntry {
         let is_checked =
             !has_schema && (is_raw || schema::is_checked_by_parsing(&without_additional(&schema)));
         let input_schema = if has_schema { wire.input_schema.clone() } else { to_raw(&schema) };
+        #[cfg(feature = "ext")]
+        let (is_checked, checks) = (
+            is_checked || signature.is_some(),
+            ArgumentChecks::new(input_schema.clone(), signature.as_deref()).map_err(fault)?,
+        );
         let validator = if is_checked || !validated {
             None
         } else {
@@ -89,7 +116,32 @@ impl ToolEntry {
             validator,
             #[cfg(feature = "http")]
             headers,
+            #[cfg(feature = "ext")]
+            describes_arguments: has_schema || !is_raw,
+            #[cfg(feature = "ext")]
+            checks: Arc::new(checks),
         })
+    }
+
+    #[cfg(feature = "ext")]
+    pub(crate) const fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Checks that the server has what the tool needs, and the tool what the server demands.
+    #[cfg(feature = "ext")]
+    pub(crate) fn check_registration(&self, settings: &RegistrySettings) -> Result<(), Fault> {
+        let fault = |reason: String| Err(Fault::new(format!("tool `{}`", self.name), reason));
+        if let Some(missing) = self.checks.validators().find(|name| !settings.validators.has(name)) {
+            return fault(format!("there is no validator `{missing}`: register it with `Server::validator`"));
+        }
+        if settings.requires_schemas && !self.describes_arguments {
+            return fault("it has no schema of its arguments, which the server requires".into());
+        }
+        if settings.requires_schemas && self.wire.output_schema.is_none() {
+            return fault("it has no schema of its result, which the server requires".into());
+        }
+        Ok(())
     }
 
     /// Checks the demands of the schema that reading the arguments does not check.
@@ -112,8 +164,44 @@ impl ToolEntry {
     /// Reads the arguments and makes the future of one call.
     #[inline]
     pub(crate) fn start(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault> {
+        #[cfg(feature = "ext")]
+        if self.checks.is_of_signature() {
+            return Ok(self.start_checked(input));
+        }
         self.check(&input.request.params)?;
         self.handler.call(input)
+    }
+
+    /// Makes the future of one call of a tool that was made of a signature: its handler runs once nothing is wrong with
+    /// the arguments.
+    #[cfg(feature = "ext")]
+    fn start_checked(&self, mut input: CallInput) -> ToolFuture {
+        let (arguments, found) = match self.judge(&mut input.request.params) {
+            Ok(judged) => judged,
+            Err(error) => return Box::pin(ready(Err(error))),
+        };
+        if self.checks.validators_after(&found).is_empty() {
+            return if found.is_empty() { call(&self.handler, input) } else { refused(&found) };
+        }
+        let (checks, handler) = (self.checks.clone(), self.handler.clone());
+        Box::pin(async move {
+            let shared = input.extras.shared.clone();
+            let shared =
+                shared.ok_or_else(|| Error::internal("no server runs the validators of the tool"))?;
+            let found = checks.with_validators(&shared.about.registry, arguments, found).await?;
+            let answer = if found.is_empty() { call(&handler, input) } else { refused(&found) };
+            answer.await
+        })
+    }
+
+    /// Sets the defaults of absent arguments, and returns the arguments with what the schema has against them.
+    #[cfg(feature = "ext")]
+    fn judge(&self, params: &mut Params) -> Result<(Value, Vec<Violation>), Error> {
+        let mut arguments = arguments::members(params).map_err(|fault| Error::invalid_params(fault.0))?;
+        if self.checks.fill(&mut arguments) {
+            params.set("arguments", arguments.to_raw());
+        }
+        self.checks.violations(&arguments)
     }
 }
 
@@ -132,6 +220,16 @@ impl ListEntry for ToolEntry {
         }
         wire
     }
+}
+
+#[cfg(feature = "ext")]
+fn call(handler: &ErasedTool, input: CallInput) -> ToolFuture {
+    handler.call(input).unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::error(fault.0)))))
+}
+
+#[cfg(feature = "ext")]
+fn refused(found: &[Violation]) -> ToolFuture {
+    Box::pin(ready(Ok(ToolResult::from(failure(found)))))
 }
 
 /// Returns the schema of a tool without arguments. The schema is closed so that models see that the tool takes none; a

@@ -51,7 +51,7 @@ use crate::schema;
 pub trait ToolHandler<M>: Send + Sync + 'static {
     /// Returns the types that the handler takes and returns.
     #[doc(hidden)]
-    fn signature() -> Signature;
+    fn types() -> HandlerTypes;
 
     /// Reads the arguments and makes the future of one call.
     #[doc(hidden)]
@@ -64,7 +64,7 @@ pub(crate) type ToolFuture = Pin<Box<dyn Future<Output = Result<ToolResult, Erro
 /// The types that a handler takes and returns.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Signature {
+pub struct HandlerTypes {
     pub(crate) arguments: ArgumentMode,
     pub(crate) output: Option<Schema>,
 }
@@ -134,8 +134,8 @@ macro_rules! forms {
             R: IntoToolResult + 'static,
             $($generic: DeserializeOwned + JsonSchema + 'static,)?
         {
-            fn signature() -> Signature {
-                Signature { arguments: $takes, output: R::output_schema() }
+            fn types() -> HandlerTypes {
+                HandlerTypes { arguments: $takes, output: R::output_schema() }
             }
 
             fn start(&self, $input: CallInput) -> Result<ToolFuture, ArgumentFault> {

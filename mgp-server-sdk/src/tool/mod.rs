@@ -1,6 +1,6 @@
 //! Tools: async functions that a server runs for its clients.
 
-mod arguments;
+pub(crate) mod arguments;
 mod entry;
 mod error;
 mod handler;
@@ -16,6 +16,8 @@ pub use self::error::ToolError;
 pub use self::handler::ToolHandler;
 pub(crate) use self::handler::{CallInput, ToolFuture, form};
 pub use self::result::{IntoToolResult, Json, ToolResult};
+#[cfg(feature = "ext")]
+use crate::signature::Signature;
 
 /// The description of a tool; [`Server::tool`](crate::Server::tool) adds the function that it runs.
 #[derive(Debug, Clone)]
@@ -27,6 +29,8 @@ pub struct Tool {
     validated: bool,
     inline: bool,
     mode: TaskMode,
+    #[cfg(feature = "ext")]
+    signature: Option<Box<Signature>>,
 }
 
 /// The decision whether calls of a tool run as tasks.
@@ -50,20 +54,32 @@ impl Tool {
     /// A name has 1 to 64 letters, digits, or `_`, `.`, `/`, `-`.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         let wire = mcp::Tool::new(name, RawJson::empty_object()).with_description(description);
-        Self {
-            wire,
-            security: None,
-            has_schema: false,
-            validated: true,
-            inline: false,
-            mode: TaskMode::Never,
-        }
+        Self { has_schema: false, ..Self::listed(wire) }
     }
 
     /// Creates a tool whose arguments are described by this JSON Schema, which clients get exactly as it is.
     pub fn with_schema(name: impl Into<String>, description: impl Into<String>, schema: RawJson) -> Self {
-        let wire = mcp::Tool::new(name, schema).with_description(description);
-        Self { wire, security: None, has_schema: true, validated: true, inline: false, mode: TaskMode::Never }
+        Self::listed(mcp::Tool::new(name, schema).with_description(description))
+    }
+
+    /// Creates the tool that a signature describes. All its constraints hold for calls; the handler can take an
+    /// [`Object`](crate::Object), or a type that such arguments can be read into.
+    #[cfg(feature = "ext")]
+    pub fn from_signature(signature: &Signature) -> Self {
+        Self { signature: Some(Box::new(signature.clone())), ..Self::listed(signature.to_mcp_tool()) }
+    }
+
+    fn listed(wire: mcp::Tool) -> Self {
+        Self {
+            wire,
+            security: None,
+            has_schema: true,
+            validated: true,
+            inline: false,
+            mode: TaskMode::Never,
+            #[cfg(feature = "ext")]
+            signature: None,
+        }
     }
 
     /// Sets the name for people.

@@ -1,0 +1,44 @@
+//! The settings of a server for its registry of tools: validators, demands on schemas, and time limits.
+
+use std::sync::Arc;
+
+use super::Server;
+use crate::error::Fault;
+use crate::method::ErasedMethod;
+use crate::router::validate;
+use crate::signature::{Timeouts, ToolValidator};
+
+impl<L> Server<L> {
+    /// Registers a validator, which constraints name by [`Constraint::Custom`](crate::Constraint::Custom). A tool that
+    /// names an unknown one cannot be served.
+    pub fn validator(mut self, validator: impl ToolValidator) -> Self {
+        let subject = format!("validator `{}`", validator.name());
+        if !self.parts.about.registry.validators.add(Arc::new(validator)) {
+            self.parts.faults.push(Fault::new(subject, "it is registered twice"));
+        }
+        self
+    }
+
+    /// Serves `tools/validate`, also as `mgp/tools/validate`: whether a call with these arguments would be accepted, and
+    /// all that is wrong with them. No tool runs for it.
+    pub fn offer_validation(mut self) -> Self {
+        let methods = Arc::make_mut(&mut self.parts.catalog.methods);
+        for name in ["tools/validate", "mgp/tools/validate"] {
+            methods.insert(name.into(), ErasedMethod::new(|input| Box::pin(validate(input))));
+        }
+        self
+    }
+
+    /// Refuses tools that do not describe their arguments and their results by schemas.
+    pub fn require_schemas(mut self) -> Self {
+        self.parts.about.registry.requires_schemas = true;
+        self
+    }
+
+    /// Limits how long a call may take. Without this, a tool takes as long as it does. A call that runs as a task has the
+    /// limits of tasks instead.
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.parts.about.registry.timeouts = Some(timeouts);
+        self
+    }
+}

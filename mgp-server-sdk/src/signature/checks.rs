@@ -1,0 +1,212 @@
+//! The checks of a tool's arguments, demand by demand.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use mgp_security::Schema;
+use mgp_types::mcp::{CallToolResult, Meta};
+use mgp_types::{Error, Object, RawJson};
+use serde_json::{Value, json};
+
+use super::{Constraint, RegistrySettings, Signature, Violation, to_raw};
+
+/// The checks of one tool's arguments, each of whose faults is named.
+#[derive(Debug)]
+pub(crate) struct ArgumentChecks {
+    schema: RawJson,
+    /// The compiled schema. That of a tool without a signature is compiled for the first question about its arguments.
+    judge: OnceLock<Result<ArgumentJudge, String>>,
+    signature: Option<SignatureChecks>,
+}
+
+/// The parts of a signature that its schema does not enforce.
+#[derive(Debug)]
+struct SignatureChecks {
+    defaults: Vec<(String, RawJson)>,
+    /// Arguments and the validators that they name.
+    validators: Vec<(String, String)>,
+}
+
+#[derive(Debug)]
+struct ArgumentJudge {
+    schema: Value,
+    compiled: Schema,
+}
+
+impl ArgumentChecks {
+    /// Creates the checks of a tool with this schema of its arguments, and perhaps with a signature.
+    pub(crate) fn new(schema: RawJson, signature: Option<&Signature>) -> Result<Self, String> {
+        let checks = Self { schema, judge: OnceLock::new(), signature: signature.map(SignatureChecks::of) };
+        if let Some(signature) = signature {
+            signature.check()?;
+            checks.judge()?.check_defaults(signature)?;
+        }
+        Ok(checks)
+    }
+
+    /// Returns whether the tool was made of a signature.
+    pub(crate) const fn is_of_signature(&self) -> bool {
+        self.signature.is_some()
+    }
+
+    /// Returns the dialect of the schema.
+    pub(crate) fn dialect(&self) -> String {
+        let schema = Object::from_raw(&self.schema).ok();
+        let named = schema.and_then(|schema| Some(schema.text("$schema")?.into_owned()));
+        named.unwrap_or_else(|| "https://json-schema.org/draft/2020-12/schema".into())
+    }
+
+    /// Returns the names of the validators.
+    pub(crate) fn validators(&self) -> impl Iterator<Item = &str> {
+        let validators = self.signature.iter().flat_map(|signature| &signature.validators);
+        validators.map(|(_, validator)| &**validator)
+    }
+
+    /// Returns all faults of the arguments, those that validators find included.
+    pub(crate) async fn all_violations(
+        &self,
+        settings: &RegistrySettings,
+        mut arguments: Object,
+    ) -> Result<Vec<Violation>, Error> {
+        self.fill(&mut arguments);
+        let (arguments, found) = self.violations(&arguments)?;
+        self.with_validators(settings, arguments, found).await
+    }
+
+    /// Returns the arguments as values, and the faults that the schema finds.
+    pub(crate) fn violations(&self, arguments: &Object) -> Result<(Value, Vec<Violation>), Error> {
+        let arguments =
+            arguments.to().map_err(|error| Error::invalid_params(format!("invalid arguments: {error}")))?;
+        let found = self.judge().map_err(unusable)?.violations(&arguments);
+        Ok((arguments, found))
+    }
+
+    /// Adds the faults that validators find to those of the schema.
+    pub(crate) async fn with_validators(
+        &self,
+        settings: &RegistrySettings,
+        arguments: Value,
+        mut found: Vec<Violation>,
+    ) -> Result<Vec<Violation>, Error> {
+        let names = self.validators_after(&found);
+        if !names.is_empty() {
+            found.extend(settings.run_validators(&names, arguments).await?);
+        }
+        Ok(found)
+    }
+
+    /// Returns the validators of the arguments with which the schema found no fault, each of them once.
+    pub(crate) fn validators_after(&self, found: &[Violation]) -> Vec<&str> {
+        let faulty =
+            |argument: &str| found.iter().any(|violation| violation.field.as_deref() == Some(argument));
+        let validators = self.signature.iter().flat_map(|signature| &signature.validators);
+        let mut names: Vec<&str> = Vec::new();
+        for (argument, validator) in validators {
+            if !faulty(argument) && !names.contains(&&**validator) {
+                names.push(validator);
+            }
+        }
+        names
+    }
+
+    /// Sets the defaults of absent arguments; returns whether any was absent.
+    pub(crate) fn fill(&self, arguments: &mut Object) -> bool {
+        let mut is_changed = false;
+        for (name, default) in self.signature.iter().flat_map(|signature| &signature.defaults) {
+            if !arguments.contains(name) {
+                arguments.set(Cow::Owned(name.clone()), default.clone());
+                is_changed = true;
+            }
+        }
+        is_changed
+    }
+
+    fn judge(&self) -> Result<&ArgumentJudge, &str> {
+        let made = self.judge.get_or_init(|| {
+            // A signature has patterns of linear time; a schema that was written may have others.
+            let compile =
+                if self.signature.is_some() { Schema::compile_linear } else { Schema::compile_with_formats };
+            let compiled = compile(&self.schema).map_err(|fault| fault.to_string())?;
+            Ok(ArgumentJudge { schema: self.schema.to().map_err(|error| error.to_string())?, compiled })
+        });
+        made.as_ref().map_err(|fault| &**fault)
+    }
+}
+
+impl SignatureChecks {
+    fn of(signature: &Signature) -> Self {
+        let fields = signature.inputs.iter();
+        let defaults =
+            fields.clone().filter_map(|field| Some((field.name.clone(), to_raw(field.default()?))));
+        let mut validators = Vec::new();
+        for field in fields {
+            let mut open: Vec<&Constraint> = field.constraints.iter().rev().collect();
+            while let Some(constraint) = open.pop() {
+                if let Constraint::Custom(name) = constraint {
+                    validators.push((field.name.clone(), name.clone()));
+                }
+                open.extend(constraint.parts().into_iter().rev());
+            }
+        }
+        Self { defaults: defaults.collect(), validators }
+    }
+}
+
+impl ArgumentJudge {
+    /// Returns the faults of the arguments, those that explain others first.
+    fn violations(&self, arguments: &Value) -> Vec<Violation> {
+        let unmet = self.compiled.unmet_demands(arguments, MAX_VIOLATIONS).into_iter();
+        let mut found: Vec<_> =
+            unmet.flat_map(|demand| Violation::of_demand(&self.schema, arguments, demand)).collect();
+        found.sort_by_key(Violation::rank);
+        found.truncate(MAX_VIOLATIONS);
+        found
+    }
+
+    fn check_defaults(&self, signature: &Signature) -> Result<(), String> {
+        for field in &signature.inputs {
+            let Some(default) = field.default() else { continue };
+            let found = self.violations(&json!({ field.name.as_str(): default }));
+            if let Some(fault) = found
+                .into_iter()
+                .find(|fault| fault.field.as_ref() == Some(&field.name) && fault.keyword != "required")
+            {
+                return Err(format!("the default of `{}` does not fit: {}", field.name, fault.reason));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unusable(fault: &str) -> Error {
+    Error::internal(format!("the arguments of the tool cannot be checked: {fault}"))
+}
+
+/// Returns the result of a call with these faults: a text for the model, and the same for programs.
+pub(crate) fn failure(found: &[Violation]) -> CallToolResult {
+    let mut text = String::from("Validation failed");
+    for violation in found {
+        let place =
+            if violation.path.is_empty() { String::new() } else { format!(" at `{}`", violation.path) };
+        let ways = violation.suggestions.join("; ");
+        let ways = if ways.is_empty() { ways } else { format!(" ({ways})") };
+        let _ = write!(text, "\n-{place} {}{ways}", violation.reason);
+    }
+    let mut error = json!({
+        "code": "INVALID_INPUT", "category": "invalid_input", "message": "Validation failed", "retryable": false,
+    });
+    // The first fault stands in the error itself, for readers of one.
+    if let (Some(members), Some(Ok(Value::Object(first)))) =
+        (error.as_object_mut(), found.first().map(serde_json::to_value))
+    {
+        members.extend(first);
+    }
+    error["errors"] = serde_json::to_value(found).unwrap_or_default();
+    let mut meta = Meta::new();
+    meta.insert("error", to_raw(&error));
+    CallToolResult::error(text).with_meta(meta)
+}
+
+/// The largest number of faults that are reported at once.
+const MAX_VIOLATIONS: usize = 100;

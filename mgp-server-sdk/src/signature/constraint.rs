@@ -1,0 +1,293 @@
+//! The constraints of an argument, and the keywords of JSON Schema that they become.
+
+use serde_json::{Map, Value};
+
+use super::FieldType;
+
+/// A demand on the values of an argument.
+///
+/// A `Custom` demand has no keyword: the validator of this name, which [`Server::validator`](crate::Server::validator)
+/// registers, looks at the arguments once the schema has nothing against this one.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Constraint {
+    /// The least number of characters of a text.
+    MinLength(u64),
+    /// The largest number of characters of a text.
+    MaxLength(u64),
+    /// A regular expression that a text matches, in time that grows with the text only.
+    Pattern(String),
+    /// The least number.
+    MinValue(Value),
+    /// The largest number.
+    MaxValue(Value),
+    /// The possible values.
+    OneOf(Vec<Value>),
+    /// The value that stands in for an absent argument; it demands nothing.
+    Default(Value),
+    /// All of these demands.
+    All(Vec<Self>),
+    /// At least one of these demands.
+    Any(Vec<Self>),
+    /// The contrary of a demand.
+    Not(Box<Self>),
+    /// A demand on the values that fit a condition, and one on the others.
+    If {
+        /// The condition.
+        condition: Box<Self>,
+        /// The demand on values that fit the condition.
+        then: Box<Self>,
+        /// The demand on the other values.
+        otherwise: Option<Box<Self>>,
+    },
+    /// The demand of the validator of this name.
+    Custom(String),
+}
+
+/// The place of a constraint, which decides what it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ConstraintPlace {
+    /// Of the argument itself.
+    Field,
+    /// Within `All` only.
+    All,
+    /// Where its outcome is negated, or one of several.
+    Nested,
+}
+
+impl Constraint {
+    /// Adds the keywords of the constraint to a schema. A keyword that the schema has already goes into `allOf`.
+    pub(super) fn write(&self, schema: &mut Map<String, Value>) {
+        if let Self::All(all) = self {
+            let all = all.iter().map(Self::schema).filter(|part| !part.is_empty()).map(Value::Object);
+            let all: Vec<_> = all.collect();
+            if !all.is_empty() {
+                add_to_all(schema, all);
+            }
+            return;
+        }
+        let mut own = Map::new();
+        let mut set = |keyword: &str, value: Value| _ = own.insert(keyword.to_owned(), value);
+        match self {
+            Self::MinLength(length) => set("minLength", (*length).into()),
+            Self::MaxLength(length) => set("maxLength", (*length).into()),
+            Self::Pattern(pattern) => set("pattern", pattern.as_str().into()),
+            Self::MinValue(least) => set("minimum", least.clone()),
+            Self::MaxValue(largest) => set("maximum", largest.clone()),
+            Self::OneOf(values) => set("enum", values.clone().into()),
+            Self::Default(value) => set("default", value.clone()),
+            Self::Any(any) => set("anyOf", any.iter().map(|one| Value::Object(one.schema())).collect()),
+            Self::Not(not) => set("not", Value::Object(not.schema())),
+            Self::If { condition, then, otherwise } => {
+                set("if", Value::Object(condition.schema()));
+                set("then", Value::Object(then.schema()));
+                if let Some(otherwise) = otherwise {
+                    set("else", Value::Object(otherwise.schema()));
+                }
+            }
+            Self::All(_) | Self::Custom(_) => {}
+        }
+        if own.keys().any(|keyword| schema.contains_key(keyword)) {
+            add_to_all(schema, vec![Value::Object(own)]);
+        } else {
+            schema.extend(own);
+        }
+    }
+
+    fn schema(&self) -> Map<String, Value> {
+        let mut schema = Map::new();
+        self.write(&mut schema);
+        schema
+    }
+
+    /// Returns the parts of the constraint.
+    pub(super) fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().collect(),
+            Self::Not(part) => vec![part],
+            Self::If { condition, then, otherwise } => {
+                [&**condition, &**then].into_iter().chain(otherwise.as_deref()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Checks that the constraints can hold for an argument of this type.
+    pub(super) fn check_all(all: &[Self], kind: &FieldType) -> Result<(), String> {
+        let mut left = MAX_CONSTRAINTS;
+        all.iter().try_for_each(|constraint| {
+            constraint.check(kind.present(), ConstraintPlace::Field, MAX_DEPTH, &mut left)
+        })?;
+        if all.iter().filter(|constraint| matches!(constraint, Self::Default(_))).count() > 1 {
+            return Err("it has two defaults".into());
+        }
+        // An argument has bounds of its length or of its value, never of both.
+        let (least, largest) = (all.iter().find_map(Self::least), all.iter().find_map(Self::largest));
+        if let (Some(least), Some(largest)) = (least, largest)
+            && least > largest
+        {
+            return Err(format!("nothing is at least {least} and at most {largest}"));
+        }
+        Ok(())
+    }
+
+    fn check(
+        &self,
+        kind: &FieldType,
+        place: ConstraintPlace,
+        depth: usize,
+        left: &mut usize,
+    ) -> Result<(), String> {
+        *left =
+            left.checked_sub(1).ok_or_else(|| format!("it has more than {MAX_CONSTRAINTS} constraints"))?;
+        let depth = depth.checked_sub(1).ok_or("its constraints are nested too deeply")?;
+        let of = |wanted: bool, what: &str| {
+            if wanted { Ok(()) } else { Err(format!("{what} cannot hold for the type `{}`", kind.name())) }
+        };
+        match self {
+            Self::MinLength(_) | Self::MaxLength(_) | Self::Pattern(_) => {
+                of(*kind == FieldType::String, "a length or a pattern")?;
+            }
+            Self::MinValue(bound) | Self::MaxValue(bound) => {
+                of(matches!(kind, FieldType::Integer | FieldType::Float) && bound.is_number(), "a bound")?;
+            }
+            Self::OneOf(values) => {
+                if values.is_empty() || values.len() > MAX_CONSTRAINTS {
+                    return Err(format!("a choice has 1 to {MAX_CONSTRAINTS} values"));
+                }
+                of(values.iter().all(|value| kind.holds(value)), "a choice")?;
+            }
+            Self::Default(value) => {
+                if place != ConstraintPlace::Field {
+                    return Err("a default stands by itself".into());
+                }
+                of(kind.holds(value), "the default")?;
+            }
+            Self::Custom(name) => {
+                if place == ConstraintPlace::Nested || name.is_empty() {
+                    return Err("a validator has a name, and stands by itself or in `All`".into());
+                }
+            }
+            Self::All(all) if all.is_empty() => return Err("`All` is empty".into()),
+            Self::Any(any) if any.is_empty() => return Err("`Any` is empty".into()),
+            Self::All(_) | Self::Any(_) | Self::Not(_) | Self::If { .. } => {}
+        }
+        let stays = matches!(self, Self::All(_)) && place != ConstraintPlace::Nested;
+        let place = if stays { ConstraintPlace::All } else { ConstraintPlace::Nested };
+        self.parts().into_iter().try_for_each(|part| part.check(kind, place, depth, left))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "only the order counts")]
+    fn least(&self) -> Option<f64> {
+        match self {
+            Self::MinLength(length) => Some(*length as f64),
+            Self::MinValue(value) => value.as_f64(),
+            _ => None,
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "only the order counts")]
+    fn largest(&self) -> Option<f64> {
+        match self {
+            Self::MaxLength(length) => Some(*length as f64),
+            Self::MaxValue(value) => value.as_f64(),
+            _ => None,
+        }
+    }
+}
+
+fn add_to_all(schema: &mut Map<String, Value>, parts: Vec<Value>) {
+    let all = schema.entry("allOf").or_insert_with(|| Value::Array(Vec::new()));
+    if let Value::Array(all) = all {
+        all.extend(parts);
+    }
+}
+
+/// The largest number of constraints of one argument, and of values of one choice.
+const MAX_CONSTRAINTS: usize = 1000;
+
+/// The largest depth of constraints within constraints.
+const MAX_DEPTH: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema(constraints: &[Constraint]) -> Value {
+        let mut schema = Map::new();
+        for constraint in constraints {
+            constraint.write(&mut schema);
+        }
+        Value::Object(schema)
+    }
+
+    #[test]
+    fn each_constraint_has_its_keyword() {
+        for (constraint, keywords) in [
+            (Constraint::MinLength(1), json!({"minLength": 1})),
+            (Constraint::MaxLength(5), json!({"maxLength": 5})),
+            (Constraint::Pattern("^a$".into()), json!({"pattern": "^a$"})),
+            (Constraint::MinValue(1.into()), json!({"minimum": 1})),
+            (Constraint::MaxValue(0.5.into()), json!({"maximum": 0.5})),
+            (Constraint::OneOf(vec!["a".into()]), json!({"enum": ["a"]})),
+            (Constraint::Default("a".into()), json!({"default": "a"})),
+            (Constraint::Custom("luhn".into()), json!({})),
+        ] {
+            assert_eq!(schema(&[constraint]), keywords);
+        }
+    }
+
+    #[test]
+    fn constraints_are_composed() {
+        let (short, long) = (Constraint::MaxLength(2), Constraint::MinLength(5));
+        let composed = [
+            Constraint::Any(vec![short.clone(), long.clone()]),
+            Constraint::Not(Box::new(Constraint::OneOf(vec!["no".into()]))),
+            Constraint::If {
+                condition: Box::new(short),
+                then: Box::new(Constraint::Pattern("^a".into())),
+                otherwise: Some(Box::new(Constraint::All(vec![
+                    Constraint::Pattern("^b".into()),
+                    Constraint::Custom("checked".into()),
+                ]))),
+            },
+            Constraint::Any(vec![long]),
+        ];
+        assert_eq!(
+            schema(&composed),
+            json!({
+                "anyOf": [{"maxLength": 2}, {"minLength": 5}],
+                "not": {"enum": ["no"]},
+                "if": {"maxLength": 2}, "then": {"pattern": "^a"}, "else": {"allOf": [{"pattern": "^b"}]},
+                "allOf": [{"anyOf": [{"minLength": 5}]}],
+            })
+        );
+    }
+
+    #[test]
+    fn constraints_that_mean_nothing_are_refused() {
+        let deep = (0..20).fold(Constraint::MinLength(1), |inner, _| Constraint::Not(Box::new(inner)));
+        for (kind, constraints) in [
+            (FieldType::Integer, vec![Constraint::MinLength(1)]),
+            (FieldType::String, vec![Constraint::MinValue(1.into())]),
+            (FieldType::Integer, vec![Constraint::MinValue("1".into())]),
+            (FieldType::Boolean, vec![Constraint::OneOf(vec![1.into()])]),
+            (FieldType::String, vec![Constraint::OneOf(vec![])]),
+            (FieldType::String, vec![Constraint::Default(1.into())]),
+            (FieldType::String, vec![Constraint::Default("a".into()), Constraint::Default("b".into())]),
+            (FieldType::String, vec![Constraint::Any(vec![Constraint::Default("a".into())])]),
+            (FieldType::String, vec![Constraint::Not(Box::new(Constraint::Custom("a".into())))]),
+            (FieldType::String, vec![Constraint::All(vec![])]),
+            (FieldType::String, vec![Constraint::MinLength(3), Constraint::MaxLength(2)]),
+            (FieldType::Float, vec![Constraint::MaxValue(0.5.into()), Constraint::MinValue(1.into())]),
+            (FieldType::String, vec![deep]),
+        ] {
+            assert!(Constraint::check_all(&constraints, &kind).is_err(), "{constraints:?}");
+        }
+        let optional = FieldType::Optional(Box::new(FieldType::String));
+        let all = [Constraint::All(vec![Constraint::MinLength(1), Constraint::Custom("a".into())])];
+        assert_eq!(Constraint::check_all(&all, &optional), Ok(()));
+    }
+}

@@ -1,0 +1,92 @@
+//! The settings of a server for its registry of tools, and its time limits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::mgp::Recovery;
+use mgp_types::{BoxFuture, Error, code};
+use serde_json::{Value, json};
+
+use super::{Validators, Violation, to_raw};
+/// The time limits of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "limits do nothing until a server has them"]
+pub struct Timeouts {
+    tool: Duration,
+    validation: Duration,
+}
+
+impl Timeouts {
+    /// Sets the time for one call of a tool, the time in which its handler waits for answers of the client included.
+    pub const fn tool_timeout(mut self, limit: Duration) -> Self {
+        self.tool = limit;
+        self
+    }
+
+    /// Sets the time for the validators of one call.
+    pub const fn validation_timeout(mut self, limit: Duration) -> Self {
+        self.validation = limit;
+        self
+    }
+}
+
+impl Default for Timeouts {
+    /// Returns the usual limits: 30 seconds for a tool, 5 for validators.
+    fn default() -> Self {
+        Self { tool: Duration::from_secs(30), validation: Duration::from_secs(5) }
+    }
+}
+
+/// The settings of a server for its registry of tools.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RegistrySettings {
+    pub(crate) validators: Validators,
+    /// The time limits. Calls have none before the server gets some, validators always do.
+    pub(crate) timeouts: Option<Timeouts>,
+    /// True if each tool has to describe its arguments and its result.
+    pub(crate) requires_schemas: bool,
+}
+
+impl RegistrySettings {
+    /// Returns the faults that the named validators find, if they are done in time.
+    pub(super) async fn run_validators(
+        &self,
+        names: &[&str],
+        arguments: Value,
+    ) -> Result<Vec<Violation>, Error> {
+        let limit = self.timeouts.unwrap_or_default().validation;
+        self.validators.run(names, arguments, limit).await
+    }
+
+    /// Ends the call of a tool at its limit, by dropping its future.
+    pub(crate) fn limit<T: 'static>(
+        &self,
+        tool: &Arc<str>,
+        future: BoxFuture<'static, Result<T, Error>>,
+    ) -> BoxFuture<'static, Result<T, Error>> {
+        let Some(Timeouts { tool: limit, .. }) = self.timeouts else { return future };
+        let tool = tool.clone();
+        Box::pin(async move {
+            let outcome = tokio::time::timeout(limit, future).await;
+            outcome.unwrap_or_else(|_| Err(late(&tool, limit)))
+        })
+    }
+}
+
+fn late(tool: &str, limit: Duration) -> Error {
+    let limit = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+    let data = json!({
+        "error_type": "ToolTimeout",
+        "tool_name": tool,
+        "timeout_ms": limit,
+        "reason": format!("`{tool}` did not end within {limit} ms"),
+        "suggestions": [
+            "Increase timeout for long-running analysis",
+            "Check tool server health",
+            "Break request into smaller chunks",
+        ],
+    });
+    Error::timeout("Tool execution timeout")
+        .with_data(to_raw(&data))
+        .with_recovery(Recovery::for_code(code::TIMEOUT).unwrap_or_default())
+}

@@ -1,0 +1,386 @@
+//! Violations: what is wrong with an argument, and what would be right.
+
+use std::borrow::Cow;
+
+use mgp_security::UnmetDemand;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::pattern;
+
+/// The fault of one argument.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Violation {
+    /// The kind of the error: `FieldValidation`.
+    pub error_type: &'static str,
+    /// The name of the argument; `None` for a fault of all arguments together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The JSON Pointer to the fault within the arguments.
+    pub path: String,
+    /// The keyword of the schema, or the name of the validator.
+    pub keyword: Cow<'static, str>,
+    /// The fault, in words.
+    pub reason: String,
+    /// The ways to mend it.
+    pub suggestions: Vec<String>,
+}
+
+impl Violation {
+    /// Creates the fault of the part of the arguments that a JSON Pointer names, like `/ticker_symbol`.
+    pub fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        let path = path.into();
+        let field = path.strip_prefix('/').map(|rest| unescape(rest.split('/').next().unwrap_or(rest)));
+        Self {
+            error_type: "FieldValidation",
+            field,
+            path,
+            keyword: "custom".into(),
+            reason: reason.into(),
+            suggestions: Vec::new(),
+        }
+    }
+
+    /// Adds a way to mend the fault.
+    #[must_use]
+    pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
+        self.suggestions.push(suggestion.into());
+        self
+    }
+
+    /// Returns the fault as found by the validator of this name.
+    pub(super) fn found_by(mut self, validator: &str) -> Self {
+        self.keyword = validator.to_owned().into();
+        self
+    }
+
+    /// Returns the faults of arguments that do not meet a demand of their schema.
+    pub(super) fn of_demand(schema: &Value, arguments: &Value, demand: UnmetDemand) -> Vec<Self> {
+        let expected = schema.pointer(&demand.schema_place).unwrap_or(&Value::Null);
+        let got = arguments.pointer(&demand.place).unwrap_or(&Value::Null);
+        if !demand.members.is_empty() {
+            let members = demand.members.iter().map(|member| Self::of_member(&demand, member));
+            return members.collect();
+        }
+        let owner = demand.schema_place.rsplit_once('/').and_then(|(owner, _)| schema.pointer(owner));
+        let (reason, suggestions) = explain(&demand.keyword, expected, owner, got);
+        let shown = if is_public(schema, &demand.place) { quoted(got) } else { None };
+        let reason = match shown {
+            Some(shown) if quotes(&demand.keyword) => format!("{reason}, got {shown}"),
+            _ => reason,
+        };
+        let mut violation = Self::new(demand.place, reason);
+        violation.keyword = demand.keyword.into();
+        violation.suggestions = suggestions;
+        vec![violation]
+    }
+
+    fn of_member(demand: &UnmetDemand, member: &str) -> Self {
+        let path = format!("{}/{}", demand.place, member.replace('~', "~0").replace('/', "~1"));
+        let shown = bounded(member);
+        let violation = if demand.keyword == "required" {
+            Self::new(path, format!("Missing field: expected {shown}"))
+                .suggest(format!("Add the field `{shown}`"))
+        } else {
+            Self::new(path, format!("Unknown field: {shown}"))
+                .suggest(format!("Leave out the field `{shown}`"))
+        };
+        violation.found_by(&demand.keyword)
+    }
+
+    /// Returns the place of the fault among the faults of one call: the likeliest cause of others comes first.
+    pub(super) fn rank(&self) -> u8 {
+        match &*self.keyword {
+            "required" => 0,
+            "type" => 1,
+            "enum" | "const" => 2,
+            "pattern" => 3,
+            _ => 4,
+        }
+    }
+}
+
+/// Returns the fault and the ways to mend it; `owner` is the schema that makes the demand.
+fn explain(keyword: &str, expected: &Value, owner: Option<&Value>, got: &Value) -> (String, Vec<String>) {
+    let shown = shown(expected);
+    let characters = || got.as_str().map_or(0, |text| text.chars().count());
+    let limit = |keyword: &str| owner.and_then(|owner| owner.get(keyword));
+    let size =
+        |keyword: &str| limit(keyword).and_then(Value::as_u64).and_then(|size| usize::try_from(size).ok());
+    let lengths = || pattern::length(size("minLength"), size("maxLength")).into_iter().collect();
+    let range = || match (limit("minimum"), limit("maximum")) {
+        (Some(least), Some(largest)) => format!("Use a number from {least} to {largest}"),
+        (Some(least), None) => format!("Use a number of at least {least}"),
+        (None, Some(largest)) => format!("Use a number of at most {largest}"),
+        (None, None) => "Use another number".into(),
+    };
+    match keyword {
+        "pattern" => (
+            format!("Pattern mismatch: expected {shown}"),
+            pattern::suggestions(expected.as_str().unwrap_or_default()),
+        ),
+        "minLength" => (
+            format!("Length mismatch: expected at least {shown} characters, got {}", characters()),
+            lengths(),
+        ),
+        "maxLength" => {
+            (format!("Length mismatch: expected at most {shown} characters, got {}", characters()), lengths())
+        }
+        "minimum" => (format!("Range mismatch: expected at least {shown}"), vec![range()]),
+        "maximum" => (format!("Range mismatch: expected at most {shown}"), vec![range()]),
+        "enum" | "const" => {
+            let choices = if keyword == "enum" { choices(expected) } else { shown.into_owned() };
+            (format!("Value mismatch: expected one of {choices}"), vec![format!("Use one of {choices}")])
+        }
+        "type" => {
+            let reason = format!("Type mismatch: expected {shown}, got {}", type_name(got));
+            (reason, vec![format!("Use a value of the type {shown}")])
+        }
+        "format" => (format!("Format mismatch: expected {shown}"), Vec::new()),
+        "anyOf" | "oneOf" => ("No alternative fits".into(), alternatives(expected)),
+        "not" | "falseSchema" => ("Forbidden value".into(), Vec::new()),
+        _ => (format!("Constraint mismatch: {keyword} {shown}"), Vec::new()),
+    }
+}
+
+/// Returns whether the reason ends with the value. Lengths and types have named what matters of it.
+fn quotes(keyword: &str) -> bool {
+    !matches!(keyword, "minLength" | "maxLength" | "type")
+}
+
+/// Returns the ways to meet each of several schemas.
+fn alternatives(schemas: &Value) -> Vec<String> {
+    let mut ways = Vec::new();
+    for schema in schemas.as_array().into_iter().flatten().take(MAX_CHOICES) {
+        for (keyword, expected) in schema.as_object().into_iter().flatten() {
+            let (_, suggestions) = explain(keyword, expected, Some(schema), &Value::Null);
+            ways.extend(suggestions.into_iter().filter(|way| !way.is_empty()));
+        }
+    }
+    ways.sort();
+    ways.dedup();
+    ways.truncate(MAX_CHOICES);
+    ways
+}
+
+fn choices(values: &Value) -> String {
+    let values = values.as_array().map(Vec::as_slice).unwrap_or_default();
+    let shown: Vec<_> = values.iter().take(MAX_CHOICES).map(shown).collect();
+    let rest = if values.len() > shown.len() { ", …" } else { "" };
+    format!("{}{rest}", shown.join(", "))
+}
+
+/// Returns a part of the schema for people: a text without its quotes.
+fn shown(value: &Value) -> Cow<'_, str> {
+    match value {
+        // A pattern is shown whole, within reason: half of one is no help.
+        Value::String(text) if text.len() <= 1024 => Cow::Borrowed(text),
+        Value::String(text) => bounded(text).into(),
+        other => bounded(&other.to_string()).into(),
+    }
+}
+
+/// Returns the value that was sent, if it is a single one.
+fn quoted(value: &Value) -> Option<String> {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => Some(bounded(&value.to_string())),
+        Value::String(text) => Some(format!("'{}'", bounded(text))),
+        Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Returns the beginning of a text that a caller sent, without control characters.
+fn bounded(text: &str) -> String {
+    let mut bounded: String =
+        text.chars().take(MAX_QUOTED).map(|one| if one.is_control() { '\u{fffd}' } else { one }).collect();
+    if text.chars().nth(MAX_QUOTED).is_some() {
+        bounded.push('…');
+    }
+    bounded
+}
+
+const fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Returns whether the schema lets everybody see the value at a place: its path leads through properties and items
+/// only, and nothing there is marked as a secret. A place that cannot be followed counts as one of a secret.
+fn is_public(schema: &Value, place: &str) -> bool {
+    let mut at = schema;
+    for name in place.split('/').skip(1) {
+        let is_plain =
+            at.as_object().is_some_and(|members| !members.keys().any(|keyword| adds_schemas(keyword)));
+        let next = at.get("properties").and_then(|properties| properties.get(unescape(name)));
+        let items = || at.get("items").filter(|_| name.bytes().all(|byte| byte.is_ascii_digit()));
+        match next.or_else(items) {
+            Some(next) if is_plain => at = next,
+            _ => return false,
+        }
+    }
+    !place.is_empty() && !tells_of_secret(at)
+}
+
+fn adds_schemas(keyword: &str) -> bool {
+    keyword.starts_with('$') && keyword.ends_with("ef")
+        || matches!(
+            keyword,
+            "allOf"
+                | "anyOf"
+                | "oneOf"
+                | "if"
+                | "then"
+                | "else"
+                | "not"
+                | "dependentSchemas"
+                | "patternProperties"
+        )
+}
+
+fn tells_of_secret(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => members.iter().any(|(keyword, value)| match keyword.as_str() {
+            "writeOnly" => value != &Value::Bool(false),
+            "format" => value == "password",
+            "$ref" | "$dynamicRef" => true,
+            "enum" | "const" | "default" | "examples" => false,
+            _ => tells_of_secret(value),
+        }),
+        Value::Array(values) => values.iter().any(tells_of_secret),
+        _ => false,
+    }
+}
+
+fn unescape(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
+}
+
+/// The largest number of characters that are quoted of a value.
+const MAX_QUOTED: usize = 64;
+
+/// The largest number of choices that are named.
+const MAX_CHOICES: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use mgp_security::Schema;
+    use mgp_types::RawJson;
+    use serde_json::json;
+
+    use super::*;
+
+    fn violations(schema: &Value, arguments: &Value) -> Vec<Violation> {
+        let compiled = Schema::compile_linear(&RawJson::from_value(schema).unwrap()).unwrap();
+        let unmet = compiled.unmet_demands(arguments, 100).into_iter();
+        unmet.flat_map(|demand| Violation::of_demand(schema, arguments, demand)).collect()
+    }
+
+    fn of_field(field: &Value, value: &Value) -> Violation {
+        let mut violations = violations(&json!({"properties": {"x": field}}), &json!({"x": value}));
+        assert_eq!(violations.len(), 1, "{violations:?}");
+        violations.remove(0)
+    }
+
+    #[test]
+    fn each_demand_has_its_words() {
+        for (field, value, reason, suggestion) in [
+            (
+                json!({"minLength": 3}),
+                json!("ü"),
+                "Length mismatch: expected at least 3 characters, got 1",
+                "Length must be at least 3 characters",
+            ),
+            (
+                json!({"minLength": 1, "maxLength": 2}),
+                json!("abc"),
+                "Length mismatch: expected at most 2 characters, got 3",
+                "Length must be 1-2 characters",
+            ),
+            (
+                json!({"minimum": 1, "maximum": 365}),
+                json!(0),
+                "Range mismatch: expected at least 1, got 0",
+                "Use a number from 1 to 365",
+            ),
+            (
+                json!({"maximum": 0.5}),
+                json!(1),
+                "Range mismatch: expected at most 0.5, got 1",
+                "Use a number of at most 0.5",
+            ),
+            (
+                json!({"enum": ["a", 1]}),
+                json!("b"),
+                "Value mismatch: expected one of a, 1, got 'b'",
+                "Use one of a, 1",
+            ),
+            (
+                json!({"type": "integer"}),
+                json!("7"),
+                "Type mismatch: expected integer, got string",
+                "Use a value of the type integer",
+            ),
+            (
+                json!({"anyOf": [{"maximum": 2}, {"minimum": 5}]}),
+                json!(3),
+                "No alternative fits, got 3",
+                "Use a number of at least 5",
+            ),
+        ] {
+            let violation = of_field(&field, &value);
+            assert_eq!((&*violation.reason, &*violation.suggestions[0]), (reason, suggestion));
+            assert_eq!((violation.field.as_deref(), &*violation.path), (Some("x"), "/x"));
+        }
+        assert_eq!(of_field(&json!({"not": {"const": "a"}}), &json!("a")).reason, "Forbidden value, got 'a'");
+        let missing = violations(&json!({"required": ["a/b"]}), &json!({})).remove(0);
+        assert_eq!((missing.field.as_deref(), &*missing.path), (Some("a/b"), "/a~1b"));
+        assert_eq!(missing.reason, "Missing field: expected a/b");
+        let unknown = violations(
+            &json!({"properties": {"x": true}, "additionalProperties": false}),
+            &json!({"a": 1, "b": 2}),
+        );
+        assert_eq!(unknown.iter().map(|one| &*one.path).collect::<Vec<_>>(), ["/a", "/b"]);
+    }
+
+    #[test]
+    fn a_value_is_quoted_in_part_and_never_a_secret() {
+        let long = of_field(&json!({"pattern": "^x"}), &json!("y\n".repeat(100)));
+        assert_eq!(long.reason, format!("Pattern mismatch: expected ^x, got '{}…'", "y\u{fffd}".repeat(32)));
+        for (schema, arguments) in [
+            (json!({"properties": {"x": {"pattern": "^a", "writeOnly": true}}}), json!({"x": "hush"})),
+            (json!({"properties": {"x": {"pattern": "^a", "format": "password"}}}), json!({"x": "hush"})),
+            (
+                json!({"properties": {"x": {"allOf": [{"pattern": "^a"}, {"writeOnly": true}]}}}),
+                json!({"x": "hush"}),
+            ),
+            (
+                json!({"properties": {"x": {"items": {"enum": [1], "writeOnly": true}}}}),
+                json!({"x": ["hush"]}),
+            ),
+            (
+                json!({"properties": {"x": {"const": 1, "properties": {"y": {"writeOnly": true}}}}}),
+                json!({"x": {"y": "hush"}}),
+            ),
+            (
+                json!({"allOf": [{"properties": {"x": {"writeOnly": true}}}], "properties": {"x": {"pattern": "^a"}}}),
+                json!({"x": "hush"}),
+            ),
+            (
+                json!({"$defs": {"s": {"pattern": "^a", "writeOnly": true}}, "properties": {"x": {"$ref": "#/$defs/s"}}}),
+                json!({"x": "hush"}),
+            ),
+            (json!({"const": 1}), json!({"x": "hush"})),
+        ] {
+            let violations = violations(&schema, &arguments);
+            let written = serde_json::to_string(&violations).unwrap();
+            assert!(!violations.is_empty() && !written.contains("hush"), "{written}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The registry of tools while the server runs, and services that stand in for it.
+#![cfg(feature = "ext")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod peer;
+
+use std::collections::HashSet;
+use std::future::{Ready, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_server_sdk::types::{Error, RawJson, Request, Response};
+use mgp_server_sdk::{
+    FieldType, InputField, Json, Object, OutputField, Server, ServerHandle, Signature, Tool, schemars,
+};
+use peer::{Era, Peer};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tower_service::Service;
+
+const WRITERS: usize = 4;
+const TOOLS: usize = 24;
+
+// covers: GGEN-2-07, GGEN-9-01
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn tools_are_registered_listed_and_called_at_the_same_time() {
+    let server = Server::new("test", "1").dynamic().tool(Tool::new("first", "First."), async || "first");
+    let handle = server.handle();
+    let mut peer = Peer::open(server, Era::Stateless).await;
+    let start = Arc::new(tokio::sync::Barrier::new(WRITERS + 1));
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|_| {
+            let (handle, start) = (handle.clone(), start.clone());
+            tokio::spawn(async move {
+                start.wait().await;
+                let register = |number| {
+                    let tool = Tool::new(format!("tool{number}"), "One of many.");
+                    handle.register_tool(tool, move || async move { number }).is_ok()
+                };
+                (0..TOOLS).filter(|number| register(*number)).count()
+            })
+        })
+        .collect();
+    start.wait().await;
+    while !writers.iter().all(tokio::task::JoinHandle::is_finished) {
+        assert_eq!(peer.text("first", json!({})).await, "first");
+        let names = names(&peer.call("tools/list", json!({})).await.unwrap());
+        let different: HashSet<_> = names.iter().collect();
+        assert_eq!(different.len(), names.len(), "each tool is there once");
+        if let Some(last) = names.iter().find(|name| **name != "first") {
+            assert_eq!(peer.text(last, json!({})).await, last.trim_start_matches("tool"));
+        }
+    }
+    let mut registered = 0;
+    for writer in writers {
+        registered += writer.await.unwrap();
+    }
+    assert_eq!(registered, TOOLS, "each name was taken once");
+    assert_eq!(handle.tools().len(), TOOLS + 1);
+    let taken = handle.register_tool(Tool::new("tool3", "Another."), async || "other").unwrap_err();
+    assert!(taken.to_string().contains("`tool3`: it is registered twice"), "{taken}");
+    assert_eq!(handle.tool("tool3").unwrap().to::<Value>().unwrap()["description"], "One of many.");
+    assert!(handle.tool("tool99").is_none());
+    let twice = Server::new("test", "1")
+        .tool(Tool::new("a", "A."), async || ())
+        .tool(Tool::new("a", "A."), async || ());
+    assert!(twice.accept().is_err());
+}
+
+fn names(list: &Value) -> Vec<String> {
+    let tools = list["tools"].as_array().unwrap().iter();
+    tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+struct Doubled {
+    number: i64,
+}
+
+fn doubler() -> Signature {
+    let number = |of: &str| (of.to_owned(), FieldType::Integer);
+    let (name, kind) = number("number");
+    Signature::new("double", "Doubles a number.")
+        .input(InputField::new(name.clone(), kind.clone(), "The number"))
+        .output(OutputField::new(name, kind, "Twice the number"))
+}
+
+/// The demands on every tool of this signature, whatever runs it.
+async fn contract(handle: &ServerHandle, peer: &mut Peer) {
+    let signature = doubler();
+    let listed: Value = handle.tool("double").unwrap().to().unwrap();
+    assert_eq!(listed["name"], "double");
+    assert_eq!(listed["inputSchema"], signature.to_json_schema().to::<Value>().unwrap());
+    assert_eq!(listed["outputSchema"], signature.to_output_schema().unwrap().to::<Value>().unwrap());
+    let result = peer.tool("double", json!({"number": 21})).await.unwrap();
+    assert_eq!(result["structuredContent"], json!({"number": 42}));
+    assert_eq!(peer.tool("double", json!({"number": "21"})).await.unwrap()["isError"], true);
+}
+
+// covers: GGEN-2-08
+#[tokio::test]
+async fn a_double_fulfils_the_contract_of_the_tool() {
+    async fn real(Doubled { number }: Doubled) -> Json<Doubled> {
+        Json(Doubled { number: 2 * number })
+    }
+    let double = async |_: Object| Json(Doubled { number: 42 });
+    for era in Era::BOTH {
+        for is_real in [true, false] {
+            let (server, tool) = (Server::new("test", "1"), Tool::from_signature(&doubler()));
+            let server = if is_real { server.tool(tool, real) } else { server.tool(tool, double) };
+            let handle = server.handle();
+            let mut peer = Peer::open(server, era).await;
+            contract(&handle, &mut peer).await;
+        }
+    }
+}
+
+/// A registry of somebody else: all that the server asks of it is to be a service.
+#[derive(Clone)]
+struct ForeignRegistry;
+
+impl Service<Request> for ForeignRegistry {
+    type Response = Response;
+    type Error = Error;
+    type Future = Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let result = match request.method.as_str() {
+            "tools/list" => json!({"tools": [{"name": "double", "inputSchema": {"type": "object"}}]}),
+            "tools/call" => json!({"content": [{"type": "text", "text": request.params.text("name")}]}),
+            _ => return ready(Err(Error::method_not_found(&request.method))),
+        };
+        ready(RawJson::from_value(&result).map(Response::new).map_err(|_| Error::internal("not JSON")))
+    }
+}
+
+// covers: GGEN-10-01
+#[tokio::test]
+async fn any_service_can_stand_in_for_the_registry() {
+    for era in Era::BOTH {
+        let mut peer = Peer::open(Server::new("test", "1").fallback(ForeignRegistry), era).await;
+        assert_eq!(names(&peer.call("tools/list", json!({})).await.unwrap()), ["double"]);
+        assert_eq!(peer.text("double", json!({})).await, "double");
+    }
+}
+
+// covers: GGEN-9-04
+#[tokio::test]
+async fn an_answer_has_the_id_of_its_request() {
+    let server = Server::new("test", "1").tool(Tool::new("x", "X."), async || "x").offer_validation();
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let (input, output) = tokio::io::split(far);
+    let serving = tokio::spawn(server.serve_io(input, output));
+    let (read, mut write) = tokio::io::split(near);
+    let mut lines = BufReader::new(read).lines();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    for id in [json!(7), json!("req-12345"), json!(1), json!("2"), json!(-3)] {
+        for method in ["tools/list", "tools/call", "tools/validate", "no/such/method"] {
+            let params = json!({"name": "x", "arguments": {}, "_meta": meta});
+            let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+            write.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+            let answer = tokio::time::timeout(std::time::Duration::from_secs(30), lines.next_line()).await;
+            let answer: Value = serde_json::from_str(&answer.unwrap().unwrap().unwrap()).unwrap();
+            assert_eq!(answer["id"], id, "{answer}");
+            assert_eq!(answer.get("error").is_some(), method == "no/such/method", "{answer}");
+        }
+    }
+    drop((write, lines));
+    serving.await.unwrap().unwrap();
+}

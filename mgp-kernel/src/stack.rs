@@ -33,7 +33,9 @@ use crate::call::listed_security::ListedSecurityGate;
 use crate::call::meter::{Meter, MeterGate};
 use crate::call::resolve::ResolveToolGate;
 use crate::listen::http::RepeatedHeadersGate;
-use crate::methods::{MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate, ToolDocumentsGate};
+use crate::methods::{
+    MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate, ToolDocumentsGate, ValidateToolGate,
+};
 use crate::notify::changes::AccessChangeGate;
 use crate::notify::events::ChannelAudience;
 use crate::operator::OperatorGate;
@@ -72,6 +74,7 @@ pub(crate) struct ClientStack {
     pub(crate) tell_access: AccessChangeGate,
     pub(crate) access: AccessMethodsGate,
     pub(crate) documents: ToolDocumentsGate,
+    pub(crate) validate: ValidateToolGate,
     pub(crate) tools: ToolDiscoveryGate,
     pub(crate) router: Router,
 }
@@ -134,6 +137,7 @@ impl ClientStack {
                 ListedSecurityGate,
                 // Documents about tools hold what their reader may call.
                 self.documents.clone(),
+                self.validate.clone(),
                 // A model finds tools by the same policy by which it may call them.
                 self.tools.clone(),
             ],

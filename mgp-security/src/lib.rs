@@ -32,7 +32,7 @@
 //! | `auth` | `auth` | API keys |
 //! | `limit` | `limit` | rate limits |
 //! | `schema` | `Schema` | JSON Schema, without fetching |
-//! | `ext` | `UnmetDemand` | the faults of a value one by one, and patterns that take linear time |
+//! | `ext` | `ArgumentJudge`, `Violation` | the faults of a value one by one, and patterns that take linear time |
 //! | `sqlite` | `sqlite` | SQLite stores for all of these |
 //!
 //! With `validate` and `code-safety`, the module `check` judges single inputs.
@@ -122,7 +122,7 @@ pub use finding::Finding;
 pub use gate::GateFuture;
 pub use reject::RejectGate;
 #[cfg(feature = "ext")]
-pub use schema::UnmetDemand;
+pub use schema::{ArgumentJudge, Violation};
 #[cfg(feature = "schema")]
 pub use schema::{Schema, SchemaFault, SchemaViolation};
 pub use store::StoreError;

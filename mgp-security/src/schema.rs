@@ -3,6 +3,12 @@
 mod convert;
 #[cfg(feature = "ext")]
 mod demands;
+#[cfg(feature = "ext")]
+mod judge;
+#[cfg(feature = "ext")]
+mod pattern_advice;
+#[cfg(feature = "ext")]
+mod violation;
 
 use std::fmt::Write as _;
 
@@ -10,7 +16,11 @@ use mgp_types::RawJson;
 use serde_json::Value;
 
 #[cfg(feature = "ext")]
-pub use self::demands::UnmetDemand;
+use self::demands::UnmetDemand;
+#[cfg(feature = "ext")]
+pub use self::judge::ArgumentJudge;
+#[cfg(feature = "ext")]
+pub use self::violation::Violation;
 
 /// A compiled JSON Schema that checks the arguments of a tool.
 ///

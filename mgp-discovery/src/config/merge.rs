@@ -189,8 +189,10 @@ impl Merge<'_> {
             revoked_calls: _,
         } = *folder;
         self.users_only("listen", &["http", "allowed_hosts", "allowed_origins", "agent", "revoked_calls"]);
-        let connections =
-            ["max_connections", "max_connections_per_peer", "header_timeout_ms", "idle_timeout_ms", "rest", "envelopes"];
+        let connections = [
+            "max_connections", "max_connections_per_peer", "header_timeout_ms", "idle_timeout_ms", "rest",
+            "envelopes",
+        ];
         self.users_only("listen", &connections);
         self.switched_on("listen", "require_keys", require_keys, |config| &mut config.listen.require_keys);
     }

@@ -31,7 +31,7 @@ use crate::call::fallback;
 use crate::call::resolve::{ResolveToolGate, awaits_first_tools};
 use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
-use crate::methods::{OwnPermissionsGate, ServerHealthGate, ToolDocumentsGate};
+use crate::methods::{OwnPermissionsGate, ServerHealthGate, ToolDocumentsGate, ValidateToolGate};
 use crate::notify::changes::{AccessChangeGate, ChangeListeners, tell_endings};
 use crate::notify::events::{ChannelAudience, publish_record};
 use crate::operator::{OperatorGate, OperatorSections};
@@ -316,6 +316,7 @@ fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> C
             index: sections.tools.index.clone(),
             limit: policies.limit.clone(),
         },
+        validate: ValidateToolGate { visibility: Arc::clone(visibility), judges: Default::default() },
         tools,
         router: Router::new(Arc::clone(visibility), Arc::clone(config), Arc::clone(changes)),
         catalog,

@@ -10,6 +10,7 @@ mod audit;
 mod background;
 mod clients;
 mod context;
+mod doors;
 mod edit;
 mod environment;
 mod federation;

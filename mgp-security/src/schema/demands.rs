@@ -7,21 +7,20 @@ use super::Schema;
 
 /// One demand of a schema that a value does not meet, by places and without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct UnmetDemand {
+pub(super) struct UnmetDemand {
     /// The JSON Pointer to the faulty part of the value.
-    pub place: String,
+    pub(super) place: String,
     /// The keyword of the schema, like `pattern`.
-    pub keyword: String,
+    pub(super) keyword: String,
     /// The JSON Pointer to the keyword in the schema.
-    pub schema_place: String,
+    pub(super) schema_place: String,
     /// The members of the part that are missing, or that the schema does not know.
-    pub members: Vec<String>,
+    pub(super) members: Vec<String>,
 }
 
 impl Schema {
     /// Returns the demands that `value` does not meet, `most` of them at most.
-    pub fn unmet_demands(&self, value: &Value, most: usize) -> Vec<UnmetDemand> {
+    pub(super) fn unmet_demands(&self, value: &Value, most: usize) -> Vec<UnmetDemand> {
         if self.compiled.is_valid(value) {
             return Vec::new();
         }

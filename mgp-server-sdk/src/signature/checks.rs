@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
-use mgp_security::Schema;
+use mgp_security::ArgumentJudge;
 use mgp_types::mcp::{CallToolResult, Meta};
 use mgp_types::{Error, Object, RawJson};
 use serde_json::{Value, json};
@@ -28,19 +28,13 @@ struct SignatureChecks {
     validators: Vec<(String, String)>,
 }
 
-#[derive(Debug)]
-struct ArgumentJudge {
-    schema: Value,
-    compiled: Schema,
-}
-
 impl ArgumentChecks {
     /// Creates the checks of a tool with this schema of its arguments, and perhaps with a signature.
     pub(crate) fn new(schema: RawJson, signature: Option<&Signature>) -> Result<Self, String> {
         let checks = Self { schema, judge: OnceLock::new(), signature: signature.map(SignatureChecks::of) };
         if let Some(signature) = signature {
             signature.check()?;
-            checks.judge()?.check_defaults(signature)?;
+            check_defaults(checks.judge()?, signature)?;
         }
         Ok(checks)
     }
@@ -126,9 +120,8 @@ impl ArgumentChecks {
         let made = self.judge.get_or_init(|| {
             // A signature has patterns of linear time; a schema that was written may have others.
             let compile =
-                if self.signature.is_some() { Schema::compile_linear } else { Schema::compile_with_formats };
-            let compiled = compile(&self.schema).map_err(|fault| fault.to_string())?;
-            Ok(ArgumentJudge { schema: self.schema.to().map_err(|error| error.to_string())?, compiled })
+                if self.signature.is_some() { ArgumentJudge::compile_linear } else { ArgumentJudge::compile };
+            compile(&self.schema).map_err(|fault| fault.to_string())
         });
         made.as_ref().map_err(|fault| &**fault)
     }
@@ -153,30 +146,19 @@ impl SignatureChecks {
     }
 }
 
-impl ArgumentJudge {
-    /// Returns the faults of the arguments, those that explain others first.
-    fn violations(&self, arguments: &Value) -> Vec<Violation> {
-        let unmet = self.compiled.unmet_demands(arguments, MAX_VIOLATIONS).into_iter();
-        let mut found: Vec<_> =
-            unmet.flat_map(|demand| Violation::of_demand(&self.schema, arguments, demand)).collect();
-        found.sort_by_key(Violation::rank);
-        found.truncate(MAX_VIOLATIONS);
-        found
-    }
-
-    fn check_defaults(&self, signature: &Signature) -> Result<(), String> {
-        for field in &signature.inputs {
-            let Some(default) = field.default() else { continue };
-            let found = self.violations(&json!({ field.name.as_str(): default }));
-            if let Some(fault) = found
-                .into_iter()
-                .find(|fault| fault.field.as_ref() == Some(&field.name) && fault.keyword != "required")
-            {
-                return Err(format!("the default of `{}` does not fit: {}", field.name, fault.reason));
-            }
+/// Checks that each default fits its own field.
+fn check_defaults(judge: &ArgumentJudge, signature: &Signature) -> Result<(), String> {
+    for field in &signature.inputs {
+        let Some(default) = field.default() else { continue };
+        let found = judge.violations(&json!({ field.name.as_str(): default }));
+        if let Some(fault) = found
+            .into_iter()
+            .find(|fault| fault.field.as_ref() == Some(&field.name) && fault.keyword != "required")
+        {
+            return Err(format!("the default of `{}` does not fit: {}", field.name, fault.reason));
         }
-        Ok(())
     }
+    Ok(())
 }
 
 fn unusable(fault: &str) -> Error {
@@ -207,6 +189,3 @@ pub(crate) fn failure(found: &[Violation]) -> CallToolResult {
     meta.insert("error", to_raw(&error));
     CallToolResult::error(text).with_meta(meta)
 }
-
-/// The largest number of faults that are reported at once.
-const MAX_VIOLATIONS: usize = 100;

@@ -7,10 +7,10 @@ mod field;
 mod pattern;
 mod settings;
 mod validator;
-mod violation;
 
 use std::collections::HashSet;
 
+pub use mgp_security::Violation;
 use mgp_types::{RawJson, mcp};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -22,7 +22,6 @@ pub(crate) use self::settings::RegistrySettings;
 pub use self::settings::Timeouts;
 pub use self::validator::ToolValidator;
 use self::validator::Validators;
-pub use self::violation::Violation;
 use crate::Fault;
 
 /// The description of a tool by its arguments and the members of its result, in order.

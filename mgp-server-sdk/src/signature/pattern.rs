@@ -1,7 +1,7 @@
-//! Regular expressions, read for what they say: texts that match, and words about the texts that do.
+//! Texts that a regular expression matches.
 
 use regex_syntax::ParserBuilder;
-use regex_syntax::hir::{Class, Hir, HirKind, Look};
+use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// Returns texts that the pattern may match, the shortest first; none for a pattern that cannot be read.
 pub(super) fn samples(pattern: &str) -> Vec<String> {
@@ -17,35 +17,6 @@ pub(super) fn samples(pattern: &str) -> Vec<String> {
         }
     }
     samples
-}
-
-/// Returns what helps to match the pattern, as far as it can be said in a few words.
-pub(super) fn suggestions(pattern: &str) -> Vec<String> {
-    let Some(hir) = parse(pattern) else { return Vec::new() };
-    let properties = hir.properties();
-    let is_whole = properties.look_set_prefix().contains(Look::Start)
-        && properties.look_set_suffix().contains(Look::End);
-    let mut letters = Letters::default();
-    if !is_whole || !letters.add(&hir) {
-        return Vec::new();
-    }
-    // Each character is one byte, because `add` takes no others.
-    let length = length(properties.minimum_len(), properties.maximum_len());
-    letters.name().map(|name| format!("Use {name} only")).into_iter().chain(length).collect()
-}
-
-/// Returns a demand on the length of a text in words.
-pub(super) fn length(least: Option<usize>, largest: Option<usize>) -> Option<String> {
-    match (least.filter(|least| *least > 0), largest) {
-        (Some(1), Some(1)) => Some("Length must be 1 character".into()),
-        (Some(least), Some(largest)) if least == largest => {
-            Some(format!("Length must be {least} characters"))
-        }
-        (Some(least), Some(largest)) => Some(format!("Length must be {least}-{largest} characters")),
-        (Some(least), None) => Some(format!("Length must be at least {least} characters")),
-        (None, Some(largest)) => Some(format!("Length must be at most {largest} characters")),
-        (None, None) => None,
-    }
 }
 
 fn parse(pattern: &str) -> Option<Hir> {
@@ -92,61 +63,6 @@ fn pick(class: &Class, choice: usize) -> Option<char> {
     }
 }
 
-/// The kinds of characters that a pattern is made of.
-#[derive(Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each kind is there or not")]
-struct Letters {
-    upper: bool,
-    lower: bool,
-    digits: bool,
-    others: bool,
-}
-
-impl Letters {
-    /// Adds the characters of a pattern; returns whether all of them are ASCII.
-    fn add(&mut self, hir: &Hir) -> bool {
-        match hir.kind() {
-            HirKind::Empty | HirKind::Look(_) => true,
-            HirKind::Literal(literal) => literal.0.iter().all(|byte| self.add_range(*byte, *byte)),
-            HirKind::Class(Class::Unicode(class)) => class.ranges().iter().all(|range| {
-                let ends = (u8::try_from(range.start()), u8::try_from(range.end()));
-                matches!(ends, (Ok(first), Ok(last)) if self.add_range(first, last))
-            }),
-            HirKind::Class(Class::Bytes(class)) => {
-                class.ranges().iter().all(|range| self.add_range(range.start(), range.end()))
-            }
-            HirKind::Repetition(repetition) => self.add(&repetition.sub),
-            HirKind::Capture(capture) => self.add(&capture.sub),
-            HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().all(|part| self.add(part)),
-        }
-    }
-
-    fn add_range(&mut self, first: u8, last: u8) -> bool {
-        for byte in first..=last {
-            match byte {
-                b'A'..=b'Z' => self.upper = true,
-                b'a'..=b'z' => self.lower = true,
-                b'0'..=b'9' => self.digits = true,
-                _ => self.others = true,
-            }
-        }
-        last.is_ascii()
-    }
-
-    const fn name(&self) -> Option<&'static str> {
-        match (self.others, self.upper, self.lower, self.digits) {
-            (false, true, false, false) => Some("uppercase letters"),
-            (false, false, true, false) => Some("lowercase letters"),
-            (false, true, true, false) => Some("letters"),
-            (false, false, false, true) => Some("digits"),
-            (false, true, false, true) => Some("uppercase letters and digits"),
-            (false, false, true, true) => Some("lowercase letters and digits"),
-            (false, true, true, true) => Some("letters and digits"),
-            _ => None,
-        }
-    }
-}
-
 /// The largest depth of groups within groups.
 const MAX_NESTING: u32 = 64;
 
@@ -174,24 +90,5 @@ mod tests {
         assert_eq!(samples("^a-[0-9]{2}$")[..2], ["a-00", "a-11"]);
         assert!(samples("^a{200}b{200}$").is_empty(), "too long");
         assert!(samples("(?=a)").is_empty() && samples("(").is_empty(), "unreadable");
-    }
-
-    #[test]
-    fn what_a_pattern_says_is_put_into_words() {
-        for (pattern, words) in [
-            ("^[A-Z]{1,5}$", &["Use uppercase letters only", "Length must be 1-5 characters"][..]),
-            ("^[0-9]{4}$", &["Use digits only", "Length must be 4 characters"]),
-            (
-                "^[a-z0-9]+$",
-                &["Use lowercase letters and digits only", "Length must be at least 1 characters"],
-            ),
-            ("^[A-Z]{2}-[0-9]{4}$", &["Length must be 7 characters"]),
-            ("^[a-zA-Z]{0,3}$", &["Use letters only", "Length must be at most 3 characters"]),
-            ("[A-Z]", &[]),
-            ("^[äöü]+$", &[]),
-            ("^.*$", &[]),
-        ] {
-            assert_eq!(suggestions(pattern), words, "{pattern}");
-        }
     }
 }

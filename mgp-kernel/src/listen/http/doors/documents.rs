@@ -15,7 +15,7 @@ use super::{DoorAnswer, DoorBody, rest};
 pub(super) async fn catalog<A: Accept>(calls: &InnerCalls<A>, head: &Parts) -> DoorAnswer {
     match calls.call(head, method::DISCOVERY_CATALOG, Object::new()).await {
         Ok(catalog) => DoorAnswer::json(StatusCode::OK, without_meta(&catalog)),
-        Err(error) => rest::failed(&error),
+        Err(error) => rest::failed(&error, calls.trace()),
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) async fn manifest<A: Accept>(calls: &InnerCalls<A>, head: &Parts) -> 
             answer.revision = tag;
             answer
         }
-        Err(error) => rest::failed(&error),
+        Err(error) => rest::failed(&error, calls.trace()),
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn manifest<A: Accept>(calls: &InnerCalls<A>, head: &Parts) -> 
 pub(super) async fn openapi<A: Accept>(calls: &InnerCalls<A>, head: &Parts) -> DoorAnswer {
     match described(calls, head).await {
         Ok(document) => DoorAnswer::json(StatusCode::OK, document),
-        Err(error) => rest::failed(&error),
+        Err(error) => rest::failed(&error, calls.trace()),
     }
 }
 
@@ -76,7 +76,7 @@ fn listed(tool: &Object) -> ListedTool {
         }
     }
     let name = definition.text("name").unwrap_or_default().into_owned();
-    let server = name.split_once("__").map_or("", |(server, _)| server);
+    let server = name.split_once("__").or_else(|| name.split_once('.')).map_or("", |(server, _)| server);
     ListedTool { server: server.into(), definition, tags: Vec::new() }
 }
 

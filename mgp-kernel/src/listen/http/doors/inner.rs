@@ -3,22 +3,38 @@
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use mgp_transport::Accept;
 use mgp_transport::http::{HttpBody, HttpServer};
 use mgp_types::ext::ExtensionId;
 use mgp_types::json::{ObjectWriter, write_string};
 use mgp_types::mcp::meta::key;
-use mgp_types::mgp::{CapabilityMessage, ExtensionSet, Offer};
+use mgp_types::mgp::{CapabilityMessage, ExtensionSet, Offer, TraceId};
 use mgp_types::{Error, Object, RawJson, Revision, code};
 
 /// The protocol's own server, to which a door sends calls. Each call describes itself, so a door holds no session.
-pub(super) struct InnerCalls<A: Accept>(HttpServer<A>);
+pub(super) struct InnerCalls<A: Accept> {
+    server: HttpServer<A>,
+    /// The trace of the request at the door, by which the record knows all calls that are made of it.
+    trace: TraceId,
+}
 
 impl<A: Accept> InnerCalls<A> {
-    pub(super) const fn new(server: HttpServer<A>) -> Self {
-        Self(server)
+    /// Creates the calls for the request with these headers. Its trace is that of `traceparent`, or a new one.
+    pub(super) fn new(server: HttpServer<A>, headers: &HeaderMap) -> Self {
+        let carried = headers.get(key::TRACEPARENT).and_then(|parent| parent.to_str().ok());
+        let trace = carried.and_then(TraceId::from_traceparent).unwrap_or_else(|| {
+            let mut bytes = [0; 16];
+            // Without randomness the trace is one of zeros, which names nothing.
+            let _ = getrandom::fill(&mut bytes);
+            TraceId::from_random(bytes)
+        });
+        Self { server, trace }
+    }
+
+    pub(super) const fn trace(&self) -> TraceId {
+        self.trace
     }
 
     /// Calls `method` with these parameters, for the sender of the request whose head is `head`.
@@ -27,7 +43,7 @@ impl<A: Accept> InnerCalls<A> {
     /// Fails with the error of the call, whose data have the members of a structured error and those of the tool
     /// registry.
     pub(super) async fn call(&self, head: &Parts, method: &str, params: Object) -> Result<RawJson, Error> {
-        let Ok(response) = self.0.handle(request(head, method, params)).await;
+        let Ok(response) = self.server.handle(request(head, self.trace, method, params)).await;
         let (answered, body) = response.into_parts();
         let Ok(body) = body.collect().await;
         read(answered.status, &body.to_bytes())
@@ -35,11 +51,12 @@ impl<A: Accept> InnerCalls<A> {
 }
 
 /// Returns a request of the stateless revision, with the host, the origin and the caller of the request at the door.
-fn request(head: &Parts, method: &str, mut params: Object) -> Request<HttpBody> {
+fn request(head: &Parts, trace: TraceId, method: &str, mut params: Object) -> Request<HttpBody> {
     let mut meta = params.object("_meta").unwrap_or_default();
     meta.set(key::PROTOCOL_VERSION, RawJson::from_text(Revision::LATEST.as_str()));
     meta.set(key::CLIENT_INFO, RawJson::parse(CLIENT).unwrap_or(RawJson::empty_object()));
     meta.set(key::CLIENT_CAPABILITIES, capabilities());
+    meta.set("trace_id", RawJson::from_text(&trace.to_string()));
     let name = params.text("name").map(std::borrow::Cow::into_owned);
     params.set("_meta", meta.to_raw());
     let mut body = br#"{"jsonrpc":"2.0","id":1,"method":"#.to_vec();

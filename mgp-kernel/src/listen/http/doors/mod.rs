@@ -123,7 +123,7 @@ impl<A: Accept> Service<Request<Incoming>> for Doors<A> {
         let Some(door) = Door::at(request.uri().path(), &self.doors.config) else {
             return DoorFuture::Passed { future: self.inner.call(request) };
         };
-        let calls = InnerCalls::new(self.inner.server().clone());
+        let calls = InnerCalls::new(self.inner.server().clone(), request.headers());
         let max_bytes = self.doors.config.connection_limits().max_frame_bytes;
         DoorFuture::Door {
             future: Box::pin(open(calls, self.doors.catalog.clone(), door, request, max_bytes)),

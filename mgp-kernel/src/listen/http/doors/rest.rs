@@ -6,6 +6,7 @@ use http::request::Parts;
 use mgp_transport::Accept;
 use mgp_types::ext::{ErrorClass, StructuredError};
 use mgp_types::json::ObjectWriter;
+use mgp_types::mgp::TraceId;
 use mgp_types::{Error, Object, RawJson, code};
 
 use super::DoorAnswer;
@@ -22,14 +23,14 @@ pub(super) async fn call<A: Accept>(
         Ok(arguments) => arguments,
         Err(error) => {
             let why = format!("the body must be one JSON object, the arguments of the tool: {error}");
-            return failed(&Error::new(code::INVALID_TOOL_ARGS, why));
+            return failed(&Error::new(code::INVALID_TOOL_ARGS, why), calls.trace());
         }
     };
     match outcome(calls, head, name, &arguments).await {
         Ok(ToolOutcome::Done(output)) => DoorAnswer::json(StatusCode::OK, output.to_raw()),
-        Ok(ToolOutcome::Invalid(violations)) => failed(&invalid(&violations)),
-        Ok(ToolOutcome::Failed(error)) => failed(&error),
-        Err(error) => failed(&error),
+        Ok(ToolOutcome::Invalid(violations)) => failed(&invalid(&violations), calls.trace()),
+        Ok(ToolOutcome::Failed(error)) => failed(&error, calls.trace()),
+        Err(error) => failed(&error, calls.trace()),
     }
 }
 
@@ -116,7 +117,7 @@ pub(super) fn invalid(violations: &[Object]) -> Error {
 }
 
 /// Returns the answer for an error: its status, and its members in one object.
-pub(super) fn failed(error: &Error) -> DoorAnswer {
+pub(super) fn failed(error: &Error, trace: TraceId) -> DoorAnswer {
     let told = error.data().and_then(StructuredError::read);
     let structured = told.unwrap_or_else(|| StructuredError::of(error));
     let status = status(&structured);
@@ -126,7 +127,9 @@ pub(super) fn failed(error: &Error) -> DoorAnswer {
     for (name, value) in data.iter().filter(|(name, _)| name != "_mgp") {
         members.json(&name, &value);
     }
-    for (name, value) in [("error_type", &*structured.code), ("reason", error.message()), ("trace_id", "")] {
+    for (name, value) in
+        [("error_type", &*structured.code), ("reason", error.message()), ("trace_id", &*trace.to_string())]
+    {
         if !data.contains(name) {
             members.text(name, value);
         }
@@ -183,7 +186,7 @@ mod tests {
             (3003, 504),
             (5001, 504),
         ] {
-            let answer = failed(&Error::new(number, "why"));
+            let answer = failed(&Error::new(number, "why"), TraceId::from_random([7; 16]));
             assert_eq!(answer.status.as_u16(), status, "{number}");
             let error = &body(&answer)["error"];
             for member in ["code", "message", "category", "error_type", "reason", "trace_id"] {
@@ -196,7 +199,7 @@ mod tests {
     #[test]
     fn a_failed_result_says_what_it_said() {
         let result = Object::parse(r#"{"content":[{"type":"text","text":"boom"}],"isError":true}"#).unwrap();
-        let answer = failed(&told(&result));
+        let answer = failed(&told(&result), TraceId::from_random([7; 16]));
         assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(body(&answer)["error"]["message"], "boom");
         assert_eq!(body(&answer)["error"]["error_type"], "ToolExecution");

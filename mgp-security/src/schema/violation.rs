@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use mgp_security::UnmetDemand;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::pattern;
+use super::UnmetDemand;
+use super::pattern_advice as pattern;
 
 /// The fault of one argument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,6 +25,9 @@ pub struct Violation {
     pub reason: String,
     /// The ways to mend it.
     pub suggestions: Vec<String>,
+    /// The value that was sent, if it is a single one and no secret, cut to a bounded length.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provided_value: Option<String>,
 }
 
 impl Violation {
@@ -39,6 +42,7 @@ impl Violation {
             keyword: "custom".into(),
             reason: reason.into(),
             suggestions: Vec::new(),
+            provided_value: None,
         }
     }
 
@@ -50,7 +54,8 @@ impl Violation {
     }
 
     /// Returns the fault as found by the validator of this name.
-    pub(super) fn found_by(mut self, validator: &str) -> Self {
+    #[must_use]
+    pub fn found_by(mut self, validator: &str) -> Self {
         self.keyword = validator.to_owned().into();
         self
     }
@@ -66,11 +71,12 @@ impl Violation {
         let owner = demand.schema_place.rsplit_once('/').and_then(|(owner, _)| schema.pointer(owner));
         let (reason, suggestions) = explain(&demand.keyword, expected, owner, got);
         let shown = if is_public(schema, &demand.place) { quoted(got) } else { None };
-        let reason = match shown {
+        let reason = match &shown {
             Some(shown) if quotes(&demand.keyword) => format!("{reason}, got {shown}"),
             _ => reason,
         };
         let mut violation = Self::new(demand.place, reason);
+        violation.provided_value = shown.map(|shown| shown.trim_matches('\'').to_owned());
         violation.keyword = demand.keyword.into();
         violation.suggestions = suggestions;
         vec![violation]
@@ -270,11 +276,11 @@ const MAX_CHOICES: usize = 20;
 
 #[cfg(test)]
 mod tests {
-    use mgp_security::Schema;
     use mgp_types::RawJson;
     use serde_json::json;
 
     use super::*;
+    use crate::Schema;
 
     fn violations(schema: &Value, arguments: &Value) -> Vec<Violation> {
         let compiled = Schema::compile_linear(&RawJson::from_value(schema).unwrap()).unwrap();

@@ -1,0 +1,112 @@
+//! The gate that says whether arguments fit a tool, without calling it.
+
+use std::sync::Arc;
+
+use mgp_security::{ArgumentJudge, Violation};
+use mgp_types::mgp::{ResolvedTool, method};
+use mgp_types::{Error, Flow, Gate, Object, RawJson, Request, RequestKind, Response, code};
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use crate::router::{CallerView, Visibility};
+
+/// A gate that answers `tools/validate`, by that name and by `mgp/tools/validate`, for tools that the caller may call.
+///
+/// Arguments that do not fit are a result, with every fault; an unknown tool is an error. No server is asked. All other
+/// requests pass untouched.
+#[derive(Clone)]
+pub(crate) struct ValidateToolGate {
+    pub(crate) visibility: Arc<Visibility>,
+    pub(crate) judges: JudgeCache,
+}
+
+/// The compiled schemas of the tools that were asked about last.
+#[derive(Clone, Default)]
+pub(crate) struct JudgeCache(Arc<Mutex<Vec<CachedJudge>>>);
+
+struct CachedJudge {
+    tool: Arc<ResolvedTool>,
+    judge: Arc<ArgumentJudge>,
+}
+
+#[derive(Serialize)]
+struct Validated {
+    valid: bool,
+    errors: Vec<Violation>,
+    schema_dialect: String,
+}
+
+impl Gate for ValidateToolGate {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
+        let is_asked = request.kind == RequestKind::Call
+            && matches!(request.method.as_str(), method::REGISTRY_VALIDATE | method::TOOLS_VALIDATE);
+        if is_asked { Flow::Answer(self.answer(request)) } else { Flow::Pass(()) }
+    }
+}
+
+impl ValidateToolGate {
+    fn answer(&self, request: &Request) -> Result<Response, Error> {
+        let params = &request.params;
+        let name =
+            params.text("name").ok_or_else(|| Error::invalid_params("`name` is missing: name the tool"))?;
+        let view = CallerView::of(&self.visibility, &request.context)?;
+        let snapshot = self.visibility.catalog.snapshot();
+        let tool = snapshot.called(&name).map(|tool| Arc::clone(&tool.resolved));
+        let tool = tool.filter(|tool| view.tool(&tool.server, &tool.name)).ok_or_else(|| {
+            let name: String = name.chars().take(128).collect();
+            Error::new(code::TOOL_NOT_FOUND, format!("there is no tool `{name}`"))
+        })?;
+        let arguments = params.get("arguments").unwrap_or_else(RawJson::empty_object);
+        let arguments: serde_json::Value = arguments
+            .to()
+            .map_err(|error| Error::invalid_params(format!("`arguments` cannot be read: {error}")))?;
+        let errors = self.judges.judge(&tool)?.violations(&arguments);
+        let schema = schema_of(&tool).and_then(|schema| Object::from_raw(&schema).ok());
+        let dialect = schema.and_then(|schema| Some(schema.text("$schema")?.into_owned()));
+        Response::with_body(&Validated {
+            valid: errors.is_empty(),
+            errors,
+            schema_dialect: dialect.unwrap_or_else(|| DEFAULT_DIALECT.to_owned()),
+        })
+    }
+}
+
+fn schema_of(tool: &ResolvedTool) -> Option<RawJson> {
+    tool.definition.get("inputSchema").filter(RawJson::is_object)
+}
+
+impl JudgeCache {
+    fn judge(&self, tool: &Arc<ResolvedTool>) -> Result<Arc<ArgumentJudge>, Error> {
+        let is_same = |cached: &CachedJudge| Arc::ptr_eq(&cached.tool, tool);
+        let cached = {
+            let mut cached = self.0.lock();
+            cached.iter().position(is_same).map(|place| {
+                let found = cached.remove(place);
+                let judge = Arc::clone(&found.judge);
+                cached.push(found);
+                judge
+            })
+        };
+        if let Some(judge) = cached {
+            return Ok(judge);
+        }
+        // Schemas are compiled outside of the lock; two callers may both do so.
+        let schema = schema_of(tool).unwrap_or_else(RawJson::empty_object);
+        let judge = Arc::new(ArgumentJudge::compile(&schema).map_err(|fault| {
+            Error::new(code::UPSTREAM_ERROR, format!("the schema of the tool cannot be used: {fault}"))
+        })?);
+        let mut cached = self.0.lock();
+        if cached.len() >= MAX_JUDGES {
+            cached.remove(0);
+        }
+        cached.push(CachedJudge { tool: Arc::clone(tool), judge: Arc::clone(&judge) });
+        Ok(judge)
+    }
+}
+
+const DEFAULT_DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// The largest number of compiled schemas that are kept.
+const MAX_JUDGES: usize = 64;

@@ -1,0 +1,187 @@
+//! Tools over plain HTTP and in envelopes, at a kernel in front of a real server.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::home::Home;
+use crate::kernel::Kernel;
+
+/// A kernel with the server `context` and open doors.
+fn open(further: &str) -> (Home, Kernel, u16) {
+    let home = Home::with_state();
+    let program = env!("CARGO_BIN_EXE_mgp");
+    let config = format!(
+        "{}\n[listen]\nrest = true\nenvelopes = true\n{further}\n[[servers]]\nid = \"context\"\ncommand = {program:?}\n\
+         args = [\"server\", \"context\"]\n\
+         [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.read\"\n\
+         [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.write\"\n",
+        home.read("mgp.toml")
+    );
+    home.write("mgp.toml", &config);
+    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    let port = kernel.port();
+    (home, kernel, port)
+}
+
+/// Sends a request, and returns the status, the headers and the body.
+fn send(port: u16, method: &str, path: &str, headers: &str, body: &str) -> (u16, String, Value) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let length = body.len();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, head.to_ascii_lowercase(), serde_json::from_str(body).unwrap_or(Value::Null))
+}
+
+fn get(port: u16, path: &str) -> (u16, String, Value) {
+    send(port, "GET", path, "", "")
+}
+
+fn post(port: u16, path: &str, body: &Value) -> (u16, Value) {
+    let (status, _, answer) =
+        send(port, "POST", path, "Content-Type: application/json\r\n", &body.to_string());
+    (status, answer)
+}
+
+// covers: GGEN-4-06, GGEN-9-02, GGEN-9-03, GGEN-5-18
+#[test]
+fn a_tool_is_called_with_its_arguments_as_the_body() {
+    let (_home, _kernel, port) = open("");
+    let (status, stored) =
+        post(port, "/tools/context__store_memory", &json!({"content": "Ada prefers tea."}));
+    assert_eq!(status, 200, "{stored}");
+    let (status, found) =
+        post(port, "/tools/context.recall_memory", &json!({"query": "What does Ada drink?"}));
+    assert_eq!(status, 200, "{found}");
+    assert!(found.to_string().contains("Ada prefers tea."), "{found}");
+
+    let (status, refused) = post(port, "/tools/context__store_memory", &json!({"content": 7}));
+    let error = &refused["error"];
+    assert_eq!(
+        (status, &error["error_type"], &error["field"]),
+        (400, &json!("FieldValidation"), &json!("content"))
+    );
+    assert_eq!(error["reason"], "Type mismatch: expected string, got number", "{error}");
+    assert!(error["suggestions"].is_array() && error["trace_id"].as_str().unwrap().len() == 36, "{error}");
+
+    let (status, unknown) = post(port, "/tools/no_such", &json!({}));
+    assert_eq!((status, &unknown["error"]["code"]), (404, &json!("RESOURCE_NOT_FOUND")), "{unknown}");
+    let (status, list) = post(port, "/tools/context__store_memory", &json!([1]));
+    assert_eq!(status, 400, "{list}");
+    assert_eq!(send(port, "GET", "/tools/context__store_memory", "", "").0, 405);
+    assert_eq!(
+        send(port, "POST", "/tools/context__store_memory", "Content-Type: text/plain\r\n", "{}").0,
+        415
+    );
+}
+
+// covers: GGEN-4-01, GGEN-4-02, GGEN-4-05, EXT-01-01, EXT-01-11, EXT-01-15
+#[test]
+fn documents_describe_the_tools_that_the_caller_may_call() {
+    let (home, _kernel, port) = open("");
+    let (status, _, catalog) = get(port, "/catalog");
+    assert_eq!((status, &catalog["version"]), (200, &json!("1.0.0")));
+    let names: Vec<_> =
+        catalog["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect();
+    assert!(names.contains(&json!("context.recall_memory")), "{catalog}");
+    assert!(
+        catalog["tools"].as_array().unwrap().iter().any(|tool| !tool["tags"].as_array().unwrap().is_empty())
+    );
+
+    let (status, _, document) = get(port, "/openapi.json");
+    assert_eq!((status, &document["openapi"]), (200, &json!("3.0.0")));
+    for name in &names {
+        let path = format!("/tools/{}", name.as_str().unwrap());
+        assert!(document["paths"][&path]["post"]["requestBody"].is_object(), "{path}");
+    }
+
+    let (status, head, manifest) = get(port, "/capabilities");
+    assert_eq!((status, &manifest["manifest_version"]), (200, &json!("0.1.0")), "{manifest}");
+    let listed: Vec<_> =
+        manifest["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect();
+    assert_eq!(listed.len(), names.len(), "the manifest agrees with the list");
+    let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().to_owned();
+    let (status, _, _) = send(port, "GET", "/capabilities", &format!("If-None-Match: {tag}\r\n"), "");
+    assert_eq!(status, 304);
+
+    // A tool that is switched off while the kernel runs is in none of them any more, without a new connection.
+    let config = home.read("mgp.toml").replace(
+        "args = [\"server\", \"context\"]",
+        "args = [\"server\", \"context\"]\n[servers.tools.summarize]\nenabled = false",
+    );
+    home.write("mgp.toml", &config);
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while get(port, "/catalog").2.to_string().contains("context.summarize") {
+        assert!(std::time::Instant::now() < end, "the tool stays in the catalog");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_ne!(get(port, "/capabilities").2["revision"], manifest["revision"]);
+}
+
+// covers: ENV-2-04, ENV-2-05, ENV-7.1-01, ENV-7.2-01, ENV-7.2-03, ENV-8.1-01, ENV-8.1-02, ENV-10-06, ENV-3.3-07, ENV-11.2-01, ENV-11.2-02, ENV-11.2-03
+#[test]
+fn tools_are_called_in_envelopes_one_or_many() {
+    let (_home, _kernel, port) = open("");
+    let call = |name: &str, arguments: Value| json!({"tool_name": name, "arguments": arguments});
+    let (status, stored) = post(
+        port,
+        "/env/tools/call",
+        &call("context.store_memory", json!({"content": "Grace likes ships."})),
+    );
+    assert_eq!((status, &stored["status"]), (200, &json!("success")), "{stored}");
+    assert!(stored["data"]["id"].is_string(), "{stored}");
+
+    let calls = json!([
+        call("context.nothing", json!({})),
+        call("context.store_memory", json!({"content": 7})),
+        call("Context", json!({})),
+        {"tool_name": "context.recall_memory"},
+        call("context.recall_memory", json!({"query": "Who likes ships?"})),
+    ]);
+    let (status, results) = post(port, "/env/tools/call", &calls);
+    assert_eq!(status, 200);
+    let kind = |place: usize| results[place]["error"]["error_type"].clone();
+    assert_eq!(
+        [kind(0), kind(1), kind(2), kind(3)],
+        ["ResourceNotFound", "ValidationError", "ValidationError", "ValidationError"],
+        "{results}"
+    );
+    assert_eq!(results[1]["error"]["error_details"]["parameter"], "content", "{results}");
+    assert_eq!(results[3]["error"]["error_details"]["parameter"], "arguments", "{results}");
+    assert_eq!(results[4]["status"], "success", "one failure does not stop the others: {results}");
+    assert!(results[4]["data"].to_string().contains("Grace likes ships."), "{results}");
+    assert!(!results[4]["data"].to_string().contains("\"7\""), "what was refused was not done: {results}");
+    for failed in results.as_array().unwrap().iter().take(4) {
+        assert!(failed["error"]["error_message"].as_str().is_some_and(|message| !message.is_empty()));
+    }
+    assert_eq!(send(port, "POST", "/env/tools/call", "Content-Type: application/json\r\n", "{oh").0, 400);
+}
+
+#[test]
+fn doors_are_shut_unless_they_are_opened_and_nobody_passes_them_without_a_key() {
+    let (home, _kernel, port) = open("require_keys = true\n");
+    for path in ["/catalog", "/openapi.json", "/capabilities"] {
+        assert_eq!(get(port, path).0, 401, "{path}");
+    }
+    assert_eq!(post(port, "/tools/context__store_memory", &json!({"content": "x"})).0, 401);
+    assert_eq!(post(port, "/env/tools/call", &json!({})).0, 401);
+    let page = send(port, "GET", "/catalog", "Origin: http://evil.example\r\n", "").0;
+    assert!([401, 403].contains(&page));
+    drop(home);
+
+    let home = Home::with_state();
+    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    let port = kernel.port();
+    for path in ["/catalog", "/openapi.json", "/capabilities"] {
+        assert_eq!(get(port, path).0, 404, "{path}");
+    }
+    assert_eq!(post(port, "/tools/x", &json!({})).0, 404);
+}

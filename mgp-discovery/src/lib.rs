@@ -3,7 +3,7 @@
 //! [`config`] reads `mgp.toml`, [`clients`] reads and writes the files of other clients, [`launch`] says how the
 //! packages of a registry are started, [`registry`] takes servers that register themselves, and [`catalog`] holds the
 //! tools, prompts and resources of all servers. [`secrets`] keeps the values that the configuration refers to without
-//! containing them.
+//! containing them. `tool_spec` reads, writes and compares specification documents of tools (feature `ext`).
 //!
 //! ```
 //! use mgp_discovery::Config;
@@ -30,6 +30,8 @@ pub mod launch;
 mod position;
 pub mod registry;
 pub mod secrets;
+#[cfg(feature = "ext")]
+pub mod tool_spec;
 
 pub use self::atomic_file::{AtomicFile, FileReaders};
 pub use self::config::Config;

@@ -55,14 +55,19 @@ impl CompletedSchema {
                     // A property that may never be there is none.
                     properties.retain(|_, property| *property != Value::Bool(false));
                     for (name, property) in properties {
-                        self.complete_property(name, property, pointer);
+                        self.below(name, property, pointer);
+                        self.describe_property(name, property, pointer);
                     }
                 }
                 ("patternProperties" | "$defs" | "definitions", Value::Object(all)) => {
-                    all.values_mut().filter(|part| part.is_object()).for_each(|part| self.complete(part, pointer));
+                    for (name, part) in all.iter_mut().filter(|(_, part)| part.is_object()) {
+                        self.below(name, part, pointer);
+                    }
                 }
                 ("items" | "prefixItems" | "oneOf" | "anyOf" | "allOf", Value::Array(all)) => {
-                    all.iter_mut().filter(|part| part.is_object()).for_each(|part| self.complete(part, pointer));
+                    for (index, part) in all.iter_mut().enumerate().filter(|(_, part)| part.is_object()) {
+                        self.below(&index.to_string(), part, pointer);
+                    }
                 }
                 ("items" | "additionalProperties", part @ Value::Object(_)) => self.complete(part, pointer),
                 _ => {}
@@ -71,17 +76,20 @@ impl CompletedSchema {
         }
     }
 
-    fn complete_property(&mut self, name: &str, property: &mut Value, pointer: &mut String) {
+    /// Completes the schema that has this name below what `pointer` leads to.
+    fn below(&mut self, name: &str, schema: &mut Value, pointer: &mut String) {
         let length = pointer.len();
         *pointer = member(pointer, name);
-        self.complete(property, pointer);
-        if let Some(members) = property.as_object_mut() {
-            let title = members.get("title").and_then(Value::as_str).map(str::to_owned);
-            if describe(members, &title.unwrap_or_else(|| in_words(name))) {
-                self.undescribed.push(pointer.clone());
-            }
-        }
+        self.complete(schema, pointer);
         pointer.truncate(length);
+    }
+
+    fn describe_property(&mut self, name: &str, property: &mut Value, pointer: &str) {
+        let Some(members) = property.as_object_mut() else { return };
+        let title = members.get("title").and_then(Value::as_str).map(str::to_owned);
+        if describe(members, &title.unwrap_or_else(|| in_words(name))) {
+            self.undescribed.push(member(pointer, name));
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::config::Severity;
 
@@ -26,6 +26,7 @@ pub struct ToolVerdicts {
     /// The document.
     pub file: PathBuf,
     /// A verdict on each item of the checklist, in its order.
+    #[serde(serialize_with = "as_object")]
     pub checklist: Vec<(ChecklistItem, ChecklistVerdict)>,
 }
 
@@ -232,6 +233,14 @@ impl ToolVerdicts {
         let checklist = ChecklistItem::ALL.into_iter().map(|item| (item, verdict(item)));
         Self { tool: tool.to_owned(), file: file.to_owned(), checklist: checklist.collect() }
     }
+}
+
+/// Writes the checklist as an object, with the items as names.
+fn as_object<S: Serializer>(
+    checklist: &[(ChecklistItem, ChecklistVerdict)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(checklist.iter().map(|(item, verdict)| (item, verdict)))
 }
 
 impl fmt::Display for SpecFinding {

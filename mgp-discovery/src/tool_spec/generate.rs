@@ -37,7 +37,7 @@ pub struct GeneratedSpec {
 
 /// The error of a tool whose name does not become an invocation name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{name}` names a tool without its module")]
+#[error("`{name}` does not become an invocation name: it needs letters or digits, and a module in front")]
 #[non_exhaustive]
 pub struct UnnamedTool {
     /// The name of the tool.

@@ -4,6 +4,7 @@ use mgp_types::{Object, RawJson};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
+use super::completed::CompletedSchema;
 use super::document::{Block, DocumentedTool, SpecDocument};
 use super::idempotency;
 use super::section::SectionKind;
@@ -126,6 +127,12 @@ impl ToolInterface {
             permissions: Vec::new(),
             rest: RestOfInterface::Document(text_of(tool)),
         }
+    }
+
+    /// Returns the interface with schemas that have all the elements that a document has to have.
+    pub(super) fn completed(&self) -> Self {
+        let completed = |schema: &Value| CompletedSchema::new(schema, "").schema;
+        Self { input: completed(&self.input), output: self.output.as_ref().map(completed), ..self.clone() }
     }
 
     /// Returns the name by which the tool is called.

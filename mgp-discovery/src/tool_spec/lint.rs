@@ -32,7 +32,8 @@ pub struct Lint<'a> {
 }
 
 impl<'a> Lint<'a> {
-    /// Creates a look that compiles JSON Schemas with `compile`, which fails with what is wrong with a schema.
+    /// Creates a look that compiles JSON Schemas with `compile`, which fails with a sentence on what is wrong
+    /// with a schema.
     pub fn new(compile: &'a dyn Fn(&RawJson) -> Result<SchemaCheck, String>) -> Self {
         Self { compile, since: &[], definitions: &[] }
     }

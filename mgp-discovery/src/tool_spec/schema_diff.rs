@@ -135,9 +135,6 @@ impl<'a> Comparison<'a> {
 
     /// Compares what two schemas say with one keyword.
     fn keyword(&mut self, pointer: &str, word: &str, old: Option<&'a Value>, new: Option<&'a Value>) {
-        if old == new && !matches!(word, "items" | "oneOf" | "anyOf" | "allOf") {
-            return;
-        }
         let at = member(pointer, word);
         match (word, old, new) {
             // References are followed, and the members are compared one by one.
@@ -152,6 +149,8 @@ impl<'a> Comparison<'a> {
                     self.compare(&member(&at, &index.to_string()), old, new);
                 }
             }
+            // Only below the schemas above can references lead to something else.
+            _ if old == new => {}
             _ => {
                 let what = format!("`{word}` of {} {}", self.named(pointer), how(old, new));
                 match change_of(word, old, new) {

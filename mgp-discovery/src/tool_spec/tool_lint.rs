@@ -160,7 +160,7 @@ impl<'a> ToolLint<'a> {
         match compiled {
             Ok(check) => Some(check),
             Err(error) => {
-                self.error(rule, line, format!("the schema cannot be used: {error}"), "mend the schema");
+                self.error(rule, line, error, "mend the schema");
                 None
             }
         }
@@ -273,7 +273,7 @@ impl<'a> ToolLint<'a> {
             return self.error(SpecRule::Definition, line, format!("no tool `{name}` is defined"), help);
         };
         let documented = ToolInterface::documented(self.tool);
-        for change in documented.changes_since(definition) {
+        for change in documented.changes_since(&definition.completed()) {
             let is_interface = change.at.starts_with("/inputSchema/") || change.at.starts_with("/outputSchema/");
             if is_interface && change.class != ChangeClass::Documentation {
                 let what = format!("the document differs from the definition: {}", change.what);

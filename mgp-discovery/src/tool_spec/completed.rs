@@ -33,14 +33,20 @@ impl CompletedSchema {
         }
         let Some(members) = schema.as_object_mut() else { return };
         complete_type(members);
-        let types: Vec<String> = types(&Value::Object(members.clone())).into_iter().map(str::to_owned).collect();
+        let types: Vec<String> =
+            types(&Value::Object(members.clone())).into_iter().map(str::to_owned).collect();
         let is = |name: &str| types.iter().any(|known| known == name);
         if is("object") {
-            let is_map = ["additionalProperties", "patternProperties"].iter().any(|word| members.contains_key(*word));
+            let is_map =
+                ["additionalProperties", "patternProperties"].iter().any(|word| members.contains_key(*word));
             if !members.contains_key("properties") && !is_map {
                 members.insert("additionalProperties".to_owned(), json!(true));
             }
-            if members.get("properties").and_then(Value::as_object).is_some_and(|properties| !properties.is_empty()) {
+            if members
+                .get("properties")
+                .and_then(Value::as_object)
+                .is_some_and(|properties| !properties.is_empty())
+            {
                 members.entry("required").or_insert_with(|| json!([]));
             }
         }
@@ -116,9 +122,15 @@ fn complete_type(members: &mut Map<String, Value>) {
 
 /// Adds a description if there is none, and returns whether there was none.
 fn describe(members: &mut Map<String, Value>, description: &str) -> bool {
-    let is_described = members.get("description").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
+    let is_described =
+        members.get("description").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
     if !is_described {
+        // Beside the type, where people write it.
+        let (first, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(members).into_iter().partition(|(name, _)| name == "$schema" || name == "type");
+        members.extend(first);
         members.insert("description".to_owned(), json!(description));
+        members.extend(rest);
     }
     !is_described
 }
@@ -127,7 +139,9 @@ fn describe(members: &mut Map<String, Value>, description: &str) -> bool {
 fn in_words(name: &str) -> String {
     let words = name.replace(['_', '-', '.'], " ");
     let mut characters = words.trim().chars();
-    characters.next().map_or_else(|| name.to_owned(), |first| first.to_uppercase().chain(characters).collect())
+    characters
+        .next()
+        .map_or_else(|| name.to_owned(), |first| first.to_uppercase().chain(characters).collect())
 }
 
 fn type_of(value: &Value) -> &'static str {

@@ -50,7 +50,9 @@ impl ToolInterface {
         }
         match (&old.output, &self.output) {
             (None, Some(_)) => note(ChangeClass::Compatible, "/outputSchema", "the output has a schema now"),
-            (Some(_), None) => note(ChangeClass::Breaking, "/outputSchema", "the output has no schema any more"),
+            (Some(_), None) => {
+                note(ChangeClass::Breaking, "/outputSchema", "the output has no schema any more");
+            }
             _ => {}
         }
         if let (Some(before), Some(after)) = (old.idempotent, self.idempotent)
@@ -63,7 +65,8 @@ impl ToolInterface {
             (RestOfInterface::Definition(old), RestOfInterface::Definition(new)) => {
                 for member in differing(old, new) {
                     let is_behaviour = ["annotations", "execution", "security"].contains(&member);
-                    let class = if is_behaviour { ChangeClass::Compatible } else { ChangeClass::Documentation };
+                    let class =
+                        if is_behaviour { ChangeClass::Compatible } else { ChangeClass::Documentation };
                     // A changed hint is noted above.
                     if member != "annotations" || without_idempotency(old) != without_idempotency(new) {
                         note(class, &format!("/{member}"), &format!("`{member}` changed"));
@@ -103,7 +106,9 @@ impl ToolDiff {
             return vec![Self::of(old, new)];
         }
         let gone = old.iter().filter(|old| !new.iter().any(|new| name::is_same(&old.name, &new.name)));
-        let gone = gone.map(|old| Self::whole(&old.name, old.version, None, ChangeClass::Breaking, "the tool was removed"));
+        let gone = gone.map(|old| {
+            Self::whole(&old.name, old.version, None, ChangeClass::Breaking, "the tool was removed")
+        });
         let kept = new.iter().map(|new| match old.iter().find(|old| name::is_same(&old.name, &new.name)) {
             Some(old) => Self::of(old, new),
             None => Self::whole(&new.name, None, new.version, ChangeClass::Compatible, "the tool was added"),
@@ -141,7 +146,14 @@ impl ToolDiff {
     ) -> Self {
         let change = InterfaceChange { class, at: String::new(), what: what.to_owned() };
         let tool = tool.to_owned();
-        Self { tool, old_version, new_version, least_version: None, is_announced: true, changes: vec![change] }
+        Self {
+            tool,
+            old_version,
+            new_version,
+            least_version: None,
+            is_announced: true,
+            changes: vec![change],
+        }
     }
 }
 

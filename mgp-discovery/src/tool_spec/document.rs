@@ -46,10 +46,17 @@ pub(super) struct Section {
 #[derive(Debug, Clone)]
 pub(super) enum Block {
     /// A line of text that is not empty.
-    Text { line: usize, text: String },
+    Text {
+        line: usize,
+        text: String,
+    },
     Table(MarkdownTable),
     /// Code between fences; `line` is that of the opening fence.
-    Code { line: usize, language: String, text: String },
+    Code {
+        line: usize,
+        language: String,
+        text: String,
+    },
 }
 
 impl SpecDocument {
@@ -75,14 +82,19 @@ impl SpecDocument {
                     continue;
                 }
                 if is_in_tool && level <= *section_level.get_or_insert(level) {
-                    document.tools.last_mut().into_iter().for_each(|tool| tool.sections.push(Section::titled(title, line)));
+                    document
+                        .tools
+                        .last_mut()
+                        .into_iter()
+                        .for_each(|tool| tool.sections.push(Section::titled(title, line)));
                     continue;
                 }
             }
             let block = if let Some((fence, language)) = opened(text) {
                 let mut code = String::new();
                 let closed = lines.by_ref().find(|(text, _)| {
-                    let is_end = text.trim_start().starts_with(fence) && text.trim().trim_matches(fence_mark(fence)).is_empty();
+                    let is_end = text.trim_start().starts_with(fence)
+                        && text.trim().trim_matches(fence_mark(fence)).is_empty();
                     if !is_end {
                         code.push_str(text);
                         code.push('\n');
@@ -105,7 +117,8 @@ impl SpecDocument {
                 Block::Text { line, text: text.trim().to_owned() }
             };
             if is_in_tool && let Some(tool) = document.tools.last_mut() {
-                let blocks = tool.sections.last_mut().map_or(&mut tool.preamble, |section| &mut section.blocks);
+                let blocks =
+                    tool.sections.last_mut().map_or(&mut tool.preamble, |section| &mut section.blocks);
                 blocks.push(block);
             }
         }

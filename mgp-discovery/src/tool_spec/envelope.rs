@@ -36,7 +36,9 @@ pub(super) fn of_example(example: &Value) -> Envelope {
 pub(super) fn of_output(example: &Value) -> Envelope {
     let is_result = example.as_object().is_some_and(|members| {
         let has_body = members.contains_key("data") || members.contains_key("error");
-        has_body && members.contains_key("status") && members.keys().all(|name| RESULT.contains(&name.as_str()))
+        has_body
+            && members.contains_key("status")
+            && members.keys().all(|name| RESULT.contains(&name.as_str()))
     });
     if is_result { Envelope::Result } else { Envelope::Other }
 }
@@ -53,13 +55,21 @@ pub(super) fn is_success(result: &Value) -> bool {
 pub(super) fn call_faults(call: &Value, name: &str) -> Vec<EnvelopeFault> {
     let mut faults = Vec::new();
     if call["tool_name"] != name {
-        faults.push(fault("/tool_name", format!("the call is not one of `{name}`"), "write the invocation name of the tool"));
+        faults.push(fault(
+            "/tool_name",
+            format!("the call is not one of `{name}`"),
+            "write the invocation name of the tool",
+        ));
     }
     if !call["arguments"].is_object() {
         faults.push(fault("/arguments", "`arguments` is not an object", "write {} if there are none"));
     }
     if let Some(unknown) = unknown(call, &["tool_name", "arguments"]) {
-        faults.push(fault("", format!("a call has no member `{unknown}`"), "put the parameters into `arguments`"));
+        faults.push(fault(
+            "",
+            format!("a call has no member `{unknown}`"),
+            "put the parameters into `arguments`",
+        ));
     }
     faults
 }
@@ -68,11 +78,19 @@ pub(super) fn call_faults(call: &Value, name: &str) -> Vec<EnvelopeFault> {
 pub(super) fn result_faults(result: &Value) -> Vec<EnvelopeFault> {
     let mut faults = Vec::new();
     if !status(result).is_some_and(|status| STATUSES.contains(&status)) {
-        faults.push(fault("/status", "the status is unknown", "write success, failure, no_change_needed or partial_success"));
+        faults.push(fault(
+            "/status",
+            "the status is unknown",
+            "write success, failure, no_change_needed or partial_success",
+        ));
     }
     let (data, error) = (&result["data"], &result["error"]);
     if !data.is_object() && !data.is_null() {
-        faults.push(fault("/data", "`data` is neither an object nor null", "put the value into a member of an object"));
+        faults.push(fault(
+            "/data",
+            "`data` is neither an object nor null",
+            "put the value into a member of an object",
+        ));
     }
     if !result["explanation"].is_string() && !result["explanation"].is_null() {
         faults.push(fault("/explanation", "`explanation` is not a text", "write a text, or leave it out"));
@@ -86,7 +104,11 @@ pub(super) fn result_faults(result: &Value) -> Vec<EnvelopeFault> {
     match error {
         Value::Null => {}
         Value::Object(error) => faults.extend(error_faults(error)),
-        _ => faults.push(fault("/error", "`error` is not an object", "write an object with `error_type` and `error_message`")),
+        _ => faults.push(fault(
+            "/error",
+            "`error` is not an object",
+            "write an object with `error_type` and `error_message`",
+        )),
     }
     faults
 }
@@ -100,8 +122,15 @@ fn error_faults(error: &Map<String, Value>) -> Vec<EnvelopeFault> {
     if !is_text("error_message") {
         faults.push(fault("/error/error_message", "`error_message` is not a text", "say what went wrong"));
     }
-    if error.get("error_details").is_some_and(|details| !(details.is_object() || details.is_string() || details.is_null())) {
-        faults.push(fault("/error/error_details", "`error_details` is neither an object nor a text", "write an object"));
+    if error
+        .get("error_details")
+        .is_some_and(|details| !(details.is_object() || details.is_string() || details.is_null()))
+    {
+        faults.push(fault(
+            "/error/error_details",
+            "`error_details` is neither an object nor a text",
+            "write an object",
+        ));
     }
     faults
 }

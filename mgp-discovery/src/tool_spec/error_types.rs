@@ -1,6 +1,7 @@
 //! The types of errors that a tool documents.
 
 use super::document::Section;
+use super::table::MarkdownTable;
 use crate::config::nearest;
 
 /// The types of errors in the section on errors.
@@ -15,7 +16,7 @@ pub(super) struct ErrorTypes {
 impl ErrorTypes {
     pub(super) fn of(section: &Section) -> Self {
         let mut types = Self::default();
-        for row in section.tables().flat_map(|table| table.rows()) {
+        for row in section.tables().flat_map(MarkdownTable::rows) {
             if let Some(name) = row.cell(&["error", "error_type"]) {
                 types.listed.push((row.line, name.to_owned()));
             }
@@ -57,19 +58,14 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_type(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_uppercase()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    name.starts_with(|first: char| first.is_ascii_uppercase())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 const CUSTOM: &str = "**Custom error types**:";
 
 /// The types that need no declaration.
 pub(super) const STANDARD: [&str; 8] = [
-    "ValidationError",
-    "FileNotFoundError",
-    "AuthenticationError",
-    "ResourceNotFound",
-    "ToolExecutionError",
-    "ApiLimitExceeded",
-    "TimeoutError",
-    "PermissionError",
+    "ValidationError", "FileNotFoundError", "AuthenticationError", "ResourceNotFound", "ToolExecutionError",
+    "ApiLimitExceeded", "TimeoutError", "PermissionError",
 ];

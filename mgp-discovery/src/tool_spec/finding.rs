@@ -221,7 +221,8 @@ impl ToolVerdicts {
     /// Returns the verdicts that follow from the findings about a tool.
     pub(super) fn of(tool: &str, file: &Path, findings: &[SpecFinding]) -> Self {
         let verdict = |item: ChecklistItem| {
-            let fails = |finding: &SpecFinding| finding.severity == Severity::Error && finding.rule.item() == item;
+            let fails =
+                |finding: &SpecFinding| finding.severity == Severity::Error && finding.rule.item() == item;
             if item.is_code() {
                 ChecklistVerdict::NotChecked
             } else if findings.iter().any(fails) {

@@ -11,6 +11,7 @@ pub(super) fn stated(line: &str) -> Option<bool> {
         Some("no" | "false") => return Some(false),
         _ => {}
     }
-    let is_denied = ["not idempotent", "non-idempotent", "isn't idempotent"].iter().any(|denial| line.contains(denial));
+    let is_denied =
+        ["not idempotent", "non-idempotent", "isn't idempotent"].iter().any(|denial| line.contains(denial));
     if is_denied { Some(false) } else { line.contains("is idempotent").then_some(true) }
 }

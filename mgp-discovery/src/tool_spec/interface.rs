@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::completed::CompletedSchema;
 use super::document::{Block, DocumentedTool, SpecDocument};
 use super::idempotency;
+use super::schema_diff::ANNOTATIONS;
 use super::section::SectionKind;
 use super::version::ToolVersion;
 
@@ -58,7 +59,8 @@ impl ToolInterface {
     /// # Errors
     /// The JSON is invalid or defines no tools.
     pub fn of_definitions(json: &str) -> Result<Vec<Self>, InvalidDefinition> {
-        let raw = RawJson::parse(json.to_owned()).map_err(|error| InvalidDefinition::Json(error.to_string()))?;
+        let raw =
+            RawJson::parse(json.to_owned()).map_err(|error| InvalidDefinition::Json(error.to_string()))?;
         let json: Value = raw.to().map_err(|error| InvalidDefinition::Json(error.to_string()))?;
         let list = json.get("result").unwrap_or(&json);
         let tools = match (list.get("tools"), list) {
@@ -70,7 +72,9 @@ impl ToolInterface {
             return Err(InvalidDefinition::TooMany);
         }
         let tools = tools.iter().zip(1..);
-        tools.map(|(tool, number)| Self::of_value(tool).ok_or(InvalidDefinition::Incomplete(number))).collect()
+        tools
+            .map(|(tool, number)| Self::of_value(tool).ok_or(InvalidDefinition::Incomplete(number)))
+            .collect()
     }
 
     /// Reads the definition of a tool; `None` if it has no name, or no schema of its parameters.
@@ -82,7 +86,8 @@ impl ToolInterface {
         let mut rest = definition.as_object()?.clone();
         let name = rest.remove("name")?.as_str()?.to_owned();
         let input = rest.remove("inputSchema").filter(Value::is_object)?;
-        let output = rest.remove("outputSchema").filter(Value::is_object).map(as_object);
+        let output =
+            rest.remove("outputSchema").filter(Value::is_object).filter(says_something).map(as_object);
         let purpose = rest.remove("description").and_then(|text| Some(text.as_str()?.trim().to_owned()));
         let version = definition.pointer("/_meta/version").and_then(Value::as_str);
         let permissions = definition.pointer("/security/permissions_required").and_then(Value::as_array);
@@ -92,7 +97,8 @@ impl ToolInterface {
         }
         let hint = |name: &str| definition.get("annotations")?.get(name)?.as_bool();
         // A tool that changes nothing changes nothing more when it is called again.
-        let idempotent = hint("idempotentHint").or_else(|| hint("readOnlyHint").filter(|is_read_only| *is_read_only));
+        let idempotent =
+            hint("idempotentHint").or_else(|| hint("readOnlyHint").filter(|is_read_only| *is_read_only));
         Some(Self {
             name,
             version: version.and_then(|version| version.parse().ok()),
@@ -122,7 +128,7 @@ impl ToolInterface {
             version: tool.version().and_then(|(_, version)| version.parse().ok()),
             purpose: tool.purpose(),
             input: schema(SectionKind::InputSchema).unwrap_or_else(|| json!({})),
-            output: schema(SectionKind::OutputSchema),
+            output: schema(SectionKind::OutputSchema).filter(says_something),
             idempotent: idempotency.and_then(|section| idempotency::stated(section.texts().next()?.1)),
             permissions: Vec::new(),
             rest: RestOfInterface::Document(text_of(tool)),
@@ -144,11 +150,16 @@ impl ToolInterface {
     pub const fn version(&self) -> Option<ToolVersion> {
         self.version
     }
+}
 
-    /// Returns whether the tool declares the schema of its output.
-    pub const fn has_output_schema(&self) -> bool {
-        self.output.is_some()
-    }
+/// Returns whether a schema of output demands anything: a schema that takes any object is as good as none.
+fn says_something(schema: &Value) -> bool {
+    let is_silent = |(word, value): (&String, &Value)| match word.as_str() {
+        "type" => value == "object",
+        "additionalProperties" => *value == Value::Bool(true),
+        word => ANNOTATIONS.contains(&word),
+    };
+    !schema.as_object().is_some_and(|members| members.iter().all(is_silent))
 }
 
 /// Returns the schema of an object. Output of another type is the member `result` of an object, because the data of a

@@ -87,13 +87,21 @@ fn of_document(document: &SpecDocument) -> Vec<SpecFinding> {
     }
     if let Some(line) = document.open_block {
         let help = "end it with the same fence on a line of its own";
-        findings.push(finding(SpecRule::Sections, line, "the code block that begins here does not end", help));
+        findings.push(finding(
+            SpecRule::Sections,
+            line,
+            "the code block that begins here does not end",
+            help,
+        ));
     }
     findings
 }
 
 impl std::fmt::Debug for Lint<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lint").field("since", &self.since).field("definitions", &self.definitions).finish_non_exhaustive()
+        f.debug_struct("Lint")
+            .field("since", &self.since)
+            .field("definitions", &self.definitions)
+            .finish_non_exhaustive()
     }
 }

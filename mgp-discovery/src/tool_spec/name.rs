@@ -36,7 +36,8 @@ fn snake(part: &str) -> String {
     let mut text = String::with_capacity(part.len() + 4);
     let mut before = '_';
     for character in part.chars() {
-        let begins_word = character.is_ascii_uppercase() && (before.is_ascii_lowercase() || before.is_ascii_digit());
+        let begins_word =
+            character.is_ascii_uppercase() && (before.is_ascii_lowercase() || before.is_ascii_digit());
         if begins_word {
             text.push('_');
         }

@@ -13,7 +13,12 @@ pub(super) fn sample(root: &Value) -> Value {
 fn of(root: &Value, schema: &Value, depth: usize) -> Value {
     let schema = resolved(root, schema);
     let Some(depth) = depth.checked_sub(1) else { return Value::Null };
-    let given = [schema.pointer("/examples/0"), schema.get("default"), schema.get("const"), schema.pointer("/enum/0")];
+    let given = [
+        schema.pointer("/examples/0"),
+        schema.get("default"),
+        schema.get("const"),
+        schema.pointer("/enum/0"),
+    ];
     if let Some(given) = given.into_iter().flatten().next() {
         return given.clone();
     }
@@ -28,7 +33,11 @@ fn of(root: &Value, schema: &Value, depth: usize) -> Value {
         Some("array") => {
             let number = number(schema, "minItems").unwrap_or(1.0).clamp(0.0, MOST_ITEMS);
             let item = schema.get("items").map_or(Value::Null, |items| of(root, items, depth));
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the number is small")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "the number is small"
+            )]
             Value::Array(vec![item; number as usize])
         }
         Some("string") => Value::String(text(schema)),
@@ -57,7 +66,8 @@ fn object(root: &Value, schema: &Value, depth: usize) -> Value {
             members.extend(more);
         }
     }
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let required =
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     for name in required {
         let property = schema.get("properties").and_then(|properties| properties.get(name));
         let value = property.map_or(Value::Null, |property| of(root, property, depth));

@@ -37,7 +37,8 @@ enum Acceptance {
 
 /// Returns the changes from one schema to another.
 pub(super) fn changes(side: SchemaSide, old: &Value, new: &Value) -> Vec<SchemaChange> {
-    let mut comparison = Comparison { side, roots: (old, new), compared: HashSet::new(), depth: 0, changes: Vec::new() };
+    let mut comparison =
+        Comparison { side, roots: (old, new), compared: HashSet::new(), depth: 0, changes: Vec::new() };
     comparison.compare("", old, new);
     comparison.changes
 }
@@ -92,7 +93,8 @@ impl<'a> Comparison<'a> {
             },
         };
         let told = |names: &[&str]| if names.is_empty() { "any".to_owned() } else { names.join(" or ") };
-        let what = format!("{} changed its type from {} to {}", self.named(pointer), told(&before), told(&after));
+        let what =
+            format!("{} changed its type from {} to {}", self.named(pointer), told(&before), told(&after));
         self.note(acceptance, &member(pointer, "type"), &what);
     }
 
@@ -106,11 +108,12 @@ impl<'a> Comparison<'a> {
                 self.push(ChangeClass::Breaking, &at, what);
                 continue;
             };
-            let acceptance = match (was_required.contains(&name.as_str()), is_required.contains(&name.as_str())) {
-                (false, true) => Some((Acceptance::Narrower, "is required now")),
-                (true, false) => Some((Acceptance::Wider, "is no longer required")),
-                _ => None,
-            };
+            let acceptance =
+                match (was_required.contains(&name.as_str()), is_required.contains(&name.as_str())) {
+                    (false, true) => Some((Acceptance::Narrower, "is required now")),
+                    (true, false) => Some((Acceptance::Wider, "is no longer required")),
+                    _ => None,
+                };
             if let Some((acceptance, what)) = acceptance {
                 let what = format!("{} {what}", self.named(&at));
                 self.note(acceptance, &at, &what);
@@ -139,7 +142,11 @@ impl<'a> Comparison<'a> {
         match (word, old, new) {
             // References are followed, and the members are compared one by one.
             ("type" | "properties" | "required" | "$defs" | "definitions", ..) => {}
-            ("items" | "additionalProperties", Some(old @ Value::Object(_)), Some(new @ Value::Object(_))) => {
+            (
+                "items" | "additionalProperties",
+                Some(old @ Value::Object(_)),
+                Some(new @ Value::Object(_)),
+            ) => {
                 self.compare(&at, old, new);
             }
             ("oneOf" | "anyOf" | "allOf", Some(Value::Array(old)), Some(Value::Array(new)))
@@ -153,13 +160,11 @@ impl<'a> Comparison<'a> {
             _ if old == new => {}
             _ => {
                 let what = format!("`{word}` of {} {}", self.named(pointer), how(old, new));
+                let is_default = word == "default" && self.side == SchemaSide::Input;
                 match change_of(word, old, new) {
                     Some(acceptance) => self.note(acceptance, &at, &what),
-                    None => {
-                        let is_default = word == "default" && self.side == SchemaSide::Input;
-                        let class = if is_default { ChangeClass::Compatible } else { ChangeClass::Documentation };
-                        self.push(class, &at, what);
-                    }
+                    None if is_default => self.push(ChangeClass::Compatible, &at, what),
+                    None => self.push(ChangeClass::Documentation, &at, what),
                 }
             }
         }
@@ -294,19 +299,9 @@ pub(super) fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
 }
 
 /// The keywords that demand nothing.
-const ANNOTATIONS: [&str; 12] = [
-    "$comment",
-    "$id",
-    "$schema",
-    "contentEncoding",
-    "contentMediaType",
-    "default",
-    "deprecated",
-    "description",
-    "examples",
-    "readOnly",
-    "title",
-    "writeOnly",
+pub(super) const ANNOTATIONS: [&str; 12] = [
+    "$comment", "$id", "$schema", "contentEncoding", "contentMediaType", "default", "deprecated",
+    "description", "examples", "readOnly", "title", "writeOnly",
 ];
 
 /// The largest number of pairs of schemas that are compared member by member. Others only may differ or not.

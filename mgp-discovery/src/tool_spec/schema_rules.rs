@@ -1,6 +1,6 @@
 //! The elements that each schema of a specification has to have.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::config::Severity;
 
@@ -40,55 +40,20 @@ enum SchemaPlace {
 }
 
 fn walk(schema: &Value, pointer: &mut String, place: SchemaPlace, faults: &mut Vec<SchemaFault>) {
-    let mut fault = |severity, what: &str, help: &str| {
-        faults.push(SchemaFault { severity, pointer: pointer.clone(), what: what.to_owned(), help: help.to_owned() });
-    };
     let Some(members) = schema.as_object() else {
         if place != SchemaPlace::Part || !schema.is_boolean() {
-            fault(Severity::Error, "this is not a schema with a `type`", "write an object with `type` and `description`");
+            faults.push(SchemaFault {
+                severity: Severity::Error,
+                pointer: pointer.clone(),
+                what: "this is not a schema with a `type`".to_owned(),
+                help: "write an object with `type` and `description`".to_owned(),
+            });
         }
         return;
     };
-    let types = types(schema);
-    let refers = ["$ref", "$dynamicRef", "oneOf", "anyOf", "allOf"].iter().any(|word| members.contains_key(*word));
-    if types.is_empty() && !refers {
-        fault(Severity::Error, "`type` is missing", "add it: object, string, integer, number, boolean, array or null");
-    }
-    if let Some(unknown) = types.iter().find(|name| !TYPES.contains(name)) {
-        fault(Severity::Error, &format!("`{unknown}` is not a type"), "the types are object, string, integer, number, boolean, array and null");
-    }
-    let is_described = members.get("description").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
-    if place != SchemaPlace::Part && !is_described {
-        fault(Severity::Error, "`description` is missing", "say what the value means, for people and models");
-    }
-    let properties = members.get("properties").and_then(Value::as_object);
-    if types.contains(&"object") {
-        let is_map = ["additionalProperties", "patternProperties"]
-            .iter()
-            .any(|word| members.get(*word).is_some_and(|value| *value != Value::Bool(false)));
-        match properties {
-            None if !is_map => {
-                fault(Severity::Error, "`properties` is missing", "describe the members, or set `additionalProperties` if they are free");
-            }
-            Some(properties) if !properties.is_empty() && !members.contains_key("required") => {
-                fault(Severity::Error, "`required` is missing", "list the required members; `[]` if none is");
-            }
-            _ => {}
-        }
-    }
-    let required = members.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    for name in required.filter(|name| properties.is_some_and(|properties| !properties.contains_key(*name))) {
-        fault(Severity::Error, &format!("`required` names `{name}`, which is not a property"), "add the property, or take the name out");
-    }
-    if types.contains(&"array") && !members.contains_key("items") && !members.contains_key("prefixItems") {
-        fault(Severity::Error, "`items` is missing", "add the schema of the elements");
-    }
-    let is_evident = ["examples", "enum", "const", "properties", "$ref"].iter().any(|word| members.contains_key(*word))
-        || types == ["boolean"]
-        || types == ["null"];
-    if place == SchemaPlace::Property && !is_evident {
-        fault(Severity::Warning, "`examples` is missing", "add one or two values that callers would send or get");
-    }
+    let own = OwnElements { members, types: types(schema), pointer };
+    own.check(place, faults);
+    own.check_members(faults);
     for (word, value) in members {
         let length = pointer.len();
         let mut below = |steps: &[&str], schema: &Value, place| {
@@ -110,11 +75,86 @@ fn walk(schema: &Value, pointer: &mut String, place: SchemaPlace, faults: &mut V
                     below(&[word, &index.to_string()], schema, SchemaPlace::Part);
                 }
             }
-            ("items" | "additionalProperties", schema @ Value::Object(_)) => below(&[word], schema, SchemaPlace::Part),
+            ("items" | "additionalProperties", schema @ Value::Object(_)) => {
+                below(&[word], schema, SchemaPlace::Part);
+            }
             _ => {}
         }
     }
 }
+
+/// The elements of one schema, without those of the schemas in it.
+struct OwnElements<'a> {
+    members: &'a Map<String, Value>,
+    types: Vec<&'a str>,
+    pointer: &'a str,
+}
+
+impl OwnElements<'_> {
+    fn has(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.members.contains_key(*word))
+    }
+
+    fn fault(&self, severity: Severity, what: &str, help: &str) -> SchemaFault {
+        SchemaFault {
+            severity,
+            pointer: self.pointer.to_owned(),
+            what: what.to_owned(),
+            help: help.to_owned(),
+        }
+    }
+
+    /// Checks the elements that schemas of all types have.
+    fn check(&self, place: SchemaPlace, faults: &mut Vec<SchemaFault>) {
+        if self.types.is_empty() && !self.has(&["$ref", "$dynamicRef", "oneOf", "anyOf", "allOf"]) {
+            faults.push(self.fault(Severity::Error, "`type` is missing", WRITE_TYPE));
+        }
+        if let Some(unknown) = self.types.iter().find(|name| !TYPES.contains(name)) {
+            faults.push(self.fault(Severity::Error, &format!("`{unknown}` is not a type"), WRITE_TYPE));
+        }
+        let description = self.members.get("description").and_then(Value::as_str).unwrap_or_default();
+        if place != SchemaPlace::Part && description.trim().is_empty() {
+            let help = "say what the value means, for people and models";
+            faults.push(self.fault(Severity::Error, "`description` is missing", help));
+        }
+        let is_evident = self.has(&["examples", "enum", "const", "properties", "$ref"])
+            || self.types == ["boolean"]
+            || self.types == ["null"];
+        if place == SchemaPlace::Property && !is_evident {
+            let help = "add one or two values that callers would send or get";
+            faults.push(self.fault(Severity::Warning, "`examples` is missing", help));
+        }
+    }
+
+    /// Checks the elements that say what objects and arrays contain.
+    fn check_members(&self, faults: &mut Vec<SchemaFault>) {
+        let properties = self.members.get("properties").and_then(Value::as_object);
+        let is_open = |word| self.members.get(word).is_some_and(|value| *value != Value::Bool(false));
+        let is_map = is_open("additionalProperties") || is_open("patternProperties");
+        let is_object = self.types.contains(&"object");
+        if is_object && properties.is_none() && !is_map {
+            let help = "describe the members, or set `additionalProperties` if they are free";
+            faults.push(self.fault(Severity::Error, "`properties` is missing", help));
+        }
+        let has_properties = properties.is_some_and(|properties| !properties.is_empty());
+        if is_object && has_properties && !self.has(&["required"]) {
+            let help = "list the required members; `[]` if none is";
+            faults.push(self.fault(Severity::Error, "`required` is missing", help));
+        }
+        let required = self.members.get("required").and_then(Value::as_array).into_iter().flatten();
+        for name in required.filter_map(Value::as_str) {
+            if properties.is_some_and(|properties| !properties.contains_key(name)) {
+                let what = format!("`required` names `{name}`, which is not a property");
+                faults.push(self.fault(Severity::Error, &what, "add the property, or take the name out"));
+            }
+        }
+        if self.types.contains(&"array") && !self.has(&["items", "prefixItems"]) {
+            faults.push(self.fault(Severity::Error, "`items` is missing", "add the schema of the elements"));
+        }
+    }
+}
+
+const WRITE_TYPE: &str = "write object, string, integer, number, boolean, array or null";
 
 /// Returns the types that a schema names.
 pub(super) fn types(schema: &Value) -> Vec<&str> {

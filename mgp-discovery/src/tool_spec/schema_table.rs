@@ -23,15 +23,25 @@ pub(super) struct TableFault {
 /// the rest. Only parameters need the column "Required".
 pub(super) fn faults(section: &Section, schema: &Value) -> Vec<TableFault> {
     let mut faults = Vec::new();
-    let mut fault = |line, what: String, help: &str| faults.push(TableFault { line, what, help: help.to_owned() });
+    let mut fault =
+        |line, what: String, help: &str| faults.push(TableFault { line, what, help: help.to_owned() });
     let root = resolved(schema, schema);
     let none = serde_json::Map::new();
     let properties = root.get("properties").and_then(Value::as_object).unwrap_or(&none);
-    let required: HashSet<&str> =
-        root.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let required: HashSet<&str> = root
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     let Some(table) = section.tables().next() else {
         if !properties.is_empty() {
-            fault(section.line, "the section has no table".to_owned(), "add one with the columns Name, Type, Required and Description");
+            fault(
+                section.line,
+                "the section has no table".to_owned(),
+                "add one with the columns Name, Type, Required and Description",
+            );
         }
         return faults;
     };
@@ -39,7 +49,11 @@ pub(super) fn faults(section: &Section, schema: &Value) -> Vec<TableFault> {
     for row in table.rows() {
         let name = row.name();
         let Some(property) = properties.get(name) else {
-            fault(row.line, format!("the table has `{name}`, which is not in the schema"), "take the row out, or add the property");
+            fault(
+                row.line,
+                format!("the table has `{name}`, which is not in the schema"),
+                "take the row out, or add the property",
+            );
             continue;
         };
         if !told.insert(name) {
@@ -47,7 +61,10 @@ pub(super) fn faults(section: &Section, schema: &Value) -> Vec<TableFault> {
         }
         let expected = types(resolved(schema, property));
         if let Some(said) = said_type(row).filter(|said| !expected.is_empty() && !is_type(said, &expected)) {
-            let what = format!("the table says that `{name}` is {said}, and the schema says {}", expected.join(" or "));
+            let what = format!(
+                "the table says that `{name}` is {said}, and the schema says {}",
+                expected.join(" or ")
+            );
             fault(row.line, what, "write the type of the schema");
         }
         let is_required = required.contains(name);
@@ -55,8 +72,13 @@ pub(super) fn faults(section: &Section, schema: &Value) -> Vec<TableFault> {
             None if section.kind != Some(super::section::SectionKind::InputSchema) => {}
             Some(Some(said)) if said == is_required => {}
             Some(Some(_)) => {
-                let (table, schema) = if is_required { ("optional", "required") } else { ("required", "optional") };
-                fault(row.line, format!("the table says that `{name}` is {table}, and the schema that it is {schema}"), "say the same in both");
+                let (table, schema) =
+                    if is_required { ("optional", "required") } else { ("required", "optional") };
+                fault(
+                    row.line,
+                    format!("the table says that `{name}` is {table}, and the schema that it is {schema}"),
+                    "say the same in both",
+                );
             }
             Some(None) | None => {
                 let what = format!("the table does not say whether `{name}` is required");
@@ -65,7 +87,11 @@ pub(super) fn faults(section: &Section, schema: &Value) -> Vec<TableFault> {
         }
     }
     for name in properties.keys().filter(|name| !told.contains(name.as_str())) {
-        fault(table.line, format!("the table lacks `{name}`"), "add a row for it, or take it out of the schema");
+        fault(
+            table.line,
+            format!("the table lacks `{name}`"),
+            "add a row for it, or take it out of the schema",
+        );
     }
     faults
 }

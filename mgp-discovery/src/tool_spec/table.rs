@@ -24,11 +24,16 @@ impl MarkdownTable {
     /// Reads the rows of a table, of which there is at least one. The first one has the headings.
     pub(super) fn read(rows: &[(usize, &str)]) -> Self {
         let (first, rest) = rows.split_first().map_or((None, rows), |(first, rest)| (Some(first), rest));
-        let is_line = |cells: &[String]| cells.iter().all(|cell| cell.chars().all(|c| matches!(c, '-' | ':')));
+        let is_line =
+            |cells: &[String]| cells.iter().all(|cell| cell.chars().all(|c| matches!(c, '-' | ':')));
         Self {
             line: first.map_or(0, |(line, _)| *line),
             headings: first.map(|(_, text)| cells(text)).unwrap_or_default(),
-            rows: rest.iter().map(|(line, text)| (*line, cells(text))).filter(|(_, cells)| !is_line(cells)).collect(),
+            rows: rest
+                .iter()
+                .map(|(line, text)| (*line, cells(text)))
+                .filter(|(_, cells)| !is_line(cells))
+                .collect(),
         }
     }
 

@@ -131,7 +131,10 @@ mod tests {
     #[test]
     fn a_version_is_three_numbers() {
         assert_eq!(version("10.0.7").to_string(), "10.0.7");
-        for text in ["", "1", "1.2", "1.2.3.4", "1.2.x", "v1.2.3", "1.02.3", "+1.2.3", "1.2.-3", "1.2.3-beta", " 1.2.3"] {
+        for text in [
+            "", "1", "1.2", "1.2.3.4", "1.2.x", "v1.2.3", "1.02.3", "+1.2.3", "1.2.-3", "1.2.3-beta",
+            " 1.2.3",
+        ] {
             assert_eq!(text.parse::<ToolVersion>(), Err(InvalidToolVersion), "{text}");
         }
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use mgp_discovery::tool_spec::{InterfaceChange, ToolInterface};
 use mgp_security::definition::{
-    ApproveError, Definition, DefinitionFindings, DefinitionGuard, DefinitionKind, DefinitionName, Diff, PinState, server_of,
+    ApproveError, Definition, DefinitionFindings, DefinitionGuard, DefinitionKind, DefinitionName, Diff,
+    PinState, server_of,
 };
 use mgp_types::mgp::{AuditTarget, ServerId, ToolName};
 use mgp_types::{Error, RawJson, code};
@@ -184,7 +185,8 @@ fn interface(name: &DefinitionName, approved: &Definition, waiting: &Definition)
     if name.kind() != DefinitionKind::Tool {
         return Vec::new();
     }
-    let [old, new] = [approved, waiting].map(|definition| ToolInterface::of_definition(definition.canonical()));
+    let [old, new] =
+        [approved, waiting].map(|definition| ToolInterface::of_definition(definition.canonical()));
     let mut changes = old.zip(new).map(|(old, new)| new.changes_since(&old)).unwrap_or_default();
     changes.truncate(MOST_CLASSED);
     changes

@@ -34,9 +34,15 @@ fn what_may_break_callers_is_breaking() {
         (of_input(&none, &required), "parameter `a` was added and is required"),
         (of_input(&one, &none), "parameter `a` was removed"),
         (of_input(&one, &required), "parameter `a` is required now"),
-        (of_input(&one, &object(r#""a":{"type":"integer"}"#, "")), "parameter `a` changed its type from string to integer"),
+        (
+            of_input(&one, &object(r#""a":{"type":"integer"}"#, "")),
+            "parameter `a` changed its type from string to integer",
+        ),
         (of_output(&one, &none), "output field `a` was removed"),
-        (of_output(&one, &object(r#""a":{"type":"integer"}"#, "")), "output field `a` changed its type from string to integer"),
+        (
+            of_output(&one, &object(r#""a":{"type":"integer"}"#, "")),
+            "output field `a` changed its type from string to integer",
+        ),
         (of_output(&required, &one), "output field `a` is no longer required"),
     ] {
         assert_eq!(change, (Breaking, what.to_owned()));
@@ -84,11 +90,16 @@ fn what_breaks_nobody_is_compatible_or_documentation() {
     assert_eq!(of_output(&none, &one), (Compatible, "output field `a` was added".to_owned()));
     let documented = object(r#""a":{"type":"string","description":"A.","examples":["x"]}"#, "");
     let changes = tool(&documented, "").changes_since(&tool(&one, ""));
-    assert_eq!(changes.iter().map(|change| change.class).collect::<Vec<_>>(), [Documentation; 2], "{changes:?}");
+    assert_eq!(
+        changes.iter().map(|change| change.class).collect::<Vec<_>>(),
+        [Documentation; 2],
+        "{changes:?}"
+    );
     // A correction changes neither schema.
     assert_eq!(tool(&one, "").changes_since(&tool(&one, "")), []);
     let old = ToolInterface::of_document(&document(EXAMPLE));
-    let text = EXAMPLE.replace("**Version**: 1.2.0", "**Version**: 1.2.1").replace("newer one", "more recent one");
+    let text =
+        EXAMPLE.replace("**Version**: 1.2.0", "**Version**: 1.2.1").replace("newer one", "more recent one");
     let diff = ToolDiff::between(&old, &ToolInterface::of_document(&document(&text))).remove(0);
     assert_eq!((diff.changes.len(), diff.changes[0].class, diff.is_announced), (1, Documentation, true));
 }
@@ -96,7 +107,8 @@ fn what_breaks_nobody_is_compatible_or_documentation() {
 #[test]
 fn a_version_has_to_grow_as_far_as_the_changes_go() {
     let of = |version: &str, schema: &str| {
-        let definition = format!(r#"{{"name":"a","inputSchema":{schema},"_meta":{{"version":"{version}"}}}}"#);
+        let definition =
+            format!(r#"{{"name":"a","inputSchema":{schema},"_meta":{{"version":"{version}"}}}}"#);
         ToolInterface::of_definitions(&definition).unwrap()
     };
     let (none, one) = (object("", ""), object(r#""a":{"type":"string"}"#, ""));
@@ -120,18 +132,28 @@ fn a_version_has_to_grow_as_far_as_the_changes_go() {
 #[test]
 fn tools_are_compared_by_their_names_with_or_without_a_module() {
     let list = |names: &[&str]| {
-        let tools: Vec<_> = names.iter().map(|name| format!(r#"{{"name":"{name}","inputSchema":{{}}}}"#)).collect();
+        let tools: Vec<_> =
+            names.iter().map(|name| format!(r#"{{"name":"{name}","inputSchema":{{}}}}"#)).collect();
         ToolInterface::of_definitions(&format!(r#"{{"tools":[{}]}}"#, tools.join(","))).unwrap()
     };
-    let diffs = ToolDiff::between(&list(&["GetForecast", "gone", "a.x"]), &list(&["weather.get_forecast", "come", "b.x"]));
-    let told: Vec<_> = diffs.iter().map(|diff| (diff.tool.as_str(), diff.changes.first().map(|c| c.what.as_str()))).collect();
-    assert_eq!(told, [
-        ("gone", Some("the tool was removed")),
-        ("a.x", Some("the tool was removed")),
-        ("weather.get_forecast", None),
-        ("come", Some("the tool was added")),
-        ("b.x", Some("the tool was added")),
-    ]);
+    let diffs = ToolDiff::between(
+        &list(&["GetForecast", "gone", "a.x"]),
+        &list(&["weather.get_forecast", "come", "b.x"]),
+    );
+    let told: Vec<_> = diffs
+        .iter()
+        .map(|diff| (diff.tool.as_str(), diff.changes.first().map(|c| c.what.as_str())))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("gone", Some("the tool was removed")),
+            ("a.x", Some("the tool was removed")),
+            ("weather.get_forecast", None),
+            ("come", Some("the tool was added")),
+            ("b.x", Some("the tool was added")),
+        ]
+    );
     let renamed = ToolDiff::between(&list(&["a.x"]), &list(&["a.y"])).remove(0);
     assert_eq!((renamed.changes[0].class, &*renamed.changes[0].at), (Breaking, "/name"));
 }
@@ -147,14 +169,17 @@ fn references_are_followed_and_circles_end() {
     let (class, what) = of_input(&node("string"), &node("integer"));
     assert_eq!((class, &*what), (Breaking, "parameter `root.name` changed its type from string to integer"));
     let inline = object(r#""a":{"type":"string"}"#, "");
-    let referring = r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}}}"##;
+    let referring =
+        r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}}}"##;
     assert_eq!(tool(referring, "").changes_since(&tool(&inline, "")), []);
 }
 
 #[test]
 fn what_the_definition_says_beside_its_schemas_is_compared_too() {
     let of = |rest: &str| {
-        ToolInterface::of_definitions(&format!(r#"{{"name":"a","inputSchema":{{}}{rest}}}"#)).unwrap().remove(0)
+        ToolInterface::of_definitions(&format!(r#"{{"name":"a","inputSchema":{{}}{rest}}}"#))
+            .unwrap()
+            .remove(0)
     };
     for (rest, class, at) in [
         (r#","description":"Adds.""#, Documentation, "/description"),
@@ -166,6 +191,7 @@ fn what_the_definition_says_beside_its_schemas_is_compared_too() {
         let changes = of(rest).changes_since(&of(""));
         assert_eq!((changes.len(), changes[0].class, &*changes[0].at), (1, class, at), "{rest}");
     }
-    let (yes, no) = (of(r#","annotations":{"idempotentHint":true}"#), of(r#","annotations":{"idempotentHint":false}"#));
+    let (yes, no) =
+        (of(r#","annotations":{"idempotentHint":true}"#), of(r#","annotations":{"idempotentHint":false}"#));
     assert_eq!(only(&yes, &no), (Compatible, "the tool is no longer idempotent".to_owned()));
 }

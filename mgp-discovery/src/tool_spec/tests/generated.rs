@@ -1,6 +1,7 @@
 //! Documents that are written from definitions.
 
 use super::*;
+use crate::tool_spec::document::Section;
 use crate::tool_spec::{SpecGenerator, SpecRule, ToolDiff};
 
 const LIST: &str = r##"{"tools":[
@@ -29,8 +30,19 @@ fn a_generated_document_passes_the_lint() {
     assert_eq!(read[1].version().unwrap().to_string(), "1.0.0");
     // The document says of the tool what the definition says.
     let report = Lint::new(&compile).against(&tools).run(&[document(&spec.document)]);
-    let of_first = |rule| report.findings.iter().filter(|it| it.rule == rule && it.tool.as_deref() == Some("weather.get_forecast")).count();
-    assert_eq!((of_first(SpecRule::Definition), of_first(SpecRule::Security), of_first(SpecRule::Idempotency)), (0, 0, 0), "{:#?}", report.findings);
+    let of_first = |rule| {
+        report
+            .findings
+            .iter()
+            .filter(|it| it.rule == rule && it.tool.as_deref() == Some("weather.get_forecast"))
+            .count()
+    };
+    assert_eq!(
+        (of_first(SpecRule::Definition), of_first(SpecRule::Security), of_first(SpecRule::Idempotency)),
+        (0, 0, 0),
+        "{:#?}",
+        report.findings
+    );
 }
 
 // covers: ENV-6.1-02
@@ -39,7 +51,7 @@ fn json_in_documents_is_indented_by_two() {
     let tools = ToolInterface::of_definitions(LIST).unwrap();
     let spec = SpecGenerator::new().module("weather").generate(&tools).unwrap();
     let read = document(&spec.document);
-    let blocks: Vec<_> = read.tools.iter().flat_map(|tool| &tool.sections).flat_map(|section| section.json()).collect();
+    let blocks: Vec<_> = read.tools.iter().flat_map(|tool| &tool.sections).flat_map(Section::json).collect();
     assert_eq!(blocks.len(), 18);
     for (_, json) in blocks {
         let value: Value = serde_json::from_str(json).unwrap();

@@ -39,7 +39,8 @@ fn each_item_of_the_checklist_has_a_verdict() {
     ] {
         let checklist = verdicts(&EXAMPLE.replacen(from, to, 1));
         assert_eq!(checklist.len(), 10);
-        let failures: Vec<_> = checklist.iter().filter(|(_, verdict)| *verdict == ChecklistVerdict::Failed).collect();
+        let failures: Vec<_> =
+            checklist.iter().filter(|(_, verdict)| *verdict == ChecklistVerdict::Failed).collect();
         assert_eq!(failures, [&(failed, ChecklistVerdict::Failed)], "{to}");
     }
     let (without_security, _) = EXAMPLE.split_once("- Risk").unwrap();
@@ -54,7 +55,10 @@ fn the_sections_are_all_there_in_their_order() {
     let reordered = format!("{before}### 7.{after}\n### 6. Idempotency{idempotency}");
     let report = lint(&reordered);
     assert_eq!(report.findings.len(), 1, "{:#?}", report.findings);
-    assert_eq!(report.findings[0].what, "the section \"Idempotency\" stands behind \"Security Considerations\"");
+    assert_eq!(
+        report.findings[0].what,
+        "the section \"Idempotency\" stands behind \"Security Considerations\""
+    );
     assert_found("### 6. Idempotency", "#### 6. Idempotency", "the section \"Idempotency\" is missing");
     assert_found("### 6. Idempotency", "### 5. Idempotency", "\"Idempotency\" has the number 6");
     assert_found("### 6. Idempotency", "### 6. Repetition", "section 6 is not \"Repetition\"");
@@ -69,7 +73,11 @@ fn the_sections_are_all_there_in_their_order() {
 // covers: ENV-4.1-01
 #[test]
 fn a_tool_has_a_purpose_and_a_version() {
-    assert_found("### 1. Tool Purpose and Description\n", "### 1. Purpose\n\n### 2. Name\n", "purpose: the section is empty");
+    assert_found(
+        "### 1. Tool Purpose and Description\n",
+        "### 1. Purpose\n\n### 2. Name\n",
+        "purpose: the section is empty",
+    );
     assert_found("**Version**: 1.2.0", "", "the tool declares no version");
     for version in ["1.2", "v1.2.0", "1.2.0.1", "latest"] {
         let found = findings_where("**Version**: 1.2.0", &format!("**Version**: {version}"));
@@ -82,7 +90,10 @@ fn a_tool_has_a_purpose_and_a_version() {
 fn an_invocation_name_has_its_form_and_is_unique() {
     for name in ["forecast", "Weather.forecast", "weather.", "weather.get-forecast", "weather..get"] {
         let found = lint(&EXAMPLE.replace("weather.get_forecast", name)).findings;
-        assert!(found.iter().any(|finding| finding.what == format!("`{name}` is not an invocation name")), "{found:?}");
+        assert!(
+            found.iter().any(|finding| finding.what == format!("`{name}` is not an invocation name")),
+            "{found:?}"
+        );
     }
     assert_found("\n`weather.get_forecast`", "\n`weather.forecast`", "is not that of the heading");
     let other = SpecDocument::read("other.md".as_ref(), EXAMPLE);
@@ -95,22 +106,54 @@ fn an_invocation_name_has_its_form_and_is_unique() {
 // covers: ENV-4.1-03
 #[test]
 fn the_table_of_parameters_says_what_the_schema_says() {
-    assert_found("| `days` | integer | No |", "| `day` | integer | No |", "input-table: the table has `day`, which is not");
-    assert_found("| `days` | integer | No |", "| `day` | integer | No |", "input-table: the table lacks `days`");
+    assert_found(
+        "| `days` | integer | No |",
+        "| `day` | integer | No |",
+        "input-table: the table has `day`, which is not",
+    );
+    assert_found(
+        "| `days` | integer | No |",
+        "| `day` | integer | No |",
+        "input-table: the table lacks `days`",
+    );
     assert_found("| `city` | string | Yes |", "| `city` | string | No |", "says that `city` is optional");
     assert_found("| `days` | integer | No |", "| `days` | integer | Yes |", "says that `days` is required");
-    assert_found("| `days` | integer | No |", "| `days` | integer | perhaps |", "does not say whether `days`");
-    assert_found("| `days` | integer | No |", "| `days` | string | No |", "`days` is string, and the schema says integer");
+    assert_found(
+        "| `days` | integer | No |",
+        "| `days` | integer | perhaps |",
+        "does not say whether `days`",
+    );
+    assert_found(
+        "| `days` | integer | No |",
+        "| `days` | string | No |",
+        "`days` is string, and the schema says integer",
+    );
     assert_found("| `days` | integer | No |", "| `city` | string | Yes |", "the table has `city` twice");
-    assert_found("\"days\": {\n      \"type\": \"integer\"", "\"days\": {\n      \"type\": \"whole\"", "`whole` is not a type");
+    assert_found(
+        "\"days\": {\n      \"type\": \"integer\"",
+        "\"days\": {\n      \"type\": \"whole\"",
+        "`whole` is not a type",
+    );
 }
 
 // covers: ENV-4.1-04
 #[test]
 fn the_table_of_output_says_what_the_schema_says_and_examples_fit_it() {
-    assert_found("| `days` | array of object |", "| `day` | array of object |", "output-table: the table lacks `days`");
-    assert_found("An example:\n\n```json\n{\n  \"city\": \"Lyon\",", "An example:\n\n```json\n{", "output-schema: the example does not fit");
-    assert_found("An example:\n\n```json\n{", "An example:\n\n```json\n", "output-schema: the JSON is invalid");
+    assert_found(
+        "| `days` | array of object |",
+        "| `day` | array of object |",
+        "output-table: the table lacks `days`",
+    );
+    assert_found(
+        "An example:\n\n```json\n{\n  \"city\": \"Lyon\",",
+        "An example:\n\n```json\n{",
+        "output-schema: the example does not fit",
+    );
+    assert_found(
+        "An example:\n\n```json\n{",
+        "An example:\n\n```json\n",
+        "output-schema: the JSON is invalid",
+    );
     let result = "An example:\n\n```json\n{\"status\": \"success\", \"data\": {\"city\": 1, \"days\": []}}\n```\n\n```json\n{";
     assert_found("An example:\n\n```json\n{", result, "city has another type");
 }
@@ -118,11 +161,23 @@ fn the_table_of_output_says_what_the_schema_says_and_examples_fit_it() {
 // covers: ENV-4.1-05
 #[test]
 fn error_types_are_known_or_declared() {
-    assert_found("| `ValidationError` |", "| `ValidatonError` |", "`ValidatonError` is not a known error type");
+    assert_found(
+        "| `ValidationError` |",
+        "| `ValidatonError` |",
+        "`ValidatonError` is not a known error type",
+    );
     let found = lint(&EXAMPLE.replacen("| `ValidationError` |", "| `ValidatonError` |", 1)).findings;
     assert_eq!(found[0].help, "did you mean `ValidationError`?");
-    assert_found("**Custom error types**: `ForecastDelayed`", "", "`ForecastDelayed` is not a known error type");
-    assert_found("\"error_type\": \"ResourceNotFound\"", "\"error_type\": \"NoCity\"", "`NoCity` is neither a known");
+    assert_found(
+        "**Custom error types**: `ForecastDelayed`",
+        "",
+        "`ForecastDelayed` is not a known error type",
+    );
+    assert_found(
+        "\"error_type\": \"ResourceNotFound\"",
+        "\"error_type\": \"NoCity\"",
+        "`NoCity` is neither a known",
+    );
     assert_found("| Error Type |", "| Kind |", "no error type is listed");
     let items = "- `TimeoutError`: no answer\n- `Elsewhere`: no\n\n| Kind |";
     assert_found("| Error Type |", items, "`Elsewhere` is not a known error type");
@@ -132,7 +187,11 @@ fn error_types_are_known_or_declared() {
 #[test]
 fn idempotency_is_stated_and_agrees_with_the_definition() {
     assert_found("**Idempotent**: Yes", "It depends.", "does not say whether the tool is idempotent");
-    assert_found("A call changes nothing. A second call returns the same forecast, or a newer one.", "", "repeated call");
+    assert_found(
+        "A call changes nothing. A second call returns the same forecast, or a newer one.",
+        "",
+        "repeated call",
+    );
     for said in ["Yes.", "The tool is idempotent.", "**Idempotent**: true"] {
         assert_eq!(findings_where("**Idempotent**: Yes", said), [""; 0], "{said}");
     }
@@ -155,16 +214,40 @@ fn idempotency_is_stated_and_agrees_with_the_definition() {
 #[test]
 fn examples_are_complete_and_fit_the_envelopes_and_the_schemas() {
     let call = "\"tool_name\": \"weather.get_forecast\",";
-    assert_found(call, "\"tool_name\": \"weather.forecast\",", "the call is not one of `weather.get_forecast`");
+    assert_found(
+        call,
+        "\"tool_name\": \"weather.forecast\",",
+        "the call is not one of `weather.get_forecast`",
+    );
     assert_found(call, "\"tool_name\": \"weather.get_forecast\", \"id\": 1,", "a call has no member `id`");
-    assert_found("\"city\": \"Lyon\",\n    \"days\": 1", "\"days\": 1", "the example does not fit the schema: \"city\" is missing");
-    assert_found("\"explanation\": \"It stays cold in Lyon.\"", "\"explanation\": \"It stays\ncold.\"", "the JSON is invalid");
-    assert_found("\"explanation\": \"It stays cold in Lyon.\"", "\"explanation\": 1", "`explanation` is not a text");
+    assert_found(
+        "\"city\": \"Lyon\",\n    \"days\": 1",
+        "\"days\": 1",
+        "the example does not fit the schema: \"city\" is missing",
+    );
+    assert_found(
+        "\"explanation\": \"It stays cold in Lyon.\"",
+        "\"explanation\": \"It stays\ncold.\"",
+        "the JSON is invalid",
+    );
+    assert_found(
+        "\"explanation\": \"It stays cold in Lyon.\"",
+        "\"explanation\": 1",
+        "`explanation` is not a text",
+    );
     assert_found("\"status\": \"success\"", "\"status\": \"ok\"", "the status is unknown");
     assert_found("\"status\": \"success\"", "\"status\": \"failure\"", "a failure has no `error`");
     assert_found("\"status\": \"success\"", "\"status\": \"failure\"", "a failure has `data`");
-    assert_found("\"status\": \"success\"", "\"status\": \"failure\"", "no example of the result of a call that succeeds");
-    assert_found("\"status\": \"failure\"", "\"status\": \"partial_success\"", "no example of the result of a call that fails");
+    assert_found(
+        "\"status\": \"success\"",
+        "\"status\": \"failure\"",
+        "no example of the result of a call that succeeds",
+    );
+    assert_found(
+        "\"status\": \"failure\"",
+        "\"status\": \"partial_success\"",
+        "no example of the result of a call that fails",
+    );
     assert_found("\"error_message\"", "\"message\"", "`error_message` is not a text");
     assert_found("\"tool_name\"", "\"tool\"", "there is no example of a call");
     assert_found("\"days\": [\n      { \"date\"", "\"days\": {\"a\": [\n      { \"date\"", "JSON is invalid");
@@ -175,7 +258,10 @@ fn examples_are_complete_and_fit_the_envelopes_and_the_schemas() {
 fn security_is_considered_and_names_the_permissions() {
     let (before, _) = EXAMPLE.split_once("- Risk").unwrap();
     let found = lint(before).findings;
-    assert_eq!((found.len(), found[0].rule, &*found[0].what), (1, SpecRule::Security, "the section is empty"));
+    assert_eq!(
+        (found.len(), found[0].rule, &*found[0].what),
+        (1, SpecRule::Security, "the section is empty")
+    );
     let definition = r#"{"name":"get_forecast","inputSchema":{},"security":{"permissions_required":["network.outbound","camera"]}}"#;
     let definitions = ToolInterface::of_definitions(definition).unwrap();
     let report = Lint::new(&compile).against(&definitions).run(&[document(EXAMPLE)]);
@@ -191,9 +277,17 @@ fn a_document_agrees_with_the_definition() {
     let definitions = ToolInterface::of_definitions(list).unwrap();
     let report = Lint::new(&compile).against(&definitions).run(&[document(EXAMPLE)]);
     let found: Vec<_> = report.findings.iter().map(|finding| finding.what.as_str()).collect();
-    assert!(found.contains(&"the document differs from the definition: parameter `days` changed its type from number to integer"));
-    assert!(found.contains(&"the document differs from the definition: parameter `units` was added and is optional"));
-    let report = Lint::new(&compile).against(&definitions).run(&[document(&EXAMPLE.replace("get_forecast", "get_forecats"))]);
+    assert!(found.contains(
+        &"the document differs from the definition: parameter `days` changed its type from number to integer"
+    ));
+    assert!(
+        found.contains(
+            &"the document differs from the definition: parameter `units` was added and is optional"
+        )
+    );
+    let report = Lint::new(&compile)
+        .against(&definitions)
+        .run(&[document(&EXAMPLE.replace("get_forecast", "get_forecats"))]);
     assert_eq!(report.findings[0].what, "no tool `weather.get_forecats` is defined");
 }
 
@@ -250,7 +344,10 @@ fn a_schema_of_the_parameters_is_there() {
     let (before, rest) = EXAMPLE.split_once("```json\n").unwrap();
     let (_, after) = rest.split_once("\n```").unwrap();
     let found = lint(&format!("{before}{after}")).findings;
-    assert_eq!((found[0].rule, found[0].what.as_str()), (SpecRule::InputSchema, "the section has no JSON Schema"));
+    assert_eq!(
+        (found[0].rule, found[0].what.as_str()),
+        (SpecRule::InputSchema, "the section has no JSON Schema")
+    );
 }
 
 // covers: ENV-5.3-03
@@ -272,15 +369,22 @@ fn a_version_announces_what_changed_since_the_older_document() {
     let narrower = EXAMPLE.replace("\"maximum\": 10", "\"maximum\": 5");
     let found = Lint::new(&compile).since(&since).run(&[document(&narrower)]).findings;
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].what, "1.2.0 does not announce a breaking change: `maximum` of parameter `days` changed");
+    assert_eq!(
+        found[0].what,
+        "1.2.0 does not announce a breaking change: `maximum` of parameter `days` changed"
+    );
     assert_eq!((found[0].rule, &*found[0].help), (SpecRule::VersionBump, "write at least 2.0.0"));
 }
 
 #[test]
 fn findings_look_like_those_of_compilers() {
-    let found = lint(&EXAMPLE.replacen("\"minimum\": 1", "\"minimum\": 1,\n      \"minimum\": 2", 1)).findings;
+    let found =
+        lint(&EXAMPLE.replacen("\"minimum\": 1", "\"minimum\": 1,\n      \"minimum\": 2", 1)).findings;
     let expected = "error[input-schema]: the JSON is invalid: duplicate object member\n  --> weather.md:41 (weather.get_forecast)\n   \
                     = help: write JSON; a line break in a text is \\n";
     assert_eq!(found[0].to_string(), expected);
-    assert_eq!(lint("# Tools\n").findings[0].to_string().lines().next(), Some("error[declaration]: the document has no tool"));
+    assert_eq!(
+        lint("# Tools\n").findings[0].to_string().lines().next(),
+        Some("error[declaration]: the document has no tool")
+    );
 }

@@ -32,7 +32,7 @@ fn findings_where(from: &str, to: &str) -> Vec<String> {
 
 /// A stand-in for JSON Schema, which the kernel brings: it knows `required` and the types of properties.
 fn compile(schema: &RawJson) -> Result<SchemaCheck, String> {
-    let schema: Value = schema.to().unwrap();
+    let schema: Value = schema.to().map_err(|error| error.to_string())?;
     Ok(Box::new(move |value: &RawJson| {
         let value: Value = value.to().unwrap();
         for name in schema["required"].as_array().into_iter().flatten() {

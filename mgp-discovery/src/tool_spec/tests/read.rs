@@ -17,7 +17,9 @@ fn a_declaration_has_a_name_and_a_version() {
 // covers: ENV-5.2-01
 #[test]
 fn each_tool_has_a_version_of_its_own() {
-    let tools = documented("## Tool: `a.b`\n**Version**: 1.0.0\n## Tool: `a.c`\n### 1. Purpose\n**Version**: 3.4.5\n");
+    let tools = documented(
+        "## Tool: `a.b`\n**Version**: 1.0.0\n## Tool: `a.c`\n### 1. Purpose\n**Version**: 3.4.5\n",
+    );
     let versions: Vec<_> = tools.iter().map(|tool| tool.version().unwrap().to_string()).collect();
     assert_eq!(versions, ["1.0.0", "3.4.5"]);
     let list = r#"{"tools":[{"name":"b","inputSchema":{},"_meta":{"version":"2.0.1"}},{"name":"c","inputSchema":{}}]}"#;
@@ -37,7 +39,8 @@ fn headings_in_code_and_between_tools_begin_nothing() {
 
 #[test]
 fn a_bar_in_a_cell_is_escaped() {
-    let read = document("## Tool: `a.b`\n### 3. Parameters\n| Name | Type |\n|:--|--:|\n| `a\\|b` | `string` |\n");
+    let read =
+        document("## Tool: `a.b`\n### 3. Parameters\n| Name | Type |\n|:--|--:|\n| `a\\|b` | `string` |\n");
     let table = read.tools[0].sections[0].tables().next().unwrap();
     let rows: Vec<_> = table.rows().map(|row| (row.name(), row.cell(&["type"]))).collect();
     assert_eq!(rows, [("a|b", Some("string"))]);
@@ -49,7 +52,10 @@ fn what_defines_no_tool_is_refused() {
     assert!(matches!(error("{"), InvalidDefinition::Json(_)));
     assert_eq!(error(r#"{"tool":1}"#), InvalidDefinition::NoTool);
     // A tool without a schema of its parameters is not one.
-    assert_eq!(error(r#"{"tools":[{"name":"a","inputSchema":{}},{"name":"b"}]}"#), InvalidDefinition::Incomplete(2));
+    assert_eq!(
+        error(r#"{"tools":[{"name":"a","inputSchema":{}},{"name":"b"}]}"#),
+        InvalidDefinition::Incomplete(2)
+    );
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{}}]}}"#;
     assert_eq!(ToolInterface::of_definitions(answer).unwrap()[0].name(), "a");
 }

@@ -53,7 +53,9 @@ fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Fai
         if kind.is_file() && name == SpecDocument::FILE_NAME {
             files.push(entry.path());
             if files.len() > MOST_FILES {
-                return Err(Failure::usage(format!("there are more than {MOST_FILES} specification documents")));
+                return Err(Failure::usage(format!(
+                    "there are more than {MOST_FILES} specification documents"
+                )));
             }
         } else if kind.is_dir() && depth > 0 && !name.starts_with('.') && !MADE.contains(&&*name) {
             find(&entry.path(), depth - 1, files)?;

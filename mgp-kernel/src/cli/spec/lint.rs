@@ -10,7 +10,7 @@ use mgp_security::Schema;
 use mgp_types::RawJson;
 
 use super::files;
-use super::source::ToolSource;
+use super::source::tools_of;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::kernel_location::KernelLocation;
 use crate::cli::output::{Output, printable};
@@ -45,7 +45,8 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: &LintArgs
         }
         let warnings = report.findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
         let counts = [(report.tools.len(), "tool"), (report.errors(), "error"), (warnings, "warning")];
-        let counts = counts.map(|(number, what)| format!("{number} {what}{}", if number == 1 { "" } else { "s" }));
+        let counts =
+            counts.map(|(number, what)| format!("{number} {what}{}", if number == 1 { "" } else { "s" }));
         writeln!(out, "{}", counts.join(", "))
     })?;
     Ok(verdict(&report))
@@ -57,7 +58,7 @@ fn verdict(report: &LintReport) -> Exit {
 
 async fn tools(place: &KernelLocation, source: Option<&str>) -> Result<Vec<ToolInterface>, Failure> {
     match source {
-        Some(source) => Ok(ToolSource::read(place, source).await?.tools),
+        Some(source) => tools_of(place, source).await,
         None => Ok(Vec::new()),
     }
 }

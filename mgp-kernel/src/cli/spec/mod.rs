@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use mgp_discovery::tool_spec::{InterfaceChange, SpecGenerator, ToolDiff, ToolVersion, UnnamedTool};
 
 use self::lint::LintArgs;
-use self::source::ToolSource;
+use self::source::tools_of;
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::output::{Output, printable};
@@ -30,7 +30,7 @@ pub(super) struct GenerateArgs {
     /// The tools: a JSON file with a definition or a result of tools/list, - for standard input, SERVER or SERVER.TOOL
     #[arg(value_name = "SOURCE")]
     source: String,
-    /// The module in front of the names of tools [default: the server, or what the names have]
+    /// The module in front of the names of tools [default: what stands before the dot in them]
     #[arg(long, value_name = "NAME")]
     module: Option<String>,
     /// The version of tools that declare none
@@ -61,12 +61,12 @@ pub(super) async fn run(
 }
 
 async fn generate(place: &KernelLocation, output: &Output, args: GenerateArgs) -> Result<Exit, Failure> {
-    let source = ToolSource::read(place, &args.source).await?;
+    let tools = tools_of(place, &args.source).await?;
     let mut generator = SpecGenerator::new().version(args.tool_version);
-    if let Some(module) = args.module.or(source.server) {
+    if let Some(module) = args.module {
         generator = generator.module(module);
     }
-    let spec = generator.generate(&source.tools).map_err(|error: UnnamedTool| {
+    let spec = generator.generate(&tools).map_err(|error: UnnamedTool| {
         Failure::usage(error.to_string()).hint("`--module NAME` sets the module")
     })?;
     // Output to a file gets the texts of servers as they are.
@@ -82,8 +82,8 @@ async fn generate(place: &KernelLocation, output: &Output, args: GenerateArgs) -
 }
 
 async fn diff(place: &KernelLocation, output: &Output, args: &DiffArgs) -> Result<Exit, Failure> {
-    let (old, new) = (ToolSource::read(place, &args.old).await?, ToolSource::read(place, &args.new).await?);
-    let diffs = ToolDiff::between(&old.tools, &new.tools);
+    let (old, new) = (tools_of(place, &args.old).await?, tools_of(place, &args.new).await?);
+    let diffs = ToolDiff::between(&old, &new);
     output.show(&diffs, |diffs, out| diffs.iter().try_for_each(|diff| write_diff(out, diff)))?;
     let is_announced = diffs.iter().all(|diff| diff.is_announced);
     Ok(if is_announced { Exit::Done } else { Exit::Tool })

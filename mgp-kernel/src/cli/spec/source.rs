@@ -1,5 +1,6 @@
 //! Where the tools of a command come from: a file, standard input, or a configured server.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use mgp_discovery::tool_spec::{SpecDocument, ToolInterface};
@@ -15,28 +16,19 @@ use crate::operator::page::PageRequest;
 use crate::operator::servers::ServerList;
 use crate::operator::tools::{ListTools, ToolPage, ToolRow};
 
-/// Tools, from wherever a command was told to take them.
-#[derive(Debug)]
-pub(super) struct ToolSource {
-    pub(super) tools: Vec<ToolInterface>,
-    /// The server that has the tools, if they come from one.
-    pub(super) server: Option<String>,
-}
-
-impl ToolSource {
-    /// Reads a file if there is one of this name, and asks the kernel otherwise.
-    pub(super) async fn read(place: &KernelLocation, source: &str) -> Result<Self, Failure> {
-        let path = Path::new(source);
-        let is_path = source.contains(['/', '\\']) || matches!(path.extension().and_then(|it| it.to_str()), Some("md" | "json"));
-        if source == "-" || path.is_file() || is_path {
-            let text = files::text(path)?;
-            return Ok(Self { tools: of_text(path, &text)?, server: None });
-        }
-        let link = KernelLink::open(place, KernelNeed::Servers).await?;
-        let found = of_kernel(&link, source).await;
-        link.close().await;
-        found
+/// Returns the tools of a file if there is one of this name, and asks the kernel otherwise. The names of a server's tools
+/// have the server in front.
+pub(super) async fn tools_of(place: &KernelLocation, source: &str) -> Result<Vec<ToolInterface>, Failure> {
+    let path = Path::new(source);
+    let extension = path.extension().and_then(OsStr::to_str);
+    let is_path = source.contains(['/', '\\']) || matches!(extension, Some("md" | "json"));
+    if source == "-" || path.is_file() || is_path {
+        return of_text(path, &files::text(path)?);
     }
+    let link = KernelLink::open(place, KernelNeed::Servers).await?;
+    let found = of_kernel(&link, source).await;
+    link.close().await;
+    found
 }
 
 /// Returns the tools of JSON or of a specification document.
@@ -55,26 +47,30 @@ fn of_text(path: &Path, text: &str) -> Result<Vec<ToolInterface>, Failure> {
     Ok(tools)
 }
 
-async fn of_kernel(link: &KernelLink, name: &str) -> Result<ToolSource, Failure> {
+async fn of_kernel(link: &KernelLink, name: &str) -> Result<Vec<ToolInterface>, Failure> {
     let ServerList { servers } = link.ask(method::SERVERS, &()).await?;
-    let (rows, server) = if servers.iter().any(|server| server.id.as_str() == name) {
-        (of_server(link, &ServerId::from(name)).await?, name.to_owned())
+    let rows = if servers.iter().any(|server| server.id.as_str() == name) {
+        of_server(link, &ServerId::from(name)).await?
     } else {
-        let row = tools::one(link, name).await?;
-        let server = row.server_id.to_string();
-        (vec![row], server)
+        vec![tools::one(link, name).await?]
     };
     if rows.is_empty() {
-        return Err(Failure::new(Exit::Unreachable, format!("the server `{name}` has no tools that may be used"))
-            .hint("`mgp servers` shows its state, `mgp pin list --waiting` what is held"));
+        return Err(Failure::new(
+            Exit::Unreachable,
+            format!("the server `{name}` has no tools that may be used"),
+        )
+        .hint("`mgp servers` shows its state, `mgp pin list --waiting` what is held"));
     }
     let interface = |row: &ToolRow| {
         ToolInterface::of_definition(&row.definition).ok_or_else(|| {
-            Failure::new(Exit::Tool, format!("the definition of {} has no schema of its parameters", row.name))
-                .hint("only its server can mend it")
+            Failure::new(
+                Exit::Tool,
+                format!("the definition of {} has no schema of its parameters", row.name),
+            )
+            .hint("only its server can mend it")
         })
     };
-    Ok(ToolSource { tools: rows.iter().map(interface).collect::<Result<_, _>>()?, server: Some(server) })
+    rows.iter().map(interface).collect()
 }
 
 async fn of_server(link: &KernelLink, server: &ServerId) -> Result<Vec<ToolRow>, Failure> {

@@ -17,24 +17,20 @@ pub struct LintReport {
     pub findings: Vec<SpecFinding>,
 }
 
-/// The verdicts on the documentation of a tool.
+/// The verdicts on the documentation of a tool: one on each item of the checklist for the implementation of tools. Its text
+/// has a line for each.
 #[derive(Debug, Clone, Serialize)]
-#[non_exhaustive]
 pub struct ToolVerdicts {
-    /// The name of the tool.
-    pub tool: String,
-    /// The document.
-    pub file: PathBuf,
-    /// A verdict on each item of the checklist, in its order.
+    tool: String,
+    file: PathBuf,
     #[serde(serialize_with = "as_object")]
-    pub checklist: Vec<(ChecklistItem, ChecklistVerdict)>,
+    pub(super) checklist: Vec<(ChecklistItem, ChecklistVerdict)>,
 }
 
 /// An item of the checklist for the implementation of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(clippy::exhaustive_enums, reason = "the checklist has ten items")]
-pub enum ChecklistItem {
+pub(super) enum ChecklistItem {
     /// The document exists and follows the template.
     Template,
     /// The parameters have a JSON Schema.
@@ -60,8 +56,7 @@ pub enum ChecklistItem {
 /// The verdict on an item of the checklist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(clippy::exhaustive_enums, reason = "a look finds something, or nothing, or does not look")]
-pub enum ChecklistVerdict {
+pub(super) enum ChecklistVerdict {
     /// No error was found.
     Passed,
     /// An error was found.
@@ -78,26 +73,25 @@ pub enum ChecklistVerdict {
 ///    = help: add a row for it, or take it out of the schema
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
 pub struct SpecFinding {
     /// The weight of the finding: an error fails the document, a warning does not.
     pub severity: Severity,
     /// The rule that the document does not follow.
-    pub rule: SpecRule,
+    pub(super) rule: SpecRule,
     /// The document.
-    pub file: PathBuf,
+    pub(super) file: PathBuf,
     /// The line, from 1.
-    pub line: usize,
+    pub(super) line: usize,
     /// The tool, unless the finding concerns the whole document.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
+    pub(super) tool: Option<String>,
     /// The JSON pointer into the JSON that begins behind the line.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pointer: Option<String>,
+    pub(super) pointer: Option<String>,
     /// The description of the finding.
-    pub what: String,
+    pub(super) what: String,
     /// The way to mend the document.
-    pub help: String,
+    pub(super) help: String,
 }
 
 /// Declares the rules with their names and the items of the checklist that they decide.
@@ -105,21 +99,20 @@ macro_rules! rules {
     ($($(#[$doc:meta])* $rule:ident = $name:literal => $item:ident,)*) => {
         /// A rule for specification documents.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-        #[non_exhaustive]
-        pub enum SpecRule {
+        pub(super) enum SpecRule {
             $($(#[$doc])* #[serde(rename = $name)] $rule,)*
         }
 
         impl SpecRule {
             /// Returns the name of the rule.
-            pub const fn as_str(self) -> &'static str {
+            pub(super) const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$rule => $name,)*
                 }
             }
 
             /// Returns the item of the checklist that fails with the rule.
-            pub const fn item(self) -> ChecklistItem {
+            pub(super) const fn item(self) -> ChecklistItem {
                 match self {
                     $(Self::$rule => ChecklistItem::$item,)*
                 }
@@ -165,7 +158,7 @@ rules! {
 
 impl ChecklistItem {
     /// All items, in the order of the checklist.
-    pub const ALL: [Self; 10] = [
+    const ALL: [Self; 10] = [
         Self::Template,
         Self::InputSchema,
         Self::OutputSchema,
@@ -179,7 +172,7 @@ impl ChecklistItem {
     ];
 
     /// Returns the item in words.
-    pub const fn as_str(self) -> &'static str {
+    const fn as_str(self) -> &'static str {
         match self {
             Self::Template => "specification follows the template",
             Self::InputSchema => "JSON Schema of the parameters",
@@ -201,7 +194,7 @@ impl ChecklistItem {
 
 impl ChecklistVerdict {
     /// Returns the verdict in words.
-    pub const fn as_str(self) -> &'static str {
+    const fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "ok",
             Self::Failed => "failed",
@@ -233,6 +226,15 @@ impl ToolVerdicts {
         };
         let checklist = ChecklistItem::ALL.into_iter().map(|item| (item, verdict(item)));
         Self { tool: tool.to_owned(), file: file.to_owned(), checklist: checklist.collect() }
+    }
+}
+
+impl fmt::Display for ToolVerdicts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}  ({})", self.tool, self.file.display())?;
+        self.checklist
+            .iter()
+            .try_for_each(|(item, verdict)| write!(f, "\n  {:<11}  {}", verdict.as_str(), item.as_str()))
     }
 }
 

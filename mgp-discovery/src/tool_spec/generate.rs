@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use thiserror::Error;
 
 use super::completed::CompletedSchema;
-use super::interface::ToolInterface;
+use super::interface::{InvalidDefinition, ToolInterface};
 use super::name;
 use super::sample::sample;
 use super::schema_diff::resolved;
@@ -35,15 +34,6 @@ pub struct GeneratedSpec {
     pub gaps: Vec<String>,
 }
 
-/// The error of a tool whose name does not become an invocation name.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{name}` does not become an invocation name: it needs letters or digits, and a module in front")]
-#[non_exhaustive]
-pub struct UnnamedTool {
-    /// The name of the tool.
-    pub name: String,
-}
-
 impl SpecGenerator {
     /// Creates a generator that keeps names with dots, and gives version 1.0.0 to tools that declare none.
     pub fn new() -> Self {
@@ -64,7 +54,7 @@ impl SpecGenerator {
     ///
     /// # Errors
     /// The name of a tool has no dot, and no module is set.
-    pub fn generate(&self, tools: &[ToolInterface]) -> Result<GeneratedSpec, UnnamedTool> {
+    pub fn generate(&self, tools: &[ToolInterface]) -> Result<GeneratedSpec, InvalidDefinition> {
         let mut spec = GeneratedSpec {
             document: "# MCP Tool Specification\n".to_owned(),
             tools: Vec::new(),
@@ -72,7 +62,7 @@ impl SpecGenerator {
         };
         let mut taken = HashSet::new();
         for tool in tools {
-            let unnamed = || UnnamedTool { name: tool.name.clone() };
+            let unnamed = || InvalidDefinition::Unnamed(tool.name.clone());
             let plain = name::invocation_name(self.module.as_deref(), &tool.name).ok_or_else(unnamed)?;
             let mut name = plain.clone();
             let mut number = 1;

@@ -35,7 +35,7 @@ pub(super) enum RestOfInterface {
     Document(Map<String, Value>),
 }
 
-/// The error of JSON that defines no tools.
+/// The error of definitions that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InvalidDefinition {
@@ -48,6 +48,9 @@ pub enum InvalidDefinition {
     /// A definition has no name, or no schema of its parameters.
     #[error("the definition of tool {0} has no `name`, or its `inputSchema` is not an object")]
     Incomplete(usize),
+    /// The name of a tool does not become an invocation name.
+    #[error("`{0}` does not become an invocation name: it needs letters or digits, and a module in front")]
+    Unnamed(String),
     /// There are more tools than anybody documents.
     #[error("there are more than {MOST_TOOLS} tools")]
     TooMany,

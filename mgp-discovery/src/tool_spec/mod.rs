@@ -43,8 +43,8 @@ mod version;
 
 pub use self::diff::{InterfaceChange, ToolDiff};
 pub use self::document::SpecDocument;
-pub use self::finding::{ChecklistItem, ChecklistVerdict, LintReport, SpecFinding, SpecRule, ToolVerdicts};
-pub use self::generate::{GeneratedSpec, SpecGenerator, UnnamedTool};
+pub use self::finding::{LintReport, SpecFinding, ToolVerdicts};
+pub use self::generate::{GeneratedSpec, SpecGenerator};
 pub use self::interface::{InvalidDefinition, ToolInterface};
 pub use self::lint::{Lint, SchemaCheck};
 pub use self::version::{ChangeClass, InvalidToolVersion, ToolVersion};

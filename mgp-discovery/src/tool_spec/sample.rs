@@ -7,73 +7,86 @@ use super::schema_rules::types;
 
 /// Returns a value that fits the schema as far as its simple keywords say; patterns and conditions are not tried.
 pub(super) fn sample(root: &Value) -> Value {
-    of(root, root, DEEPEST)
+    Sampler { root, left: MOST_VALUES }.sample(root, DEEPEST)
 }
 
-fn of(root: &Value, schema: &Value, depth: usize) -> Value {
-    let schema = resolved(root, schema);
-    let Some(depth) = depth.checked_sub(1) else { return Value::Null };
-    let given = [
-        schema.pointer("/examples/0"),
-        schema.get("default"),
-        schema.get("const"),
-        schema.pointer("/enum/0"),
-    ];
-    if let Some(given) = given.into_iter().flatten().next() {
-        return given.clone();
-    }
-    for word in ["oneOf", "anyOf"] {
-        if let Some(branch) = schema.get(word).and_then(|branches| branches.get(0)) {
-            return of(root, branch, depth);
-        }
-    }
-    let first = types(schema).first().copied();
-    match first.or_else(|| schema.get("properties").map(|_| "object")) {
-        Some("object") => object(root, schema, depth),
-        Some("array") => {
-            let number = number(schema, "minItems").unwrap_or(1.0).clamp(0.0, MOST_ITEMS);
-            let item = schema.get("items").map_or(Value::Null, |items| of(root, items, depth));
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "the number is small"
-            )]
-            Value::Array(vec![item; number as usize])
-        }
-        Some("string") => Value::String(text(schema)),
-        Some("integer") => {
-            let least = number(schema, "minimum").or_else(|| Some(number(schema, "exclusiveMinimum")? + 1.0));
-            let value = least.map_or(1.0, f64::ceil).min(number(schema, "maximum").unwrap_or(f64::MAX));
-            #[expect(clippy::cast_possible_truncation, reason = "numbers beyond are no example")]
-            let value = value as i64;
-            json!(value)
-        }
-        Some("number") => {
-            let least = number(schema, "minimum").or_else(|| Some(number(schema, "exclusiveMinimum")? + 0.5));
-            json!(least.unwrap_or(1.5).min(number(schema, "maximum").unwrap_or(f64::MAX)))
-        }
-        Some("boolean") => Value::Bool(true),
-        _ => Value::Null,
-    }
+struct Sampler<'a> {
+    root: &'a Value,
+    /// The number of values that may still be made: references lead in circles.
+    left: usize,
 }
 
-/// Returns an object with the required members.
-fn object(root: &Value, schema: &Value, depth: usize) -> Value {
-    let mut members = Map::new();
-    let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
-    for part in parts {
-        if let Value::Object(more) = of(root, part, depth) {
-            members.extend(more);
+impl Sampler<'_> {
+    fn sample(&mut self, schema: &Value, depth: usize) -> Value {
+        let schema = resolved(self.root, schema);
+        let (Some(depth), Some(left)) = (depth.checked_sub(1), self.left.checked_sub(1)) else {
+            return Value::Null;
+        };
+        self.left = left;
+        let given = [
+            schema.pointer("/examples/0"),
+            schema.get("default"),
+            schema.get("const"),
+            schema.pointer("/enum/0"),
+        ];
+        if let Some(given) = given.into_iter().flatten().next() {
+            return given.clone();
+        }
+        for word in ["oneOf", "anyOf"] {
+            if let Some(branch) = schema.get(word).and_then(|branches| branches.get(0)) {
+                return self.sample(branch, depth);
+            }
+        }
+        let first = types(schema).first().copied();
+        match first.or_else(|| schema.get("properties").map(|_| "object")) {
+            Some("object") => self.object(schema, depth),
+            Some("array") => {
+                let number = number(schema, "minItems").unwrap_or(1.0).clamp(0.0, MOST_ITEMS);
+                let item = schema.get("items").map_or(Value::Null, |items| self.sample(items, depth));
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "the number is small"
+                )]
+                Value::Array(vec![item; number as usize])
+            }
+            Some("string") => Value::String(text(schema)),
+            Some("integer") => {
+                let least =
+                    number(schema, "minimum").or_else(|| Some(number(schema, "exclusiveMinimum")? + 1.0));
+                let value = least.map_or(1.0, f64::ceil).min(number(schema, "maximum").unwrap_or(f64::MAX));
+                #[expect(clippy::cast_possible_truncation, reason = "numbers beyond are no example")]
+                let value = value as i64;
+                json!(value)
+            }
+            Some("number") => {
+                let least =
+                    number(schema, "minimum").or_else(|| Some(number(schema, "exclusiveMinimum")? + 0.5));
+                json!(least.unwrap_or(1.5).min(number(schema, "maximum").unwrap_or(f64::MAX)))
+            }
+            Some("boolean") => Value::Bool(true),
+            _ => Value::Null,
         }
     }
-    let required =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    for name in required {
-        let property = schema.get("properties").and_then(|properties| properties.get(name));
-        let value = property.map_or(Value::Null, |property| of(root, property, depth));
-        members.insert(name.to_owned(), value);
+
+    /// Returns an object with the required members.
+    fn object(&mut self, schema: &Value, depth: usize) -> Value {
+        let mut members = Map::new();
+        let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
+        for part in parts {
+            if let Value::Object(more) = self.sample(part, depth) {
+                members.extend(more);
+            }
+        }
+        let required =
+            schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        for name in required {
+            let property = schema.get("properties").and_then(|properties| properties.get(name));
+            let value = property.map_or(Value::Null, |property| self.sample(property, depth));
+            members.insert(name.to_owned(), value);
+        }
+        Value::Object(members)
     }
-    Value::Object(members)
 }
 
 fn text(schema: &Value) -> String {
@@ -101,6 +114,9 @@ fn text(schema: &Value) -> String {
 fn number(schema: &Value, word: &str) -> Option<f64> {
     schema.get(word).and_then(Value::as_f64)
 }
+
+/// The largest number of values in an example.
+const MOST_VALUES: usize = 1_000;
 
 /// The largest number of values within each other.
 const DEEPEST: usize = 12;

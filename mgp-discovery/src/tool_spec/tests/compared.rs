@@ -186,11 +186,13 @@ fn what_the_definition_says_beside_its_schemas_is_compared_too() {
         (r#","title":"Add""#, Documentation, "/title"),
         (r#","annotations":{"destructiveHint":true}"#, Compatible, "/annotations"),
         (r#","security":{"risk_level":"dangerous"}"#, Compatible, "/security"),
-        (r#","outputSchema":{"type":"object"}"#, Compatible, "/outputSchema"),
+        (r#","outputSchema":{"type":"object","minProperties":1}"#, Compatible, "/outputSchema"),
     ] {
         let changes = of(rest).changes_since(&of(""));
         assert_eq!((changes.len(), changes[0].class, &*changes[0].at), (1, class, at), "{rest}");
     }
+    // A schema that takes any object is as good as none.
+    assert_eq!(of(r#","outputSchema":{"type":"object"}"#).changes_since(&of("")), []);
     let (yes, no) =
         (of(r#","annotations":{"idempotentHint":true}"#), of(r#","annotations":{"idempotentHint":false}"#));
     assert_eq!(only(&yes, &no), (Compatible, "the tool is no longer idempotent".to_owned()));

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::tool_spec::document::Section;
-use crate::tool_spec::{SpecGenerator, SpecRule, ToolDiff};
+use crate::tool_spec::finding::SpecRule;
+use crate::tool_spec::{InvalidDefinition, SpecGenerator, ToolDiff};
 
 const LIST: &str = r##"{"tools":[
     {"name":"GetForecast","description":"# Returns a forecast.\n```\n## Tool: `a.b`\n**Version**: 9.9.9\n| a | b |",
@@ -78,10 +79,18 @@ fn what_the_definitions_do_not_say_is_told() {
 #[test]
 fn a_name_without_a_module_is_refused_unless_there_is_one() {
     let tools = ToolInterface::of_definitions(r#"{"name":"get","inputSchema":{}}"#).unwrap();
-    assert_eq!(SpecGenerator::new().generate(&tools).unwrap_err().name, "get");
+    assert_eq!(SpecGenerator::new().generate(&tools), Err(InvalidDefinition::Unnamed("get".to_owned())));
     let tools = ToolInterface::of_definitions(r#"{"name":"weather.get","inputSchema":{}}"#).unwrap();
     let spec = SpecGenerator::new().version("0.3.0".parse().unwrap()).generate(&tools).unwrap();
     assert_eq!(spec.tools, ["weather.get"]);
     let read = ToolInterface::of_document(&document(&spec.document));
     assert_eq!(ToolDiff::between(&read, &read)[0].least_version.unwrap().to_string(), "0.3.0");
+}
+
+#[test]
+fn an_example_of_a_schema_in_circles_ends() {
+    let schema = r##"{"type":"object","properties":{"a":{"$ref":"#"},"b":{"$ref":"#"},"c":{"$ref":"#"},"d":{"$ref":"#"}},
+        "required":["a","b","c","d"]}"##;
+    let spec = SpecGenerator::new().generate(&[tool(schema, "")]).unwrap();
+    assert!(spec.document.len() < 500_000, "{}", spec.document.len());
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::config::Severity;
-use crate::tool_spec::{ChecklistItem, ChecklistVerdict, SpecRule};
+use crate::tool_spec::finding::{ChecklistItem, ChecklistVerdict, SpecRule};
 
 /// Asserts that the example in which `from` was replaced has a finding with these words, and others only of its rule.
 fn assert_found(from: &str, to: &str, found: &str) {

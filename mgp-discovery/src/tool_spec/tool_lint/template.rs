@@ -50,13 +50,14 @@ impl ToolLint<'_> {
     /// Checks that the eight sections are there once, in their order, and with their numbers if they have any.
     pub(super) fn sections(&mut self) {
         let mut before: Option<SectionKind> = None;
+        let mut seen = Vec::new();
         for section in &self.tool.sections {
             let Some(kind) = section.kind else {
                 self.unknown(section);
                 continue;
             };
             let title = kind.title();
-            if self.tool.section(kind).is_some_and(|first| first.line != section.line) {
+            if seen.contains(&kind) {
                 self.error(
                     SpecRule::Sections,
                     section.line,
@@ -65,6 +66,7 @@ impl ToolLint<'_> {
                 );
                 continue;
             }
+            seen.push(kind);
             if section.number.is_some_and(|number| number != kind.number()) {
                 let what = format!("the section \"{title}\" has the number {}", kind.number());
                 self.error(
@@ -86,7 +88,7 @@ impl ToolLint<'_> {
             before = before.max(Some(kind));
         }
         for kind in SectionKind::ALL {
-            if self.tool.section(kind).is_none() {
+            if !seen.contains(&kind) {
                 let what = format!("the section \"{}\" is missing", kind.title());
                 let help = format!("add ### {}. {}", kind.number(), kind.title());
                 self.error(SpecRule::Sections, self.tool.line, what, help);

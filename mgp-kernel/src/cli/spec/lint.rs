@@ -38,10 +38,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: &LintArgs
             writeln!(out, "{}\n", printable(&finding.to_string()))?;
         }
         for tool in &report.tools {
-            writeln!(out, "{}  ({})", printable(&tool.tool), tool.file.display())?;
-            for (item, verdict) in &tool.checklist {
-                writeln!(out, "  {:<11}  {}", verdict.as_str(), item.as_str())?;
-            }
+            writeln!(out, "{}", printable(&tool.to_string()))?;
         }
         let warnings = report.findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
         let counts = [(report.tools.len(), "tool"), (report.errors(), "error"), (warnings, "warning")];

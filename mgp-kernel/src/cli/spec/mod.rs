@@ -7,7 +7,7 @@ mod source;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use clap::{Args, Subcommand};
-use mgp_discovery::tool_spec::{InterfaceChange, SpecGenerator, ToolDiff, ToolVersion, UnnamedTool};
+use mgp_discovery::tool_spec::{InterfaceChange, SpecGenerator, ToolDiff, ToolVersion};
 
 use self::lint::LintArgs;
 use self::source::tools_of;
@@ -66,9 +66,9 @@ async fn generate(place: &KernelLocation, output: &Output, args: GenerateArgs) -
     if let Some(module) = args.module {
         generator = generator.module(module);
     }
-    let spec = generator.generate(&tools).map_err(|error: UnnamedTool| {
-        Failure::usage(error.to_string()).hint("`--module NAME` sets the module")
-    })?;
+    let spec = generator
+        .generate(&tools)
+        .map_err(|error| Failure::usage(error.to_string()).hint("`--module NAME` sets the module"))?;
     // Output to a file gets the texts of servers as they are.
     let is_raw = !io::stdout().is_terminal();
     output.show(&spec, |spec, out| {

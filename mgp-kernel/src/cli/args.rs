@@ -131,6 +131,8 @@ impl Command {
                 | Self::Completions(_)
                 | Self::Man(_)
                 | Self::Model(_)
+                // It says so itself where it asks a server.
+                | Self::Spec(_)
                 | Self::Trust(_)
                 | Self::Untrust(_)
         )

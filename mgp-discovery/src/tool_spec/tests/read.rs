@@ -27,6 +27,15 @@ fn each_tool_has_a_version_of_its_own() {
     assert_eq!((tools[0].version(), tools[1].version()), ("2.0.1".parse().ok(), None));
 }
 
+// covers: ENV-5.1-03
+#[test]
+fn the_page_about_documents_says_what_the_version_of_the_protocol_covers() {
+    let page = include_str!("../../../../docs/tool-specs.md").replace('\n', " ");
+    let said = "That of the protocol, `1.0.0`, covers the structure of calls and results, the form of errors, and the rules on \
+                this page.";
+    assert!(page.contains(said));
+}
+
 #[test]
 fn headings_in_code_and_between_tools_begin_nothing() {
     let text = "## Tool: `a.b`\n### 1. Purpose\nCounts.\n```sh\n## Tool: `a.no`\n```\n~~~~\n```\n### 2. Name\n~~~~\n\

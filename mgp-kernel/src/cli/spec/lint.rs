@@ -1,32 +1,17 @@
 //! `mgp spec lint`: checks specification documents.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 
-use clap::Args;
 use mgp_discovery::config::Severity;
 use mgp_discovery::tool_spec::{Lint, LintReport, SchemaCheck, ToolInterface};
 use mgp_security::Schema;
 use mgp_types::RawJson;
 
-use super::files;
 use super::source::tools_of;
+use super::{LintArgs, files};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::kernel_location::KernelLocation;
 use crate::cli::output::{Output, printable};
-
-#[derive(Debug, Args)]
-pub(in crate::cli) struct LintArgs {
-    /// Specification documents, and folders in which to find MCP_TOOL_SPECIFICATION.md
-    #[arg(value_name = "FILE|DIR", required = true)]
-    paths: Vec<PathBuf>,
-    /// Check that the versions announce what changed since this document, or these definitions
-    #[arg(long, value_name = "OLD")]
-    since: Option<String>,
-    /// Check that the documents agree with these definitions: a JSON file, SERVER or SERVER.TOOL
-    #[arg(long, value_name = "SOURCE")]
-    against: Option<String>,
-}
 
 pub(super) async fn run(place: &KernelLocation, output: &Output, args: &LintArgs) -> Result<Exit, Failure> {
     let documents = files::documents(&args.paths)?;

@@ -5,11 +5,11 @@ mod lint;
 mod source;
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use mgp_discovery::tool_spec::{InterfaceChange, SpecGenerator, ToolDiff, ToolVersion};
 
-use self::lint::LintArgs;
 use self::source::tools_of;
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
@@ -23,6 +23,19 @@ pub(super) enum SpecCommand {
     Generate(GenerateArgs),
     /// Show what changed in tools, and the version that announces it
     Diff(DiffArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LintArgs {
+    /// Specification documents, and folders in which to find MCP_TOOL_SPECIFICATION.md
+    #[arg(value_name = "FILE|DIR", required = true)]
+    paths: Vec<PathBuf>,
+    /// Check that the versions announce what changed since this document, or these definitions
+    #[arg(long, value_name = "OLD")]
+    since: Option<String>,
+    /// Check that the documents agree with these definitions: a JSON file, SERVER or SERVER.TOOL
+    #[arg(long, value_name = "SOURCE")]
+    against: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -25,6 +25,7 @@ pub(super) async fn tools_of(place: &KernelLocation, source: &str) -> Result<Vec
     if source == "-" || path.is_file() || is_path {
         return of_text(path, &files::text(path)?);
     }
+    place.tell_untrusted(&place.output());
     let link = KernelLink::open(place, KernelNeed::Servers).await?;
     let found = of_kernel(&link, source).await;
     link.close().await;

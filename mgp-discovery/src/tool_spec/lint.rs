@@ -21,7 +21,7 @@ pub type SchemaCheck = Box<dyn Fn(&RawJson) -> Result<(), String>>;
 /// let document = SpecDocument::read("MCP_TOOL_SPECIFICATION.md".as_ref(), "## Tool: `text.count`\n");
 /// let compile = |_: &_| -> Result<mgp_discovery::tool_spec::SchemaCheck, String> { Ok(Box::new(|_| Ok(()))) };
 /// let report = Lint::new(&compile).run(&[document]);
-/// assert!(report.findings.iter().any(|finding| finding.what.contains("Input Schema")));
+/// assert!(report.findings.iter().any(|finding| finding.to_string().contains("Input Schema")));
 /// ```
 #[derive(Clone, Copy)]
 #[must_use]

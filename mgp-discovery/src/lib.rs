@@ -3,8 +3,8 @@
 //! [`config`] reads `mgp.toml`, [`clients`] reads and writes the files of other clients, [`launch`] says how the
 //! packages of a registry are started, [`registry`] takes servers that register themselves, and [`catalog`] holds the
 //! tools, prompts and resources of all servers. [`secrets`] keeps the values that the configuration refers to without
-//! containing them. With the feature `ext`, `service` writes documents about all tools: the catalog, OpenAPI and the
-//! service manifest.
+//! containing them. With the feature `ext`, `service` writes documents about all tools (the catalog, OpenAPI, the service
+//! manifest), and `tool_spec` reads, writes and compares specification documents of tools.
 //!
 //! ```
 //! use mgp_discovery::Config;
@@ -33,6 +33,8 @@ pub mod registry;
 pub mod secrets;
 #[cfg(feature = "ext")]
 pub mod service;
+#[cfg(feature = "ext")]
+pub mod tool_spec;
 
 pub use self::atomic_file::{AtomicFile, FileReaders};
 pub use self::config::Config;

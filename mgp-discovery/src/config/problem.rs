@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use crate::Position;
 
 /// An error or a warning about a configuration file. The output looks like that of compilers:
@@ -35,7 +37,8 @@ pub struct Problem {
 }
 
 /// The weight of a problem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[expect(clippy::exhaustive_enums, reason = "a file is used, or it is not")]
 pub enum Severity {
     /// The file is refused.
@@ -48,6 +51,16 @@ pub enum Severity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     problems: Vec<Problem>,
+}
+
+impl Severity {
+    /// Returns the word for the severity.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
 }
 
 impl Problem {
@@ -97,10 +110,7 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let severity = match self.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        };
+        let severity = self.severity.as_str();
         write!(f, "{severity}: {}\n  --> {}", self.what, self.file.display())?;
         if let Some(Position { line, column }) = self.position {
             write!(f, ":{line}:{column}")?;

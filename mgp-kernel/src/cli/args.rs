@@ -6,7 +6,7 @@ use super::output::Global;
 use super::{
     access, audit, call, check, completions, config, confine, demo, export, import, init, keys, man, model,
     operators, permissions, pins, registrations, search, secrets, serve, server_commands, servers,
-    servers_edit, service, tools, trust,
+    servers_edit, service, spec, tools, trust,
 };
 use crate::patterns::PatternServer;
 
@@ -86,6 +86,9 @@ pub(super) enum Command {
     Pin(pins::PinCommand),
     /// Run a validator on rows from standard input, and print a verdict for each
     Check(check::CheckArgs),
+    /// Check, write and compare specification documents of tools
+    #[command(subcommand)]
+    Spec(spec::SpecCommand),
     /// Show the standard error of a server, and why the server does not run
     #[command(visible_alias = "log")]
     Logs(server_commands::LogsArgs),
@@ -128,6 +131,8 @@ impl Command {
                 | Self::Completions(_)
                 | Self::Man(_)
                 | Self::Model(_)
+                // It says so itself where it asks a server.
+                | Self::Spec(_)
                 | Self::Trust(_)
                 | Self::Untrust(_)
         )

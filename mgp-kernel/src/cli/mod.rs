@@ -49,6 +49,7 @@ mod server_commands;
 mod servers;
 mod servers_edit;
 mod service;
+mod spec;
 mod state_in_use;
 mod stats;
 mod status;
@@ -156,6 +157,7 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         Command::Audit(args) => audit::run(place, output, args).await,
         Command::Pin(args) => pins::run(place, output, args).await,
         Command::Check(args) => check::run(&args),
+        Command::Spec(args) => spec::run(place, output, args).await,
         Command::Logs(args) => server_commands::logs(place, output, args).await,
         Command::Restart(args) => server_commands::restart(place, output, &args).await,
         Command::Start(args) => server_commands::start(place, output, &args).await,

@@ -11,6 +11,7 @@ use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::link::{KernelLink, KernelNeed};
 use super::output::{Output, printable};
+use super::spec;
 use super::table::Table;
 use crate::operator::method;
 use crate::operator::page::PageRequest;
@@ -152,7 +153,7 @@ pub(super) async fn pins(
     Ok(all)
 }
 
-/// Writes what changed in a definition since it was approved.
+/// Writes what changed in a definition since it was approved, and what each change means for those who call the tool.
 pub(super) fn write_changes(out: &mut Vec<u8>, diff: &PinDiff) -> io::Result<()> {
     for change in &diff.changes {
         writeln!(out, "{}", printable(&change.at))?;
@@ -165,7 +166,7 @@ pub(super) fn write_changes(out: &mut Vec<u8>, diff: &PinDiff) -> io::Result<()>
     if diff.omitted > 0 {
         writeln!(out, "and {} more", diff.omitted)?;
     }
-    Ok(())
+    diff.interface.iter().try_for_each(|change| spec::write_change(out, change))
 }
 
 /// Writes why a definition is held or flagged, and how to change that.

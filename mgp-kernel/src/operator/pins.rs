@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use mgp_discovery::tool_spec::{InterfaceChange, ToolInterface};
 use mgp_security::definition::{
-    ApproveError, Definition, DefinitionFindings, DefinitionGuard, DefinitionName, Diff, PinState, server_of,
+    ApproveError, Definition, DefinitionFindings, DefinitionGuard, DefinitionKind, DefinitionName, Diff,
+    PinState, server_of,
 };
 use mgp_types::mgp::{AuditTarget, ServerId, ToolName};
 use mgp_types::{Error, RawJson, code};
@@ -95,6 +97,9 @@ pub(crate) struct PinDiff {
     pub(crate) changes: Vec<PinChange>,
     /// The number of further changes, which are left out.
     pub(crate) omitted: u64,
+    /// What the changes of a tool mean for those who call it, the breaking ones first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) interface: Vec<InterfaceChange>,
 }
 
 /// A change at a JSON pointer.
@@ -171,8 +176,24 @@ pub(super) fn diff(definitions: &DefinitionGuard, named: &PinnedName) -> Result<
         standing,
         changes: changes.collect(),
         omitted: diff.omitted as u64,
+        interface: approved.zip(waiting).map(|(old, new)| interface(name, old, new)).unwrap_or_default(),
     })
 }
+
+/// Returns what the changes of a tool mean for those who call it.
+fn interface(name: &DefinitionName, approved: &Definition, waiting: &Definition) -> Vec<InterfaceChange> {
+    if name.kind() != DefinitionKind::Tool {
+        return Vec::new();
+    }
+    let [old, new] =
+        [approved, waiting].map(|definition| ToolInterface::of_definition(definition.canonical()));
+    let mut changes = old.zip(new).map(|(old, new)| new.changes_since(&old)).unwrap_or_default();
+    changes.truncate(MOST_CLASSED);
+    changes
+}
+
+/// The largest number of changes whose classes are told.
+const MOST_CLASSED: usize = 100;
 
 pub(super) async fn approve(
     asked: &OperatorRequest,

@@ -35,4 +35,5 @@ mod secrets;
 mod service;
 mod serving;
 mod sharing;
+mod specs;
 mod web_pages;

@@ -1,0 +1,175 @@
+//! What changed between two interfaces of tools, and the version that announces it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::interface::{RestOfInterface, ToolInterface};
+use super::name;
+use super::schema_diff::{SchemaSide, changes};
+use super::version::{ChangeClass, ToolVersion};
+
+/// A change of what callers of a tool rely on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct InterfaceChange {
+    /// The class of the change.
+    pub class: ChangeClass,
+    /// The JSON pointer into the definition of the tool.
+    pub at: String,
+    /// The change in words.
+    pub what: String,
+}
+
+/// The changes of a tool, and whether its version announces them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ToolDiff {
+    /// The name of the tool.
+    pub tool: String,
+    /// The version before the changes.
+    pub old_version: Option<ToolVersion>,
+    /// The version after the changes.
+    pub new_version: Option<ToolVersion>,
+    /// The least version that announces the changes, if there was a version before.
+    pub least_version: Option<ToolVersion>,
+    /// True if the version announces the changes, or none was declared before.
+    pub is_announced: bool,
+    /// The changes, the breaking ones first.
+    pub changes: Vec<InterfaceChange>,
+}
+
+impl ToolInterface {
+    /// Returns the changes from `old` to this interface, the breaking ones first.
+    pub fn changes_since(&self, old: &Self) -> Vec<InterfaceChange> {
+        let mut found = Vec::new();
+        let mut note = |class, at: &str, what: &str| {
+            found.push(InterfaceChange { class, at: at.to_owned(), what: what.to_owned() });
+        };
+        if old.purpose != self.purpose {
+            note(ChangeClass::Documentation, "/description", "the description changed");
+        }
+        match (&old.output, &self.output) {
+            (None, Some(_)) => note(ChangeClass::Compatible, "/outputSchema", "the output has a schema now"),
+            (Some(_), None) => {
+                note(ChangeClass::Breaking, "/outputSchema", "the output has no schema any more");
+            }
+            _ => {}
+        }
+        if let (Some(before), Some(after)) = (old.idempotent, self.idempotent)
+            && before != after
+        {
+            let what = if after { "the tool is idempotent now" } else { "the tool is no longer idempotent" };
+            note(ChangeClass::Compatible, "/annotations/idempotentHint", what);
+        }
+        match (&old.rest, &self.rest) {
+            (RestOfInterface::Definition(old), RestOfInterface::Definition(new)) => {
+                for member in differing(old, new) {
+                    let is_behaviour = ["annotations", "execution", "security"].contains(&member);
+                    let class =
+                        if is_behaviour { ChangeClass::Compatible } else { ChangeClass::Documentation };
+                    // A changed hint is noted above.
+                    if member != "annotations" || without_idempotency(old) != without_idempotency(new) {
+                        note(class, &format!("/{member}"), &format!("`{member}` changed"));
+                    }
+                }
+            }
+            (RestOfInterface::Document(old), RestOfInterface::Document(new)) => {
+                for title in differing(old, new) {
+                    note(ChangeClass::Documentation, "", &format!("the text of \"{title}\" changed"));
+                }
+            }
+            _ => {}
+        }
+        let outputs = old.output.as_ref().zip(self.output.as_ref());
+        let sides = [
+            ("/inputSchema", SchemaSide::Input, Some((&old.input, &self.input))),
+            ("/outputSchema", SchemaSide::Output, outputs),
+        ];
+        for (at, side, schemas) in sides {
+            let Some((old, new)) = schemas else { continue };
+            found.extend(changes(side, old, new).into_iter().map(|change| InterfaceChange {
+                class: change.class,
+                at: format!("{at}{}", change.pointer),
+                what: change.what,
+            }));
+        }
+        found.sort_by_key(|change| std::cmp::Reverse(change.class));
+        found
+    }
+}
+
+impl ToolDiff {
+    /// Compares the tools of two sources. A tool is the same if it has the same name; a name without a module is that of
+    /// any module. Two sources of one tool each are compared whatever the names are.
+    pub fn between(old: &[ToolInterface], new: &[ToolInterface]) -> Vec<Self> {
+        if let ([old], [new]) = (old, new) {
+            return vec![Self::of(old, new)];
+        }
+        let gone = old.iter().filter(|old| !new.iter().any(|new| name::is_same(&old.name, &new.name)));
+        let gone = gone.map(|old| {
+            Self::whole(&old.name, old.version, None, ChangeClass::Breaking, "the tool was removed")
+        });
+        let kept = new.iter().map(|new| match old.iter().find(|old| name::is_same(&old.name, &new.name)) {
+            Some(old) => Self::of(old, new),
+            None => Self::whole(&new.name, None, new.version, ChangeClass::Compatible, "the tool was added"),
+        });
+        gone.chain(kept).collect()
+    }
+
+    pub(super) fn of(old: &ToolInterface, new: &ToolInterface) -> Self {
+        let mut changes = new.changes_since(old);
+        if !name::is_same(&old.name, &new.name) {
+            let what = format!("the tool was called `{}` before", old.name);
+            changes.insert(0, InterfaceChange { class: ChangeClass::Breaking, at: "/name".to_owned(), what });
+        }
+        let least = |old: ToolVersion| changes.first().map_or(old, |change| old.next(change.class));
+        let least_version = old.version.map(least);
+        Self {
+            tool: new.name.clone(),
+            old_version: old.version,
+            new_version: new.version,
+            least_version,
+            // A source without versions has no changes to announce them for.
+            is_announced: least_version
+                .is_none_or(|least| new.version.map_or(changes.is_empty(), |new| new >= least)),
+            changes,
+        }
+    }
+
+    /// Returns the difference of a tool that only one source has.
+    fn whole(
+        tool: &str,
+        old_version: Option<ToolVersion>,
+        new_version: Option<ToolVersion>,
+        class: ChangeClass,
+        what: &str,
+    ) -> Self {
+        let change = InterfaceChange { class, at: String::new(), what: what.to_owned() };
+        let tool = tool.to_owned();
+        Self {
+            tool,
+            old_version,
+            new_version,
+            least_version: None,
+            is_announced: true,
+            changes: vec![change],
+        }
+    }
+}
+
+/// Returns the names of the members that differ.
+fn differing<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = old.keys().chain(new.keys()).map(String::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| old.get(*name) != new.get(*name));
+    names
+}
+
+/// Returns the hints of a definition but that of idempotency.
+fn without_idempotency(definition: &Map<String, Value>) -> Map<String, Value> {
+    let hints = definition.get("annotations").and_then(Value::as_object).cloned();
+    let mut hints = hints.unwrap_or_default();
+    hints.remove("idempotentHint");
+    hints
+}

@@ -1,0 +1,50 @@
+//! Specification documents of tools: `MCP_TOOL_SPECIFICATION.md` files in Markdown, owned and versioned by the module
+//! that has the tools.
+//!
+//! [`Lint`] checks documents, [`SpecGenerator`] writes one from definitions, and [`ToolDiff`] says what changed between two
+//! documents or definitions, and which version announces it. JSON Schemas are compiled by whoever calls.
+//!
+//! ```
+//! use mgp_discovery::tool_spec::{ChangeClass, ToolInterface};
+//!
+//! let tool = |schema: &str| {
+//!     let definition = format!(r#"{{"name": "add", "inputSchema": {schema}}}"#);
+//!     ToolInterface::of_definitions(&definition).map(|mut tools| tools.remove(0))
+//! };
+//! let old = tool(r#"{"type": "object"}"#)?;
+//! let new = tool(r#"{"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"]}"#)?;
+//! let changes = new.changes_since(&old);
+//! assert_eq!(changes[0].class, ChangeClass::Breaking);
+//! assert_eq!(changes[0].what, "parameter `a` was added and is required");
+//! # Ok::<(), mgp_discovery::tool_spec::InvalidDefinition>(())
+//! ```
+
+mod completed;
+mod diff;
+mod document;
+mod envelope;
+mod error_types;
+mod finding;
+mod generate;
+mod idempotency;
+mod interface;
+mod lint;
+mod name;
+mod sample;
+mod schema_diff;
+mod schema_rules;
+mod schema_table;
+mod section;
+mod table;
+#[cfg(test)]
+mod tests;
+mod tool_lint;
+mod version;
+
+pub use self::diff::{InterfaceChange, ToolDiff};
+pub use self::document::SpecDocument;
+pub use self::finding::{LintReport, SpecFinding, ToolVerdicts};
+pub use self::generate::{GeneratedSpec, SpecGenerator};
+pub use self::interface::{InvalidDefinition, ToolInterface};
+pub use self::lint::{Lint, SchemaCheck};
+pub use self::version::{ChangeClass, InvalidToolVersion, ToolVersion};

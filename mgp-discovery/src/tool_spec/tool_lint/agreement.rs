@@ -1,0 +1,96 @@
+//! The look at what a document has to agree with: the definition of the tool, and the document before.
+
+use super::ToolLint;
+use crate::config::{Severity, nearest};
+use crate::tool_spec::document::{Block, Section};
+use crate::tool_spec::finding::SpecRule;
+use crate::tool_spec::interface::ToolInterface;
+use crate::tool_spec::section::SectionKind;
+use crate::tool_spec::version::ChangeClass;
+use crate::tool_spec::{ToolDiff, name};
+
+impl ToolLint<'_> {
+    /// Compares the document with the definition of the tool.
+    pub(super) fn definition(&mut self) {
+        let (line, name) = (self.tool.line, &self.tool.name);
+        let Some(definition) = self.lint.definitions.iter().find(|tool| name::is_same(tool.name(), name))
+        else {
+            let known = self.lint.definitions.iter().map(ToolInterface::name);
+            let near = nearest(name, known).map(|near| format!("did you mean `{near}`?"));
+            let help =
+                near.unwrap_or_else(|| "document the tools that are defined, under their names".to_owned());
+            return self.error(SpecRule::Definition, line, format!("no tool `{name}` is defined"), help);
+        };
+        let documented = ToolInterface::documented(self.tool);
+        for change in documented.changes_since(&definition.completed()) {
+            let is_interface =
+                change.at.starts_with("/inputSchema/") || change.at.starts_with("/outputSchema/");
+            if is_interface && change.class != ChangeClass::Documentation {
+                let what = format!("the document differs from the definition: {}", change.what);
+                self.at(
+                    Severity::Error,
+                    SpecRule::Definition,
+                    line,
+                    change.at,
+                    what,
+                    "write what the definition says, or change the tool",
+                );
+            }
+        }
+        if let (Some(said), Some(hint)) = (documented.idempotent, definition.idempotent)
+            && said != hint
+        {
+            let section = self.tool.section(SectionKind::Idempotency).map_or(line, |section| section.line);
+            let what =
+                format!("the document says {said}, and `idempotentHint` of the definition says {hint}");
+            self.error(SpecRule::Idempotency, section, what, "say the same in both");
+        }
+        let security = self.tool.section(SectionKind::Security);
+        let is_named = |permission: &&String| security.is_some_and(|section| section.contains(permission));
+        for permission in definition.permissions.iter().filter(|permission| !is_named(permission)) {
+            let what = format!("the section does not name the permission `{permission}` of the definition");
+            let line = security.map_or(line, |section| section.line);
+            self.error(SpecRule::Security, line, what, "say what the tool needs it for");
+        }
+    }
+
+    /// Checks that the version announces what changed, and that there is a guide for a new major version.
+    pub(super) fn changes(&mut self) {
+        let Some(old) = self.lint.since.iter().find(|old| name::is_same(old.name(), &self.tool.name)) else {
+            return;
+        };
+        let new = ToolInterface::documented(self.tool);
+        let diff = ToolDiff::of(old, &new);
+        let line = self.tool.version().map_or(self.tool.line, |(line, _)| line);
+        if let (false, Some(version), Some(least), Some(change)) =
+            (diff.is_announced, diff.new_version, diff.least_version, diff.changes.first())
+        {
+            let what =
+                format!("{version} does not announce a {} change: {}", change.class.as_str(), change.what);
+            self.error(SpecRule::VersionBump, line, what, format!("write at least {least}"));
+        }
+        let is_major = new
+            .version
+            .zip(old.version)
+            .is_some_and(|(new, old)| new.announces(old) == Some(ChangeClass::Breaking));
+        if is_major && self.tool.migration().is_none() {
+            let what = "a new major version has no migration guide";
+            self.error(
+                SpecRule::Migration,
+                line,
+                what,
+                "add the section ### Migration Guide: what callers change, or where they read it",
+            );
+        }
+    }
+}
+
+impl Section {
+    /// Returns whether a word stands anywhere in the section.
+    fn contains(&self, word: &str) -> bool {
+        self.blocks.iter().any(|block| match block {
+            Block::Text { text, .. } | Block::Code { text, .. } => text.contains(word),
+            Block::Table(table) => table.rows().any(|row| row.contains(word)),
+        })
+    }
+}

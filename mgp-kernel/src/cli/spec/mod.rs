@@ -1,0 +1,133 @@
+//! `mgp spec`: checks, writes and compares specification documents of tools.
+
+mod files;
+mod lint;
+mod source;
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use mgp_discovery::tool_spec::{InterfaceChange, SpecGenerator, ToolDiff, ToolVersion};
+
+use self::source::tools_of;
+use super::exit::{Exit, Failure};
+use super::kernel_location::KernelLocation;
+use super::output::{Output, printable};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SpecCommand {
+    /// Check specification documents
+    Lint(LintArgs),
+    /// Write the specification document of tools
+    Generate(GenerateArgs),
+    /// Show what changed in tools, and the version that announces it
+    Diff(DiffArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LintArgs {
+    /// Specification documents, and folders in which to find MCP_TOOL_SPECIFICATION.md
+    #[arg(value_name = "FILE|DIR", required = true)]
+    paths: Vec<PathBuf>,
+    /// Check that the versions announce what changed since this document, or these definitions
+    #[arg(long, value_name = "OLD")]
+    since: Option<String>,
+    /// Check that the documents agree with these definitions: a JSON file, SERVER or SERVER.TOOL
+    #[arg(long, value_name = "SOURCE")]
+    against: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct GenerateArgs {
+    /// The tools: a JSON file with a definition or a result of tools/list, - for standard input, SERVER or SERVER.TOOL
+    #[arg(value_name = "SOURCE")]
+    source: String,
+    /// The module in front of the names of tools [default: what stands before the dot in them]
+    #[arg(long, value_name = "NAME")]
+    module: Option<String>,
+    /// The version of tools that declare none
+    #[arg(long, value_name = "VERSION", default_value_t = ToolVersion::FIRST)]
+    tool_version: ToolVersion,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DiffArgs {
+    /// The tools before: a specification document, a JSON file with definitions, SERVER or SERVER.TOOL
+    #[arg(value_name = "OLD")]
+    old: String,
+    /// The tools after, likewise
+    #[arg(value_name = "NEW")]
+    new: String,
+}
+
+pub(super) async fn run(
+    place: &KernelLocation,
+    output: &Output,
+    command: SpecCommand,
+) -> Result<Exit, Failure> {
+    match command {
+        SpecCommand::Lint(args) => lint::run(place, output, &args).await,
+        SpecCommand::Generate(args) => generate(place, output, args).await,
+        SpecCommand::Diff(args) => diff(place, output, &args).await,
+    }
+}
+
+async fn generate(place: &KernelLocation, output: &Output, args: GenerateArgs) -> Result<Exit, Failure> {
+    let tools = tools_of(place, &args.source).await?;
+    let mut generator = SpecGenerator::new().version(args.tool_version);
+    if let Some(module) = args.module {
+        generator = generator.module(module);
+    }
+    let spec = generator
+        .generate(&tools)
+        .map_err(|error| Failure::usage(error.to_string()).hint("`--module NAME` sets the module"))?;
+    // Output to a file gets the texts of servers as they are.
+    let is_raw = !io::stdout().is_terminal();
+    output.show(&spec, |spec, out| {
+        let text = if is_raw { spec.document.clone() } else { printable(&spec.document) };
+        write!(out, "{text}")
+    })?;
+    for gap in &spec.gaps {
+        output.note(&printable(gap));
+    }
+    Ok(Exit::Done)
+}
+
+async fn diff(place: &KernelLocation, output: &Output, args: &DiffArgs) -> Result<Exit, Failure> {
+    let (old, new) = (tools_of(place, &args.old).await?, tools_of(place, &args.new).await?);
+    let diffs = ToolDiff::between(&old, &new);
+    output.show(&diffs, |diffs, out| diffs.iter().try_for_each(|diff| write_diff(out, diff)))?;
+    let is_announced = diffs.iter().all(|diff| diff.is_announced);
+    Ok(if is_announced { Exit::Done } else { Exit::Tool })
+}
+
+fn write_diff(out: &mut Vec<u8>, diff: &ToolDiff) -> io::Result<()> {
+    let version = |version: Option<ToolVersion>| version.map_or_else(|| "-".to_owned(), |it| it.to_string());
+    let (old, new) = (version(diff.old_version), version(diff.new_version));
+    writeln!(out, "{}  {old} -> {new}", printable(&diff.tool))?;
+    if diff.changes.is_empty() {
+        writeln!(out, "  nothing changed")?;
+    }
+    for change in &diff.changes {
+        write!(out, "  ")?;
+        write_change(out, change)?;
+    }
+    match diff.least_version {
+        Some(least) if !diff.is_announced => {
+            writeln!(out, "  the version does not announce this: write at least {least}")
+        }
+        Some(least) if diff.new_version.is_none() => writeln!(out, "  the next version is at least {least}"),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a line with the class of a change, the change, and where it is.
+pub(super) fn write_change(out: &mut Vec<u8>, change: &InterfaceChange) -> io::Result<()> {
+    write!(out, "{:<13}  {}", change.class.as_str(), printable(&change.what).replace('\n', " "))?;
+    if change.at.is_empty() {
+        writeln!(out)
+    } else {
+        writeln!(out, "  ({})", printable(&change.at).replace('\n', " "))
+    }
+}

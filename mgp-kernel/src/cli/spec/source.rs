@@ -1,0 +1,87 @@
+//! Where the tools of a command come from: a file, standard input, or a configured server.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use mgp_discovery::tool_spec::{SpecDocument, ToolInterface};
+use mgp_types::mgp::ServerId;
+
+use super::files;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::kernel_location::KernelLocation;
+use crate::cli::link::{KernelLink, KernelNeed};
+use crate::cli::tools;
+use crate::operator::method;
+use crate::operator::page::PageRequest;
+use crate::operator::servers::ServerList;
+use crate::operator::tools::{ListTools, ToolPage, ToolRow};
+
+/// Returns the tools of a file if there is one of this name, and asks the kernel otherwise. The names of a server's tools
+/// have the server in front.
+pub(super) async fn tools_of(place: &KernelLocation, source: &str) -> Result<Vec<ToolInterface>, Failure> {
+    let path = Path::new(source);
+    let extension = path.extension().and_then(OsStr::to_str);
+    let is_path = source.contains(['/', '\\']) || matches!(extension, Some("md" | "json"));
+    if source == "-" || path.is_file() || is_path {
+        return of_text(path, &files::text(path)?);
+    }
+    place.tell_untrusted(&place.output());
+    let link = KernelLink::open(place, KernelNeed::Servers).await?;
+    let found = of_kernel(&link, source).await;
+    link.close().await;
+    found
+}
+
+/// Returns the tools of JSON or of a specification document.
+fn of_text(path: &Path, text: &str) -> Result<Vec<ToolInterface>, Failure> {
+    if text.trim_start().starts_with(['{', '[']) {
+        return ToolInterface::of_definitions(text).map_err(|error| {
+            Failure::usage(format!("{}: {error}", path.display()))
+                .hint("the file has the definition of a tool, or a result of tools/list")
+        });
+    }
+    let tools = ToolInterface::of_document(&SpecDocument::read(path, text));
+    if tools.is_empty() {
+        let hint = "`mgp spec lint` says what a specification document needs";
+        return Err(Failure::usage(format!("{} specifies no tool", path.display())).hint(hint));
+    }
+    Ok(tools)
+}
+
+async fn of_kernel(link: &KernelLink, name: &str) -> Result<Vec<ToolInterface>, Failure> {
+    let ServerList { servers } = link.ask(method::SERVERS, &()).await?;
+    let rows = if servers.iter().any(|server| server.id.as_str() == name) {
+        of_server(link, &ServerId::from(name)).await?
+    } else {
+        vec![tools::one(link, name).await?]
+    };
+    if rows.is_empty() {
+        return Err(Failure::new(
+            Exit::Unreachable,
+            format!("the server `{name}` has no tools that may be used"),
+        )
+        .hint("`mgp servers` shows its state, `mgp pin list --waiting` what is held"));
+    }
+    let interface = |row: &ToolRow| {
+        ToolInterface::of_definition(&row.definition).ok_or_else(|| {
+            Failure::new(
+                Exit::Tool,
+                format!("the definition of {} has no schema of its parameters", row.name),
+            )
+            .hint("only its server can mend it")
+        })
+    };
+    rows.iter().map(interface).collect()
+}
+
+async fn of_server(link: &KernelLink, server: &ServerId) -> Result<Vec<ToolRow>, Failure> {
+    let (mut rows, mut next) = (Vec::new(), Some(0));
+    while let Some(offset) = next {
+        let page = PageRequest { offset, limit: None };
+        let asked = ListTools { server_id: Some(server.clone()), name: None, page };
+        let tools: ToolPage = link.ask(method::TOOLS, &asked).await?;
+        rows.extend(tools.tools);
+        next = tools.next_offset;
+    }
+    Ok(rows)
+}

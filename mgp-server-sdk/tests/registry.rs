@@ -339,7 +339,7 @@ async fn a_hostile_pattern_takes_linear_time() {
     assert_eq!(result["errors"][0]["keyword"], "pattern");
 }
 
-// covers: ENV-4.2-01, ENV-4.2-02
+// covers: ENV-4.2-01
 #[tokio::test]
 async fn a_server_can_refuse_tools_that_describe_too_little() {
     let server = || Server::new("test", "1").require_schemas();

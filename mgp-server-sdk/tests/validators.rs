@@ -12,6 +12,7 @@ use mgp_server_sdk::{
 };
 use peer::{Era, Peer};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 /// A server with one tool, which counts its calls and returns its arguments.
 fn one_tool(signature: &Signature) -> (Server, Arc<AtomicUsize>) {
@@ -149,4 +150,33 @@ async fn every_violation_of_composed_constraints_is_reported() {
         expected.sort();
         assert_eq!(found, expected, "{result}");
     }
+}
+
+// covers: GGEN-8.2-04
+#[tokio::test]
+async fn a_schema_is_compiled_once_and_not_for_each_call() {
+    let field =
+        |number: usize| text(&format!("x{number}"), [Constraint::Pattern(format!("^[a-z]{{1,{number}}}$"))]);
+    let signature =
+        (1..=60).fold(Signature::new("one", "One."), |signature, number| signature.input(field(number)));
+    let arguments: serde_json::Map<_, _> =
+        (1..=60).map(|number| (format!("x{number}"), json!("a"))).collect();
+    let params = arguments_of("one", &Value::Object(arguments));
+    let mut compiled = Vec::new();
+    for _ in 0..5 {
+        let began = Instant::now();
+        drop(one_tool(&signature));
+        compiled.push(began.elapsed());
+    }
+    let (server, _) = one_tool(&signature);
+    let mut peer = Peer::open(server, Era::Session).await;
+    let mut validated = Vec::new();
+    for _ in 0..50 {
+        let began = Instant::now();
+        assert_eq!(peer.call("tools/validate", params.clone()).await.unwrap()["valid"], true);
+        validated.push(began.elapsed());
+    }
+    // The shortest times are those that nothing else on the machine has disturbed.
+    let (compiled, validated) = (compiled.iter().min().unwrap(), validated.iter().min().unwrap());
+    assert!(*validated * 2 < *compiled, "{validated:?} of {compiled:?}");
 }

@@ -22,6 +22,7 @@ use mgp_security::validator::ValidateGate;
 use mgp_stream::call::StreamLayer;
 use mgp_stream::event::{EventsGate, Publisher};
 use mgp_toolindex::discovery::ToolDiscoveryGate;
+use mgp_types::ext::EnvelopeGate;
 use mgp_types::{Gate, RpcService, gates};
 use tower_layer::Layer;
 
@@ -103,6 +104,8 @@ impl ClientStack {
             auth,
             gates![
                 RejectGate::new(),
+                // What is refused is a result too, for those who want results in envelopes.
+                EnvelopeGate::new(),
                 // The agent that a client speaks for is the caller, for everybody further in.
                 self.delegation.clone(),
             ],

@@ -86,7 +86,7 @@ fn a_tool_is_called_with_its_arguments_as_the_body() {
 // covers: GGEN-4-01, GGEN-4-02, GGEN-4-05, EXT-01-01, EXT-01-11, EXT-01-15
 #[test]
 fn documents_describe_the_tools_that_the_caller_may_call() {
-    let (home, _kernel, port) = open("");
+    let (home, kernel, port) = open("");
     let (status, _, catalog) = get(port, "/catalog");
     assert_eq!((status, &catalog["version"]), (200, &json!("1.0.0")));
     let names: Vec<_> =
@@ -118,6 +118,7 @@ fn documents_describe_the_tools_that_the_caller_may_call() {
         "args = [\"server\", \"context\"]\n[servers.tools.summarize]\nenabled = false",
     );
     home.write("mgp.toml", &config);
+    kernel.signal("HUP");
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while get(port, "/catalog").2.to_string().contains("context.summarize") {
         assert!(std::time::Instant::now() < end, "the tool stays in the catalog");

@@ -21,8 +21,9 @@ use serde::Serialize;
 use crate::RawJson;
 
 pub use self::envelope::{
-    DottedName, ENVELOPE_VERSION, ERROR_DETAIL_SCHEMA, EnvelopeFault, EnvelopeReading, ErrorDetail,
-    ErrorType, ProjectedNames, ResultStatus, TOOL_CALL_SCHEMA, TOOL_RESULT_SCHEMA, ToolCall, ToolResult,
+    DottedName, ENVELOPE_VERSION, ERROR_DETAIL_SCHEMA, EnvelopeClient, EnvelopeFault, EnvelopeGate,
+    EnvelopeReading, ErrorDetail, ErrorType, ProjectedNames, ResultStatus, TOOL_CALL_SCHEMA,
+    TOOL_RESULT_SCHEMA, ToolCall, ToolResult,
 };
 pub use self::id::{ExtensionId, ExtensionIds, PREFIX};
 pub use self::intent::{Intent, IntentCategory, MAX_INTENT_BYTES, Suggestion, max_units};

@@ -4,16 +4,21 @@
 //! value, and becomes the error of a failed result.
 
 mod call;
+mod client;
 mod error_detail;
 mod fault;
+mod gate;
 mod name;
+mod outcome;
 mod result;
 #[cfg(test)]
 mod tests;
 
 pub use self::call::ToolCall;
+pub use self::client::EnvelopeClient;
 pub use self::error_detail::{ErrorDetail, ErrorType};
 pub use self::fault::EnvelopeFault;
+pub use self::gate::EnvelopeGate;
 pub use self::name::{DottedName, ProjectedNames};
 pub use self::result::{ResultStatus, ToolResult};
 

@@ -5,11 +5,8 @@ use http::StatusCode;
 use http::request::Parts;
 use mgp_discovery::catalog::Catalog;
 use mgp_transport::Accept;
-use mgp_types::ext::{
-    EnvelopeReading, ErrorDetail, ErrorType, ProjectedNames, StructuredError, ToolCall, ToolResult,
-    projection,
-};
-use mgp_types::{Error, Object, RawJson};
+use mgp_types::RawJson;
+use mgp_types::ext::{EnvelopeReading, ProjectedNames, ToolCall, ToolResult};
 
 use super::DoorAnswer;
 use super::inner::InnerCalls;
@@ -65,38 +62,8 @@ async fn result<A: Accept>(
     };
     let name = names.tool(call.tool_name.as_str()).map_or(call.tool_name.as_str(), |name| name);
     match rest::outcome(calls, head, name, &call.arguments).await {
-        Ok(ToolOutcome::Done(data)) => ToolResult::success(data),
-        Ok(ToolOutcome::Invalid(violations)) => ToolResult::failure(invalid(&violations)),
-        Ok(ToolOutcome::Failed(error)) | Err(error) => ToolResult::failure(detail(&error)),
-    }
-}
-
-/// Returns the error of arguments that do not fit, with the first of them.
-fn invalid(violations: &[Object]) -> ErrorDetail {
-    let first = violations.first().cloned().unwrap_or_default();
-    let reason = first.text("reason").unwrap_or_default();
-    let detail = ErrorDetail::new(ErrorType::ValidationError, &*reason);
-    let parameter = first.text("field").or_else(|| first.text("path")).unwrap_or_default();
-    let provided = first.get("provided_value").unwrap_or(RawJson::null());
-    detail.with_invalid_parameter(&parameter, provided, &reason)
-}
-
-/// Returns the error of a call in the words of envelopes.
-fn detail(error: &Error) -> ErrorDetail {
-    let told = error.data().and_then(StructuredError::read);
-    let kind = match told.as_ref().map(|told| &*told.code) {
-        Some("FILE_NOT_FOUND") => ErrorType::FileNotFoundError,
-        Some("INVALID_INPUT" | "INVALID_PARAMETERS") => ErrorType::ValidationError,
-        Some("RESOURCE_NOT_FOUND") => ErrorType::ResourceNotFound,
-        Some("RATE_LIMIT_EXCEEDED" | "QUOTA_EXHAUSTED") => ErrorType::ApiLimitExceeded,
-        Some("OPERATION_TIMEOUT" | "TIMEOUT") => ErrorType::TimeoutError,
-        Some("AUTHENTICATION_REQUIRED" | "TOKEN_EXPIRED") => ErrorType::AuthenticationError,
-        Some("PERMISSION_DENIED" | "SCOPE_INSUFFICIENT") => ErrorType::PermissionError,
-        _ => projection(error.code()).envelope,
-    };
-    let detail = ErrorDetail::new(kind, error.message());
-    match told.and_then(|told| told.details) {
-        Some(details) => detail.with_details(&details),
-        None => detail,
+        Ok(ToolOutcome::Answered(result)) => ToolResult::of_result(&result),
+        Ok(ToolOutcome::Invalid(violations)) => ToolResult::of_call(&Err(rest::invalid(&violations))),
+        Err(error) => ToolResult::of_call(&Err(error)),
     }
 }

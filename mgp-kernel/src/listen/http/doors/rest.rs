@@ -27,21 +27,21 @@ pub(super) async fn call<A: Accept>(
         }
     };
     match outcome(calls, head, name, &arguments).await {
-        Ok(ToolOutcome::Done(output)) => DoorAnswer::json(StatusCode::OK, output.to_raw()),
+        Ok(ToolOutcome::Answered(result)) => match output(&result) {
+            Ok(output) => DoorAnswer::json(StatusCode::OK, output.to_raw()),
+            Err(error) => failed(&error, calls.trace()),
+        },
         Ok(ToolOutcome::Invalid(violations)) => failed(&invalid(&violations), calls.trace()),
-        Ok(ToolOutcome::Failed(error)) => failed(&error, calls.trace()),
         Err(error) => failed(&error, calls.trace()),
     }
 }
 
 /// The outcome of a call that reached its tool, or the check in front of it.
 pub(super) enum ToolOutcome {
-    /// The tool is done: its structured result, or its content.
-    Done(Object),
+    /// The tool answered with this result, which may say that it failed.
+    Answered(Object),
     /// The arguments do not fit; the tool was not called.
     Invalid(Vec<Object>),
-    /// The tool says that it failed.
-    Failed(Error),
 }
 
 /// Checks the arguments, and calls the tool if they fit.
@@ -64,22 +64,24 @@ pub(super) async fn outcome<A: Accept>(
         return Ok(ToolOutcome::Invalid(violations.unwrap_or_default()));
     }
     let result = calls.call(head, "tools/call", params).await?;
-    let result = Object::from_raw(&result).unwrap_or_default();
-    if result.text("resultType").is_some_and(|kind| kind == "input_required") {
-        let why = "the tool asks a person something, which is possible over MCP only";
+    Ok(ToolOutcome::Answered(Object::from_raw(&result).unwrap_or_default()))
+}
+
+/// Returns what a tool gave back: its structured result, or the blocks of its content.
+fn output(result: &Object) -> Result<Object, Error> {
+    if result.text("resultType").is_some_and(|kind| kind != "complete") {
+        let why =
+            "the call is not done: it asks a person something, or runs as a task, which needs MCP itself";
         return Err(Error::new(code::TOOL_DISABLED, why));
     }
     if result.bytes("isError") == Some(b"true") {
-        return Ok(ToolOutcome::Failed(told(&result)));
+        return Err(told(result));
     }
-    Ok(ToolOutcome::Done(result.object("structuredContent").unwrap_or_else(|| {
+    Ok(result.object("structuredContent").unwrap_or_else(|| {
         let mut output = Object::new();
-        output.set(
-            "content",
-            result.get("content").unwrap_or_else(|| RawJson::parse("[]").unwrap_or(RawJson::null())),
-        );
+        output.set("content", result.get("content").unwrap_or_else(|| RawJson::from_written(b"[]".to_vec())));
         output
-    })))
+    }))
 }
 
 /// Returns the error of a failed result: that in its metadata, or its text.

@@ -1,0 +1,135 @@
+//! The outcome of a call in MCP, as the result of an envelope.
+
+use super::super::{StructuredError, projection};
+use super::{ErrorDetail, ErrorType, ToolResult};
+use crate::{Error, Object, RawJson, Response};
+
+impl ToolResult {
+    /// Returns the outcome of `tools/call` as the result of an envelope: a structured result or the blocks of the content
+    /// become its data, and an error or a failed result its error.
+    pub fn of_call(outcome: &Result<Response, Error>) -> Self {
+        match outcome {
+            Ok(response) => Self::of_result(&Object::from_raw(&response.to_raw()).unwrap_or_default()),
+            Err(error) => Self::failure(of_error(error)),
+        }
+    }
+
+    /// Returns the result of `tools/call` as the result of an envelope; see [`of_call`](Self::of_call).
+    pub fn of_result(result: &Object) -> Self {
+        if result.text("resultType").is_some_and(|kind| kind != "complete") {
+            let why =
+                "the call is not done: it asks a person something, or runs as a task, which needs MCP itself";
+            return Self::failure(ErrorDetail::new(ErrorType::ToolExecutionError, why));
+        }
+        if result.bytes("isError") == Some(b"true") {
+            return Self::failure(of_failed(result));
+        }
+        Self::success(result.object("structuredContent").unwrap_or_else(|| {
+            let mut data = Object::new();
+            data.set(
+                "content",
+                result.get("content").unwrap_or_else(|| RawJson::from_written(b"[]".to_vec())),
+            );
+            data
+        }))
+    }
+}
+
+/// Returns an error of MCP in the words of envelopes.
+fn of_error(error: &Error) -> ErrorDetail {
+    let data = error.data().and_then(|data| Object::from_raw(data).ok()).unwrap_or_default();
+    let told = error.data().and_then(StructuredError::read);
+    let kind = told.as_ref().and_then(|told| kind_of(&told.code));
+    detail(kind.unwrap_or_else(|| projection(error.code()).envelope), error.message(), &data, told.as_ref())
+}
+
+/// Returns the error of a failed result: that in its metadata, or its text.
+fn of_failed(result: &Object) -> ErrorDetail {
+    let data = result.object("_meta").and_then(|meta| meta.object("error")).unwrap_or_default();
+    let told = StructuredError::read(&data.to_raw());
+    let blocks: Vec<Object> = result.get("content").and_then(|blocks| blocks.to().ok()).unwrap_or_default();
+    let texts: Vec<_> = blocks.iter().filter_map(|block| block.text("text")).collect();
+    let text = if texts.is_empty() { "the tool failed".to_owned() } else { texts.join("\n") };
+    let kind = told.as_ref().and_then(|told| kind_of(&told.code)).unwrap_or(ErrorType::ToolExecutionError);
+    detail(kind, &text, &data, told.as_ref())
+}
+
+/// Returns the error with its details: the argument that does not fit, or the facts of the structured error.
+fn detail(kind: ErrorType, message: &str, data: &Object, told: Option<&StructuredError>) -> ErrorDetail {
+    let detail = ErrorDetail::new(kind, message);
+    if let Some(field) = data.text("field") {
+        let provided = data.get("provided_value").unwrap_or(RawJson::null());
+        let reason = data.text("reason").unwrap_or_else(|| message.into());
+        return detail.with_invalid_parameter(&field, provided, &reason);
+    }
+    match told.and_then(|told| told.details.as_ref()) {
+        Some(details) => detail.with_details(details),
+        None => detail,
+    }
+}
+
+/// Returns the kind of error that the word of a structured error stands for; `None` for a word without one.
+fn kind_of(word: &str) -> Option<ErrorType> {
+    Some(match word {
+        "FILE_NOT_FOUND" => ErrorType::FileNotFoundError,
+        "INVALID_INPUT" | "INVALID_PARAMETERS" | "PAYLOAD_TOO_LARGE" => ErrorType::ValidationError,
+        "RESOURCE_NOT_FOUND" => ErrorType::ResourceNotFound,
+        "RATE_LIMIT_EXCEEDED" | "QUOTA_EXHAUSTED" => ErrorType::ApiLimitExceeded,
+        "OPERATION_TIMEOUT" | "TIMEOUT" => ErrorType::TimeoutError,
+        "AUTHENTICATION_REQUIRED" | "TOKEN_EXPIRED" => ErrorType::AuthenticationError,
+        "PERMISSION_DENIED" | "SCOPE_INSUFFICIENT" => ErrorType::PermissionError,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code;
+
+    fn result(json: &str) -> ToolResult {
+        ToolResult::of_result(&Object::parse(json.to_owned()).unwrap())
+    }
+
+    #[test]
+    fn what_a_tool_gives_back_becomes_data_and_what_it_says_of_a_failure_an_error() {
+        let data = result(r#"{"content":[],"structuredContent":{"sum":3}}"#);
+        assert_eq!(data.data().unwrap().get("sum").unwrap().as_bytes(), b"3");
+        let text = result(r#"{"content":[{"type":"text","text":"hi"}]}"#);
+        assert_eq!(text.data().unwrap().to_raw().as_bytes(), br#"{"content":[{"type":"text","text":"hi"}]}"#);
+        let failed = result(r#"{"content":[{"type":"text","text":"boom"}],"isError":true}"#);
+        assert_eq!(failed.error().unwrap().error_type, ErrorType::ToolExecutionError);
+        assert_eq!(&*failed.error().unwrap().error_message, "boom");
+        let asked = result(r#"{"resultType":"input_required"}"#);
+        assert!(asked.error().unwrap().error_message.contains("asks a person"));
+    }
+
+    // covers: ENV-3.3-04, ENV-3.3-06
+    #[test]
+    fn each_of_the_standard_kinds_of_errors_is_reached() {
+        let missing_file = concat!(
+            r#"{"isError":true,"content":[],"_meta":{"error":"#,
+            r#"{"code":"FILE_NOT_FOUND","message":"m","category":"permanent","details":{"path":"notes.txt"}}}}"#
+        );
+        let file = result(missing_file).error().unwrap().clone();
+        assert!(file.error_details.unwrap().to_string().contains("notes.txt"));
+        let mut kinds: Vec<_> = [4000, 1002, 4001, -32603, 3000, 3003, 1001]
+            .map(|number| {
+                ToolResult::of_call(&Err(Error::new(number, "m"))).error().unwrap().error_type.clone()
+            })
+            .to_vec();
+        kinds.push(file.error_type);
+        assert!(ErrorType::STANDARD.iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
+    }
+
+    #[test]
+    fn an_argument_that_does_not_fit_is_named_with_its_value() {
+        let data = r#"{"field":"ticker","reason":"Pattern mismatch","provided_value":"abc"}"#;
+        let error = Error::new(code::INVALID_TOOL_ARGS, "no").with_data(RawJson::parse(data).unwrap());
+        let failed = ToolResult::of_call(&Err(error));
+        assert_eq!(
+            failed.error().unwrap().error_details.as_ref().unwrap().as_bytes(),
+            br#"{"parameter":"ticker","provided_value":"abc","constraint":"Pattern mismatch"}"#
+        );
+    }
+}

@@ -122,6 +122,8 @@ pub use self::resource::{Blob, IntoContents, Resource, ResourceHandler, Resource
 pub use self::router::{Router, RouterFuture};
 #[cfg(feature = "http")]
 pub use self::schema::check_repeated_arguments;
+#[cfg(feature = "ext")]
+pub use self::server::InProcess;
 pub use self::server::Server;
 #[cfg(feature = "ext")]
 pub use self::signature::{

@@ -173,6 +173,7 @@ async fn a_bad_symbol_has_the_reason_and_the_suggestions_of_the_specification() 
                     "error_type": "FieldValidation", "field": "ticker_symbol", "path": "/ticker_symbol",
                     "keyword": "pattern",
                     "reason": "Pattern mismatch: expected ^[A-Z]{1,5}$, got 'invalid123'",
+                    "provided_value": "invalid123",
                     "suggestions": ["Use uppercase letters only", "Length must be 1-5 characters"],
                 })
             );

@@ -9,7 +9,7 @@ use super::RouterFuture;
 use crate::cx::CallExtras;
 use crate::server_shared::ServerShared;
 use crate::task;
-use crate::tool::{CallInput, TaskMode, ToolEntry, ToolResult};
+use crate::tool::{CallInput, TaskMode, ToolEntry};
 
 /// Returns the error for a name that no tool has. A peer that speaks no MGP gets MCP's code in its place.
 pub(super) fn unknown_tool(name: &str) -> Error {
@@ -55,7 +55,7 @@ pub(super) fn tool(shared: &Arc<ServerShared>, request: Request) -> RouterFuture
         Ok(future) => RouterFuture::tool(future, revision, tool.inline),
         //= mcp SEP-1303
         //# input validation errors are tool execution errors
-        Err(fault) => ToolResult::error(fault.0).into_response(revision).into(),
+        Err(fault) => fault.into_result().into_response(revision).into(),
     }
 }
 

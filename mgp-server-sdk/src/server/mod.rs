@@ -1,6 +1,8 @@
 //! The builder of a server.
 
 #[cfg(feature = "ext")]
+mod envelopes;
+#[cfg(feature = "ext")]
 mod registry;
 mod sections;
 
@@ -16,6 +18,8 @@ use mgp_types::mgp::{Extension, Offer};
 use mgp_types::{CacheHint, RawJson, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 
+#[cfg(feature = "ext")]
+pub use self::envelopes::InProcess;
 use crate::accept::{ServerAccept, ServerCore};
 use crate::catalog::Catalog;
 use crate::completion::{ArgumentOwner, CompletionHandler};

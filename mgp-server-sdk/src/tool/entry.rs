@@ -224,7 +224,7 @@ impl ListEntry for ToolEntry {
 
 #[cfg(feature = "ext")]
 fn call(handler: &ErasedTool, input: CallInput) -> ToolFuture {
-    handler.call(input).unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::error(fault.0)))))
+    handler.call(input).unwrap_or_else(|fault| Box::pin(ready(Ok(fault.into_result()))))
 }
 
 #[cfg(feature = "ext")]

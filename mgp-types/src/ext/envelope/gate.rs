@@ -86,7 +86,7 @@ fn in_envelope(result: &ToolResult) -> Response {
         out.flag("isError");
     }
     out.json("_meta", &meta.finish().to_raw());
-    Response::plain(out.finish().to_raw())
+    Response::new(out.finish().to_raw())
 }
 
 #[cfg(test)]

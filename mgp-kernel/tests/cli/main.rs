@@ -13,6 +13,7 @@ mod context;
 mod doors;
 mod edit;
 mod environment;
+mod extensions;
 mod federation;
 mod files;
 mod first_list;

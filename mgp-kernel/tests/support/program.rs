@@ -103,11 +103,16 @@ pub(crate) struct Talk {
 impl Talk {
     /// Opens a session.
     pub(crate) fn open(kernel: &mut Kernel) -> Self {
+        Self::open_with(kernel, &json!({}))
+    }
+
+    /// Opens a session as a client with these capabilities.
+    pub(crate) fn open_with(kernel: &mut Kernel, capabilities: &Value) -> Self {
         let input = kernel.child.stdin.take().unwrap();
         let lines = BufReader::new(kernel.child.stdout.take().unwrap()).lines();
         let mut talk = Self { input, lines, described: Value::Null, heard: Vec::new(), id: 0 };
         let hello = json!({
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
+            "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "t", "version": "1"},
         });
         let answer = talk.ask("initialize", &hello);
         assert_eq!(answer["result"]["serverInfo"]["name"], "mgp", "{answer}");

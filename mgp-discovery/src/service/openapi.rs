@@ -89,13 +89,16 @@ fn responses(output: Value) -> Value {
 }
 
 /// The statuses of errors, with the names of their responses and what they mean.
-const ERRORS: [(&str, &str, &str); 8] = [
+const ERRORS: [(&str, &str, &str); 11] = [
     ("400", "ValidationError", "The arguments do not fit the tool."),
     ("401", "AuthenticationError", "The caller did not prove who it is."),
-    ("403", "AuthorizationError", "The caller may not call the tool."),
+    ("403", "AuthorizationError", "The caller may not call the tool, or not with these arguments."),
     ("404", "NotFound", "There is no such tool."),
+    ("413", "TooLarge", "The arguments are too long."),
+    ("415", "NotJson", "The body does not say that it is JSON."),
+    ("422", "ToolFailure", "The tool says that it failed."),
     ("429", "RateLimited", "The caller sent too many requests, or used up a quota."),
-    ("500", "ToolExecutionError", "The tool failed."),
+    ("500", "ToolExecutionError", "The call broke."),
     ("503", "Unavailable", "The server of the tool cannot be reached now."),
     ("504", "Timeout", "The tool took too long."),
 ];

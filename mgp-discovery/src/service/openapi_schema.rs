@@ -64,7 +64,25 @@ fn translated(schema: &Value, root: &Value, depth: usize) -> Value {
         }
     }
     set_type(&mut out, members);
+    settle_null(&mut out);
     Value::Object(out)
+}
+
+/// Gives a schema that allows `null` the type that `nullable` needs beside it: that of all its choices. Where they differ,
+/// the schema allows any value.
+fn settle_null(out: &mut Map<String, Value>) {
+    if !out.contains_key("nullable") || out.contains_key("type") {
+        return;
+    }
+    let type_of = |schema: &Value| schema.get("type").cloned();
+    let choices = ["anyOf", "oneOf"].into_iter().filter_map(|name| out.get(name)?.as_array());
+    let mut types: Vec<_> = choices.flatten().map(type_of).collect();
+    types.dedup();
+    if let [Some(kind)] = types.as_slice() {
+        out.insert("type".into(), kind.clone());
+    } else {
+        out.retain(|keyword, _| matches!(keyword.as_str(), "title" | "description" | "default" | "example"));
+    }
 }
 
 fn set_exclusive(out: &mut Map<String, Value>, bound: &str, keyword: &str, value: &Value) {
@@ -160,6 +178,11 @@ mod tests {
             ),
             (json!({"examples": ["a", "b"], "$schema": "x", "if": {}, "x-y": 1}), json!({"example": "a"})),
             (json!({"required": [], "properties": {"a": true}}), json!({"properties": {"a": {}}})),
+            (
+                json!({"oneOf": [{"const": "a", "type": "string"}, {"type": "null"}, {"type": "string"}]}),
+                json!({"oneOf": [{"enum": ["a"], "type": "string"}, {"type": "string"}], "nullable": true, "type": "string"}),
+            ),
+            (json!({"description": "d", "type": ["string", "integer", "null"]}), json!({"description": "d"})),
             (json!(false), json!({"not": {}})),
             (json!(true), json!({})),
         ] {

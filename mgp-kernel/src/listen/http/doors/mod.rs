@@ -22,8 +22,9 @@ use hyper::body::{Body, Incoming};
 use mgp_discovery::catalog::Catalog;
 use mgp_transport::Accept;
 use mgp_transport::http::{HttpBody, ResponseFuture, Routes};
-use mgp_types::RawJson;
 use mgp_types::ext::StructuredError;
+use mgp_types::mgp::TraceId;
+use mgp_types::{Error, RawJson};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -80,6 +81,14 @@ impl Door {
             _ => Self::Tool(decoded(path.strip_prefix("/tools/")?)?),
         };
         config.listen.rest.then_some(door)
+    }
+
+    /// Returns the answer to a request that is none for this door, in the form of the door's other errors.
+    fn refusal(&self, status: StatusCode, why: String, trace: TraceId) -> DoorAnswer {
+        if *self == Self::Envelopes {
+            return DoorAnswer::text(status, why);
+        }
+        DoorAnswer { status, ..rest::failed(&Error::invalid_request(why), trace) }
     }
 
     const fn method(&self) -> Method {
@@ -159,27 +168,39 @@ async fn open<A: Accept>(
     request: Request<Incoming>,
     max_bytes: usize,
 ) -> Response<HttpBody> {
-    if request.method() != door.method() {
-        let mut refusal =
-            DoorAnswer::text(StatusCode::METHOD_NOT_ALLOWED, format!("send {} here", door.method()));
+    let (head, body) = request.into_parts();
+    if head.method != door.method() {
+        let why = format!("send {} here", door.method());
+        let mut refusal = door.refusal(StatusCode::METHOD_NOT_ALLOWED, why, calls.trace());
         refusal.allow = Some(door.method());
         return refusal.into_response();
     }
-    let (head, body) = request.into_parts();
-    let answer = match door {
+    if door.method() == Method::POST {
+        return match json_body(&head, body, max_bytes).await {
+            Ok(body) => called(&calls, &catalog, &door, &head, body).await,
+            Err((status, why)) => door.refusal(status, why, calls.trace()),
+        }
+        .into_response();
+    }
+    match door {
         Door::Catalog => documents::catalog(&calls, &head).await,
         Door::OpenApi => documents::openapi(&calls, &head).await,
-        Door::Manifest => documents::manifest(&calls, &head).await,
-        Door::Tool(name) => match json_body(&head, body, max_bytes).await {
-            Ok(body) => rest::call(&calls, &head, &name, body).await,
-            Err(refusal) => refusal,
-        },
-        Door::Envelopes => match json_body(&head, body, max_bytes).await {
-            Ok(body) => envelopes::call(&calls, &catalog, &head, body).await,
-            Err(refusal) => refusal,
-        },
-    };
-    answer.into_response()
+        _ => documents::manifest(&calls, &head).await,
+    }
+    .into_response()
+}
+
+async fn called<A: Accept>(
+    calls: &InnerCalls<A>,
+    catalog: &Catalog,
+    door: &Door,
+    head: &Parts,
+    body: Bytes,
+) -> DoorAnswer {
+    match door {
+        Door::Tool(name) => rest::call(calls, head, name, body).await,
+        _ => envelopes::call(calls, catalog, head, body).await,
+    }
 }
 
 /// Returns the bytes of a body that says to be JSON.
@@ -187,18 +208,18 @@ async fn json_body<B: Body<Error: std::error::Error + Send + Sync + 'static>>(
     head: &Parts,
     body: B,
     max_bytes: usize,
-) -> Result<Bytes, DoorAnswer> {
+) -> Result<Bytes, (StatusCode, String)> {
     let kind = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
-        let why = "`Content-Type` must be application/json";
-        return Err(DoorAnswer::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
+        let why = "`Content-Type` must be application/json".to_owned();
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
     }
     match Limited::new(body, max_bytes).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(_) => {
             let why = format!("the body is longer than {max_bytes} bytes, or was cut off");
-            Err(DoorAnswer::text(StatusCode::PAYLOAD_TOO_LARGE, why))
+            Err((StatusCode::PAYLOAD_TOO_LARGE, why))
         }
     }
 }

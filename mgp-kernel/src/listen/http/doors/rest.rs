@@ -91,20 +91,14 @@ fn told(result: &Object) -> Error {
     let texts: Vec<String> =
         blocks.iter().filter_map(|block| Some(block.text("text")?.into_owned())).collect();
     let text = if texts.is_empty() { "the tool failed".to_owned() } else { texts.join("\n") };
-    let error = Error::new(code::UPSTREAM_ERROR, text);
-    match structured.filter(|data| StructuredError::read(data).is_some()) {
-        Some(data) => error.with_data(data),
-        None => error.with_data(tool_failure()),
-    }
+    let data = structured.filter(|data| StructuredError::read(data).is_some()).unwrap_or_else(|| {
+        StructuredError::new(TOOL_FAILED, ErrorClass::Permanent, text.as_str()).to_object().to_raw()
+    });
+    Error::new(code::UPSTREAM_ERROR, text).with_data(data)
 }
 
-/// Returns the data of the error of a tool that says no more than that it failed.
-fn tool_failure() -> RawJson {
-    let mut data = ObjectWriter::new();
-    data.text("error_type", "ToolExecution");
-    data.text("category", ErrorClass::Permanent.as_str());
-    data.finish().to_raw()
-}
+/// The word for the error of a tool that says no more than that it failed.
+const TOOL_FAILED: &str = "TOOL_FAILED";
 
 /// Returns the error of arguments that do not fit: that of the first violation, and a list of all.
 pub(super) fn invalid(violations: &[Object]) -> Error {
@@ -122,7 +116,7 @@ pub(super) fn invalid(violations: &[Object]) -> Error {
 pub(super) fn failed(error: &Error, trace: TraceId) -> DoorAnswer {
     let told = error.data().and_then(StructuredError::read);
     let structured = told.unwrap_or_else(|| StructuredError::of(error));
-    let status = status(&structured);
+    let status = status(error, &structured);
     let data = structured.add_to(error.data());
     let data = Object::from_raw(&data).unwrap_or_default();
     let mut members = ObjectWriter::new();
@@ -145,8 +139,13 @@ pub(super) fn failed(error: &Error, trace: TraceId) -> DoorAnswer {
 }
 
 /// Returns the status that stands for a structured error.
-fn status(error: &StructuredError) -> StatusCode {
-    match &*error.code {
+fn status(error: &Error, structured: &StructuredError) -> StatusCode {
+    match &*structured.code {
+        // The arguments fit the tool, and the kernel does not let them pass.
+        "INVALID_INPUT" if matches!(error.code(), code::VALIDATION_BLOCKED | code::CODE_SAFETY_VIOLATION) => {
+            StatusCode::FORBIDDEN
+        }
+        TOOL_FAILED => StatusCode::UNPROCESSABLE_ENTITY,
         "INVALID_INPUT" | "INVALID_PARAMETERS" => StatusCode::BAD_REQUEST,
         "AUTHENTICATION_REQUIRED" | "TOKEN_EXPIRED" => StatusCode::UNAUTHORIZED,
         "PERMISSION_DENIED" | "SCOPE_INSUFFICIENT" => StatusCode::FORBIDDEN,
@@ -177,6 +176,7 @@ mod tests {
             (-32602, 400),
             (1002, 401),
             (1001, 403),
+            (1010, 403),
             (4001, 404),
             (4002, 404),
             (3000, 429),
@@ -202,8 +202,8 @@ mod tests {
     fn a_failed_result_says_what_it_said() {
         let result = Object::parse(r#"{"content":[{"type":"text","text":"boom"}],"isError":true}"#).unwrap();
         let answer = failed(&told(&result), TraceId::from_random([7; 16]));
-        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(body(&answer)["error"]["message"], "boom");
-        assert_eq!(body(&answer)["error"]["error_type"], "ToolExecution");
+        assert_eq!(body(&answer)["error"]["code"], "TOOL_FAILED");
     }
 }

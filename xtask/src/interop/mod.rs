@@ -7,12 +7,13 @@
 //! reports `tools/list` and `tools/call`.
 //!
 //! `--peer go` is another one: a server in Go behind our kernel, which reads names as Go does. Frameworks for agents stand
-//! in front of our kernel, too: `frameworks` says which.
+//! in front of our kernel, too: `frameworks` says which. `--peer rest` are programs that know OpenAPI and JSON Schema only.
 
 mod frameworks;
 pub(crate) mod leg;
 mod lenient;
 pub(crate) mod peers;
+mod rest;
 
 use std::{
     fs,
@@ -51,10 +52,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let wanted = |name: &str| args.peer.as_deref().is_none_or(|peer| peer == name);
     let peers: Vec<_> = PEERS.iter().filter(|p| wanted(p.name)).collect();
     let frameworks: Vec<_> = FRAMEWORKS.iter().filter(|framework| wanted(framework.name)).collect();
-    if peers.is_empty() && frameworks.is_empty() && !wanted(RMCP) && !wanted(lenient::NAME) {
+    if peers.is_empty() && frameworks.is_empty() && !OWN_LEGS.iter().any(|name| wanted(name)) {
         let frameworks = FRAMEWORKS.iter().map(|framework| framework.name);
-        let names: Vec<_> =
-            PEERS.iter().map(|p| p.name).chain([RMCP, lenient::NAME]).chain(frameworks).collect();
+        let names: Vec<_> = PEERS.iter().map(|p| p.name).chain(OWN_LEGS).chain(frameworks).collect();
         bail!("no such peer; there are {}", names.join(", "));
     }
 
@@ -87,6 +87,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         let checks = lenient::checks(workspace, &workspace.target.join("interop"));
         let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
         report.row(lenient::NAME, "kernel", "stdio", "legacy", &checks);
+        for fault in &checks.failed {
+            println!("    {fault}");
+        }
+    }
+    if wanted(rest::NAME) && args.server.is_none() && args.client.is_none() {
+        let checks = rest::checks(workspace, &workspace.target.join("interop"));
+        let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
+        report.row(rest::NAME, "kernel", "http", "plain", &checks);
         for fault in &checks.failed {
             println!("    {fault}");
         }
@@ -248,3 +256,6 @@ impl Report {
 }
 
 const RMCP: &str = "rmcp";
+
+/// The legs that are no other SDK's.
+const OWN_LEGS: [&str; 3] = [RMCP, lenient::NAME, rest::NAME];

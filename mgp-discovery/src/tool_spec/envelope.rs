@@ -1,5 +1,6 @@
 //! The rules for calls and results in examples.
 
+use mgp_types::ext::ResultStatus;
 use serde_json::{Map, Value};
 
 /// The kind of an example.
@@ -77,7 +78,7 @@ pub(super) fn call_faults(call: &Value, name: &str) -> Vec<EnvelopeFault> {
 /// Returns what is wrong with a result.
 pub(super) fn result_faults(result: &Value) -> Vec<EnvelopeFault> {
     let mut faults = Vec::new();
-    if !status(result).is_some_and(|status| STATUSES.contains(&status)) {
+    if !status(result).is_some_and(|status| ResultStatus::ALL.iter().any(|known| known.as_str() == status)) {
         faults.push(fault(
             "/status",
             "the status is unknown",
@@ -147,5 +148,4 @@ fn unknown<'a>(value: &'a Value, known: &[&str]) -> Option<&'a str> {
     value.as_object()?.keys().map(String::as_str).find(|name| !known.contains(name))
 }
 
-const STATUSES: [&str; 4] = ["success", "failure", "no_change_needed", "partial_success"];
 const RESULT: [&str; 4] = ["status", "data", "error", "explanation"];

@@ -1,5 +1,7 @@
 //! The types of errors that a tool documents.
 
+use mgp_types::ext::ErrorType;
+
 use super::document::Section;
 use super::table::MarkdownTable;
 use crate::config::nearest;
@@ -39,12 +41,14 @@ impl ErrorTypes {
     }
 
     pub(super) fn is_known(&self, name: &str) -> bool {
-        STANDARD.contains(&name) || self.custom.iter().any(|custom| custom == name)
+        ErrorType::STANDARD.iter().any(|standard| standard.as_str() == name)
+            || self.custom.iter().any(|custom| custom == name)
     }
 
     /// Returns what to do about an unknown type.
     pub(super) fn advice(&self, unknown: &str) -> String {
-        let known = STANDARD.into_iter().chain(self.custom.iter().map(String::as_str));
+        let known =
+            ErrorType::STANDARD.iter().map(ErrorType::as_str).chain(self.custom.iter().map(String::as_str));
         match nearest(unknown, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("declare it in section 5: {CUSTOM} `{unknown}`"),
@@ -63,9 +67,3 @@ fn is_type(name: &str) -> bool {
 }
 
 const CUSTOM: &str = "**Custom error types**:";
-
-/// The types that need no declaration.
-pub(super) const STANDARD: [&str; 8] = [
-    "ValidationError", "FileNotFoundError", "AuthenticationError", "ResourceNotFound", "ToolExecutionError",
-    "ApiLimitExceeded", "TimeoutError", "PermissionError",
-];

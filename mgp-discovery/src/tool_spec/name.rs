@@ -1,12 +1,6 @@
 //! Invocation names: `module.tool`, in lower-case letters, digits and underscores.
 
-/// Returns whether a text matches `^[a-z0-9_]+(\.[a-z0-9_]+)+$`.
-pub(super) fn is_invocation_name(name: &str) -> bool {
-    let is_part = |part: &str| {
-        !part.is_empty() && part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
-    };
-    name.contains('.') && name.split('.').all(is_part)
-}
+use mgp_types::ext::DottedName;
 
 /// Returns whether two names are of one tool: they are the same in lower case with underscores, or one of them is the
 /// other without its module.
@@ -24,7 +18,7 @@ pub(super) fn invocation_name(module: Option<&str>, name: &str) -> Option<String
     let mut all = module.map(parts).unwrap_or_default();
     all.extend(parts(name));
     let name = all.join(".");
-    is_invocation_name(&name).then_some(name)
+    DottedName::read(&name).map(|_| name)
 }
 
 /// Returns the parts of a name between dots and slashes, in lower case with underscores.

@@ -1,9 +1,11 @@
 //! The look at the declaration of a tool and at its sections.
 
+use mgp_types::ext::DottedName;
+
 use super::ToolLint;
 use crate::tool_spec::document::{Section, SpecDocument};
 use crate::tool_spec::finding::SpecRule;
-use crate::tool_spec::name;
+
 use crate::tool_spec::section::SectionKind;
 use crate::tool_spec::version::ToolVersion;
 
@@ -18,7 +20,7 @@ impl ToolLint<'_> {
                 "write ## Tool: `module.tool`",
             );
         }
-        if !name::is_invocation_name(name) {
+        if DottedName::read(name).is_none() {
             let what = format!("`{name}` is not an invocation name");
             let help = "write module.tool in lower-case letters, digits and underscores";
             self.error(SpecRule::InvocationName, line, what, help);

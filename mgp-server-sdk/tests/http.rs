@@ -135,6 +135,7 @@ fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_default()
 }
 
+// covers: GGEN-10-02
 #[tokio::test]
 async fn handlers_see_the_head_of_their_request() {
     for client in [Client::new(accept()), Client::in_session(accept()).await] {

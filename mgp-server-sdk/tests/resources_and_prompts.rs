@@ -57,6 +57,7 @@ fn server() -> Server {
         })
 }
 
+// covers: GGEN-2-06
 #[tokio::test]
 async fn resources_are_read_as_text_and_bytes() {
     for era in Era::BOTH {
@@ -106,6 +107,7 @@ async fn failures_to_read_are_errors() {
     }
 }
 
+// covers: GGEN-2-05
 #[tokio::test]
 async fn resources_and_templates_are_listed_apart() {
     for era in Era::BOTH {

@@ -78,6 +78,7 @@ async fn until(peer: &mut Peer, id: &Value, status: &str) -> Value {
     panic!("the task never is {status}");
 }
 
+// covers: ENV-10-01
 #[tokio::test]
 async fn a_call_becomes_a_task_and_its_result_waits_2026() {
     let mut peer = open(Era::Stateless).await;
@@ -217,6 +218,7 @@ async fn a_task_is_forgotten_when_its_time_is_over() {
     }
 }
 
+// covers: ENV-10-01
 #[tokio::test]
 async fn a_session_asks_for_a_task_and_waits_for_its_result_2025() {
     let mut peer = open(Era::Session).await;

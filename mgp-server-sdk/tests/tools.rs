@@ -60,6 +60,7 @@ fn server() -> Server {
         })
 }
 
+// covers: GGEN-2-03
 #[tokio::test]
 async fn every_form_of_handler_is_called() {
     for era in Era::BOTH {
@@ -75,6 +76,7 @@ async fn every_form_of_handler_is_called() {
     }
 }
 
+// covers: GGEN-2-03, GGEN-8.1-02
 #[tokio::test]
 async fn a_structured_result_comes_with_its_text_and_schema() {
     for era in Era::BOTH {

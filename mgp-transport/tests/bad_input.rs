@@ -5,6 +5,7 @@ mod support;
 use mgp_transport::ConnectionLimits;
 use support::{Peer, server};
 
+// covers: GGEN-2-01, GGEN-5-01, GGEN-8.1-01
 #[tokio::test]
 async fn broken_json_is_answered_and_the_connection_lives() {
     let mut peer = Peer::in_session(&server()).await;
@@ -15,6 +16,7 @@ async fn broken_json_is_answered_and_the_connection_lives() {
     peer.is_quiet().await;
 }
 
+// covers: GGEN-2-01, GGEN-5-02
 #[tokio::test]
 async fn what_is_not_a_request_is_an_invalid_request() {
     let mut peer = Peer::in_session(&server()).await;
@@ -87,6 +89,7 @@ async fn a_whole_frame_needs_no_line_end_before_the_end() {
     assert_eq!(peer.rest().await, [r#"{"jsonrpc":"2.0","id":1,"result":{"later":true}}"#]);
 }
 
+// covers: GGEN-5-03, GGEN-5-04
 #[tokio::test]
 async fn unknown_methods_and_wrong_params_are_told_apart() {
     let mut peer = Peer::in_session(&server()).await;

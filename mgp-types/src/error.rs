@@ -200,9 +200,17 @@ impl Error {
         self.0.origin
     }
 
-    /// Returns the recovery advice that this process set, else the advice in the peer's `data._mgp` (MGP §14.4).
+    /// Returns the recovery advice that this process set, else the advice in the peer's `data._mgp` (MGP §14.4), else what
+    /// the peer's structured error or that of a tool registry says, if the crate has the feature `ext`.
     pub fn recovery(&self) -> Option<Recovery> {
-        self.0.recovery.clone().or_else(|| Recovery::from_error_data(self.0.data.as_ref()?))
+        let of_peer = || {
+            let data = self.0.data.as_ref()?;
+            let recovery = Recovery::from_error_data(data);
+            #[cfg(feature = "ext")]
+            let recovery = recovery.or_else(|| crate::ext::recovery_of(data));
+            recovery
+        };
+        self.0.recovery.clone().or_else(of_peer)
     }
 
     /// Returns the `data` as they go on the wire, with recovery advice under `_mgp` if this process set any.

@@ -52,7 +52,7 @@ fn numbers(label: &str, to: usize) -> Vec<String> {
     (0..to).map(|number| format!("{label}{number} ")).collect()
 }
 
-// covers: MGP-12.1-01, MGP-12.3-01, MGP-12.4-03, MGP-12.4-04, MGP-12.5-01..05
+// covers: MGP-12.1-01, MGP-12.3-01, MGP-12.4-03, MGP-12.4-04, MGP-12.5-01..05, ENV-10-02
 async fn parts_come_in_order_before_the_result(leg: Leg) {
     let (_host, client) = leg.connect().await;
     let mut streamed = whole(&client, "count", &json!({"to": 20})).stream().unwrap();
@@ -104,7 +104,7 @@ async fn a_server_without_streaming_answers_in_whole(leg: Leg) {
     assert!(result.get("_mgp").is_none(), "{result}");
 }
 
-// covers: MGP-12.4-03, MGP-12.5-03, MGP-12.5-05
+// covers: MGP-12.4-03, MGP-12.5-03, MGP-12.5-05, GGEN-8.1-04
 async fn ten_thousand_parts_arrive_in_order(leg: Leg) {
     let (_host, client) = leg.connect().await;
     let mut streamed = whole(&client, "count", &json!({"to": 10_000})).stream().unwrap();

@@ -36,6 +36,7 @@ fn meant(snapshot: &CatalogSnapshot, name: &str) -> Option<String> {
     Some(format!("{} of {}", tool.resolved.name, tool.resolved.server))
 }
 
+// covers: GGEN-1-02
 #[test]
 fn a_name_of_two_servers_is_qualified_and_its_bare_form_is_nobodys() {
     let snapshot = catalog(&[("a", &["read"]), ("b", &["read", "write"])]).snapshot();

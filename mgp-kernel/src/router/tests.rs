@@ -260,6 +260,7 @@ async fn a_notification_goes_to_those_that_it_concerns_and_calls_no_tool() {
     assert!(a.asked().is_empty() && b.asked().is_empty());
 }
 
+// covers: ENV-10-01
 #[tokio::test]
 async fn a_task_is_asked_of_the_server_that_began_it_for_its_owner() {
     let scene = TestKernel::open().await;

@@ -166,6 +166,7 @@ fn tools_are_called_in_envelopes_one_or_many() {
     assert_eq!(send(port, "POST", "/env/tools/call", "Content-Type: application/json\r\n", "{oh").0, 400);
 }
 
+// covers: GGEN-8.4-01
 #[test]
 fn doors_are_shut_unless_they_are_opened_and_nobody_passes_them_without_a_key() {
     let (home, _kernel, port) = open("require_keys = true\n");

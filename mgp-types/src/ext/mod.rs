@@ -4,6 +4,7 @@
 //! extension is silent. Fields of a request travel in the `_meta` of its params, fields of a result in its `_meta`,
 //! and what a tool declares stands on the top level of its definition.
 
+mod advice;
 mod envelope;
 mod id;
 mod intent;
@@ -18,6 +19,7 @@ mod tool_declaration;
 
 use serde::Serialize;
 
+pub(crate) use self::advice::recovery_of;
 use crate::RawJson;
 
 pub use self::envelope::{

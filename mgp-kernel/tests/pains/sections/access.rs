@@ -41,7 +41,7 @@ fn about(agent: &str, tool: Option<&str>) -> Value {
     json!({"agent_id": agent, "server_id": "files", "tool_name": tool})
 }
 
-// covers: MGP-5.1-01, MGP-5.2-01..03, MGP-5.3-01, MGP-5.3-02, MGP-5.5-01, MGP-5.5-02
+// covers: MGP-5.1-01, MGP-5.2-01..03, MGP-5.3-01, MGP-5.3-02, MGP-5.5-01, MGP-5.5-02, GGEN-8.4-02
 async fn an_entry_for_a_tool_decides_before_one_for_its_server_and_both_before_the_default() {
     for (default, usual, other) in [("opt-in", "deny", "allow"), ("opt-out", "allow", "deny")] {
         let (host, script) = kernel(default).await;

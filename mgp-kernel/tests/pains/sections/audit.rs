@@ -145,7 +145,7 @@ async fn the_trace_of_a_client_is_in_the_record_and_in_what_servers_report() {
     }
 }
 
-// covers: MGP-6.4-01, MGP-6.4-02, MGP-6.4-10, MGP-6.4-11
+// covers: MGP-6.4-01, MGP-6.4-02, MGP-6.4-10, MGP-6.4-11, ENV-11.2-04, GGEN-8.4-04
 async fn calls_that_are_executed_and_blocked_are_told_with_their_causes() {
     let (host, shell, collector) = kernel(|config| {
         config["access"] = json!({"rules": [{"agent": "eve", "server": "shell", "permission": "deny"}]});

@@ -11,6 +11,7 @@ use crate::scripted::Script;
 tests![
     a_call_is_made_again_as_the_error_says_and_each_time_is_recorded,
     a_call_whose_error_is_not_to_be_tried_again_ends_with_it,
+    a_server_that_speaks_of_errors_in_other_words_is_understood,
 ];
 
 async fn kernel(error: &Value) -> (Host, Script) {
@@ -22,7 +23,7 @@ async fn kernel(error: &Value) -> (Host, Script) {
     (host, script)
 }
 
-// covers: MGP-14.6-01..03, MGP-14.6-05
+// covers: MGP-14.6-01..03, MGP-14.6-05, GGEN-8.6-01
 async fn a_call_is_made_again_as_the_error_says_and_each_time_is_recorded() {
     // The pause before each further attempt: as long as it is asked for, and longer by a part that is drawn.
     for (strategy, pauses) in [
@@ -73,5 +74,26 @@ async fn a_call_whose_error_is_not_to_be_tried_again_ends_with_it() {
         let mut ada = Raw::agent(&host, "ada", revision).await;
         assert_eq!(ada.refused("web.fail", json!({})).await, error);
         assert_eq!(script.calls().len(), calls);
+    }
+}
+
+// covers: EXT-11-08, EXT-11-09, EXT-11-10, GGEN-5-17, GGEN-5-20
+async fn a_server_that_speaks_of_errors_in_other_words_is_understood() {
+    let structured =
+        |class: &str| json!({"code": "X", "message": "m", "category": class, "retry_after_seconds": 0});
+    for (code, data, is_repeated) in [
+        (-32603, structured("transient"), true),
+        (-32603, structured("rate_limited"), true),
+        (-32603, structured("permanent"), false),
+        (-32603, structured("invalid_input"), false),
+        (-32603, structured("auth_required"), false),
+        (-32003, json!({"error_type": "ToolExecution"}), true),
+        (-32603, json!({"error_type": "ValidationError"}), false),
+    ] {
+        let error = json!({"code": code, "message": "m", "data": data});
+        let (host, script) = kernel(&error).await;
+        let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
+        ada.refused("web.fail", json!({})).await;
+        assert_eq!(script.calls().len() > 1, is_repeated, "{error}");
     }
 }

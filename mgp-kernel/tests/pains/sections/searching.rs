@@ -247,7 +247,7 @@ async fn each_word_of_a_search_is_obeyed() {
     }
 }
 
-// covers: MGP-16.1-01, MGP-16.2-02, MGP-16.2-03, MGP-16.3-03, MGP-16.5-18, MGP-16.5-19
+// covers: MGP-16.1-01, MGP-16.2-02, MGP-16.2-03, MGP-16.3-03, MGP-16.5-18, MGP-16.5-19, ENV-10-03
 async fn a_model_gets_one_tool_finds_the_others_by_it_and_calls_them_at_once() {
     let office = Office::open(|config| config["tools"] = json!({"level": "L2"})).await;
     for revision in ERAS {

@@ -11,7 +11,7 @@ use crate::audit::{ArgumentRecording, ChainKey, Redaction};
 
 const ID: &str = "550e8400-e29b-41d4-a716-446655440000";
 
-// covers: MGP-6.1-01, MGP-6.2-01, MGP-6.3-01, MGP-6.4-01
+// covers: MGP-6.1-01, MGP-6.2-01, MGP-6.3-01, MGP-6.4-01, ENV-11.2-04
 #[tokio::test]
 async fn a_call_is_recorded_in_the_form_of_the_specification() {
     let inner = TestServer::answering(|request| {

@@ -87,7 +87,7 @@ fn a_tool_is_called_with_its_arguments_as_the_body() {
 // covers: GGEN-4-01, GGEN-4-02, GGEN-4-05, EXT-01-01, EXT-01-11, EXT-01-15
 #[test]
 fn documents_describe_the_tools_that_the_caller_may_call() {
-    let (home, _kernel, port) = open("");
+    let (home, kernel, port) = open("");
     let (status, _, catalog) = get(port, "/catalog");
     assert_eq!((status, &catalog["version"]), (200, &json!("1.0.0")));
     let names: Vec<_> =
@@ -119,6 +119,7 @@ fn documents_describe_the_tools_that_the_caller_may_call() {
         "args = [\"server\", \"context\"]\n[servers.tools.summarize]\nenabled = false",
     );
     home.write("mgp.toml", &config);
+    kernel.signal("HUP");
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while get(port, "/catalog").2.to_string().contains("context.summarize") {
         assert!(std::time::Instant::now() < end, "the tool stays in the catalog");
@@ -185,10 +186,11 @@ fn rpc(port: u16, method: &str, mut params: Value) -> Value {
 // covers: EXT-01-17, EXT-04-03, EXT-04-05, EXT-04-08, EXT-04-09, EXT-04-13, EXT-04-14
 #[test]
 fn a_call_needs_the_scopes_of_its_tool() {
-    let (home, _kernel, port) = open("[[agents]]\nid = \"local-http\"\nscopes = [\"memory:read\"]");
+    let (home, kernel, port) = open("[[agents]]\nid = \"local-http\"\nscopes = [\"memory:read\"]");
     let rules = "[servers.tools.store_memory]\nrequired_scopes = [\"memory:write\"]\n\
                  [servers.tools.recall_memory]\nrequired_scopes = [\"memory:read\"]\n[[permissions.grants]]";
     home.write("mgp.toml", &home.read("mgp.toml").replacen("[[permissions.grants]]", rules, 1));
+    kernel.signal("HUP");
     let check = json!({"tool": "context__store_memory", "scopes_held": ["memory:write"]});
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while post(port, "/permissions", &check).1["allowed"] != false {

@@ -32,7 +32,7 @@ use crate::call::resolve::{ResolveToolGate, awaits_first_tools};
 use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
 use crate::methods::{
-    OwnPermissionsGate, ScopeMethodsGate, ServerHealthGate, ToolDocumentsGate, ValidateToolGate,
+    JudgeCache, OwnPermissionsGate, ScopeMethodsGate, ServerHealthGate, ToolDocumentsGate, ValidateToolGate,
 };
 use crate::notify::changes::{AccessChangeGate, ChangeListeners, tell_endings};
 use crate::notify::events::{ChannelAudience, publish_record};
@@ -320,7 +320,7 @@ fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> C
             scopes: policies.scopes.clone(),
         },
         scopes: ScopeMethodsGate { visibility: Arc::clone(visibility), scopes: policies.scopes.clone() },
-        validate: ValidateToolGate { visibility: Arc::clone(visibility), judges: Default::default() },
+        validate: ValidateToolGate { visibility: Arc::clone(visibility), judges: JudgeCache::default() },
         tools,
         router: Router::new(Arc::clone(visibility), Arc::clone(config), Arc::clone(changes)),
         catalog,

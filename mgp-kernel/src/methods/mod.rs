@@ -12,4 +12,4 @@ pub(crate) use self::of_servers::ServerHealthGate;
 pub(crate) use self::permissions::OwnPermissionsGate;
 pub(crate) use self::scopes::ScopeMethodsGate;
 pub(crate) use self::tool_documents::ToolDocumentsGate;
-pub(crate) use self::validate::ValidateToolGate;
+pub(crate) use self::validate::{JudgeCache, ValidateToolGate};

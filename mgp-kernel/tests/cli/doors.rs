@@ -2,9 +2,11 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use mgp_types::ext::ExtensionId;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::home::Home;
 use crate::kernel::Kernel;
@@ -50,6 +52,15 @@ fn post(port: u16, path: &str, body: &Value) -> (u16, Value) {
     let (status, _, answer) =
         send(port, "POST", path, "Content-Type: application/json\r\n", &body.to_string());
     (status, answer)
+}
+
+/// Looks again until something is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_mins(1);
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 // covers: GGEN-4-06, GGEN-9-02, GGEN-9-03, GGEN-5-18
@@ -120,11 +131,9 @@ fn documents_describe_the_tools_that_the_caller_may_call() {
     );
     home.write("mgp.toml", &config);
     kernel.signal("HUP");
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while get(port, "/catalog").2.to_string().contains("context.summarize") {
-        assert!(std::time::Instant::now() < end, "the tool stays in the catalog");
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    until("the tool leaves the catalog", || {
+        !get(port, "/catalog").2.to_string().contains("context.summarize")
+    });
     assert_ne!(get(port, "/capabilities").2["revision"], manifest["revision"]);
 }
 
@@ -192,11 +201,7 @@ fn a_call_needs_the_scopes_of_its_tool() {
     home.write("mgp.toml", &home.read("mgp.toml").replacen("[[permissions.grants]]", rules, 1));
     kernel.signal("HUP");
     let check = json!({"tool": "context__store_memory", "scopes_held": ["memory:write"]});
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while post(port, "/permissions", &check).1["allowed"] != false {
-        assert!(std::time::Instant::now() < end, "the tool needs no scope");
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    until("the tool needs a scope", || post(port, "/permissions", &check).1["allowed"] == false);
     let (status, checked) = post(port, "/permissions", &check);
     assert_eq!((status, &checked["missing_scopes"]), (200, &json!(["memory:write"])), "{checked}");
     assert_eq!(post(port, "/permissions", &json!({"tool": "context__nothing"})).0, 404);

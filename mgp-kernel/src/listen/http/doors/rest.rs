@@ -30,8 +30,7 @@ pub(super) async fn call<A: Accept>(
     match outcome(calls, head, name, &arguments).await {
         Ok(ToolOutcome::Done(output)) => DoorAnswer::json(StatusCode::OK, output.to_raw()),
         Ok(ToolOutcome::Invalid(violations)) => failed(&invalid(&violations), calls.trace()),
-        Ok(ToolOutcome::Failed(error)) => failed(&error, calls.trace()),
-        Err(error) => failed(&error, calls.trace()),
+        Ok(ToolOutcome::Failed(error)) | Err(error) => failed(&error, calls.trace()),
     }
 }
 

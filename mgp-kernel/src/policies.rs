@@ -9,6 +9,7 @@ use mgp_security::auth::{KeyRing, SqliteKeyStore};
 use mgp_security::definition::{DefinitionGuard, PinnedDefinitions, SqlitePins};
 use mgp_security::limit::LimitGate;
 use mgp_security::permission::{GrantBook, PendingApprovals, SqliteGrants, SqliteQuestions};
+use mgp_security::scope::ScopeBook;
 use mgp_security::sqlite::Database;
 
 use crate::StartError;
@@ -23,6 +24,8 @@ pub(crate) struct Policies {
     pub(crate) access: AccessPolicy,
     /// The limits on how often clients may ask, with their counts so far.
     pub(crate) limit: LimitGate,
+    /// The scopes of agents, and the sessions that they negotiated.
+    pub(crate) scopes: ScopeBook,
     pub(crate) grants: GrantBook,
     /// The questions that wait for a human.
     pub(crate) pending: PendingApprovals,
@@ -59,11 +62,14 @@ impl Policies {
         let pending = settings::pending(config, clock.clone(), grants.clone()).with_store(questions)?;
         let pins = PinnedDefinitions::load(settings::first_use(config), SqlitePins::new(database.clone())?)?;
         let keys = KeyRing::open(SqliteKeyStore::new(database)?)?;
+        let scopes = ScopeBook::new(clock.clone());
+        scopes.set(settings::scopes(config)?);
         let proofs = ProofChecker::open(state, clock)?;
         Ok(Self {
             own_files: OwnFiles::new(config, state, files),
             definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
             limit: LimitGate::new(settings::agent_limits(config)),
+            scopes,
             access,
             grants,
             pending,

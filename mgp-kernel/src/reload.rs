@@ -94,6 +94,7 @@ impl ConfigReloader {
         let old = self.config.load_full();
         let config = takeable(wanted.clone(), &old);
         let rules = AccessRules::of(&config, self.clock.now())?;
+        let scopes = settings::scopes(&config)?;
         let all = old.permissions != config.permissions
             || old.confirmation != config.confirmation
             || old.validators != config.validators;
@@ -105,7 +106,10 @@ impl ConfigReloader {
         let taken = match self.fleet.prepare(&config.servers, all) {
             Ok(prepared) => {
                 let held = rules.hold(&self.policies.access, &self.changes, &self.clock).await;
-                held.map(|()| self.fleet.install(prepared))
+                held.map(|()| {
+                    self.policies.scopes.set(scopes);
+                    self.fleet.install(prepared)
+                })
             }
             Err(error) => Err(error),
         };

@@ -16,6 +16,7 @@ use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::{ConfiguredServer, FirstUse};
 use mgp_security::limit::{Limits, Rates};
 use mgp_security::permission::{GrantBook, GrantTerms, PendingApprovals, PermissionSettings};
+use mgp_security::scope::ScopeRules;
 use mgp_security::tool::ToolRules;
 use mgp_security::validator::network::{HostPattern, NetworkPolicy};
 use mgp_security::validator::sandbox::CommandPolicy;
@@ -29,6 +30,7 @@ use mgp_toolindex::level::Level;
 use mgp_toolindex::session::{PinnedTools, SessionSettings, ToolSessions};
 use mgp_transport::http::HttpConfig;
 use mgp_transport::{ConnectionLimits, MemoryBudget, SettingNames};
+use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::{ApprovalPolicy, ToolContextBudget, TrustLevel, ValidatorName};
 use mgp_types::{MethodPattern, PassedMethods};
 use mgp_types::{RawJson, RunningCalls, Session};
@@ -268,6 +270,25 @@ pub(crate) fn agent_limits(config: &Config) -> Limits {
         agent = agent.per_day(calls);
     }
     Limits::new().per_principal(agent)
+}
+
+/// Returns the scopes that agents have, and those that tools require besides the ones in their definitions.
+pub(crate) fn scopes(config: &Config) -> Result<ScopeRules, StartError> {
+    let read =
+        |key: &str, list: &[String]| Scopes::read(list).map_err(|error| wrong(format!("`{key}`: {error}")));
+    let mut rules = ScopeRules::new();
+    for agent in &config.agents {
+        if let Some(list) = &agent.scopes {
+            rules = rules.with_agent(&agent.id, read("agents.scopes", list)?);
+        }
+    }
+    for server in &config.servers {
+        for (tool, rule) in server.tools.iter().filter(|(_, rule)| !rule.required_scopes.is_empty()) {
+            let required = read("servers.tools.required_scopes", &rule.required_scopes)?;
+            rules = rules.with_tool(&server.id, tool, required);
+        }
+    }
+    Ok(rules)
 }
 
 /// Returns the limits on the requests of all agents together to a server and to its tools.

@@ -17,6 +17,7 @@ use mgp_security::confirmation::ConfirmationGate;
 use mgp_security::definition::DefinitionGuardLayer;
 use mgp_security::limit::LimitGate;
 use mgp_security::permission::{Approver, PermissionGate};
+use mgp_security::scope::ScopeGate;
 use mgp_security::tool::OperationsGate;
 use mgp_security::validator::ValidateGate;
 use mgp_stream::call::StreamLayer;
@@ -35,7 +36,8 @@ use crate::call::meter::{Meter, MeterGate};
 use crate::call::resolve::ResolveToolGate;
 use crate::listen::http::RepeatedHeadersGate;
 use crate::methods::{
-    MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate, ToolDocumentsGate, ValidateToolGate,
+    MethodsAsToolsGate, OwnPermissionsGate, ScopeMethodsGate, ServerHealthGate, ToolDocumentsGate,
+    ValidateToolGate,
 };
 use crate::notify::changes::AccessChangeGate;
 use crate::notify::events::ChannelAudience;
@@ -74,6 +76,7 @@ pub(crate) struct ClientStack {
     pub(crate) servers: DiscoveryGate,
     pub(crate) tell_access: AccessChangeGate,
     pub(crate) access: AccessMethodsGate,
+    pub(crate) scopes: ScopeMethodsGate,
     pub(crate) documents: ToolDocumentsGate,
     pub(crate) validate: ValidateToolGate,
     pub(crate) tools: ToolDiscoveryGate,
@@ -138,6 +141,7 @@ impl ClientStack {
                 self.access.clone(),
                 // Whoever lists tools, a client that knows nothing of their security is told nothing of it.
                 ListedSecurityGate,
+                self.scopes.clone(),
                 // Documents about tools hold what their reader may call.
                 self.documents.clone(),
                 self.validate.clone(),
@@ -219,6 +223,8 @@ fn layers(
             MeterGate(meter.clone()),
             // A caller that may not call a tool learns nothing from how its arguments are judged.
             AccessGate::new(policies.access.clone()).for_server(id.clone()),
+            // Scopes are told to those who may call the tool only, and no server sees their tokens.
+            ScopeGate::new(policies.scopes.clone()),
             // A call that is refused to one agent uses up nothing of what others share.
             LimitGate::new(settings::server_limits(server)),
             tasks.clone(),

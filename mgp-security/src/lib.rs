@@ -31,6 +31,7 @@
 //! | `code-safety` | `code_safety` | what submitted code may do (§7) |
 //! | `auth` | `auth` | API keys |
 //! | `limit` | `limit` | rate limits |
+//! | `scope` | `scope` | scopes of callers, and sessions of them |
 //! | `schema` | `Schema` | JSON Schema, without fetching |
 //! | `ext` | `ArgumentJudge`, `Violation` | the faults of a value one by one, and patterns that take linear time |
 //! | `sqlite` | `sqlite` | SQLite stores for all of these |
@@ -82,16 +83,25 @@ pub mod permission;
     feature = "audit",
     feature = "auth",
     feature = "permission",
+    feature = "scope",
     feature = "validate"
 ))]
 mod random;
 #[cfg(feature = "limit")]
 mod rates;
-#[cfg(any(feature = "access", feature = "auth", feature = "limit", feature = "permission"))]
+#[cfg(any(
+    feature = "access",
+    feature = "auth",
+    feature = "limit",
+    feature = "permission",
+    feature = "scope"
+))]
 mod refusal;
 mod reject;
 #[cfg(feature = "schema")]
 mod schema;
+#[cfg(feature = "scope")]
+pub mod scope;
 #[cfg(feature = "permission")]
 mod secret;
 #[cfg(feature = "validate")]

@@ -1,6 +1,6 @@
 //! Errors that refuse a request, with the recovery advice of their code.
 
-#[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
+#[cfg(any(feature = "access", feature = "auth", feature = "permission", feature = "scope"))]
 use std::borrow::Cow;
 #[cfg(feature = "limit")]
 use std::time::Duration;
@@ -15,7 +15,7 @@ use mgp_types::mgp::RetryStrategy;
 use mgp_types::{Object, RawJson};
 
 /// Returns an error of `code` with the recovery advice that every error of this code has.
-#[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
+#[cfg(any(feature = "access", feature = "auth", feature = "permission", feature = "scope"))]
 pub(crate) fn refusal(code: i64, message: impl Into<Cow<'static, str>>) -> Error {
     let error = Error::new(code, message);
     match Recovery::for_code(code) {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use mgp_types::MethodPattern;
+use mgp_types::ext::scope::{MAX_SCOPES, Scopes};
 use mgp_types::mgp::{Glob, ToolPattern};
 
 use super::endpoint::{EndpointError, is_http_url};
@@ -61,6 +62,7 @@ pub(super) fn check_names(config: &Config, source: &ConfigSource, known: &BTreeS
             let one_tools = [
                 ("calls_per_minute", rule.calls_per_minute.is_some()),
                 ("fallback", rule.fallback.is_some()),
+                ("required_scopes", !rule.required_scopes.is_empty()),
             ];
             for (key, _) in one_tools.into_iter().filter(|(_, is_set)| *is_set && name.contains('*')) {
                 let what = format!("`{key}` has no effect here: no tool is called `{name}`");
@@ -154,6 +156,9 @@ impl Checks<'_> {
             self.templates(&agent.env, &place.key("agents").key(id).key("env"));
             self.templates(&agent.headers, &place.key("agents").key(id).key("headers"));
         }
+        for (name, rule) in &server.tools {
+            self.scopes(&rule.required_scopes, &place.key("tools").key(name).key("required_scopes"));
+        }
         self.confinement(server, place);
         if let Some(url) = &server.url {
             self.url(url, &place.key("url"));
@@ -199,6 +204,24 @@ impl Checks<'_> {
             {
                 let what = format!("the agent `{other}` has `stdio` too, and only one agent can have it");
                 self.error(&place.key("stdio"), what, "keep one of them");
+            }
+            self.scopes(agent.scopes.as_deref().unwrap_or_default(), &place.key("scopes"));
+        }
+    }
+
+    fn scopes(&mut self, scopes: &[String], place: &ValuePath) {
+        if scopes.len() > MAX_SCOPES {
+            let instead = format!("write at most {MAX_SCOPES}");
+            self.error(place, "these are too many scopes", instead);
+        }
+        for (index, scope) in scopes.iter().enumerate() {
+            if Scopes::read([scope]).is_err() {
+                let instead = "write 1 to 128 visible characters without a space, such as `read:tickets`";
+                self.error(&place.index(index), "this is not a scope", instead);
+            } else if scope.starts_with("temp:") {
+                let what =
+                    "this is no scope: with `temp:` an agent bounds the time of scopes that it asks for";
+                self.error(&place.index(index), what, "remove it");
             }
         }
     }

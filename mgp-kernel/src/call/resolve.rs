@@ -216,13 +216,14 @@ fn is_known(visibility: &Visibility, request: &Request) -> Option<bool> {
 }
 
 fn searches(method: &str) -> bool {
-    const OF_ALL_TOOLS: [&str; 6] = [
+    const OF_ALL_TOOLS: [&str; 7] = [
         method::TOOLS_DISCOVER,
         method::TOOLS_REQUEST,
         method::MANIFEST_GET,
         method::DISCOVERY_CATALOG,
         method::TOOLS_VALIDATE,
         method::REGISTRY_VALIDATE,
+        method::PERMISSION_CHECK,
     ];
     OF_ALL_TOOLS.contains(&method)
 }

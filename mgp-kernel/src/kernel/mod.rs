@@ -31,7 +31,9 @@ use crate::call::fallback;
 use crate::call::resolve::{ResolveToolGate, awaits_first_tools};
 use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
-use crate::methods::{OwnPermissionsGate, ServerHealthGate, ToolDocumentsGate, ValidateToolGate};
+use crate::methods::{
+    JudgeCache, OwnPermissionsGate, ScopeMethodsGate, ServerHealthGate, ToolDocumentsGate, ValidateToolGate,
+};
 use crate::notify::changes::{AccessChangeGate, ChangeListeners, tell_endings};
 use crate::notify::events::{ChannelAudience, publish_record};
 use crate::operator::{OperatorGate, OperatorSections};
@@ -315,8 +317,10 @@ fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> C
             config: Arc::clone(config),
             index: sections.tools.index.clone(),
             limit: policies.limit.clone(),
+            scopes: policies.scopes.clone(),
         },
-        validate: ValidateToolGate { visibility: Arc::clone(visibility), judges: Default::default() },
+        scopes: ScopeMethodsGate { visibility: Arc::clone(visibility), scopes: policies.scopes.clone() },
+        validate: ValidateToolGate { visibility: Arc::clone(visibility), judges: JudgeCache::default() },
         tools,
         router: Router::new(Arc::clone(visibility), Arc::clone(config), Arc::clone(changes)),
         catalog,

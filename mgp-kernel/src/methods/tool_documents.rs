@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mgp_discovery::service::{ListedTool, ManifestFacts, manifest, tool_list};
 use mgp_security::limit::LimitGate;
+use mgp_security::scope::ScopeBook;
 use mgp_toolindex::{Index, Search, VisibleTools};
 use mgp_types::ext::{
     AuthMethod, DEFAULT_MANIFEST_TTL_SECONDS, ExtensionId, ExtensionIds, GetManifest, ManifestNotModified,
@@ -27,6 +28,7 @@ pub(crate) struct ToolDocumentsGate {
     pub(crate) config: Arc<RunningConfig>,
     pub(crate) index: Index,
     pub(crate) limit: LimitGate,
+    pub(crate) scopes: ScopeBook,
 }
 
 impl Gate for ToolDocumentsGate {
@@ -47,10 +49,11 @@ impl Gate for ToolDocumentsGate {
 }
 
 /// The extensions of which the kernel's manifests tell.
-pub(crate) const OFFERED: [ExtensionId; 9] = [
+pub(crate) const OFFERED: [ExtensionId; 10] = [
     ExtensionId::ServiceManifest,
     ExtensionId::IntentHints,
     ExtensionId::CostTransparency,
+    ExtensionId::ScopedAuth,
     ExtensionId::Provenance,
     ExtensionId::MultimodalSignatures,
     ExtensionId::StructuredErrors,
@@ -123,6 +126,7 @@ impl ToolDocumentsGate {
             limits.resets_at = Some(Timestamp::now().saturating_add(renewed_in));
             limits
         });
+        let held = self.scopes.held(request)?;
         let methods = vec![AuthMethod::ApiKey, AuthMethod::BearerToken];
         Ok(ManifestFacts {
             server: ManifestServer::new(name, env!("CARGO_PKG_VERSION"), revision.as_str()),
@@ -131,8 +135,8 @@ impl ToolDocumentsGate {
             } else {
                 [methods, vec![AuthMethod::None]].concat()
             },
-            current_scopes: None,
-            session_ttl_seconds: None,
+            session_ttl_seconds: held.is_some().then_some(ScopeBook::INACTIVITY_TIMEOUT_SECONDS),
+            current_scopes: held.map(|held| held.iter().map(Box::from).collect()),
             rate_limits,
             extensions: ExtensionIds::new(OFFERED),
             ttl_seconds: DEFAULT_MANIFEST_TTL_SECONDS,

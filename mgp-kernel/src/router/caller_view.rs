@@ -10,7 +10,7 @@ use mgp_security::definition::{DefinitionGuard, DefinitionKind, DefinitionName, 
 use mgp_security::permission::GrantBook;
 use mgp_toolindex::Tool;
 use mgp_toolindex::discovery::ToolVisibility;
-use mgp_types::mgp::{Permission, ServerId, ToolName};
+use mgp_types::mgp::{Permission, ResolvedTool, ServerId, ToolName};
 use mgp_types::{Context, Error, Principal};
 
 use crate::servers::fleet::Fleet;
@@ -68,6 +68,21 @@ impl<'a> CallerView<'a> {
                 AgentLists::Own(own) => own.tool(server.as_str(), name.as_str()).is_some(),
                 AgentLists::Coming | AgentLists::Nothing => false,
             }
+    }
+
+    /// Returns the tool that the caller means by `name`, as the connection that it uses lists it, if it may call it.
+    pub(crate) fn called(&self, snapshot: &CatalogSnapshot, name: &str) -> Option<Arc<ResolvedTool>> {
+        let tool = &snapshot.called(name)?.resolved;
+        if !self.may_call(&tool.server, &tool.name) {
+            return None;
+        }
+        match self.share(&tool.server) {
+            AgentLists::Everything => Some(Arc::clone(tool)),
+            AgentLists::Own(own) => {
+                own.tool(tool.server.as_str(), tool.name.as_str()).map(|own| Arc::clone(&own.resolved))
+            }
+            AgentLists::Coming | AgentLists::Nothing => None,
+        }
     }
 
     /// Returns whether there is no tool that the caller may call.

@@ -2,8 +2,11 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::Duration;
 
+use mgp_types::ext::ExtensionId;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::home::Home;
 use crate::kernel::Kernel;
@@ -49,6 +52,15 @@ fn post(port: u16, path: &str, body: &Value) -> (u16, Value) {
     let (status, _, answer) =
         send(port, "POST", path, "Content-Type: application/json\r\n", &body.to_string());
     (status, answer)
+}
+
+/// Looks again until something is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_mins(1);
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 // covers: GGEN-4-06, GGEN-9-02, GGEN-9-03, GGEN-5-18
@@ -119,11 +131,9 @@ fn documents_describe_the_tools_that_the_caller_may_call() {
     );
     home.write("mgp.toml", &config);
     kernel.signal("HUP");
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while get(port, "/catalog").2.to_string().contains("context.summarize") {
-        assert!(std::time::Instant::now() < end, "the tool stays in the catalog");
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    until("the tool leaves the catalog", || {
+        !get(port, "/catalog").2.to_string().contains("context.summarize")
+    });
     assert_ne!(get(port, "/capabilities").2["revision"], manifest["revision"]);
 }
 
@@ -164,6 +174,68 @@ fn tools_are_called_in_envelopes_one_or_many() {
         assert!(failed["error"]["error_message"].as_str().is_some_and(|message| !message.is_empty()));
     }
     assert_eq!(send(port, "POST", "/env/tools/call", "Content-Type: application/json\r\n", "{oh").0, 400);
+}
+
+/// Calls a method of the protocol, for a client that declares the extension of scopes.
+fn rpc(port: u16, method: &str, mut params: Value) -> Value {
+    let extension = ExtensionId::ScopedAuth.id();
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"extensions": {extension: {}}},
+    });
+    let headers = format!(
+        "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+         Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n"
+    );
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    send(port, "POST", "/mcp", &headers, &body.to_string()).2
+}
+
+// covers: EXT-01-17, EXT-04-03, EXT-04-05, EXT-04-08, EXT-04-09, EXT-04-13, EXT-04-14
+#[test]
+fn a_call_needs_the_scopes_of_its_tool() {
+    let (home, kernel, port) = open("[[agents]]\nid = \"local-http\"\nscopes = [\"memory:read\"]");
+    let rules = "[servers.tools.store_memory]\nrequired_scopes = [\"memory:write\"]\n\
+                 [servers.tools.recall_memory]\nrequired_scopes = [\"memory:read\"]\n[[permissions.grants]]";
+    home.write("mgp.toml", &home.read("mgp.toml").replacen("[[permissions.grants]]", rules, 1));
+    kernel.signal("HUP");
+    let check = json!({"tool": "context__store_memory", "scopes_held": ["memory:write"]});
+    until("the tool needs a scope", || post(port, "/permissions", &check).1["allowed"] == false);
+    let (status, checked) = post(port, "/permissions", &check);
+    assert_eq!((status, &checked["missing_scopes"]), (200, &json!(["memory:write"])), "{checked}");
+    assert_eq!(post(port, "/permissions", &json!({"tool": "context__nothing"})).0, 404);
+
+    let json = "Content-Type: application/json\r\n";
+    let store = |headers: &str| {
+        send(port, "POST", "/tools/context__store_memory", headers, &json!({"content": "x"}).to_string())
+    };
+    let recall = |headers: &str| {
+        send(port, "POST", "/tools/context__recall_memory", headers, &json!({"query": "x"}).to_string())
+    };
+    let (status, head, refused) = store(json);
+    let error = &refused["error"];
+    assert_eq!((status, &error["code"]), (403, &json!("SCOPE_INSUFFICIENT")), "{refused}");
+    assert_eq!(error["category"], "auth_required");
+    assert_eq!(error["details"]["missing_scopes"], json!(["memory:write"]), "{error}");
+    assert!(error["suggestion"].is_string(), "{error}");
+    let challenge = "www-authenticate: bearer error=\"insufficient_scope\", scope=\"memory:write\"";
+    assert!(head.lines().any(|line| line == challenge), "{head}");
+    assert_eq!(recall(json).0, 200, "the agent has this scope");
+
+    let auth = &get(port, "/capabilities").2["auth"];
+    assert_eq!(auth["current_scopes"], json!(["memory:read"]), "{auth}");
+    assert_eq!(auth["session_ttl_seconds"], 1800, "{auth}");
+
+    // A session without the scope narrows what its calls may do, and another token is none.
+    let wanted = json!({"requested_scopes": ["memory:write", "temp:10min"]});
+    let given = rpc(port, "mgp/permission/negotiate", wanted)["result"].clone();
+    assert_eq!(given["granted_scopes"], json!([]), "{given}");
+    assert_eq!(given["denied_scopes"][0]["scope"], "memory:write", "{given}");
+    let token = given["session"]["token"].as_str().unwrap();
+    assert_eq!(recall(&format!("{json}X-MCP-Session-Token: {token}\r\n")).0, 403);
+    assert_eq!(recall(&format!("{json}X-MCP-Session-Token: {token}0\r\n")).0, 401);
+    assert_eq!(recall(json).0, 200);
 }
 
 // covers: GGEN-8.4-01

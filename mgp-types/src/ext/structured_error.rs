@@ -136,6 +136,9 @@ impl StructuredError {
             }
             _ => Self::new(projection.word, projection.class, error.message()),
         };
+        if structured.code == "SCOPE_INSUFFICIENT" {
+            structured.suggestion = Some("negotiate the missing scopes, or ask an operator for them".into());
+        }
         if let Some(milliseconds) = retry_after_ms.filter(|_| structured.category.passes()) {
             structured.retry_after_seconds = Some(milliseconds.div_ceil(1000));
         }

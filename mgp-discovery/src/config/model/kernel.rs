@@ -114,8 +114,8 @@ pub struct ListenSettings {
     pub header_timeout_ms: Option<u64>,
     /// The time that a connection may be idle between requests, in milliseconds; 60,000 if left out.
     pub idle_timeout_ms: Option<u64>,
-    /// Serves tools over plain HTTP, beside the protocol: `POST /tools/NAME`, `/openapi.json`, `/catalog` and
-    /// `/capabilities`.
+    /// Serves tools over plain HTTP, beside the protocol: `POST /tools/NAME`, `POST /permissions`, `/openapi.json`,
+    /// `/catalog` and `/capabilities`.
     pub rest: bool,
     /// Serves tools in envelopes, at `POST /env/tools/call`.
     pub envelopes: bool,

@@ -26,6 +26,9 @@ pub struct AgentSettings {
     /// `tools.creating` is on.
     #[schemars(with = "Vec<String>")]
     pub permissions: Vec<Permission>,
+    /// The scopes of the agent, such as `read:tickets`: it calls a tool only if it has all that the tool requires. An
+    /// agent for which the key is left out is held to no scopes; one with an empty list has none.
+    pub scopes: Option<Vec<String>>,
 }
 
 /// The rules that say which agent may use which tool.

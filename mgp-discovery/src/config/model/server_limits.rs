@@ -22,11 +22,14 @@ pub struct ToolRule {
     pub calls_per_minute: Option<u32>,
     /// The tool of another server that is tried when this tool fails, as `server.tool`.
     pub fallback: Option<String>,
+    /// The scopes that a call of the tool requires, besides those in the tool's own definition. They concern agents that
+    /// have `scopes`.
+    pub required_scopes: Vec<String>,
 }
 
 impl Default for ToolRule {
     fn default() -> Self {
-        Self { enabled: true, calls_per_minute: None, fallback: None }
+        Self { enabled: true, calls_per_minute: None, fallback: None, required_scopes: Vec::new() }
     }
 }
 

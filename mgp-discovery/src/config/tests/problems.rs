@@ -57,6 +57,13 @@ fn each_mistake_says_where_it_is_and_what_to_write() {
             "servers[0].tools.wipe.calls_per_minute",
             "from 1",
         ),
+        (
+            format!("{server}tools.wipe.required_scopes=['a b']\n"),
+            (4, 29),
+            "servers[0].tools.wipe.required_scopes[0]",
+            "without a space",
+        ),
+        ("[[agents]]\nid='a'\nscopes=['a','temp:1h']\n".into(), (3, 13), "agents[0].scopes[1]", "remove it"),
         ("[limits]\nagent_calls_per_day=0\n".into(), (2, 21), "limits.agent_calls_per_day", "from 1"),
         ("[[servers]]\nid='mgp_x'\ncommand='x'\n".into(), (2, 4), "servers[0].id", "something else"),
         (format!("{server}enabled='yes'\n"), (4, 9), "servers[0].enabled", "write true or false"),

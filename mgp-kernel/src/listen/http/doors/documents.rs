@@ -81,7 +81,7 @@ fn listed(tool: &Object) -> ListedTool {
 }
 
 /// Returns a result without the members that belong to the protocol.
-fn without_meta(result: &RawJson) -> RawJson {
+pub(super) fn without_meta(result: &RawJson) -> RawJson {
     let Ok(mut object) = Object::from_raw(result) else { return result.clone() };
     for member in ["_meta", "resultType", "ttlMs", "cacheScope"] {
         object.remove(member);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
@@ -24,7 +24,7 @@ use mgp_transport::Accept;
 use mgp_transport::http::{HttpBody, ResponseFuture, Routes};
 use mgp_types::ext::StructuredError;
 use mgp_types::mgp::TraceId;
-use mgp_types::{Error, RawJson};
+use mgp_types::{Error, Object, RawJson};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -65,6 +65,8 @@ enum Door {
     OpenApi,
     /// `GET /capabilities`: returns the service manifest.
     Manifest,
+    /// `POST /permissions`: says whether the caller has the scopes for a tool.
+    Permissions,
     /// `POST /env/tools/call`: calls tools in envelopes.
     Envelopes,
 }
@@ -77,6 +79,7 @@ impl Door {
             "/catalog" => Self::Catalog,
             "/openapi.json" => Self::OpenApi,
             "/capabilities" => Self::Manifest,
+            "/permissions" => Self::Permissions,
             "/env/tools/call" => return config.listen.envelopes.then_some(Self::Envelopes),
             _ => Self::Tool(decoded(path.strip_prefix("/tools/")?)?),
         };
@@ -93,7 +96,7 @@ impl Door {
 
     const fn method(&self) -> Method {
         match self {
-            Self::Tool(_) | Self::Envelopes => Method::POST,
+            Self::Tool(_) | Self::Permissions | Self::Envelopes => Method::POST,
             Self::Catalog | Self::OpenApi | Self::Manifest => Method::GET,
         }
     }
@@ -199,6 +202,7 @@ async fn called<A: Accept>(
 ) -> DoorAnswer {
     match door {
         Door::Tool(name) => rest::call(calls, head, name, body).await,
+        Door::Permissions => rest::check_permission(calls, head, body).await,
         _ => envelopes::call(calls, catalog, head, body).await,
     }
 }
@@ -231,6 +235,8 @@ struct DoorAnswer {
     body: DoorBody,
     /// The seconds to wait before the next attempt.
     retry_after: Option<u64>,
+    /// What a caller is to prove, where it lacks scopes.
+    challenge: Option<String>,
     /// The revision of the document, for readers that have one already.
     revision: Option<String>,
     allow: Option<Method>,
@@ -245,7 +251,7 @@ enum DoorBody {
 
 impl DoorAnswer {
     const fn of(status: StatusCode, body: DoorBody) -> Self {
-        Self { status, body, retry_after: None, revision: None, allow: None }
+        Self { status, body, retry_after: None, challenge: None, revision: None, allow: None }
     }
 
     const fn json(status: StatusCode, body: RawJson) -> Self {
@@ -256,9 +262,12 @@ impl DoorAnswer {
         Self::of(status, DoorBody::Text(text.into()))
     }
 
-    /// Notes when to come again, by a structured error.
-    fn retried(mut self, error: &StructuredError) -> Self {
+    /// Notes when to come again and which scopes are missing, by a structured error.
+    fn advised(mut self, error: &StructuredError) -> Self {
         self.retry_after = error.retry_after_seconds;
+        if error.code == "SCOPE_INSUFFICIENT" {
+            self.challenge = Some(insufficient_scope(error.details.as_ref()));
+        }
         self
     }
 
@@ -276,6 +285,9 @@ impl DoorAnswer {
         if let Some(seconds) = self.retry_after {
             headers.insert(RETRY_AFTER, seconds.into());
         }
+        if let Some(challenge) = self.challenge.and_then(|challenge| HeaderValue::try_from(challenge).ok()) {
+            headers.insert(WWW_AUTHENTICATE, challenge);
+        }
         if let Some(tag) = self.revision.and_then(|revision| HeaderValue::try_from(revision).ok()) {
             headers.insert(http::header::ETAG, tag);
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
@@ -287,9 +299,24 @@ impl DoorAnswer {
     }
 }
 
+/// Returns the challenge for missing scopes (RFC 6750). A scope that cannot be written in it is left out.
+fn insufficient_scope(details: Option<&Object>) -> String {
+    let missing = details.and_then(|details| details.get("missing_scopes")?.to::<Vec<String>>().ok());
+    let mut missing = missing.unwrap_or_default();
+    missing.retain(|scope| scope.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(&byte)));
+    format!("Bearer error=\"insufficient_scope\", scope=\"{}\"", missing.join(" "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // covers: EXT-04-14
+    #[test]
+    fn the_challenge_names_missing_scopes_that_can_be_written_in_it() {
+        let details = Object::parse(r#"{"missing_scopes":["a:b","c\"d","日本","e"]}"#).unwrap();
+        assert_eq!(insufficient_scope(Some(&details)), r#"Bearer error="insufficient_scope", scope="a:b e""#);
+    }
 
     #[test]
     fn a_name_in_a_path_is_read_without_its_escapes() {

@@ -10,6 +10,7 @@ use mgp_types::mgp::TraceId;
 use mgp_types::{Error, Object, RawJson, code};
 
 use super::DoorAnswer;
+use super::documents::without_meta;
 use super::inner::InnerCalls;
 
 /// Calls a tool.
@@ -32,6 +33,24 @@ pub(super) async fn call<A: Accept>(
             Err(error) => failed(&error, calls.trace()),
         },
         Ok(ToolOutcome::Invalid(violations)) => failed(&invalid(&violations), calls.trace()),
+        Err(error) => failed(&error, calls.trace()),
+    }
+}
+
+/// Says whether the caller has the scopes for a tool.
+pub(super) async fn check_permission<A: Accept>(
+    calls: &InnerCalls<A>,
+    head: &Parts,
+    body: Bytes,
+) -> DoorAnswer {
+    let checked = match Object::parse(body) {
+        Ok(wanted) => calls.call(head, mgp_types::mgp::method::PERMISSION_CHECK, wanted).await,
+        Err(error) => {
+            Err(Error::invalid_params(format!("the body must be one JSON object, with a `tool`: {error}")))
+        }
+    };
+    match checked {
+        Ok(checked) => DoorAnswer::json(StatusCode::OK, without_meta(&checked)),
         Err(error) => failed(&error, calls.trace()),
     }
 }
@@ -135,7 +154,7 @@ pub(super) fn failed(error: &Error, trace: TraceId) -> DoorAnswer {
     }
     let mut body = ObjectWriter::new();
     body.json("error", &members.finish().to_raw());
-    DoorAnswer::json(status, body.finish().to_raw()).retried(&structured)
+    DoorAnswer::json(status, body.finish().to_raw()).advised(&structured)
 }
 
 /// Returns the status that stands for a structured error.

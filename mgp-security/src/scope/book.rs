@@ -1,0 +1,242 @@
+//! The book of scopes: who may have which, who has which now, and whether that suffices for a tool.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use mgp_types::ext::scope::{
+    DeniedScope, NegotiateScopes, ScopeSession, Scopes, ScopesNegotiated, missing_scopes_details, temporary,
+};
+use mgp_types::mgp::{Recovery, ResolvedTool};
+use mgp_types::{Error, Principal, Request, code};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::ScopeRules;
+use super::sessions::{INACTIVITY, ScopeEnd, ScopeSessions, StoredSession};
+use super::token::{TokenDigest, new_token};
+use crate::Clock;
+use crate::refusal::refusal;
+
+/// The scopes of callers, and the sessions that they negotiated. Clones share them.
+///
+/// Sessions are kept in memory, each for the principal that negotiated it, and end by a clock that cannot go back. Of
+/// a token only the digest is kept.
+#[derive(Clone)]
+pub struct ScopeBook(Arc<ScopeBookShared>);
+
+struct ScopeBookShared {
+    rules: ArcSwap<ScopeRules>,
+    sessions: Mutex<ScopeSessions>,
+    /// True once an agent is held to scopes, or has negotiated some.
+    is_in_use: AtomicBool,
+    clock: Clock,
+}
+
+impl ScopeBook {
+    /// The time in seconds without a call after which a session ends.
+    pub const INACTIVITY_TIMEOUT_SECONDS: u64 = INACTIVITY.as_secs();
+
+    /// Creates a book without rules and sessions, which writes the ends of sessions by `clock`.
+    pub fn new(clock: Clock) -> Self {
+        Self(Arc::new(ScopeBookShared {
+            rules: ArcSwap::default(),
+            sessions: Mutex::default(),
+            is_in_use: AtomicBool::new(false),
+            clock,
+        }))
+    }
+
+    /// Sets the rules from now on. Sessions lose the scopes that their agents may no longer have.
+    pub fn set(&self, rules: ScopeRules) {
+        let holds_somebody = rules.holds_somebody();
+        self.0.rules.store(Arc::new(rules));
+        if holds_somebody {
+            self.0.is_in_use.store(true, Ordering::Release);
+        }
+    }
+
+    pub(super) fn is_in_use(&self) -> bool {
+        self.0.is_in_use.load(Ordering::Acquire)
+    }
+
+    /// Returns the scopes that the sender of a request holds: those of the session whose token the request shows, or
+    /// else those that are configured. Returns `None` for a sender that is held to none.
+    ///
+    /// # Errors
+    /// Fails for a sender or a token that is not known (1002), and for a session that is over (1003).
+    pub fn held(&self, request: &Request) -> Result<Option<Arc<Scopes>>, Error> {
+        if !self.is_in_use() {
+            return Ok(None);
+        }
+        self.held_by(sender(request)?, TokenDigest::shown_by(request).as_ref())
+    }
+
+    /// Decides whether the sender of a request has the scopes to call `tool`, exactly as [`ScopeGate`](super::ScopeGate)
+    /// decides about the call.
+    ///
+    /// # Errors
+    /// Fails if scopes are missing (1000, with `missing_scopes` in the details), for a sender or a token that is not
+    /// known (1002), and for a session that is over (1003).
+    pub fn check(&self, request: &Request, tool: &ResolvedTool) -> Result<(), Error> {
+        if !self.is_in_use() {
+            return Ok(());
+        }
+        self.judge(sender(request)?, TokenDigest::shown_by(request).as_ref(), tool)
+    }
+
+    pub(super) fn judge(
+        &self,
+        caller: &Principal,
+        token: Option<&TokenDigest>,
+        tool: &ResolvedTool,
+    ) -> Result<(), Error> {
+        let Some(held) = self.held_by(caller, token)? else { return Ok(()) };
+        let missing = self.0.rules.load().missing(tool, &held).map_err(|_| {
+            refusal(code::PERMISSION_DENIED, "the tool's list of scopes cannot be read, so nobody has them")
+        })?;
+        if missing.is_empty() { Ok(()) } else { Err(insufficient(&missing)) }
+    }
+
+    fn held_by(&self, caller: &Principal, token: Option<&TokenDigest>) -> Result<Option<Arc<Scopes>>, Error> {
+        let configured = self.0.rules.load().of_caller(caller).cloned();
+        let Some(token) = token else { return Ok(configured) };
+        let of_session = self.0.sessions.lock().held(caller, token, Instant::now())?;
+        Ok(Some(Arc::new(allowed(of_session, configured.as_deref()))))
+    }
+
+    /// Opens a session with those of the wanted scopes that the sender of the request may have. A session whose token
+    /// the request shows becomes part of the new one, each scope with the end that it had, and its token dies.
+    ///
+    /// # Errors
+    /// Fails for wrong times or too many scopes (-32602), for a sender or a token that is not known (1002), for a
+    /// session that is over (1003), and if too many sessions are open (3001).
+    pub fn negotiate(&self, request: &Request, wanted: &NegotiateScopes) -> Result<ScopesNegotiated, Error> {
+        let caller = sender(request)?;
+        let ttl = match wanted.ttl_seconds {
+            Some(0) => return Err(Error::invalid_params("`ttl_seconds` must be 1 or more")),
+            Some(seconds) => Duration::from_secs(seconds).min(MAX_TTL),
+            None => USUAL_TTL,
+        };
+        let limit = wanted.requested_scopes.iter().filter_map(temporary).min().filter(|limit| *limit < ttl);
+        let now = Instant::now();
+        let end = ScopeEnd { at: now + limit.unwrap_or(ttl), is_limited: limit.is_some() };
+        let configured = self.0.rules.load().of_caller(caller).cloned();
+        let (mut scopes, mut denied) = (BTreeMap::new(), Vec::new());
+        for scope in wanted.requested_scopes.iter().filter(|scope| temporary(scope).is_none()) {
+            if scope.starts_with("temp:") {
+                denied
+                    .push(DeniedScope::new(scope, "a time is written like temp:45s, temp:30min or temp:2h"));
+            } else if configured.as_ref().is_none_or(|configured| configured.has(scope)) {
+                scopes.insert(Box::from(scope), end);
+            } else {
+                denied
+                    .push(DeniedScope::new(scope, "not among the scopes that this agent is configured for"));
+            }
+        }
+        let tokens = TokenPair::new()?;
+        let mut sessions = self.0.sessions.lock();
+        if let Some(shown) = TokenDigest::shown_by(request) {
+            // The check of the set comes first: a session is not taken out before the new one is sure.
+            let before = sessions.held(caller, &shown, now)?;
+            let union = before.iter().chain(scopes.keys().map(|scope| &**scope));
+            Scopes::read(union).map_err(|error| Error::invalid_params(error.to_string()))?;
+            let former = sessions.take(caller, &shown, now)?;
+            for (scope, end) in former.scopes {
+                scopes.entry(scope).or_insert(end);
+            }
+        } else {
+            sessions.make_room(caller, now)?;
+        }
+        scopes.retain(|_, end| now < end.at);
+        let mut session = tokens.session(scopes, ttl, now);
+        session.end_with_scopes(end.at);
+        let told = self.told(&session, &tokens, configured.as_deref(), now);
+        sessions.put(caller, session);
+        self.0.is_in_use.store(true, Ordering::Release);
+        Ok(ScopesNegotiated::new(told, denied))
+    }
+
+    /// Opens a session with the scopes of the one that `refresh_token` belongs to, whose tokens die. Scopes with a time of
+    /// their own keep their end.
+    ///
+    /// # Errors
+    /// Fails for a sender or a token that is not known (1002), and for a session that is over (1003).
+    pub fn refresh(&self, request: &Request, refresh_token: &str) -> Result<ScopeSession, Error> {
+        let caller = sender(request)?;
+        let (tokens, now) = (TokenPair::new()?, Instant::now());
+        let mut sessions = self.0.sessions.lock();
+        let former = sessions.take_refreshed(caller, &TokenDigest::of(refresh_token), now)?;
+        let renewed = now + former.ttl;
+        let renew = |end: ScopeEnd| if end.is_limited { end } else { ScopeEnd { at: renewed, ..end } };
+        let scopes = former.scopes.into_iter().map(|(scope, end)| (scope, renew(end)));
+        let scopes = scopes.filter(|(_, end)| now < end.at).collect();
+        let mut session = tokens.session(scopes, former.ttl, now);
+        session.end_with_scopes(renewed);
+        let configured = self.0.rules.load().of_caller(caller).cloned();
+        let told = self.told(&session, &tokens, configured.as_deref(), now);
+        sessions.put(caller, session);
+        Ok(told)
+    }
+
+    /// Returns a session as its holder is told of it.
+    fn told(
+        &self,
+        session: &StoredSession,
+        tokens: &TokenPair,
+        configured: Option<&Scopes>,
+        now: Instant,
+    ) -> ScopeSession {
+        let expires_at = self.0.clock.now().saturating_add(session.end.saturating_duration_since(now));
+        let mut told =
+            ScopeSession::new(tokens.token.clone(), allowed(session.held(now), configured), expires_at);
+        told.refresh_token = Some(tokens.refresh_token.clone());
+        told.inactivity_timeout_seconds = Some(Self::INACTIVITY_TIMEOUT_SECONDS);
+        told
+    }
+}
+
+mgp_types::partial_debug!(ScopeBook, self => rules: self.0.rules.load(), sessions: self.0.sessions.lock().len());
+
+/// The two tokens of a new session.
+struct TokenPair {
+    token: Box<str>,
+    refresh_token: Box<str>,
+}
+
+impl TokenPair {
+    fn new() -> Result<Self, Error> {
+        Ok(Self { token: new_token()?, refresh_token: new_token()? })
+    }
+
+    fn session(&self, scopes: BTreeMap<Box<str>, ScopeEnd>, ttl: Duration, now: Instant) -> StoredSession {
+        let (token, refresh_token) = (TokenDigest::of(&self.token), TokenDigest::of(&self.refresh_token));
+        StoredSession { token, refresh_token, scopes, ttl, end: now + ttl, used: now }
+    }
+}
+
+fn sender(request: &Request) -> Result<&Principal, Error> {
+    let unknown = || refusal(code::AUTH_REQUIRED, "scopes belong to a caller, and nobody is known to call");
+    request.context.principal.as_ref().ok_or_else(unknown)
+}
+
+/// Returns those of the scopes that the configuration allows; all of them if it says nothing.
+fn allowed(scopes: Scopes, configured: Option<&Scopes>) -> Scopes {
+    let Some(configured) = configured else { return scopes };
+    // A part of a set is a set.
+    Scopes::read(scopes.iter().filter(|scope| configured.has(scope))).unwrap_or_default()
+}
+
+fn insufficient(missing: &[Box<str>]) -> Error {
+    let recovery = Recovery::for_code(code::PERMISSION_DENIED).unwrap_or_default();
+    let message = format!("missing required scopes: {}", missing.join(", "));
+    Error::new(code::PERMISSION_DENIED, message)
+        .with_recovery(recovery.with_details(&missing_scopes_details(missing)))
+}
+
+/// The longest time of a session.
+const MAX_TTL: Duration = Duration::from_hours(24);
+/// The time of a session for which none is asked.
+const USUAL_TTL: Duration = Duration::from_hours(1);

@@ -1,0 +1,60 @@
+//! The gate that holds calls of tools to the scopes of their callers.
+
+use mgp_types::mgp::Refusal;
+use mgp_types::{Error, Flow, Gate, Method, Request, code};
+
+use super::ScopeBook;
+use super::token::TokenDigest;
+use crate::refusal::refusal;
+
+/// A gate that refuses calls of tools for which the caller lacks a scope.
+///
+/// The gate stands behind [`AccessGate`](crate::access::AccessGate), in front of one server. It reads
+/// `context.principal` and `context.tool`, and fills `context.trail`. It takes the session token out of every request,
+/// so that no server sees one. A missing scope is refused with 1000, whose recovery details name it; a token that is not
+/// known with 1002, and one whose session is over with 1003. Requests that call no tool pass: only tools ask for
+/// scopes. Where nobody is held to scopes, the gate reads a flag and nothing else. It never waits.
+#[derive(Debug, Clone)]
+pub struct ScopeGate(ScopeBook);
+
+impl ScopeGate {
+    /// Returns a gate that holds calls to the scopes in `book`.
+    pub const fn new(book: ScopeBook) -> Self {
+        Self(book)
+    }
+
+    fn admit(&self, request: &Request, token: Option<&TokenDigest>) -> Result<(), Error> {
+        if request.method != Method::TOOLS_CALL || !self.0.is_in_use() {
+            return Ok(());
+        }
+        let verdict = match (&request.context.principal, &request.context.tool) {
+            (Some(caller), Some(tool)) => self.0.judge(caller, token, tool),
+            (None, _) => Err(refusal(code::AUTH_REQUIRED, "nobody is known to make this call")),
+            (_, None) => {
+                Err(refusal(code::PERMISSION_DENIED, "the scopes that the tool needs are not known"))
+            }
+        };
+        if let (Err(error), Some(trail)) = (&verdict, &request.context.trail) {
+            let is_missing = error.code() == code::PERMISSION_DENIED;
+            trail.note_refusal(Refusal::new("scope", if is_missing { "missing-scope" } else { "session" }));
+        }
+        verdict
+    }
+}
+
+impl Gate for ScopeGate {
+    type Pass = Option<TokenDigest>;
+
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        if !self.0.is_in_use() {
+            return Flow::Pass(None);
+        }
+        let token = TokenDigest::take_from(request);
+        self.admit(request, token.as_ref()).map(|()| token).into()
+    }
+
+    /// Refuses a call whose scopes ended while it waited.
+    fn recheck(&self, token: &mut Self::Pass, request: &mut Request) -> Result<(), Error> {
+        self.admit(request, token.as_ref())
+    }
+}

@@ -1,0 +1,153 @@
+//! The sessions of scopes in memory, those of each caller apart from all others.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use foldhash::fast::RandomState;
+use mgp_types::ext::scope::Scopes;
+use mgp_types::{Error, Principal, code};
+use tokio::time::Instant;
+
+use super::token::TokenDigest;
+use crate::refusal::refusal;
+
+/// The sessions of all callers. A token is looked for among those of its caller only, so it serves nobody else.
+#[derive(Default)]
+pub(super) struct ScopeSessions(HashMap<Principal, Vec<StoredSession>, RandomState>);
+
+/// One session, without its tokens.
+pub(super) struct StoredSession {
+    pub(super) token: TokenDigest,
+    pub(super) refresh_token: TokenDigest,
+    pub(super) scopes: BTreeMap<Box<str>, ScopeEnd>,
+    /// The time that the session was given, and is given again when it is refreshed.
+    pub(super) ttl: Duration,
+    pub(super) end: Instant,
+    pub(super) used: Instant,
+}
+
+/// The end of one scope of a session.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ScopeEnd {
+    pub(super) at: Instant,
+    /// True if the scope was asked for with a time of its own, which refreshing does not lengthen.
+    pub(super) is_limited: bool,
+}
+
+impl StoredSession {
+    fn is_over(&self, now: Instant) -> bool {
+        now >= self.end || now >= self.used + INACTIVITY
+    }
+
+    /// Returns the scopes that have not ended.
+    pub(super) fn held(&self, now: Instant) -> Scopes {
+        let held = self.scopes.iter().filter(|(_, end)| now < end.at).map(|(scope, _)| scope);
+        // More scopes than a set can have are never stored.
+        Scopes::read(held).unwrap_or_default()
+    }
+
+    /// Sets the end of the session to that of the scope that lasts longest, or to `empty` if it has none.
+    pub(super) fn end_with_scopes(&mut self, empty: Instant) {
+        self.end = self.scopes.values().map(|end| end.at).max().unwrap_or(empty);
+    }
+}
+
+impl ScopeSessions {
+    /// Returns the scopes of a session, and notes that it is in use.
+    ///
+    /// # Errors
+    /// Fails if the caller has no such session (1002), or if it is over (1003).
+    pub(super) fn held(
+        &mut self,
+        caller: &Principal,
+        token: &TokenDigest,
+        now: Instant,
+    ) -> Result<Scopes, Error> {
+        let (place, sessions) = self.find(caller, now, |session| session.token.matches(token))?;
+        let session = &mut sessions[place];
+        session.used = now;
+        Ok(session.held(now))
+    }
+
+    /// Takes the session of this token out.
+    ///
+    /// # Errors
+    /// Fails if the caller has no such session (1002), or if it is over (1003).
+    pub(super) fn take(
+        &mut self,
+        caller: &Principal,
+        token: &TokenDigest,
+        now: Instant,
+    ) -> Result<StoredSession, Error> {
+        let (place, sessions) = self.find(caller, now, |session| session.token.matches(token))?;
+        Ok(sessions.swap_remove(place))
+    }
+
+    /// Takes the session of this refresh token out.
+    ///
+    /// # Errors
+    /// Fails if the caller has no such session (1002), or if it is over (1003).
+    pub(super) fn take_refreshed(
+        &mut self,
+        caller: &Principal,
+        token: &TokenDigest,
+        now: Instant,
+    ) -> Result<StoredSession, Error> {
+        let (place, sessions) = self.find(caller, now, |session| session.refresh_token.matches(token))?;
+        Ok(sessions.swap_remove(place))
+    }
+
+    fn find(
+        &mut self,
+        caller: &Principal,
+        now: Instant,
+        is_meant: impl Fn(&StoredSession) -> bool,
+    ) -> Result<(usize, &mut Vec<StoredSession>), Error> {
+        let unknown =
+            || refusal(code::AUTH_REQUIRED, "the session token is not known; negotiate scopes for a new one");
+        let sessions = self.0.get_mut(caller).ok_or_else(unknown)?;
+        let place = sessions.iter().position(is_meant).ok_or_else(unknown)?;
+        if sessions[place].is_over(now) {
+            let why = "the session of scopes is over; negotiate scopes for a new one";
+            return Err(refusal(code::AUTH_EXPIRED, why));
+        }
+        Ok((place, sessions))
+    }
+
+    /// Makes room for one more session of `caller`: sessions that are over leave once there is none.
+    ///
+    /// # Errors
+    /// Fails if there is no room (3001).
+    pub(super) fn make_room(&mut self, caller: &Principal, now: Instant) -> Result<(), Error> {
+        if self.has_room(caller) {
+            return Ok(());
+        }
+        self.0.retain(|_, sessions| {
+            sessions.retain(|session| !session.is_over(now));
+            !sessions.is_empty()
+        });
+        if self.has_room(caller) {
+            return Ok(());
+        }
+        Err(refusal(code::RESOURCE_EXHAUSTED, "too many sessions of scopes are open; go on with one of them"))
+    }
+
+    fn has_room(&self, caller: &Principal) -> bool {
+        self.0.get(caller).map_or(0, Vec::len) < MAX_SESSIONS_OF_CALLER && self.len() < MAX_SESSIONS
+    }
+
+    pub(super) fn put(&mut self, caller: &Principal, session: StoredSession) {
+        self.0.entry(caller.clone()).or_default().push(session);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.values().map(Vec::len).sum()
+    }
+}
+
+/// The time without a call after which a session ends.
+pub(super) const INACTIVITY: Duration = Duration::from_mins(30);
+/// The largest number of sessions of one caller.
+pub(super) const MAX_SESSIONS_OF_CALLER: usize = 16;
+/// The largest number of sessions of all callers.
+pub(super) const MAX_SESSIONS: usize = 4096;

@@ -38,10 +38,7 @@ impl InputField {
         let schema = Schema::compile_linear(&to_raw(&self.schema())).map_err(|fault| fault.to_string())?;
         let mut fitting: Vec<Value> = Vec::new();
         for value in self.examples.iter().cloned().chain(candidates(self.kind.present(), &self.constraints)) {
-            if fitting.len() < WANTED
-                && !fitting.contains(&value)
-                && schema.unmet_demands(&value, 1).is_empty()
-            {
+            if fitting.len() < WANTED && !fitting.contains(&value) && schema.check(to_raw(&value).as_bytes()).is_ok() {
                 fitting.push(value);
             }
         }

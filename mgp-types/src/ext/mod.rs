@@ -4,6 +4,7 @@
 //! extension is silent. Fields of a request travel in the `_meta` of its params, fields of a result in its `_meta`,
 //! and what a tool declares stands on the top level of its definition.
 
+mod declared_bounds;
 mod envelope;
 mod id;
 mod intent;

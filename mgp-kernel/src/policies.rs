@@ -12,6 +12,7 @@ use mgp_security::permission::{GrantBook, PendingApprovals, SqliteGrants, Sqlite
 use mgp_security::sqlite::Database;
 
 use crate::StartError;
+use crate::call::hints::AgentBudgets;
 use crate::operator::proof::ProofChecker;
 use crate::paths::OwnFiles;
 use crate::record::AuditTrail;
@@ -23,6 +24,8 @@ pub(crate) struct Policies {
     pub(crate) access: AccessPolicy,
     /// The limits on how often clients may ask, with their counts so far.
     pub(crate) limit: LimitGate,
+    /// What agents have spent of their budgets.
+    pub(crate) budgets: Arc<AgentBudgets>,
     pub(crate) grants: GrantBook,
     /// The questions that wait for a human.
     pub(crate) pending: PendingApprovals,
@@ -64,6 +67,7 @@ impl Policies {
             own_files: OwnFiles::new(config, state, files),
             definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
             limit: LimitGate::new(settings::agent_limits(config)),
+            budgets: Arc::default(),
             access,
             grants,
             pending,

@@ -28,6 +28,7 @@ use crate::call::connection_role::{ConnectionRole, ConnectionRoleService};
 use crate::call::delegation::DelegationGate;
 use crate::call::erased::ErasedService;
 use crate::call::fallback;
+use crate::call::hints::SuggestionGate;
 use crate::call::resolve::{ResolveToolGate, awaits_first_tools};
 use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
@@ -317,6 +318,12 @@ fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> C
             limit: policies.limit.clone(),
         },
         validate: ValidateToolGate { visibility: Arc::clone(visibility), judges: Default::default() },
+        suggestions: SuggestionGate {
+            visibility: Arc::clone(visibility),
+            config: Arc::clone(config),
+            index: sections.tools.index.clone(),
+            audit: Arc::clone(audit),
+        },
         tools,
         router: Router::new(Arc::clone(visibility), Arc::clone(config), Arc::clone(changes)),
         catalog,

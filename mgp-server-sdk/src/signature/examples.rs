@@ -38,7 +38,10 @@ impl InputField {
         let schema = Schema::compile_linear(&to_raw(&self.schema())).map_err(|fault| fault.to_string())?;
         let mut fitting: Vec<Value> = Vec::new();
         for value in self.examples.iter().cloned().chain(candidates(self.kind.present(), &self.constraints)) {
-            if fitting.len() < WANTED && !fitting.contains(&value) && schema.check(to_raw(&value).as_bytes()).is_ok() {
+            if fitting.len() < WANTED
+                && !fitting.contains(&value)
+                && schema.check(to_raw(&value).as_bytes()).is_ok()
+            {
                 fitting.push(value);
             }
         }

@@ -78,10 +78,9 @@ fn risk(tool: &Tool) -> u8 {
     match ToolDeclaration::of_tool(tool).risk_level {
         Some(Impact::Safe) => 0,
         Some(Impact::Reversible) => 1,
-        Some(Impact::Destructive) => 2,
         None if hints.is_some_and(|hints| hints.read_only_hint == Some(true)) => 0,
         None if hints.is_some_and(|hints| hints.destructive_hint == Some(false)) => 1,
-        None => 2,
+        Some(Impact::Destructive) | None => 2,
     }
 }
 

@@ -183,7 +183,7 @@ fn streaming<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static
     Box::pin(async move {
         let result = future.await.into_tool_result()?.or_parts(&cx);
         #[cfg(feature = "ext")]
-        let result = result.with_hints(cx.result_hints());
+        let result = result.with_hints(&cx.result_hints());
         Ok(result)
     })
 }

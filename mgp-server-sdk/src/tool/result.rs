@@ -97,7 +97,7 @@ impl ToolResult {
 
     /// Adds the hints to the metadata of the result; what the handler wrote there itself stays.
     #[cfg(feature = "ext")]
-    pub(crate) fn with_hints(self, hints: Meta) -> Self {
+    pub(crate) fn with_hints(self, hints: &Meta) -> Self {
         if hints.is_empty() {
             return self;
         }

@@ -114,7 +114,7 @@ impl CallHints {
     fn settle(&self, reserved: &ReservedUnits, outcome: &Result<Response, Error>) -> Quota {
         let actual = match outcome {
             Ok(response) if response.result.ending() == CallEnding::Asking => 0.0,
-            Ok(response) => actual_units(response).unwrap_or(reserved.estimate()),
+            Ok(response) => actual_units(response).unwrap_or_else(|| reserved.estimate()),
             Err(error) if error.origin() == Origin::Local => 0.0,
             Err(_) => reserved.estimate(),
         };

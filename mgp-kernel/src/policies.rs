@@ -13,6 +13,7 @@ use mgp_security::scope::ScopeBook;
 use mgp_security::sqlite::Database;
 
 use crate::StartError;
+use crate::call::hints::AgentBudgets;
 use crate::operator::proof::ProofChecker;
 use crate::paths::OwnFiles;
 use crate::record::AuditTrail;
@@ -26,6 +27,8 @@ pub(crate) struct Policies {
     pub(crate) limit: LimitGate,
     /// The scopes of agents, and the sessions that they negotiated.
     pub(crate) scopes: ScopeBook,
+    /// What agents have spent of their budgets.
+    pub(crate) budgets: Arc<AgentBudgets>,
     pub(crate) grants: GrantBook,
     /// The questions that wait for a human.
     pub(crate) pending: PendingApprovals,
@@ -70,6 +73,7 @@ impl Policies {
             definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
             limit: LimitGate::new(settings::agent_limits(config)),
             scopes,
+            budgets: Arc::default(),
             access,
             grants,
             pending,

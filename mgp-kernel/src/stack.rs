@@ -31,6 +31,7 @@ use crate::StartError;
 use crate::approvals::ParkedCallLayer;
 use crate::call::delegation::DelegationGate;
 use crate::call::erased::ErasedService;
+use crate::call::hints::{CallHintsGate, SuggestionGate};
 use crate::call::listed_security::ListedSecurityGate;
 use crate::call::meter::{Meter, MeterGate};
 use crate::call::resolve::ResolveToolGate;
@@ -79,6 +80,7 @@ pub(crate) struct ClientStack {
     pub(crate) scopes: ScopeMethodsGate,
     pub(crate) documents: ToolDocumentsGate,
     pub(crate) validate: ValidateToolGate,
+    pub(crate) suggestions: SuggestionGate,
     pub(crate) tools: ToolDiscoveryGate,
     pub(crate) router: Router,
 }
@@ -145,6 +147,8 @@ impl ClientStack {
                 // Documents about tools hold what their reader may call.
                 self.documents.clone(),
                 self.validate.clone(),
+                // What is suggested is what the caller may see, as it is when the call is made.
+                self.suggestions.clone(),
                 // A model finds tools by the same policy by which it may call them.
                 self.tools.clone(),
             ],
@@ -227,6 +231,8 @@ fn layers(
             ScopeGate::new(policies.scopes.clone()),
             // A call that is refused to one agent uses up nothing of what others share.
             LimitGate::new(settings::server_limits(server)),
+            // A call that nobody may make or pay for is not judged further.
+            CallHintsGate::new(id.clone(), Arc::clone(&support.config), Arc::clone(&policies.budgets)),
             tasks.clone(),
             // From here on the operation of a request that calls no tool is known; a method that the table of methods
             // does not have ends here, unless the operator passes it.

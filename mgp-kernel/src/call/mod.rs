@@ -6,6 +6,7 @@ pub(crate) mod connection_role;
 pub(crate) mod delegation;
 pub(crate) mod erased;
 pub(crate) mod fallback;
+pub(crate) mod hints;
 pub(crate) mod listed_security;
 pub(crate) mod meter;
 pub(crate) mod resolve;

@@ -28,6 +28,7 @@ use crate::call::connection_role::{ConnectionRole, ConnectionRoleService};
 use crate::call::delegation::DelegationGate;
 use crate::call::erased::ErasedService;
 use crate::call::fallback;
+use crate::call::hints::SuggestionGate;
 use crate::call::resolve::{ResolveToolGate, awaits_first_tools};
 use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
@@ -321,6 +322,12 @@ fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> C
         },
         scopes: ScopeMethodsGate { visibility: Arc::clone(visibility), scopes: policies.scopes.clone() },
         validate: ValidateToolGate { visibility: Arc::clone(visibility), judges: JudgeCache::default() },
+        suggestions: SuggestionGate {
+            visibility: Arc::clone(visibility),
+            config: Arc::clone(config),
+            index: sections.tools.index.clone(),
+            audit: Arc::clone(audit),
+        },
         tools,
         router: Router::new(Arc::clone(visibility), Arc::clone(config), Arc::clone(changes)),
         catalog,

@@ -1,5 +1,6 @@
 //! The kernel's description of itself to clients: capabilities and instructions.
 
+use mgp_types::ext::ExtensionIds;
 use mgp_types::mcp::meta::key;
 use mgp_types::mcp::task_extension;
 use mgp_types::mcp::{
@@ -7,10 +8,11 @@ use mgp_types::mcp::{
     ServerTasksCapability, ToolTaskRequests,
 };
 use mgp_types::mgp::{self, NameStyle};
-use mgp_types::{CacheHint, CacheScope, Context, Error, Object, RawJson, Request, Response, Revision};
+use mgp_types::{CacheHint, CacheScope, Context, Error, Object, RawJson, Request, Response, Session};
 use serde::Serialize;
 
 use super::{CallerView, Visibility};
+use crate::call::hints::HINTS;
 use crate::notify::changes::ChangeListeners;
 use crate::running::RunningConfig;
 
@@ -23,9 +25,8 @@ pub(super) fn describe(
 ) -> Result<Response, Error> {
     let sight = CallerView::of(visibility, &request.context)?;
     changes.open(&request.context);
-    let revision = request.context.session()?.revision;
     let described = KernelDescription {
-        capabilities: capabilities(&sight, revision),
+        capabilities: capabilities(&sight, request.context.session()?),
         instructions: instructions(&sight, config.names(&request.context), &request.context),
     };
     let mut response = RawJson::from_value(&described)
@@ -45,7 +46,7 @@ struct KernelDescription {
 ///
 /// All of MCP is offered, whatever servers have at the moment: they connect later and come back different, and a
 /// session cannot be given a capability that it was not told of when it began. A list without items is empty.
-fn capabilities(sight: &CallerView<'_>, revision: Revision) -> ServerCapabilities {
+fn capabilities(sight: &CallerView<'_>, session: &Session) -> ServerCapabilities {
     let list = || ListCapability::new().with_list_changed(true);
     let mut capabilities = ServerCapabilities::new();
     capabilities.tools = Some(list());
@@ -66,14 +67,18 @@ fn capabilities(sight: &CallerView<'_>, revision: Revision) -> ServerCapabilitie
             }
         }
     }
+    // Those of the kernel's own are silent for whoever did not declare them.
+    for id in session.extensions().and(ExtensionIds::new(HINTS)).iter() {
+        extensions.insert(id.id(), RawJson::empty_object());
+    }
     // Each era has one of the two forms of tasks.
     extensions.remove(task_extension::EXTENSION_ID);
-    if revision.is_stateless() {
+    if session.revision.is_stateless() {
         extensions.insert(task_extension::EXTENSION_ID, RawJson::empty_object());
     }
     capabilities.extensions = Some(extensions).filter(|extensions| !extensions.is_empty());
     capabilities.experimental = Some(experimental).filter(|experimental| !experimental.is_empty());
-    capabilities.for_revision(revision)
+    capabilities.for_revision(session.revision)
 }
 
 /// Returns the capability of tasks in the form of 2025-11-25.

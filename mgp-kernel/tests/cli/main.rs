@@ -19,6 +19,7 @@ mod files;
 mod first_list;
 mod following;
 mod help;
+mod hints;
 #[path = "../support/home.rs"]
 mod home;
 #[path = "../support/program.rs"]

@@ -45,6 +45,7 @@ pub fn effective(definition: &Object, rules: &ToolRules) -> EffectiveSecurity {
         guess.validators.retain(|validator| !rules.waived.contains(validator));
         add_new(&mut security.validators, guess.validators.drain(..));
     }
+    security.confirmation |= costs_need_approval(definition);
     add_rules(&mut security, rules);
     settle(&mut security, rules);
     // A guess covers the whole risk; a declaration is as dangerous as the worst item that it names.
@@ -115,6 +116,20 @@ impl Declared {
         let read: Result<Vec<ToolSecurity>, _> = found.iter().map(RawJson::to).collect();
         read.map_or(Self::Unreadable, Self::Security)
     }
+}
+
+/// Returns whether the tool declares that somebody has to agree to the costs of each call.
+#[cfg(feature = "ext")]
+fn costs_need_approval(definition: &Object) -> bool {
+    use mgp_types::ext::{Cost, CostCategory};
+
+    let cost: Option<Cost> = definition.get("cost").and_then(|cost| cost.to().ok());
+    cost.is_some_and(|cost| cost.category == Some(CostCategory::RequiresApproval))
+}
+
+#[cfg(not(feature = "ext"))]
+const fn costs_need_approval(_: &Object) -> bool {
+    false
 }
 
 fn merged(all: &[ToolSecurity]) -> EffectiveSecurity {

@@ -30,6 +30,18 @@ fn the_risk_is_the_strictest_that_anybody_says() {
     assert_eq!(of(dangerous, &configured_down).risk, RiskLevel::Dangerous);
 }
 
+#[cfg(feature = "ext")]
+// covers: EXT-03-05
+#[test]
+fn costs_that_somebody_has_to_agree_to_are_confirmed() {
+    for (category, confirmed) in [("requires_approval", true), ("metered", false), ("free", false)] {
+        let tool = format!(
+            r#"{{"name":"x","security":{{"risk_level":"safe"}},"cost":{{"category":"{category}"}}}}"#
+        );
+        assert_eq!(of(&tool, &trusted()).confirmation, confirmed, "{category}");
+    }
+}
+
 // covers: MGP-3.2-12
 #[test]
 fn a_custom_permission_is_dangerous_unless_configured() {

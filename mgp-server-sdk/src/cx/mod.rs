@@ -1,6 +1,8 @@
 //! The context of a call: the facts that a handler knows, and its way to the caller.
 
 mod ask;
+#[cfg(feature = "ext")]
+mod hints;
 mod tell;
 
 use std::sync::{Arc, OnceLock};
@@ -11,6 +13,10 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 pub use self::ask::{Ask, AskAll};
+#[cfg(feature = "ext")]
+use self::hints::ResultHints;
+#[cfg(feature = "ext")]
+pub(crate) use self::hints::{HINTS, budget};
 use self::tell::ResultParts;
 use crate::ServerHandle;
 use crate::server_shared::ServerShared;
@@ -32,6 +38,8 @@ struct CxInner {
     streams: OnceLock<bool>,
     /// The parts of a result whose caller does not want parts.
     parts: Mutex<ResultParts>,
+    #[cfg(feature = "ext")]
+    hints: Mutex<ResultHints>,
     began: Instant,
 }
 
@@ -59,6 +67,8 @@ impl Cx {
             progress: Mutex::new(None),
             streams,
             parts: Mutex::default(),
+            #[cfg(feature = "ext")]
+            hints: Mutex::default(),
             began: Instant::now(),
         }))
     }

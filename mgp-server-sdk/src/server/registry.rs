@@ -1,8 +1,11 @@
-//! The settings of a server for its registry of tools: validators, demands on schemas, and time limits.
+//! The settings of a server for its registry of tools: validators, demands on schemas, time limits, and hints.
 
 use std::sync::Arc;
 
+use mgp_types::RawJson;
+
 use super::Server;
+use crate::cx::HINTS;
 use crate::error::Fault;
 use crate::method::ErasedMethod;
 use crate::router::validate;
@@ -39,6 +42,15 @@ impl<L> Server<L> {
     /// limits of tasks instead.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.parts.about.registry.timeouts = Some(timeouts);
+        self
+    }
+
+    /// Declares the extensions of hints: the purpose of a call, costs and quotas, sources, and media. Handlers give hints
+    /// by [`Cx::cost`](crate::Cx::cost) and the methods beside it, tools by [`Tool::declare`](crate::Tool::declare).
+    pub fn hints(mut self) -> Self {
+        for id in HINTS {
+            self.parts.about.extensions.insert(id.id(), RawJson::empty_object());
+        }
         self
     }
 }

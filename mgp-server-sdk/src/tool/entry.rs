@@ -8,16 +8,18 @@ use std::sync::Arc;
 use mgp_types::Error;
 #[cfg(feature = "http")]
 use mgp_types::Request;
+#[cfg(feature = "ext")]
+use mgp_types::ext::ToolDeclaration;
 use mgp_types::mcp::{ForRevision, Meta, TaskSupport, ToolExecution};
 use mgp_types::mgp::{EXTENSION_ID, ToolSecurity};
 use mgp_types::{Params, RawJson, Revision, mcp};
 use serde_json::Value;
 
-#[cfg(feature = "ext")]
-use super::ToolResult;
 use super::arguments::ArgumentFault;
 use super::handler::{ArgumentMode, CallInput, ErasedTool, ToolFuture, ToolHandler};
 use super::{TaskMode, Tool, arguments};
+#[cfg(feature = "ext")]
+use super::{ToolResult, declaration};
 use crate::catalog::{ListDialect, ListEntry};
 use crate::error::Fault;
 use crate::schema;
@@ -43,6 +45,8 @@ pub(crate) struct ToolEntry {
     describes_arguments: bool,
     #[cfg(feature = "ext")]
     pub(crate) checks: Arc<ArgumentChecks>,
+    #[cfg(feature = "ext")]
+    declared: Option<Box<ToolDeclaration>>,
 }
 
 impl ToolEntry {
@@ -66,6 +70,8 @@ impl ToolEntry {
             mode,
             #[cfg(feature = "ext")]
             signature,
+            #[cfg(feature = "ext")]
+            declared,
         }: Tool,
         handler: ErasedTool,
         takes: ArgumentMode,
@@ -120,6 +126,8 @@ impl ToolEntry {
             describes_arguments: has_schema || !is_raw,
             #[cfg(feature = "ext")]
             checks: Arc::new(checks),
+            #[cfg(feature = "ext")]
+            declared,
         })
     }
 
@@ -164,6 +172,12 @@ impl ToolEntry {
     /// Reads the arguments and makes the future of one call.
     #[inline]
     pub(crate) fn start(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault> {
+        #[cfg(feature = "ext")]
+        if let Some(declared) = &self.declared
+            && let Some(answer) = declaration::refusal(declared, &input.request.params)
+        {
+            return Ok(Box::pin(ready(answer)));
+        }
         #[cfg(feature = "ext")]
         if self.checks.is_of_signature() {
             return Ok(self.start_checked(input));

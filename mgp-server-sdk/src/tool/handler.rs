@@ -180,7 +180,12 @@ fn plain<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static) ->
 
 /// Runs a handler that may stream its result instead of returning it.
 fn streaming<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static, cx: Cx) -> ToolFuture {
-    Box::pin(async move { Ok(future.await.into_tool_result()?.or_parts(&cx)) })
+    Box::pin(async move {
+        let result = future.await.into_tool_result()?.or_parts(&cx);
+        #[cfg(feature = "ext")]
+        let result = result.with_hints(&cx.result_hints());
+        Ok(result)
+    })
 }
 
 /// A handler with its type erased.

@@ -1,12 +1,16 @@
 //! Tools: async functions that a server runs for its clients.
 
 pub(crate) mod arguments;
+#[cfg(feature = "ext")]
+mod declaration;
 mod entry;
 mod error;
 mod handler;
 mod result;
 
 use mgp_types::RawJson;
+#[cfg(feature = "ext")]
+use mgp_types::ext::ToolDeclaration;
 use mgp_types::mcp::{self, Icon, Meta, ToolAnnotations};
 use mgp_types::mgp::ToolSecurity;
 
@@ -31,6 +35,8 @@ pub struct Tool {
     mode: TaskMode,
     #[cfg(feature = "ext")]
     signature: Option<Box<Signature>>,
+    #[cfg(feature = "ext")]
+    declared: Option<Box<ToolDeclaration>>,
 }
 
 /// The decision whether calls of a tool run as tasks.
@@ -79,6 +85,8 @@ impl Tool {
             mode: TaskMode::Never,
             #[cfg(feature = "ext")]
             signature: None,
+            #[cfg(feature = "ext")]
+            declared: None,
         }
     }
 

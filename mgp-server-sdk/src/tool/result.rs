@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+#[cfg(feature = "ext")]
+use mgp_types::mcp::Meta;
 use mgp_types::mcp::{CallToolResult, ContentBlock, ForRevision};
 use mgp_types::{Error, RawJson, Response, Revision, json};
 use schemars::{JsonSchema, Schema};
@@ -91,6 +93,27 @@ impl ToolResult {
             result.content = cx.take_parts();
         }
         self
+    }
+
+    /// Adds the hints to the metadata of the result; what the handler wrote there itself stays.
+    #[cfg(feature = "ext")]
+    pub(crate) fn with_hints(self, hints: &Meta) -> Self {
+        if hints.is_empty() {
+            return self;
+        }
+        let mut result = match self.0 {
+            ResultForm::Text { text, is_error: false } => Box::new(CallToolResult::text(text)),
+            ResultForm::Text { text, is_error: true } => Box::new(CallToolResult::error(text)),
+            ResultForm::Full(result) => result,
+            written @ ResultForm::Written(_) => return Self(written),
+        };
+        let meta = result.meta.get_or_insert_with(Meta::new);
+        for (name, value) in hints.members().iter() {
+            if meta.get(name).is_none() {
+                meta.insert(name, value.clone());
+            }
+        }
+        Self(ResultForm::Full(result))
     }
 
     /// Returns the result as `revision` writes it.

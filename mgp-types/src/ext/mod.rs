@@ -5,6 +5,7 @@
 //! and what a tool declares stands on the top level of its definition.
 
 mod advice;
+mod declared_bounds;
 mod envelope;
 mod id;
 mod intent;

@@ -16,9 +16,9 @@ pub use self::kernel::{
     KernelSettings, ListenSettings, RegistrationSettings, RevokedCalls, TelemetrySettings,
 };
 pub use self::policy::{
-    AccessRule, AccessSettings, AgentSettings, ArgumentTypes, AuditArguments, AuditDurability, AuditSettings,
-    ConfirmationSettings, FirstUse, LimitSettings, PermissionRule, PermissionSettings, RuleSource,
-    ValidatorSettings,
+    AccessRule, AccessSettings, AgentBudget, AgentSettings, ArgumentTypes, AuditArguments, AuditDurability,
+    AuditSettings, BudgetSpan, ConfirmationSettings, FirstUse, LimitSettings, PermissionRule,
+    PermissionSettings, RuleSource, ValidatorSettings,
 };
 pub use self::server::{
     AllowedRule, NetworkPreset, ServerConfig, ServerConfinement, ServerDefinitions, ServerMgp, ServerNetwork,

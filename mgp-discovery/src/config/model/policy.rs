@@ -29,6 +29,41 @@ pub struct AgentSettings {
     /// The scopes of the agent, such as `read:tickets`: it calls a tool only if it has all that the tool requires. An
     /// agent for which the key is left out is held to no scopes; one with an empty list has none.
     pub scopes: Option<Vec<String>>,
+    /// What the calls of the agent may cost; without limit if left out. `docs/hints.md` explains what is counted.
+    pub budget: Option<AgentBudget>,
+}
+
+/// The most that the calls of an agent may cost in a span of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct AgentBudget {
+    /// The units, as tools declare them in `cost`.
+    pub units: u64,
+    /// The span of time. Each begins anew at a full hour or at midnight, in UTC.
+    #[serde(default)]
+    pub per: BudgetSpan,
+}
+
+/// A span of time in which a budget can be spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum BudgetSpan {
+    /// An hour.
+    Hour,
+    /// A day.
+    #[default]
+    Day,
+}
+
+impl BudgetSpan {
+    /// Returns how long the span is.
+    pub const fn duration(self) -> std::time::Duration {
+        match self {
+            Self::Hour => std::time::Duration::from_hours(1),
+            Self::Day => std::time::Duration::from_hours(24),
+        }
+    }
 }
 
 /// The rules that say which agent may use which tool.

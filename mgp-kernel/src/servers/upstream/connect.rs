@@ -12,7 +12,7 @@ use mgp_transport::ConnectionLimits;
 use mgp_transport::child::{ChildCommand, StderrTarget};
 use mgp_transport::http::HttpClientBuilder;
 use mgp_types::mgp::{ExtensionSet, Offer};
-use mgp_types::{Error, Gate as _, Principal, RawJson, RpcService};
+use mgp_types::{Error, Gate as _, Object, Principal, RawJson, RpcService};
 use tower_layer::Layer;
 
 use super::confined::{self, ServerProgram};
@@ -20,6 +20,7 @@ use super::connection_shared::ConnectionShared;
 use super::inbound::ServerInboundLayer;
 use crate::approvals::RelayQuestionsLayer;
 use crate::call::erased::ErasedService;
+use crate::call::hints::HINTS;
 use crate::settings;
 
 /// Connects to the server once, in the way that is configured.
@@ -31,7 +32,10 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
     let Some(back) = shared.back.get() else { return Err(Error::internal("the server has no way yet")) };
     let name = settings::name(&shared.support.config.load()).to_owned();
     let declared = |json: &'static str| RawJson::from_written(json.into());
-    let builder = Client::builder(name, env!("CARGO_PKG_VERSION"))
+    let builder = Client::builder(name, env!("CARGO_PKG_VERSION"));
+    // What results tell of costs, sources and better tools reaches the clients that declared it, too.
+    let builder = HINTS.iter().fold(builder, |builder, id| builder.extension(id.id(), &Object::new()));
+    let builder = builder
         .mgp(Offer::new(ExtensionSet::standard()))
         .capability("sampling", declared(r#"{"tools":{},"context":{}}"#))
         .capability("elicitation", declared(r#"{"form":{},"url":{}}"#))

@@ -1,0 +1,182 @@
+//! Hints of calls: time limits that follow from a tool's declaration, purposes and budgets, and what results tell.
+
+use mgp_types::ext::{Impact, MAX_INTENT_BYTES, Provenance, Suggestion, ToolDeclaration, Unverified};
+use mgp_types::mcp::{CallToolResult, Tool};
+use mgp_types::{Error, Object, RawJson, RpcService};
+use serde::Serialize;
+
+use crate::{Call, Client};
+
+impl<S: RpcService> Client<S> {
+    /// Calls a tool as it was listed. The call is waited for as long as the tool's declared latency asks for, and never
+    /// shorter than other calls; [`Call::timeout`] sets another time.
+    pub fn call_listed(&self, tool: &Tool, arguments: impl Serialize) -> Call<S, CallToolResult> {
+        let mut call = self.call_tool(&tool.name, arguments);
+        if let Some(latency) = ToolDeclaration::of_tool(tool).latency {
+            call.timeout = call.timeout.max(latency.timeout());
+            call.max_timeout = call.max_timeout.max(call.timeout);
+        }
+        call
+    }
+}
+
+impl<S: RpcService> Call<S, CallToolResult> {
+    /// Tells the server what the call is for. Nothing is told without this: a purpose can hold what a server is not to
+    /// know, so it is for servers that are trusted.
+    ///
+    /// A purpose of more than 1024 bytes is an error of the call.
+    pub fn intent(mut self, purpose: &str) -> Self {
+        if purpose.len() > MAX_INTENT_BYTES {
+            let long = Error::invalid_params("the purpose of a call has 1024 bytes at most");
+            self.request = self.request.and(Err(long));
+            return self;
+        }
+        self.meta("intent", RawJson::from_text(purpose))
+    }
+
+    /// Sets the most units that the call may cost. A server that knows budgets refuses the call if its estimate is higher.
+    pub fn budget(self, max_units: f64) -> Self {
+        #[derive(Serialize)]
+        struct Budget {
+            max_units: f64,
+        }
+        match RawJson::from_value(&Budget { max_units }) {
+            Ok(budget) => self.meta("budget", budget),
+            Err(_) => self,
+        }
+    }
+}
+
+/// The hints in the metadata of a result. They are the server's claims.
+#[derive(Debug, Clone, Default)]
+pub struct ResultHints(Object);
+
+impl ResultHints {
+    /// Reads the hints of a result.
+    pub fn of(result: &CallToolResult) -> Self {
+        Self(result.meta.as_ref().and_then(|meta| Object::from_value(meta).ok()).unwrap_or_default())
+    }
+
+    /// Returns the tool that the server suggests in place of the `called` one, if it is among the `known` ones and is no
+    /// riskier. Nothing follows the suggestion by itself.
+    ///
+    /// A tool that says nothing of its risk counts as destructive.
+    pub fn suggestion(&self, called: &Tool, known: &[Tool]) -> Option<Suggestion> {
+        let suggestion = Suggestion::read(&self.0)?;
+        let tool = known.iter().find(|tool| *tool.name == *suggestion.recommended_tool)?;
+        (tool.name != called.name && risk(tool) <= risk(called)).then_some(suggestion)
+    }
+
+    /// Returns the sources that the server names: citations that nobody has checked.
+    pub fn provenance(&self) -> Unverified<Vec<Provenance>> {
+        Provenance::read(&self.0)
+    }
+}
+
+fn risk(tool: &Tool) -> u8 {
+    let hints = tool.annotations.as_deref();
+    match ToolDeclaration::of_tool(tool).risk_level {
+        Some(Impact::Safe) => 0,
+        Some(Impact::Reversible) => 1,
+        None if hints.is_some_and(|hints| hints.read_only_hint == Some(true)) => 0,
+        None if hints.is_some_and(|hints| hints.destructive_hint == Some(false)) => 1,
+        Some(Impact::Destructive) | None => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{Ready, ready};
+    use std::sync::Arc;
+    use std::task::{Context, Poll};
+    use std::time::Duration;
+
+    use mgp_types::{BoxFuture, Outbox, Request, Response};
+    use parking_lot::Mutex;
+    use tower_service::Service;
+
+    use super::*;
+
+    /// A server that answers calls of tools after a minute and a half, and notes their `_meta`.
+    #[derive(Clone, Default)]
+    struct Slow(Arc<Mutex<Vec<String>>>);
+
+    impl Service<Request> for Slow {
+        type Response = Response;
+        type Error = Error;
+        type Future = BoxFuture<'static, Result<Response, Error>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, request: Request) -> Self::Future {
+            let answer = |json: &'static str| Ok(Response::new(RawJson::from_written(json.into())));
+            if request.method.as_str() == "server/discover" {
+                let found: Ready<_> =
+                    ready(answer(r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#));
+                return Box::pin(found);
+            }
+            let meta = request.params.get("_meta").map(|meta| meta.to_string()).unwrap_or_default();
+            self.0.lock().push(meta);
+            Box::pin(async move {
+                tokio::time::sleep(Duration::from_secs(90)).await;
+                answer(
+                    r#"{"resultType":"complete","content":[],"_meta":{"provenance":{"source":"a.pdf"},"suggestion":{"recommended_tool":"b","reason":"r"}}}"#,
+                )
+            })
+        }
+    }
+
+    async fn connected(server: &Slow) -> Client<impl RpcService> {
+        let server = server.clone();
+        let server = move |_: Outbox| server.clone();
+        Client::builder("test", "1").in_process(server).await.unwrap()
+    }
+
+    fn tool(latency: &str) -> Tool {
+        let mut tool = Tool::new("render", RawJson::empty_object());
+        tool.extra.insert("latency", RawJson::from_text(latency));
+        tool
+    }
+
+    // covers: EXT-03-08
+    #[tokio::test(start_paused = true)]
+    async fn a_tool_of_minutes_is_waited_for_and_an_explicit_time_counts() {
+        let client = connected(&Slow::default()).await;
+        assert!(client.call_listed(&tool("minutes"), ()).await.is_ok());
+        assert!(client.call_listed(&tool("instant"), ()).await.is_err());
+        assert!(client.call_listed(&tool("instant"), ()).timeout(Duration::from_secs(100)).await.is_ok());
+        assert!(client.call_listed(&tool("minutes"), ()).timeout(Duration::from_secs(80)).await.is_err());
+    }
+
+    // covers: EXT-02-03, EXT-02-04, EXT-07-07
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_told_of_a_purpose_unless_it_is_said_and_no_suggestion_is_followed() {
+        let server = Slow::default();
+        let client = connected(&server).await;
+        let wait = Duration::from_secs(100);
+        let result = client.call_tool("a", ()).timeout(wait).await.unwrap();
+        client.call_tool("a", ()).timeout(wait).intent("find it").budget(3.0).await.unwrap();
+        assert!(client.call_tool("a", ()).intent(&"x".repeat(1025)).await.is_err());
+        let told = server.0.lock().clone();
+        assert_eq!(told.len(), 2, "one call each, and none of the suggested tool");
+        assert!(!told[0].contains("intent"), "{}", told[0]);
+        assert!(
+            told[1].contains(r#""intent":"find it""#) && told[1].contains(r#""budget":{"max_units":3.0}"#)
+        );
+        let hints = ResultHints::of(&result);
+        assert_eq!(&*hints.provenance().claim()[0].source, "a.pdf");
+        let tool = |name: &str, risk: &str| {
+            let mut tool = Tool::new(name, RawJson::empty_object());
+            tool.extra.insert("risk_level", RawJson::from_text(risk));
+            tool
+        };
+        let called = tool("a", "reversible");
+        let suggested = |known: &[Tool]| hints.suggestion(&called, known).is_some();
+        assert!(suggested(&[tool("b", "safe")]));
+        assert!(!suggested(&[tool("b", "destructive")]), "it is riskier");
+        assert!(!suggested(&[Tool::new("b", RawJson::empty_object())]), "nobody knows its risk");
+        assert!(!suggested(&[tool("c", "safe")]), "nobody knows the tool");
+    }
+}

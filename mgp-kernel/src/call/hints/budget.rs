@@ -1,0 +1,188 @@
+//! What agents may still spend, by the budgets of the configuration.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use mgp_discovery::Config;
+use mgp_discovery::config::model::AgentBudget;
+use mgp_types::ext::{Quota, ToolDeclaration};
+use mgp_types::mgp::{Recovery, RetryStrategy, Timestamp};
+use mgp_types::{Error, Principal, code};
+use parking_lot::Mutex;
+
+/// What agents have spent of their budgets, in the present span of each. It is forgotten when the kernel ends.
+///
+/// Only agents of the configuration that have a budget are counted, so their number is bounded.
+#[derive(Debug, Default)]
+pub(crate) struct AgentBudgets {
+    spent: Mutex<HashMap<Box<str>, Spent>>,
+}
+
+/// The units that were spent in one span.
+#[derive(Debug, Clone, Copy)]
+struct Spent {
+    span: i64,
+    units: f64,
+}
+
+/// What a call takes of a budget before it is made; settled with what it really cost.
+#[derive(Debug, Clone)]
+pub(super) struct ReservedUnits {
+    agent: Box<str>,
+    budget: AgentBudget,
+    span: i64,
+    units: f64,
+}
+
+impl AgentBudgets {
+    /// Takes the estimate of a call from the budget of its caller; `None` if the caller has no budget.
+    ///
+    /// # Errors
+    /// 3002: the estimate is more than what is left, or the tool has costs that nobody knows and nothing is left.
+    pub(super) fn reserve(
+        &self,
+        config: &Config,
+        caller: Option<&Principal>,
+        tool: Option<&ToolDeclaration>,
+        now: Timestamp,
+    ) -> Result<Option<ReservedUnits>, Error> {
+        let has_budget = || config.agents.iter().any(|agent| agent.budget.is_some());
+        let Some(agent) = caller.and_then(Principal::agent_name).filter(|_| has_budget()) else {
+            return Ok(None);
+        };
+        let settings = config.agents.iter().find(|known| known.id == agent);
+        let Some(budget) = settings.and_then(|known| known.budget) else { return Ok(None) };
+        let (span, ends_in) = span_at(budget, now);
+        let cost = tool.and_then(|tool| tool.cost.as_ref());
+        let estimate = cost.and_then(|cost| cost.estimated_units).filter(|units| *units >= 0.0);
+        let units = estimate.unwrap_or(0.0);
+        let most = as_units(budget.units);
+        let mut spent = self.spent.lock();
+        let before = spent.get(agent).filter(|spent| spent.span == span).map_or(0.0, |spent| spent.units);
+        let is_free = cost.is_none_or(|cost| cost.category == Some(mgp_types::ext::CostCategory::Free));
+        if !is_free && (before + units > most || before >= most) {
+            return Err(exhausted(agent, budget, (most - before).max(0.0), units, ends_in));
+        }
+        spent.insert(agent.into(), Spent { span, units: before + units });
+        Ok(Some(ReservedUnits { agent: agent.into(), budget, span, units }))
+    }
+
+    /// Replaces the estimate of a call by what it cost, and returns what is left. A span that is over stays as it was.
+    pub(super) fn settle(&self, reserved: &ReservedUnits, actual: f64) -> Quota {
+        let mut spent = self.spent.lock();
+        let mut units = 0.0;
+        if let Some(spent) = spent.get_mut(&reserved.agent)
+            && spent.span == reserved.span
+        {
+            spent.units = (spent.units - reserved.units + actual).max(0.0);
+            units = spent.units;
+        }
+        drop(spent);
+        let left = (as_units(reserved.budget.units) - units).max(0.0).floor();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a whole number from 0 up"
+        )]
+        let left = left as u64;
+        Quota::new(left, end_of(reserved.budget, reserved.span))
+    }
+}
+
+impl ReservedUnits {
+    pub(super) const fn estimate(&self) -> f64 {
+        self.units
+    }
+}
+
+/// Returns the number of the span that `now` lies in, and the time until its end.
+fn span_at(budget: AgentBudget, now: Timestamp) -> (i64, Duration) {
+    let length = length(budget);
+    let left = length - now.as_millis().rem_euclid(length);
+    (now.as_millis().div_euclid(length), Duration::from_millis(left.unsigned_abs()))
+}
+
+fn end_of(budget: AgentBudget, span: i64) -> Option<Timestamp> {
+    Timestamp::from_millis(span.saturating_add(1).saturating_mul(length(budget)))
+}
+
+fn length(budget: AgentBudget) -> i64 {
+    i64::try_from(budget.per.duration().as_millis()).unwrap_or(i64::MAX)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "budgets are far below 2^53")]
+const fn as_units(units: u64) -> f64 {
+    units as f64
+}
+
+fn exhausted(agent: &str, budget: AgentBudget, left: f64, estimate: f64, ends_in: Duration) -> Error {
+    let message = format!(
+        "the agent `{agent}` has {left} of {} units left, and the call is estimated at {estimate}; nothing was done: call \
+         a cheaper tool, wait until the budget begins anew, or have `budget` of the agent raised in mgp.toml",
+        budget.units
+    );
+    let millis = u64::try_from(ends_in.as_millis()).unwrap_or(u64::MAX);
+    let recovery = Recovery::for_code(code::QUOTA_EXCEEDED).unwrap_or_default();
+    Error::new(code::QUOTA_EXCEEDED, message).with_recovery(
+        recovery.with_retry_after_ms(millis).with_retry_strategy(RetryStrategy::ExponentialBackoff),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::ext::{Cost, CostCategory};
+
+    use super::*;
+
+    fn config() -> Config {
+        serde_json::from_str(r#"{"agents":[{"id":"ada","budget":{"units":10,"per":"hour"}},{"id":"grace"}]}"#)
+            .unwrap()
+    }
+
+    fn tool(cost: Cost) -> ToolDeclaration {
+        ToolDeclaration { cost: Some(cost), ..ToolDeclaration::default() }
+    }
+
+    fn at(minutes: i64) -> Timestamp {
+        Timestamp::from_millis(minutes * 60_000).unwrap()
+    }
+
+    fn reserve(
+        budgets: &AgentBudgets,
+        agent: &str,
+        cost: Cost,
+        minutes: i64,
+    ) -> Result<Option<ReservedUnits>, Error> {
+        budgets.reserve(&config(), Some(&Principal::new(agent)), Some(&tool(cost)), at(minutes))
+    }
+
+    // covers: EXT-03-03, EXT-03-06
+    #[test]
+    fn estimates_are_taken_actual_costs_correct_them_and_each_span_begins_anew() {
+        let budgets = AgentBudgets::default();
+        let four = || Cost::metered(4.0, "credits");
+        let first = reserve(&budgets, "ada", four(), 5).unwrap().unwrap();
+        assert_eq!(budgets.settle(&first, 7.0), Quota::new(3, Some(at(60))));
+        let error = reserve(&budgets, "ada", four(), 10).unwrap_err();
+        assert_eq!(error.code(), code::QUOTA_EXCEEDED);
+        assert!(error.message().contains("3 of 10 units left"), "{error}");
+        assert_eq!(error.recovery().unwrap().retry_after_ms, Some(50 * 60_000));
+        // What cost less than it was estimated gives the rest back.
+        let second = reserve(&budgets, "ada", Cost::metered(3.0, "credits"), 20).unwrap().unwrap();
+        assert_eq!(budgets.settle(&second, 1.0).remaining, 2);
+        let next = reserve(&budgets, "ada", four(), 60).unwrap().unwrap();
+        assert_eq!(budgets.settle(&next, next.estimate()), Quota::new(6, Some(at(120))));
+    }
+
+    #[test]
+    fn agents_without_a_budget_are_not_counted_and_free_tools_always_pass() {
+        let budgets = AgentBudgets::default();
+        for agent in ["grace", "unknown"] {
+            assert!(reserve(&budgets, agent, Cost::metered(1000.0, "x"), 0).unwrap().is_none());
+        }
+        assert!(reserve(&budgets, "ada", Cost::metered(10.0, "x"), 0).is_ok());
+        assert!(reserve(&budgets, "ada", Cost::new(CostCategory::Metered), 0).is_err(), "nothing is left");
+        assert!(reserve(&budgets, "ada", Cost::new(CostCategory::Free), 0).is_ok());
+        assert_eq!(budgets.spent.lock().len(), 1);
+    }
+}

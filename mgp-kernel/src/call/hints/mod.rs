@@ -1,0 +1,183 @@
+//! Hints of calls: budgets and sizes that tools declare, costs and origins of results, and suggestions of better tools.
+
+mod budget;
+mod declared;
+mod suggestion;
+
+use std::sync::Arc;
+
+use memchr::memmem;
+use mgp_types::ext::{ExtensionId, Intent, PREFIX, Quota, max_units};
+use mgp_types::mgp::{Refusal, ServerId, Timestamp};
+use mgp_types::{
+    CallEnding, Error, Flow, Gate, Method, Object, Origin, RawJson, Request, RequestKind, Response,
+    ResultShape, code,
+};
+
+pub(crate) use self::budget::AgentBudgets;
+use self::budget::ReservedUnits;
+use self::declared::DeclaredTools;
+pub(crate) use self::suggestion::SuggestionGate;
+use crate::running::RunningConfig;
+
+/// A gate that holds calls to what their tool declares and to what their caller pays, and completes what results tell of
+/// costs and origin.
+///
+/// Before a call: arguments beyond the declared size are refused with 4000, estimates beyond `_meta.budget` or beyond
+/// the agent's budget with 3002. After it: the agent's budget is settled with `_meta.cost`, and its rest stands in
+/// `_meta.quota` for clients that declared `cost_transparency`; the server's id stands in `_meta` for clients that
+/// declared `provenance`, whatever the server wrote there. Calls of tools that declare nothing, by agents without a
+/// budget and clients without these extensions, pass untouched; `_meta` is parsed only if its bytes have the word
+/// `budget`. Takes a lock for agents with a budget alone.
+#[derive(Clone)]
+pub(crate) struct CallHintsGate(Arc<CallHints>);
+
+struct CallHints {
+    server: ServerId,
+    config: Arc<RunningConfig>,
+    budgets: Arc<AgentBudgets>,
+    declared: DeclaredTools,
+}
+
+impl CallHintsGate {
+    pub(crate) fn new(server: ServerId, config: Arc<RunningConfig>, budgets: Arc<AgentBudgets>) -> Self {
+        Self(Arc::new(CallHints { server, config, budgets, declared: DeclaredTools::default() }))
+    }
+}
+
+/// What remains to be done with the result of a call.
+pub(crate) struct HintedCall {
+    reserved: Option<ReservedUnits>,
+    /// True if the client is told what is left of the budget.
+    tells_quota: bool,
+    /// True if the client is told which server the result is from.
+    tells_origin: bool,
+}
+
+impl Gate for CallHintsGate {
+    type Pass = Option<HintedCall>;
+
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        if request.kind != RequestKind::Call || request.method != Method::TOOLS_CALL {
+            return Flow::Pass(None);
+        }
+        match self.0.admit(request) {
+            Ok(call) => Flow::Pass(call),
+            Err(error) => {
+                if let Some(trail) = &request.context.trail {
+                    let rule = if error.code() == code::QUOTA_EXCEEDED { "budget" } else { "input-size" };
+                    trail.note_refusal(Refusal::new("hints", rule));
+                }
+                Flow::refuse(error)
+            }
+        }
+    }
+
+    fn leave(&self, call: Self::Pass, outcome: &mut Result<Response, Error>) {
+        let Some(call) = call else { return };
+        let quota = call.reserved.as_ref().map(|reserved| self.0.settle(reserved, outcome));
+        let Ok(response) = outcome else { return };
+        if response.result.ending() == CallEnding::Asking {
+            return;
+        }
+        let quota = quota.filter(|_| call.tells_quota);
+        if quota.is_some() || call.tells_origin {
+            change_meta(response, |meta| self.0.complete(meta, quota, call.tells_origin));
+        }
+    }
+}
+
+impl CallHints {
+    fn admit(&self, request: &Request) -> Result<Option<HintedCall>, Error> {
+        let declared = request.context.tool.as_ref().and_then(|tool| self.declared.of(tool));
+        let most = match mentioning(request, "budget") {
+            Some(meta) => max_units(&meta)?,
+            None => None,
+        };
+        if let Some(declared) = &declared {
+            declared.check_call(request.params.bytes("arguments").unwrap_or(b"{}"), most)?;
+        }
+        let caller = request.context.principal.as_ref();
+        let reserved =
+            self.budgets.reserve(&self.config.load(), caller, declared.as_deref(), Timestamp::now())?;
+        let extensions = request.context.session.as_ref().map(|session| session.extensions());
+        let has = |id| extensions.is_some_and(|extensions| extensions.has(id));
+        let call = HintedCall {
+            tells_quota: reserved.is_some() && has(ExtensionId::CostTransparency),
+            tells_origin: has(ExtensionId::Provenance),
+            reserved,
+        };
+        Ok((call.reserved.is_some() || call.tells_origin).then_some(call))
+    }
+
+    /// Settles the budget with what the call cost: its own word for that, nothing if it was not made, else the estimate.
+    fn settle(&self, reserved: &ReservedUnits, outcome: &Result<Response, Error>) -> Quota {
+        let actual = match outcome {
+            Ok(response) if response.result.ending() == CallEnding::Asking => 0.0,
+            Ok(response) => actual_units(response).unwrap_or_else(|| reserved.estimate()),
+            Err(error) if error.origin() == Origin::Local => 0.0,
+            Err(_) => reserved.estimate(),
+        };
+        self.budgets.settle(reserved, actual)
+    }
+
+    fn complete(&self, meta: &mut Object, quota: Option<Quota>, tells_origin: bool) {
+        // A server that has a quota of its own knows best if less of it is left.
+        let theirs = meta.get("quota").and_then(|quota| quota.to::<Quota>().ok());
+        let ours = quota.filter(|quota| theirs.is_none_or(|theirs| theirs.remaining > quota.remaining));
+        if let Some(quota) = ours.and_then(|quota| RawJson::from_value(&quota).ok()) {
+            meta.set("quota", quota);
+        }
+        if tells_origin {
+            let mut origin = Object::new();
+            origin.set("server_id", RawJson::from_text(self.server.as_str()));
+            meta.set(format!("{PREFIX}origin"), origin.to_raw());
+        }
+    }
+}
+
+/// The extensions of hints about calls and their results.
+pub(crate) const HINTS: [ExtensionId; 4] = [
+    ExtensionId::IntentHints,
+    ExtensionId::CostTransparency,
+    ExtensionId::Provenance,
+    ExtensionId::MultimodalSignatures,
+];
+
+/// Returns the units that a result says its call cost.
+fn actual_units(response: &Response) -> Option<f64> {
+    memmem::find(response.result.as_bytes(), br#""cost""#)?;
+    let cost = Object::from_raw(&response.result).ok()?.object("_meta")?.object("cost")?;
+    cost.get("units")?.to().ok().filter(|units: &f64| *units >= 0.0)
+}
+
+/// Returns the `_meta` of a request if it may have a member of this name. Most have none, and need not be parsed.
+fn mentioning(request: &Request, name: &str) -> Option<Object> {
+    let meta = request.params.get("_meta")?;
+    let bytes = meta.as_bytes();
+    let may_have = memmem::find(bytes, name.as_bytes()).is_some() || memchr::memchr(b'\\', bytes).is_some();
+    if may_have { Object::from_raw(&meta).ok() } else { None }
+}
+
+/// Returns the purpose of a call.
+fn purpose(request: &Request) -> Result<Option<Intent>, Error> {
+    mentioning(request, "intent").map_or(Ok(None), |meta| Intent::read(&meta))
+}
+
+/// Changes the `_meta` of a result; an empty one is left out.
+fn change_meta(response: &mut Response, change: impl FnOnce(&mut Object)) {
+    response.absorb_stamp();
+    let Ok(mut result) = Object::from_raw(&response.result) else { return };
+    let mut meta = result.object("_meta").unwrap_or_default();
+    change(&mut meta);
+    if meta.is_empty() {
+        result.remove("_meta");
+    } else {
+        result.set("_meta", meta.to_raw());
+    }
+    response.result = result.to_raw().into();
+    response.context.shape = ResultShape::Opaque;
+}
+
+#[cfg(test)]
+mod tests;

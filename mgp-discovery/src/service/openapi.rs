@@ -18,7 +18,7 @@ pub fn openapi(title: &str, version: &str, tools: &[ListedTool]) -> Value {
     for tool in tools {
         let name = tool.name();
         if is_path_segment(&name) {
-            paths.insert(format!("/tools/{name}"), tool_path(tool, operations.id(&name)));
+            paths.insert(format!("/tools/{name}"), tool_path(tool, &operations.id(&name)));
         }
     }
     json!({
@@ -48,12 +48,12 @@ fn generic_path() -> Value {
             "description": "The name of the tool, as the catalog lists it.",
             "schema": { "type": "string" },
         }],
-        "requestBody": body(json!({ "$ref": "#/components/schemas/ToolInput" })),
-        "responses": responses(json!({ "$ref": "#/components/schemas/ToolOutput" })),
+        "requestBody": body(&json!({ "$ref": "#/components/schemas/ToolInput" })),
+        "responses": responses(&json!({ "$ref": "#/components/schemas/ToolOutput" })),
     }})
 }
 
-fn tool_path(tool: &ListedTool, operation_id: String) -> Value {
+fn tool_path(tool: &ListedTool, operation_id: &str) -> Value {
     let schema = |member: &str| tool.definition.get(member).and_then(|schema| schema.to::<Value>().ok());
     let input = tool.input_schema().to::<Value>().unwrap_or_else(|_| json!({ "type": "object" }));
     let output = schema("outputSchema").filter(|schema| schema["type"] == "object");
@@ -68,16 +68,16 @@ fn tool_path(tool: &ListedTool, operation_id: String) -> Value {
         "summary": if summary.is_empty() { tool.name() } else { summary },
         "description": description,
         "tags": [&*tool.server],
-        "requestBody": body(openapi_schema(&input)),
-        "responses": responses(output),
+        "requestBody": body(&openapi_schema(&input)),
+        "responses": responses(&output),
     }})
 }
 
-fn body(schema: Value) -> Value {
+fn body(schema: &Value) -> Value {
     json!({ "required": true, "content": { "application/json": { "schema": schema } } })
 }
 
-fn responses(output: Value) -> Value {
+fn responses(output: &Value) -> Value {
     let mut responses = json!({ "200": {
         "description": "Tool execution successful",
         "content": { "application/json": { "schema": output } },
@@ -179,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    fn tool(definition: Value) -> ListedTool {
+    fn tool(definition: &Value) -> ListedTool {
         ListedTool {
             server: "s".into(),
             definition: Object::parse(definition.to_string()).unwrap(),
@@ -204,12 +204,12 @@ mod tests {
     #[test]
     fn every_reference_of_the_document_leads_somewhere() {
         let tools = [
-            tool(json!({"name": "add", "description": "Adds.\nTwice.", "inputSchema": {
+            tool(&json!({"name": "add", "description": "Adds.\nTwice.", "inputSchema": {
                 "type": "object", "properties": {"a": {"$ref": "#/$defs/N"}}, "$defs": {"N": {"type": "number"}}}})),
             tool(
-                json!({"name": "Add", "inputSchema": {"type": "object"}, "outputSchema": {"type": "object", "properties": {"sum": {"type": "number"}}}}),
+                &json!({"name": "Add", "inputSchema": {"type": "object"}, "outputSchema": {"type": "object", "properties": {"sum": {"type": "number"}}}}),
             ),
-            tool(json!({"name": "a/b", "inputSchema": {"type": "object"}})),
+            tool(&json!({"name": "a/b", "inputSchema": {"type": "object"}})),
         ];
         let document = openapi("mgp", "1.0.0", &tools);
         let mut found = Vec::new();

@@ -29,10 +29,18 @@ fn translated(schema: &Value, root: &Value, depth: usize) -> Value {
     for (keyword, value) in members {
         match (keyword.as_str(), value) {
             ("title" | "description" | "pattern" | "format", Value::String(_))
-            | ("minLength" | "maxLength" | "minItems" | "maxItems", Value::Number(_))
-            | ("minProperties" | "maxProperties" | "multipleOf" | "minimum" | "maximum", Value::Number(_))
-            | ("uniqueItems" | "deprecated" | "readOnly" | "writeOnly", Value::Bool(_))
-            | ("default", _) => _ = out.insert(keyword.clone(), value.clone()),
+            | (
+                "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties"
+                | "multipleOf" | "minimum" | "maximum",
+                Value::Number(_),
+            )
+            | (
+                "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" | "additionalProperties",
+                Value::Bool(_),
+            )
+            | ("default", _) => {
+                out.insert(keyword.clone(), value.clone());
+            }
             ("required", Value::Array(names)) if !names.is_empty() => {
                 out.insert(keyword.clone(), value.clone());
             }
@@ -42,21 +50,23 @@ fn translated(schema: &Value, root: &Value, depth: usize) -> Value {
                     out.insert("nullable".into(), true.into());
                 }
             }
-            ("const", value) => _ = out.insert("enum".into(), json!([value])),
+            ("const", value) => {
+                out.insert("enum".into(), json!([value]));
+            }
             ("exclusiveMinimum", Value::Number(_)) => set_exclusive(&mut out, "minimum", keyword, value),
             ("exclusiveMaximum", Value::Number(_)) => set_exclusive(&mut out, "maximum", keyword, value),
-            ("examples", Value::Array(examples)) if !examples.is_empty() => {
-                out.insert("example".into(), examples[0].clone());
+            ("examples", Value::Array(examples)) => {
+                if let Some(example) = examples.first() {
+                    out.insert("example".into(), example.clone());
+                }
             }
             ("properties", Value::Object(properties)) => {
                 let properties = properties.iter().map(|(name, schema)| (name.clone(), inner(schema)));
                 out.insert(keyword.clone(), Value::Object(properties.collect()));
             }
-            ("additionalProperties", Value::Bool(_)) => _ = out.insert(keyword.clone(), value.clone()),
-            ("additionalProperties" | "items", Value::Object(_)) => {
-                _ = out.insert(keyword.clone(), inner(value))
+            ("additionalProperties" | "items" | "not", Value::Object(_)) => {
+                out.insert(keyword.clone(), inner(value));
             }
-            ("not", Value::Object(_)) => _ = out.insert(keyword.clone(), inner(value)),
             ("allOf" | "oneOf" | "anyOf", Value::Array(schemas)) if !schemas.is_empty() => {
                 set_choice(&mut out, keyword, schemas, inner);
             }

@@ -219,13 +219,11 @@ async fn json_body<B: Body<Error: std::error::Error + Send + Sync + 'static>>(
         let why = "`Content-Type` must be application/json".to_owned();
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
     }
-    match Limited::new(body, max_bytes).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(_) => {
-            let why = format!("the body is longer than {max_bytes} bytes, or was cut off");
-            Err((StatusCode::PAYLOAD_TOO_LARGE, why))
-        }
-    }
+    let body = Limited::new(body, max_bytes).collect().await.map_err(|_| {
+        let why = format!("the body is longer than {max_bytes} bytes, or was cut off");
+        (StatusCode::PAYLOAD_TOO_LARGE, why)
+    })?;
+    Ok(body.to_bytes())
 }
 
 /// The answer of a door.

@@ -41,7 +41,7 @@ fn server() -> (Server, Arc<AtomicUsize>) {
         })
         .tool(Tool::new("why", "Says why it was called."), async |cx: Cx| {
             let intent = cx.intent()?;
-            Ok::<_, ToolError>(intent.map_or("no reason".to_owned(), |intent| intent.text.into()))
+            Ok::<_, ToolError>(intent.map_or_else(|| "no reason".to_owned(), |intent| intent.text.into()))
         });
     (server, calls)
 }

@@ -176,7 +176,7 @@ impl ToolEntry {
         if let Some(declared) = &self.declared
             && let Some(answer) = declaration::refusal(declared, &input.request.params)
         {
-            return Ok(Box::pin(ready(answer)));
+            return Ok(Box::pin(ready(answer.map(ToolResult::from))));
         }
         #[cfg(feature = "ext")]
         if self.checks.is_of_signature() {

@@ -164,6 +164,33 @@ impl Tool {
         self
     }
 
+    /// Declares the latency, the costs, the media and the other facts about calls of the tool; they stand on the top level
+    /// of its definition.
+    ///
+    /// A call whose arguments have more bytes than declared, or whose estimate is above the budget of its caller, is
+    /// refused before the handler runs.
+    ///
+    /// ```
+    /// use mgp_server_sdk::Tool;
+    /// use mgp_types::ext::{Cost, LatencyClass, ToolDeclaration};
+    ///
+    /// let tool = Tool::new("render", "Renders a film.").declare(ToolDeclaration {
+    ///     latency: Some(LatencyClass::Minutes),
+    ///     cost: Some(Cost::metered(5.0, "credits")),
+    ///     max_input_size_bytes: Some(10_485_760),
+    ///     ..ToolDeclaration::default()
+    /// });
+    /// ```
+    #[cfg(feature = "ext")]
+    pub fn declare(mut self, declaration: ToolDeclaration) -> Self {
+        let members = mgp_types::Object::from_value(&declaration).unwrap_or_default();
+        for (name, value) in members.iter() {
+            self.wire.extra.insert(name.into_owned(), value);
+        }
+        self.declared = Some(Box::new(declaration));
+        self
+    }
+
     /// Leaves the demands of the schema beyond the types of the arguments to the handler.
     pub fn unvalidated(mut self) -> Self {
         self.validated = false;

@@ -1,6 +1,7 @@
 //! Errors in the forms that peers declare: structured ones, and those of the tool registry, beside plain ones.
 
 #![cfg(feature = "ext")]
+#![allow(clippy::unwrap_used, reason = "a test helper")]
 
 mod support;
 

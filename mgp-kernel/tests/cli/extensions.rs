@@ -50,7 +50,7 @@ fn a_manifest_tells_what_tools_lists_with_limits_and_how_long_it_is_true() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|tool| tool.get("x_mcp_name").unwrap_or(&tool["name"]).as_str().unwrap().to_owned())
+        .map(|tool| tool.get("x_mcp_name").unwrap_or_else(|| &tool["name"]).as_str().unwrap().to_owned())
         .collect();
     assert_eq!(of_manifest, listed, "a manifest agrees with the list");
     for tool in manifest["tools"].as_array().unwrap() {

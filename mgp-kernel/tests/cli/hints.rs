@@ -52,8 +52,8 @@ fn render(port: u16, extensions: &[&str], arguments: &Value, further: &Value) ->
     .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    let lines = answer.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
-    let last = lines.filter(|line| line.starts_with('{')).next_back();
+    let mut lines = answer.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
+    let last = lines.rfind(|line| line.starts_with('{'));
     serde_json::from_str(last.unwrap_or_else(|| panic!("no answer: {answer}"))).unwrap()
 }
 

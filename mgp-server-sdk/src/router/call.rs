@@ -9,7 +9,7 @@ use super::RouterFuture;
 use crate::cx::CallExtras;
 use crate::server_shared::ServerShared;
 use crate::task;
-use crate::tool::{CallInput, TaskMode, ToolEntry};
+use crate::tool::{CallInput, TaskMode, ToolEntry, ToolResult};
 
 /// Returns the error for a name that no tool has. A peer that speaks no MGP gets MCP's code in its place.
 pub(super) fn unknown_tool(name: &str) -> Error {
@@ -55,7 +55,7 @@ pub(super) fn tool(shared: &Arc<ServerShared>, request: Request) -> RouterFuture
         Ok(future) => RouterFuture::tool(future, revision, tool.inline),
         //= mcp SEP-1303
         //# input validation errors are tool execution errors
-        Err(fault) => fault.into_result().into_response(revision).into(),
+        Err(fault) => ToolResult::refused(fault).into_response(revision).into(),
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn start(
     };
     let work = tool
         .start(CallInput { request, extras })
-        .unwrap_or_else(|fault| Box::pin(ready(Ok(fault.into_result()))) as ToolFuture);
+        .unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::refused(fault)))) as ToolFuture);
     store.run(&task, outcome(work, revision))?;
     answer(&task, revision)
 }

@@ -5,32 +5,10 @@ use std::fmt::Write as _;
 use mgp_types::{Object, Params, RawJson};
 use serde::de::DeserializeOwned;
 
-use super::ToolResult;
-
 /// The reason why arguments were refused, in words for the model that sent them.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct ArgumentFault(pub(crate) String);
-
-impl ArgumentFault {
-    /// Returns the result that tells the caller of the fault.
-    #[cfg(not(feature = "ext"))]
-    pub(crate) fn into_result(self) -> ToolResult {
-        ToolResult::error(self.0)
-    }
-
-    /// Returns the result that tells the caller of the fault: a text, and a structured error beside it.
-    #[cfg(feature = "ext")]
-    pub(crate) fn into_result(self) -> ToolResult {
-        use mgp_types::ext::{ErrorClass, StructuredError};
-        use mgp_types::mcp::{CallToolResult, Meta};
-
-        let error = StructuredError::new("INVALID_INPUT", ErrorClass::InvalidInput, self.0.as_str());
-        let mut meta = Meta::new();
-        meta.insert("error", error.to_object().to_raw());
-        CallToolResult::error(self.0).with_meta(meta).into()
-    }
-}
 
 /// Returns the bytes of the arguments; `{}` for omitted and null ones.
 pub(crate) fn bytes(params: &Params) -> &[u8] {

@@ -238,7 +238,7 @@ impl ListEntry for ToolEntry {
 
 #[cfg(feature = "ext")]
 fn call(handler: &ErasedTool, input: CallInput) -> ToolFuture {
-    handler.call(input).unwrap_or_else(|fault| Box::pin(ready(Ok(fault.into_result()))))
+    handler.call(input).unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::refused(fault)))))
 }
 
 #[cfg(feature = "ext")]

@@ -10,6 +10,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use super::ToolError;
+use super::arguments::ArgumentFault;
 use crate::cx::Cx;
 use crate::schema;
 
@@ -70,6 +71,23 @@ impl ToolResult {
     /// Creates a failure with a text for the model to read.
     pub fn error(text: impl Into<Cow<'static, str>>) -> Self {
         Self(ResultForm::Text { text: text.into(), is_error: true })
+    }
+
+    /// Creates the failure that tells the caller of arguments that do not fit.
+    #[cfg(not(feature = "ext"))]
+    pub(crate) fn refused(fault: ArgumentFault) -> Self {
+        Self::error(fault.0)
+    }
+
+    /// Creates the failure that tells the caller of arguments that do not fit: a text, and a structured error beside it.
+    #[cfg(feature = "ext")]
+    pub(crate) fn refused(fault: ArgumentFault) -> Self {
+        use mgp_types::ext::{ErrorClass, StructuredError};
+
+        let error = StructuredError::new("INVALID_INPUT", ErrorClass::InvalidInput, fault.0.as_str());
+        let mut meta = Meta::new();
+        meta.insert("error", error.to_object().to_raw());
+        CallToolResult::error(fault.0).with_meta(meta).into()
     }
 
     pub(crate) fn written(response: Response) -> Self {

@@ -77,17 +77,19 @@ async fn a_call_whose_error_is_not_to_be_tried_again_ends_with_it() {
     }
 }
 
-// covers: EXT-11-08, EXT-11-09, EXT-11-10, GGEN-5-17, GGEN-5-20
+// covers: EXT-11-08, EXT-11-09, EXT-11-10, GGEN-5-17
 async fn a_server_that_speaks_of_errors_in_other_words_is_understood() {
     let structured =
         |class: &str| json!({"code": "X", "message": "m", "category": class, "retry_after_seconds": 0});
     for (code, data, is_repeated) in [
-        (-32603, structured("transient"), true),
-        (-32603, structured("rate_limited"), true),
+        // The call was not made, so making it again does nothing twice.
+        (3000, structured("rate_limited"), true),
         (-32603, structured("permanent"), false),
         (-32603, structured("invalid_input"), false),
         (-32603, structured("auth_required"), false),
-        (-32003, json!({"error_type": "ToolExecution"}), true),
+        // The tool may have done its work.
+        (-32603, structured("transient"), false),
+        (-32003, json!({"error_type": "ToolExecution"}), false),
         (-32603, json!({"error_type": "ValidationError"}), false),
     ] {
         let error = json!({"code": code, "message": "m", "data": data});

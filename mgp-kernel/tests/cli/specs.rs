@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use mgp_security::Schema;
+use mgp_types::RawJson;
 use serde_json::{Value, json};
 
 use crate::home::Home;
@@ -225,4 +227,70 @@ fn the_changes_of_a_held_tool_are_shown_with_their_classes() {
         (2, &json!("breaking")),
         "{classes}"
     );
+}
+
+// covers: ENV-2-03, ENV-3.1-06
+#[test]
+fn the_schemas_of_envelopes_are_printed_and_judge_messages_as_the_specification_does() {
+    let home = Home::new();
+    for (form, fitting, unfitting) in [
+        (
+            "tool-call",
+            &[
+                r#"{"tool_name":"notes.search","arguments":{}}"#,
+                r#"{"tool_name":"a.b.c_2","arguments":{"x":[1,null,{"y":"é"}]}}"#,
+            ][..],
+            &[
+                r#"{"tool_name":"search","arguments":{}}"#,
+                r#"{"tool_name":"Notes.search","arguments":{}}"#,
+                r#"{"tool_name":"notes.search"}"#,
+                r#"{"tool_name":"notes.search","arguments":[]}"#,
+                r#"{"tool_name":"notes.search","arguments":{},"more":1}"#,
+                r#"{"arguments":{}}"#,
+                "[]",
+            ][..],
+        ),
+        (
+            "tool-result",
+            &[
+                r#"{"status":"success"}"#,
+                r#"{"status":"success","data":{"n":1},"explanation":null,"more":true}"#,
+                r#"{"status":"partial_success","data":{},"error":{"error_type":"X","error_message":"y"}}"#,
+                r#"{"status":"failure","data":null,"error":{"error_type":"X","error_message":"y","error_details":null}}"#,
+                r#"{"status":"no_change_needed","explanation":"It was so."}"#,
+            ],
+            &[
+                r#"{"data":{}}"#,
+                r#"{"status":"done"}"#,
+                r#"{"status":null}"#,
+                r#"{"status":"success","data":[]}"#,
+                r#"{"status":"success","error":null}"#,
+                r#"{"status":"failure","error":{"error_type":"X"}}"#,
+                r#"{"status":"failure","error":{"error_type":"X","error_message":"y","error_details":1}}"#,
+                r#"{"status":"success","explanation":7}"#,
+            ],
+        ),
+        (
+            "error-detail",
+            &[
+                r#"{"error_type":"ValidationError","error_message":"no"}"#,
+                r#"{"error_type":"Own","error_message":"","error_details":"more","hint":"x"}"#,
+            ],
+            &[r#"{"error_type":"X"}"#, r#"{"error_message":"y"}"#, r#"{"error_type":1,"error_message":"y"}"#],
+        ),
+    ] {
+        let printed = home.run(["spec", "schema", form]);
+        assert_eq!((printed.code, printed.err.as_str()), (Some(0), ""), "{printed:?}");
+        let document: Value = serde_json::from_str(&printed.out).unwrap();
+        assert_eq!(document["$schema"], "http://json-schema.org/draft-07/schema#", "{form}");
+        assert!(document["title"].is_string() && document["description"].is_string(), "{form}");
+        assert_eq!(home.json(["spec", "schema", form]), document);
+        let schema = Schema::compile(&RawJson::parse(printed.out).unwrap()).unwrap();
+        for json in fitting {
+            assert!(schema.check(json.as_bytes()).is_ok(), "{form}: {json}");
+        }
+        for json in unfitting {
+            assert!(schema.check(json.as_bytes()).is_err(), "{form}: {json}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! `mgp spec`: checks, writes and compares specification documents of tools.
+//! `mgp spec`: checks, writes and compares specification documents of tools, and prints the schemas of envelopes.
 
 mod files;
 mod lint;
@@ -7,8 +7,10 @@ mod source;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use mgp_discovery::tool_spec::{InterfaceChange, SpecGenerator, ToolDiff, ToolVersion};
+use mgp_types::RawJson;
+use mgp_types::ext::{ERROR_DETAIL_SCHEMA, TOOL_CALL_SCHEMA, TOOL_RESULT_SCHEMA};
 
 use self::source::tools_of;
 use super::exit::{Exit, Failure};
@@ -23,6 +25,8 @@ pub(super) enum SpecCommand {
     Generate(GenerateArgs),
     /// Show what changed in tools, and the version that announces it
     Diff(DiffArgs),
+    /// Print the JSON Schema of a form of envelopes, for validators and generators of code
+    Schema(SchemaArgs),
 }
 
 #[derive(Debug, Args)]
@@ -61,6 +65,31 @@ pub(super) struct DiffArgs {
     new: String,
 }
 
+#[derive(Debug, Args)]
+pub(super) struct SchemaArgs {
+    /// What the schema describes
+    #[arg(value_name = "FORM")]
+    form: EnvelopeForm,
+}
+
+/// A form whose schema is printed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum EnvelopeForm {
+    ToolCall,
+    ToolResult,
+    ErrorDetail,
+}
+
+impl EnvelopeForm {
+    const fn schema(self) -> &'static str {
+        match self {
+            Self::ToolCall => TOOL_CALL_SCHEMA,
+            Self::ToolResult => TOOL_RESULT_SCHEMA,
+            Self::ErrorDetail => ERROR_DETAIL_SCHEMA,
+        }
+    }
+}
+
 pub(super) async fn run(
     place: &KernelLocation,
     output: &Output,
@@ -70,7 +99,15 @@ pub(super) async fn run(
         SpecCommand::Lint(args) => lint::run(place, output, &args).await,
         SpecCommand::Generate(args) => generate(place, output, args).await,
         SpecCommand::Diff(args) => diff(place, output, &args).await,
+        SpecCommand::Schema(args) => schema(output, args.form),
     }
+}
+
+/// Prints a schema as it is kept, so that its members stay in the order in which people read them.
+fn schema(output: &Output, form: EnvelopeForm) -> Result<Exit, Failure> {
+    let schema = RawJson::parse(form.schema()).map_err(|error| Failure::usage(error.to_string()))?;
+    output.show(&schema, |_, out| write!(out, "{}", form.schema()))?;
+    Ok(Exit::Done)
 }
 
 async fn generate(place: &KernelLocation, output: &Output, args: GenerateArgs) -> Result<Exit, Failure> {

@@ -30,6 +30,11 @@ fn open(further: &str) -> (Home, Kernel, u16) {
 
 /// Sends a request, and returns the status, the headers and the body.
 fn send(port: u16, method: &str, path: &str, headers: &str, body: &str) -> (u16, String, Value) {
+    let (status, head, body) = send_text(port, method, path, headers, body);
+    (status, head, serde_json::from_str(&body).unwrap_or(Value::Null))
+}
+
+fn send_text(port: u16, method: &str, path: &str, headers: &str, body: &str) -> (u16, String, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let length = body.len();
     write!(
@@ -41,7 +46,7 @@ fn send(port: u16, method: &str, path: &str, headers: &str, body: &str) -> (u16,
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, head.to_ascii_lowercase(), serde_json::from_str(body).unwrap_or(Value::Null))
+    (status, head.to_ascii_lowercase(), body.to_owned())
 }
 
 fn get(port: u16, path: &str) -> (u16, String, Value) {
@@ -258,4 +263,44 @@ fn doors_are_shut_unless_they_are_opened_and_nobody_passes_them_without_a_key() 
         assert_eq!(get(port, path).0, 404, "{path}");
     }
     assert_eq!(post(port, "/tools/x", &json!({})).0, 404);
+}
+
+/// The page that shows how the doors are used.
+const PAGE: &str = include_str!("../../../docs/rest.md");
+
+/// A request that the page makes with curl, and the answer that it shows; `...` stands for anything.
+struct Shown {
+    path: String,
+    body: String,
+    answer: String,
+}
+
+fn shown() -> Vec<Shown> {
+    let blocks = PAGE.split("```console\n").skip(1).map(|block| block.split_once("\n```").unwrap().0);
+    let read = |block: &str| {
+        let block = block.replace("\\\n", "");
+        let (command, answer) = block.split_once('\n')?;
+        let (path, options) = command.strip_prefix("$ curl -s http://127.0.0.1:7332")?.split_once(' ')?;
+        let body = options.split_once("-d '")?.1.strip_suffix('\'')?;
+        Some(Shown { path: path.to_owned(), body: body.to_owned(), answer: answer.replace('\n', "") })
+    };
+    blocks.map(|block| read(block).unwrap_or_else(|| panic!("this is no request:\n{block}"))).collect()
+}
+
+#[test]
+fn the_requests_of_the_page_get_the_answers_that_it_shows() {
+    let (_home, _kernel, port) = open("");
+    until("the tools are listed", || get(port, "/catalog").2["tools"].as_array().is_some_and(|it| it.len() > 1));
+    let requests = shown();
+    assert_eq!(requests.len(), 3);
+    for Shown { path, body, answer } in requests {
+        let got = send_text(port, "POST", &path, "Content-Type: application/json\r\n", &body).2;
+        let mut rest = got.as_str();
+        for (at, piece) in answer.split("...").map(str::trim).enumerate() {
+            let found = rest.find(piece).filter(|place| at > 0 || *place == 0);
+            let place = found.unwrap_or_else(|| panic!("{path}: no `{piece}` in {got}"));
+            rest = &rest[place + piece.len()..];
+        }
+        assert_eq!(rest, "", "{path}: the page does not show this");
+    }
 }

@@ -19,8 +19,7 @@ pub(crate) async fn manifest() -> Shown {
     let client = stage.client(ExtensionId::ServiceManifest).await?;
     let manifest: Value = client.request("mgp/manifest/get", ()).await?.to()?;
     let tools = manifest["tools"].as_array().into_iter().flatten();
-    let mut lines: Vec<_> =
-        tools.map(|tool| format!("{}: {}", tool["name"], tool["cost"])).collect();
+    let mut lines: Vec<_> = tools.map(|tool| format!("{}: {}", tool["name"], tool["cost"])).collect();
     lines.push(format!("{} requests per minute", manifest["rate_limits"]["requests_per_minute"]));
     Ok(lines)
 }
@@ -38,6 +37,7 @@ pub(crate) async fn recommendations() -> Shown {
             _ => tokio::task::yield_now().await,
         }
     };
-    let lines = recommended.iter().map(|found| format!("{}: {}", found["server_name"], found["match_confidence"]));
+    let lines =
+        recommended.iter().map(|found| format!("{}: {}", found["server_name"], found["match_confidence"]));
     Ok(lines.collect())
 }

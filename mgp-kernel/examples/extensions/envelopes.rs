@@ -15,7 +15,9 @@ struct Price {
 /// Calls a tool that there is, and one that there is not.
 pub(crate) async fn envelopes() -> Shown {
     let server = Server::new("shop", "1.0.0")
-        .tool(Tool::new("price", "Tells a price."), async |_: mgp_server_sdk::Object| Json(Price { cents: 250 }));
+        .tool(Tool::new("price", "Tells a price."), async |_: mgp_server_sdk::Object| {
+            Json(Price { cents: 250 })
+        });
     let stage = Stage::new(server, json!({})).await?;
     let client = stage.client(ExtensionId::Envelopes).await?;
     let mut envelopes = EnvelopeClient::new(client.get_ref().clone(), "kernel").await?;

@@ -19,10 +19,8 @@ struct Ordered {
 }
 
 fn server() -> Server {
-    Server::new("shop", "1.0.0").tool(
-        Tool::new("order", "Orders pieces."),
-        async |Order { pieces }: Order| Json(Ordered { pieces }),
-    )
+    Server::new("shop", "1.0.0")
+        .tool(Tool::new("order", "Orders pieces."), async |Order { pieces }: Order| Json(Ordered { pieces }))
 }
 
 /// Calls a tool with arguments that do not fit it, and acts on the error.

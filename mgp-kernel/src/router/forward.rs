@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use memchr::memmem;
 use mgp_types::mcp::task_extension::EXTENSION_ID;
 use mgp_types::mgp::{ResolvedTool, ServerId};
 use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response};
@@ -102,7 +103,11 @@ fn may_become_task(request: &Request) -> bool {
     else {
         return false;
     };
-    let extensions = session.capabilities.get("extensions");
+    // Most clients name other extensions alone, which need not be parsed.
+    let extensions = session.capabilities.get("extensions").filter(|extensions| {
+        let bytes = extensions.as_bytes();
+        memmem::find(bytes, EXTENSION_ID.as_bytes()).is_some() || memchr::memchr(b'\\', bytes).is_some()
+    });
     extensions
         .and_then(|extensions| Object::from_raw(&extensions).ok())
         .is_some_and(|extensions| extensions.contains(EXTENSION_ID))

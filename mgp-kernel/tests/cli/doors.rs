@@ -290,7 +290,9 @@ fn shown() -> Vec<Shown> {
 #[test]
 fn the_requests_of_the_page_get_the_answers_that_it_shows() {
     let (_home, _kernel, port) = open("");
-    until("the tools are listed", || get(port, "/catalog").2["tools"].as_array().is_some_and(|it| it.len() > 1));
+    until("the tools are listed", || {
+        get(port, "/catalog").2["tools"].as_array().is_some_and(|it| it.len() > 1)
+    });
     let requests = shown();
     assert_eq!(requests.len(), 3);
     for Shown { path, body, answer } in requests {

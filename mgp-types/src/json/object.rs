@@ -57,22 +57,28 @@ impl Object {
     /// # Errors
     /// The bytes are not exactly one JSON object within the limits.
     pub fn parse(bytes: impl Into<Bytes>) -> Result<Self, JsonError> {
-        let frame = bytes.into();
-        let mut scanner = Scanner::new(&frame, Limits::default());
+        Self::scanned_by(bytes.into(), |frame| Scanner::new(frame, Limits::default()))
+    }
+
+    /// Reads the top-level members of `raw`. Their values were checked when `raw` was made, and are not looked into.
+    ///
+    /// # Errors
+    /// `raw` is not an object, or repeats a member name.
+    pub fn from_raw(raw: &RawJson) -> Result<Self, JsonError> {
+        Self::scanned_by(raw.to_bytes(), |frame| Scanner::of_checked(frame))
+    }
+
+    fn scanned_by(
+        frame: Bytes,
+        scanner: impl for<'a> FnOnce(&'a [u8]) -> Scanner<'a>,
+    ) -> Result<Self, JsonError> {
+        let mut scanner = scanner(&frame);
         scanner.start()?;
         let mut members = SmallVec::new();
         let whole = scan_members(&mut scanner, &mut members)?;
         scanner.end()?;
         drop(scanner);
         Ok(Self::from_scan(frame, whole, members))
-    }
-
-    /// Reads the top-level members of `raw`.
-    ///
-    /// # Errors
-    /// `raw` is not an object.
-    pub fn from_raw(raw: &RawJson) -> Result<Self, JsonError> {
-        Self::parse(raw.to_bytes())
     }
 
     /// Writes `value` as an object.

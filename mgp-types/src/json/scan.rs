@@ -56,6 +56,8 @@ pub(crate) struct Scanner<'a> {
     at: usize,
     depth_left: u16,
     names: SmallVec<[NotedName; 16]>,
+    /// True for bytes that are known to be one JSON value: values are stepped over without being checked again.
+    is_checked: bool,
 }
 
 /// The number of members up to which all pairs of names are compared.
@@ -64,12 +66,21 @@ const FEW: usize = 32;
 impl<'a> Scanner<'a> {
     #[inline]
     pub(crate) fn new(bytes: &'a [u8], limits: Limits) -> Self {
-        Self { bytes, at: 0, depth_left: limits.max_depth, names: SmallVec::new() }
+        Self { bytes, at: 0, depth_left: limits.max_depth, names: SmallVec::new(), is_checked: false }
+    }
+
+    /// Creates a scanner of bytes that are known to be one JSON value. It looks for repeated names in the objects that
+    /// are [opened](Self::open_object), and finds where values end without looking into them.
+    #[inline]
+    pub(crate) fn of_checked(bytes: &'a [u8]) -> Self {
+        Self { is_checked: true, ..Self::new(bytes, Limits::default()) }
     }
 
     /// Checks the length and the encoding of the bytes and steps to the first value.
     pub(crate) fn start(&mut self) -> Result<(), JsonError> {
-        if let Err(error) = std::str::from_utf8(self.bytes) {
+        if !self.is_checked
+            && let Err(error) = std::str::from_utf8(self.bytes)
+        {
             return Err(JsonError { fault: JsonFault::Unicode, offset: error.valid_up_to() });
         }
         if u32::try_from(self.bytes.len()).is_err() {
@@ -87,6 +98,9 @@ impl<'a> Scanner<'a> {
 
     /// Scans one value and the white space behind it.
     pub(crate) fn value(&mut self) -> Result<Span, JsonError> {
+        if self.is_checked {
+            return self.checked_value();
+        }
         let start = self.at;
         match self.peek() {
             Some(b'"') => {
@@ -121,6 +135,45 @@ impl<'a> Scanner<'a> {
         let end = self.at;
         self.skip_space();
         Ok(span(start, end))
+    }
+
+    /// Steps over one value that is known to be valid, and the white space behind it.
+    fn checked_value(&mut self) -> Result<Span, JsonError> {
+        let start = self.at;
+        let mut open = 0_usize;
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    self.string()?;
+                }
+                Some(b'{' | b'[') => {
+                    open += 1;
+                    self.at += 1;
+                }
+                Some(b'}' | b']') if open > 0 => {
+                    open -= 1;
+                    self.at += 1;
+                }
+                Some(_) if open > 0 => {
+                    self.at += 1;
+                    continue;
+                }
+                None if open > 0 => return Err(self.fault(JsonFault::UnexpectedEnd)),
+                // A number or a word has no end of its own.
+                Some(b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t') | None if self.at > start => {}
+                Some(byte) if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.') => {
+                    self.at += 1;
+                    continue;
+                }
+                Some(_) => return Err(self.fault(JsonFault::Syntax)),
+                None => return Err(self.fault(JsonFault::UnexpectedEnd)),
+            }
+            if open == 0 {
+                let end = self.at;
+                self.skip_space();
+                return Ok(span(start, end));
+            }
+        }
     }
 
     /// Checks that no bytes are left.
@@ -463,8 +516,21 @@ mod tests {
         }
 
         #[test]
+        fn a_valid_value_ends_where_it_ends_without_being_looked_into(
+            text in r#"[ ]?([0-9.e-]{1,3}|true|"[a\\\"{]{0,5}"|\[[1", \[\]]{0,8}\]|\{("a":[1"{}\[\]x:, ]{0,12})?\})[ ]?"#
+        ) {
+            if let Ok(range) = value(text.as_bytes(), Limits::default()) {
+                let mut scanner = Scanner::of_checked(text.as_bytes());
+                scanner.skip_space();
+                proptest::prop_assert_eq!(scanner.value(), Ok(span(range.start, range.end)), "{}", text);
+                proptest::prop_assert_eq!(scanner.end(), Ok(()), "{}", text);
+            }
+        }
+
+        #[test]
         fn never_panics(bytes: Vec<u8>) {
             let _ = value(&bytes, Limits::default());
+            let _ = Scanner::of_checked(&bytes).value();
         }
     }
 }

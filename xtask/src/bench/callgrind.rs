@@ -119,6 +119,20 @@ pub(super) fn profiled<'a>(command: impl IntoIterator<Item = &'a str>, out: &Pat
     valgrind
 }
 
+/// A command as [`profiled`] makes it, which counts what a function does, with all that it calls, and nothing else. The
+/// count is the same in each run, whatever other threads of the program have to do at the time.
+pub(super) fn profiled_in<'a>(
+    function: &str,
+    command: impl IntoIterator<Item = &'a str>,
+    out: &Path,
+) -> Command {
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--quiet", "--tool=callgrind", "--collect-atstart=no"]);
+    valgrind.arg(format!("--toggle-collect={function}"));
+    valgrind.arg(format!("--callgrind-out-file={}", out.display())).args(command);
+    valgrind
+}
+
 /// Reads the costs from a profile, and removes the profile.
 pub(super) fn read(out: &Path) -> Result<Total> {
     let profile = fs::read_to_string(out)?;

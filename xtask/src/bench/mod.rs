@@ -61,6 +61,8 @@ enum Part {
     Search,
     /// The kernel as a gateway, beside a floor and a proxy
     Kernel,
+    /// What the optional extensions add to a call of the kernel
+    Extensions,
     /// The audit service with a million events
     Audit,
     /// What a model reads and writes for whole tasks, at each level of tool discovery
@@ -69,7 +71,7 @@ enum Part {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let chosen = |part| args.only.is_none_or(|only| only == part);
-    if chosen(Part::Calls) || chosen(Part::Stream) || chosen(Part::Kernel) {
+    if [Part::Calls, Part::Stream, Part::Kernel, Part::Extensions].into_iter().any(chosen) {
         process::require("valgrind", "the package `valgrind` of your system")?;
         process::require("taskset", "the package `util-linux` of your system")?;
     }
@@ -86,6 +88,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if chosen(Part::Kernel) {
         process::require("strip", STRIP)?;
         missed.extend(kernel::run(workspace, &args.kernel, &args.bench_dir, args.quick)?);
+    }
+    if chosen(Part::Extensions) {
+        missed.extend(kernel::run_extensions(workspace, &args.kernel, args.quick)?);
     }
     if chosen(Part::Audit) {
         let head = origin("cargo xtask bench --only audit", args.quick)?;

@@ -4,9 +4,9 @@ mod budget;
 mod declared;
 mod suggestion;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use memchr::memmem;
+use memchr::memmem::{self, Finder};
 use mgp_types::ext::{ExtensionId, Intent, PREFIX, Quota, max_units};
 use mgp_types::mgp::{Refusal, ServerId, Timestamp};
 use mgp_types::{
@@ -27,8 +27,8 @@ use crate::running::RunningConfig;
 /// the agent's budget with 3002. After it: the agent's budget is settled with `_meta.cost`, and its rest stands in
 /// `_meta.quota` for clients that declared `cost_transparency`; the server's id stands in `_meta` for clients that
 /// declared `provenance`, whatever the server wrote there. Calls of tools that declare nothing, by agents without a
-/// budget and clients without these extensions, pass untouched; `_meta` is parsed only if its bytes have the word
-/// `budget`. Takes a lock for agents with a budget alone.
+/// budget and clients without these extensions, pass untouched; `_meta` is parsed for tools that declare something, and
+/// only if its bytes have the name `budget`. Takes a lock for agents with a budget alone.
 #[derive(Clone)]
 pub(crate) struct CallHintsGate(Arc<CallHints>);
 
@@ -90,11 +90,11 @@ impl Gate for CallHintsGate {
 impl CallHints {
     fn admit(&self, request: &Request) -> Result<Option<HintedCall>, Error> {
         let declared = request.context.tool.as_ref().and_then(|tool| self.declared.of(tool));
-        let most = match mentioning(request, "budget") {
-            Some(meta) => max_units(&meta)?,
-            None => None,
-        };
         if let Some(declared) = &declared {
+            let most = match mentioning(request, &BUDGET) {
+                Some(meta) => max_units(&meta)?,
+                None => None,
+            };
             declared.check_call(request.params.bytes("arguments").unwrap_or(b"{}"), most)?;
         }
         let caller = request.context.principal.as_ref();
@@ -151,17 +151,21 @@ fn actual_units(response: &Response) -> Option<f64> {
     cost.get("units")?.to().ok().filter(|units: &f64| *units >= 0.0)
 }
 
+/// The names of the members of `_meta` that are looked for in calls.
+static BUDGET: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""budget""#));
+static INTENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""intent""#));
+
 /// Returns the `_meta` of a request if it may have a member of this name. Most have none, and need not be parsed.
-fn mentioning(request: &Request, name: &str) -> Option<Object> {
+fn mentioning(request: &Request, name: &Finder<'_>) -> Option<Object> {
     let meta = request.params.get("_meta")?;
     let bytes = meta.as_bytes();
-    let may_have = memmem::find(bytes, name.as_bytes()).is_some() || memchr::memchr(b'\\', bytes).is_some();
+    let may_have = name.find(bytes).is_some() || memchr::memchr(b'\\', bytes).is_some();
     if may_have { Object::from_raw(&meta).ok() } else { None }
 }
 
 /// Returns the purpose of a call.
 fn purpose(request: &Request) -> Result<Option<Intent>, Error> {
-    mentioning(request, "intent").map_or(Ok(None), |meta| Intent::read(&meta))
+    mentioning(request, &INTENT).map_or(Ok(None), |meta| Intent::read(&meta))
 }
 
 /// Changes the `_meta` of a result; an empty one is left out.

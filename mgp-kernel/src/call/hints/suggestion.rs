@@ -5,8 +5,10 @@ use std::sync::Arc;
 use memchr::memmem;
 use mgp_toolindex::{Index, Search, VisibleTools};
 use mgp_types::ext::{ExtensionId, Suggestion};
-use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, NameStyle, Outcome, ResolvedTool, TraceId};
-use mgp_types::{CallEnding, Error, Flow, Gate, Method, Principal, Request, RequestKind, Response};
+use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, ResolvedTool, TraceId};
+use mgp_types::{
+    CallEnding, Context, Error, Flow, Gate, Method, Principal, Request, RequestKind, Response, Session,
+};
 
 use super::{change_meta, purpose};
 use crate::record::AuditTrail;
@@ -32,7 +34,8 @@ pub(crate) struct SuggestionGate {
 pub(crate) struct AdvisedCall {
     tool: Arc<ResolvedTool>,
     caller: Principal,
-    style: NameStyle,
+    /// The client's session, which says how the client knows tools.
+    session: Arc<Session>,
     trace: Option<TraceId>,
     /// The suggestion of the kernel.
     better: Option<Advice>,
@@ -87,13 +90,14 @@ impl SuggestionGate {
             return None;
         }
         let context = &request.context;
-        if !context.session.as_ref()?.extensions().has(ExtensionId::IntentHints) {
+        let session = context.session.as_ref()?;
+        if !session.extensions().has(ExtensionId::IntentHints) {
             return None;
         }
         Some(AdvisedCall {
             tool: context.tool.clone()?,
             caller: context.principal.clone()?,
-            style: self.config.names(context),
+            session: Arc::clone(session),
             trace: context.trace,
             better: None,
         })
@@ -143,8 +147,10 @@ impl SuggestionGate {
         if !view.tool(&tool.server, &tool.name) || tool.security.risk > call.tool.security.risk {
             return None;
         }
-        let mut suggestion =
-            Suggestion::new(&*call.style.write(server, name), "it fits the purpose of the call better");
+        let mut client = Context::default();
+        client.session = Some(Arc::clone(&call.session));
+        let known_as = self.config.names(&client).write(server, name);
+        let mut suggestion = Suggestion::new(&*known_as, "it fits the purpose of the call better");
         suggestion.server_id = Some(server.into());
         Some(Advice { tool, suggestion })
     }

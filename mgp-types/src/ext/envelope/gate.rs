@@ -1,6 +1,8 @@
 //! Envelopes inside of `tools/call`: a call that asks for one gets its result in it.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::{ENVELOPE_VERSION, EnvelopeFault, ToolResult};
 use crate::ext::ExtensionId;
@@ -24,6 +26,9 @@ impl EnvelopeGate {
     }
 }
 
+/// Looks for the id of the extension, in every call.
+static ID: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(ExtensionId::Envelopes.id()));
+
 impl Gate for EnvelopeGate {
     /// True if the result is to be in an envelope.
     type Pass = bool;
@@ -32,11 +37,11 @@ impl Gate for EnvelopeGate {
         if request.method != Method::TOOLS_CALL || request.kind != RequestKind::Call {
             return Flow::Pass(false);
         }
-        let id = ExtensionId::Envelopes.id();
-        let names_it = |meta: &[u8]| memmem::find(meta, id.as_bytes()).is_some();
+        let names_it = |meta: &[u8]| ID.find(meta).is_some();
         if !request.params.bytes("_meta").is_some_and(names_it) {
             return Flow::Pass(false);
         }
+        let id = ExtensionId::Envelopes.id();
         let settings = request.params.object("_meta").and_then(|meta| meta.object(id)).unwrap_or_default();
         if settings.bytes("envelope") != Some(b"true") {
             return Flow::Pass(false);

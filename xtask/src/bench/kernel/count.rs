@@ -18,9 +18,9 @@ pub(super) fn each(
     callgrind::each([FEW, MANY], |calls| {
         let server = load::Server::start(programs)?;
         let gateway = gateway(programs, upstream, server.port)?;
-        let profile = programs.folder.join("callgrind.out");
+        let profile = programs.kernel.folder.join("callgrind.out");
         let mut valgrind = callgrind::profiled(gateway.command.iter().map(String::as_str), &profile);
-        let log = programs.folder.join("valgrind.log");
+        let log = programs.kernel.folder.join("valgrind.log");
         let running = Background::start(&mut valgrind, gateway.port, &log)?;
         gateway.wait_for(1)?;
         let scenarios = ["--scenarios".to_owned(), format!("n{calls}x1")];

@@ -8,7 +8,7 @@ use std::{fs, thread};
 use anyhow::{Result, ensure};
 use serde_json::Value;
 
-use super::Programs;
+use super::{KernelProgram, Programs};
 use crate::process;
 
 /// How the server behind a gateway is reached.
@@ -57,7 +57,7 @@ impl Gateway {
     /// `mcp-proxy` with nothing but its way to the server.
     pub(super) fn proxy(programs: &Programs, program: &Path, server: u16) -> Result<Self> {
         let port = process::free_port()?;
-        let file = programs.folder.join(format!("proxy-{port}.toml"));
+        let file = programs.kernel.folder.join(format!("proxy-{port}.toml"));
         let config = format!(
             "[proxy]\nname = \"bench\"\nseparator = \"/\"\n[proxy.listen]\nhost = \"127.0.0.1\"\nport = {port}\n\
              [[backends]]\nname = \"g\"\ntransport = \"http\"\nurl = \"http://127.0.0.1:{server}/mcp\"\n"
@@ -76,19 +76,19 @@ impl Gateway {
             }
             Upstream::Stdio => child("g", &programs.peer("rmcp-echo", STDIO), ""),
         };
-        Self::kernel_of(programs, &servers)
+        Self::kernel_of(&programs.kernel, &servers)
     }
 
     /// The kernel with everything on in front of servers as they stand in its configuration.
-    pub(super) fn kernel_of(programs: &Programs, servers: &str) -> Result<Self> {
+    pub(super) fn kernel_of(kernel: &KernelProgram, servers: &str) -> Result<Self> {
         let port = process::free_port()?;
-        let state = programs.folder.join(format!("kernel-{port}"));
+        let state = kernel.folder.join(format!("kernel-{port}"));
         fs::create_dir_all(&state)?;
         let file = state.join("mgp.toml");
         fs::write(&file, format!("{EVERYTHING}{servers}"))?;
-        let [program, state, file] = [&programs.kernel, &state, &file].map(|path| path.display().to_string());
+        let [program, state, file] = [&kernel.program, &state, &file].map(|path| path.display().to_string());
         // A key is made by a kernel without servers.
-        let empty = programs.folder.join("empty.toml");
+        let empty = kernel.folder.join("empty.toml");
         fs::write(&empty, "")?;
         let empty = empty.display().to_string();
         let mut make = Command::new(&program);

@@ -49,7 +49,7 @@ impl Server {
     pub(super) fn start_with(programs: &Programs, cores: Cores, tools: u32) -> Result<Self> {
         let port = process::free_port()?;
         let words = programs.peer("rmcp-echo", &["http-stateless", &port.to_string()]);
-        let log = programs.folder.join("server.log");
+        let log = programs.kernel.folder.join("server.log");
         let mut command = cores.command(&words);
         let running = Background::start(command.env("RMCP_TOOLS", tools.to_string()), port, &log)?;
         Ok(Self { port, _running: running })
@@ -126,7 +126,7 @@ pub(super) fn rounds(
 }
 
 fn measure(programs: &Programs, gateway: &Gateway, cores: Cores, quick: bool) -> Result<Measured> {
-    let log = programs.folder.join("gateway.log");
+    let log = programs.kernel.folder.join("gateway.log");
     let running = Background::start(&mut cores.command(&gateway.command), gateway.port, &log)?;
     gateway.wait_for(1)?;
     let options = if quick {
@@ -183,7 +183,7 @@ pub(super) fn drive(
         driver.args(["--header", &format!("Authorization: Bearer {key}")]);
     }
     let json = process::output(driver.args(["--pid", &pid.to_string()]).args(options))
-        .with_context(|| format!("the log is in {}", programs.folder.display()))?;
+        .with_context(|| format!("the log is in {}", programs.kernel.folder.display()))?;
     let output: Output = serde_json::from_str(&json).context("mcp-load wrote JSON of an unknown form")?;
     for result in &output.results {
         ensure!(result.errors == 0, "`{}` failed {} times", result.name, result.errors);

@@ -2,6 +2,7 @@
 //! between a client and a server switched on.
 
 mod count;
+mod extensions;
 mod figure;
 mod gateway;
 mod load;
@@ -29,6 +30,9 @@ pub(super) struct Options {
     /// The program `mcp-proxy` of crates.io, version 0.6; without it, cargo installs it below the target folder
     #[arg(long, value_name = "PROGRAM")]
     mcp_proxy: Option<PathBuf>,
+    /// A program in the place of `mgp`
+    #[arg(long, value_name = "PROGRAM")]
+    mgp: Option<PathBuf>,
 }
 
 /// Measures the kernel. The names of the figures that are missed.
@@ -46,10 +50,23 @@ pub(super) fn run(
     figures.extend(timed(&programs, quick)?);
     println!("measuring many servers");
     figures.extend(scale::figures(&programs)?);
-    let size = stripped(&programs.kernel, &programs.folder)?;
+    let size = stripped(&programs.kernel.program, &programs.kernel.folder)?;
     figures.push(Figure::ours("MB of the stripped program", size, Limit::AtMost(34.0)));
 
-    println!("\n{}", origin("cargo xtask bench --only kernel", quick)?);
+    report(figures, &origin("cargo xtask bench --only kernel", quick)?)
+}
+
+/// Measures what the optional extensions add to a call. The names of the figures that are missed.
+pub(super) fn run_extensions(workspace: &Workspace, options: &Options, quick: bool) -> Result<Vec<String>> {
+    let kernel = KernelProgram::build(workspace, options)?;
+    println!("counting instructions");
+    let figures = extensions::figures(&kernel)?;
+    report(figures, &origin("cargo xtask bench --only extensions", quick)?)
+}
+
+/// Prints figures, and returns the names of those that are missed.
+fn report(figures: Vec<Figure>, origin: &str) -> Result<Vec<String>> {
+    println!("\n{origin}");
     let mut table = Table::new(["figure", "floor", "mcp-proxy", "ours", "target", "verdict"]);
     for figure in &figures {
         table.row(figure.cells());
@@ -60,32 +77,47 @@ pub(super) fn run(
 
 /// The programs that are measured, and those that measure.
 struct Programs {
-    /// The program `mgp`.
-    kernel: PathBuf,
+    kernel: KernelProgram,
     proxy: PathBuf,
     /// The floor, the server behind the gateways, and the load driver.
     peers: PathBuf,
-    /// The folder for configurations, states and profiles.
+}
+
+/// The program `mgp`, and the folder for its configurations, states and profiles.
+struct KernelProgram {
+    program: PathBuf,
     folder: PathBuf,
 }
 
-impl Programs {
-    fn build(workspace: &Workspace, options: &Options, bench_dir: &Path) -> Result<Self> {
-        let (_, peers) = super::build_peers(workspace, bench_dir)?;
-        let kernel = workspace.build_program("mgp-kernel", "mgp", Profile::Dist)?;
+impl KernelProgram {
+    fn build(workspace: &Workspace, options: &Options) -> Result<Self> {
+        let program = match &options.mgp {
+            Some(program) => {
+                program.canonicalize().with_context(|| format!("there is no {}", program.display()))?
+            }
+            None => workspace.build_program("mgp-kernel", "mgp", Profile::Dist)?,
+        };
         let folder = workspace.target.join("bench/kernel");
         // Files that an earlier run has left must not count for this one.
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
         fs::create_dir_all(&folder)?;
+        Ok(Self { program, folder })
+    }
+}
+
+impl Programs {
+    fn build(workspace: &Workspace, options: &Options, bench_dir: &Path) -> Result<Self> {
+        let (_, peers) = super::build_peers(workspace, bench_dir)?;
+        let kernel = KernelProgram::build(workspace, options)?;
         let proxy = match &options.mcp_proxy {
             Some(program) => {
                 program.canonicalize().with_context(|| format!("there is no {}", program.display()))?
             }
             None => installed_proxy(&workspace.target.join("bench/mcp-proxy"))?,
         };
-        Ok(Self { kernel, proxy, peers, folder })
+        Ok(Self { kernel, proxy, peers })
     }
 
     fn peer(&self, name: &str, arguments: &[&str]) -> Vec<String> {

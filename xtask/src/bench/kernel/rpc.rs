@@ -18,20 +18,27 @@ pub(super) fn get(port: u16, path: &str) -> Result<String> {
 pub(super) struct Client<'a> {
     connection: BufReader<TcpStream>,
     gateway: &'a Gateway,
+    meta: String,
 }
 
 impl<'a> Client<'a> {
     pub(super) fn connect(gateway: &'a Gateway) -> Result<Self> {
         let connection = TcpStream::connect(("127.0.0.1", gateway.port))?;
         connection.set_nodelay(true)?;
-        Ok(Self { connection: BufReader::new(connection), gateway })
+        Ok(Self { connection: BufReader::new(connection), gateway, meta: meta("", "") })
+    }
+
+    /// Has the client declare capabilities, and say more in the `_meta` of its requests: members of objects, without
+    /// braces.
+    pub(super) fn declaring(self, capabilities: &str, further: &str) -> Self {
+        Self { meta: meta(capabilities, further), ..self }
     }
 
     /// The answer to a request; `params` are members of an object, without its braces.
     pub(super) fn request(&mut self, method: &str, name: Option<&str>, params: &str) -> Result<String> {
-        let comma = if params.is_empty() { "" } else { "," };
+        let (comma, meta) = (if params.is_empty() { "" } else { "," }, &self.meta);
         let body = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}{comma}"_meta":{META}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}{comma}"_meta":{{{meta}}}}}}}"#
         );
         let Gateway { port, path, key, .. } = self.gateway;
         let name = name.map(|name| format!("mcp-name: {name}\r\n")).unwrap_or_default();
@@ -70,4 +77,10 @@ fn answer(connection: &mut BufReader<TcpStream>) -> Result<String> {
 }
 
 const REVISION: &str = "2026-07-28";
-const META: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+
+fn meta(capabilities: &str, further: &str) -> String {
+    let comma = if further.is_empty() { "" } else { "," };
+    format!(
+        r#""io.modelcontextprotocol/protocolVersion":"{REVISION}","io.modelcontextprotocol/clientInfo":{{"name":"bench","version":"1"}},"io.modelcontextprotocol/clientCapabilities":{{{capabilities}}}{comma}{further}"#
+    )
+}

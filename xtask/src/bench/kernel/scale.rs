@@ -33,7 +33,7 @@ fn ready(programs: &Programs) -> Result<f64> {
     let servers: String = (0..SILENT).map(|number| child(&format!("s{number}"), &silent, "")).collect();
     let mut best = f64::MAX;
     for _ in 0..STARTS {
-        let gateway = Gateway::kernel_of(programs, &servers)?;
+        let gateway = Gateway::kernel_of(&programs.kernel, &servers)?;
         let began = Instant::now();
         let mut running = Command::new(&gateway.command[0])
             .args(&gateway.command[1..])
@@ -61,7 +61,7 @@ fn ready(programs: &Programs) -> Result<f64> {
 fn memory(programs: &Programs) -> Result<[f64; 2]> {
     let server = Server::start_with(programs, load::Cores::All, 997)?;
     let gateway = Gateway::kernel(programs, Upstream::Http, server.port)?;
-    let log = programs.folder.join("gateway.log");
+    let log = programs.kernel.folder.join("gateway.log");
     let running =
         Background::start(Command::new(&gateway.command[0]).args(&gateway.command[1..]), gateway.port, &log)?;
     gateway.wait_for(1)?;
@@ -81,8 +81,8 @@ fn many(programs: &Programs) -> Result<[f64; 3]> {
     // The floor has three tools of its own.
     let env = format!("FLOOR_TOOLS = \"{}\"", TOOLS_OF_EACH - 3);
     let servers: String = (0..SERVERS).map(|number| child(&format!("s{number}"), &floor, &env)).collect();
-    let gateway = Gateway::kernel_of(programs, &servers)?;
-    let log = programs.folder.join("gateway.log");
+    let gateway = Gateway::kernel_of(&programs.kernel, &servers)?;
+    let log = programs.kernel.folder.join("gateway.log");
     let _running =
         Background::start(Command::new(&gateway.command[0]).args(&gateway.command[1..]), gateway.port, &log)?;
     gateway.wait_for(SERVERS)?;

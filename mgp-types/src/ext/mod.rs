@@ -13,6 +13,7 @@ mod manifest;
 mod projection;
 mod provenance;
 mod recommendation;
+mod reference;
 mod registry_error;
 pub mod scope;
 mod structured_error;
@@ -40,6 +41,7 @@ pub use self::provenance::{
     Confidence, MAX_SOURCES, MAX_SOURCES_BYTES, Provenance, SourceLocation, Unverified,
 };
 pub use self::recommendation::{MatchConfidence, RecommendServers, RecommendedServers, ServerRecommendation};
+pub use self::reference::{ReferenceAnswer, ReferenceGate};
 pub use self::registry_error::registry_error_data;
 pub use self::structured_error::{ErrorClass, StructuredError, UnsafeAdvice};
 pub use self::tool_declaration::{Cost, CostCategory, Impact, LatencyClass, Quota, ToolDeclaration};

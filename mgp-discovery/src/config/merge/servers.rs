@@ -42,6 +42,7 @@ impl Merge<'_> {
             headers: _,
             socket: _,
             transport: _,
+            dialect: _,
             enabled: _,
             description: _,
             mgp: _,

@@ -21,8 +21,8 @@ pub use self::policy::{
     PermissionSettings, RuleSource, ValidatorSettings,
 };
 pub use self::server::{
-    AllowedRule, NetworkPreset, ServerConfig, ServerConfinement, ServerDefinitions, ServerMgp, ServerNetwork,
-    ServerSecurity, TransportKind,
+    AllowedRule, NetworkPreset, ServerConfig, ServerConfinement, ServerDefinitions, ServerDialect, ServerMgp,
+    ServerNetwork, ServerSecurity, TransportKind,
 };
 pub use self::server_limits::{Restart, RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule};
 pub use self::tool_names::{ClientNames, NameSettings, NameStyleSetting};

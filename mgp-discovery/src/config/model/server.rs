@@ -44,6 +44,8 @@ pub struct ServerConfig {
     pub socket: Option<String>,
     /// The transport to the server. If left out, it follows from `command`, `url` or `socket`.
     pub transport: Option<TransportKind>,
+    /// The dialect of a server that speaks the optional extensions in forms of its own.
+    pub dialect: Option<ServerDialect>,
     /// Uses the server. With `false`, the server is neither started nor reached.
     pub enabled: bool,
     /// The purpose of the server, in one line. Models find tools by this text.
@@ -102,6 +104,7 @@ impl Default for ServerConfig {
             headers: BTreeMap::new(),
             socket: None,
             transport: None,
+            dialect: None,
             enabled: true,
             description: None,
             mgp: None,
@@ -138,6 +141,7 @@ impl fmt::Debug for ServerConfig {
             .field("headers", &RedactedValues(&self.headers))
             .field("socket", &self.socket)
             .field("transport", &self.transport)
+            .field("dialect", &self.dialect)
             .field("enabled", &self.enabled)
             .field("description", &self.description)
             .field("mgp", &self.mgp)
@@ -276,6 +280,16 @@ impl fmt::Debug for RedactedValues<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.0.keys().map(|name| (name, format_args!("***")))).finish()
     }
+}
+
+/// The dialect of a server that speaks the optional extensions in forms of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ServerDialect {
+    /// That of the servers published as examples of the extensions: the fields of extensions stand beside the
+    /// arguments, and results are bare data.
+    ExtReference,
 }
 
 /// The transport to a server.

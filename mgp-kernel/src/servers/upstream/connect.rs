@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue};
 use mgp_client_sdk::Client;
+use mgp_discovery::config::model::ServerDialect;
 use mgp_discovery::config::{Endpoint, Environment as _, ProcessEnvironment, Secret};
 use mgp_security::permission::PermissionAnswerGate;
 use mgp_transport::ConnectionLimits;
 use mgp_transport::child::{ChildCommand, StderrTarget};
 use mgp_transport::http::HttpClientBuilder;
+use mgp_types::ext::ReferenceGate;
 use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{Error, Gate as _, Object, Principal, RawJson, RpcService};
 use tower_layer::Layer;
@@ -45,6 +47,8 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         .handshake_timeout(settings::startup_timeout(config))
         .limits(limits(&shared))
         .layer(EraseLayer)
+        // The kernel sees requests and results as MCP has them, lists included.
+        .layer(ReferenceGate::new(config.dialect == Some(ServerDialect::ExtReference)).into_layer())
         .inbound_layer(PermissionAnswerGate::new(back.permissions.clone()).into_layer())
         .inbound_layer(ServerInboundLayer::new(&shared))
         .inbound_layer(RelayQuestionsLayer::new(shared.calls.clone(), shared.elicitations.clone()));

@@ -15,7 +15,8 @@ fn server(error: &StructuredError) -> Server {
     Server::new("desk", "1.0.0")
         .website("https://acme.example/desk")
         .tool(Tool::new("refuse", "Is refused."), move || {
-            let refusal = Error::new(-32603, refused.message.to_string()).with_data(refused.to_object().to_raw());
+            let refusal =
+                Error::new(-32603, refused.message.to_string()).with_data(refused.to_object().to_raw());
             async { Err::<String, _>(ToolError::from(refusal)) }
         })
         .tool(Tool::new("fail", "Fails."), move || {
@@ -103,7 +104,10 @@ async fn a_user_who_can_do_something_gets_the_message_the_suggestion_and_the_ser
                 assert_eq!(&*advice.message, "the quota is used up");
                 assert_eq!(advice.suggestion.as_deref(), Some("buy more credits in your account"));
                 assert_eq!(advice.documentation.as_deref(), own.filter(|own| Some(*own) == url));
-                assert_eq!(advice.foreign_documentation.as_deref(), foreign.filter(|other| Some(*other) == url));
+                assert_eq!(
+                    advice.foreign_documentation.as_deref(),
+                    foreign.filter(|other| Some(*other) == url)
+                );
             }
         }
         // Of what a user can do nothing about, the user hears nothing.

@@ -95,9 +95,7 @@ fn server() -> Server {
         .tool(Tool::new("echo", "Returns its arguments."), async |arguments: Object| {
             Ok::<_, ToolError>(mgp_server_sdk::Json(arguments.to_raw().to::<Value>()?))
         })
-        .tool(Tool::new("fail", "Fails."), async || {
-            Err::<String, _>(ToolError::new("the disk is full"))
-        })
+        .tool(Tool::new("fail", "Fails."), async || Err::<String, _>(ToolError::new("the disk is full")))
 }
 
 // covers: ENV-6.1-01, ENV-6.1-03, ENV-6.2-01

@@ -77,7 +77,8 @@ async fn an_error_may_name_a_page_that_explains_it() {
     let told = StructuredError::new("SERVER_ERROR", ErrorClass::Permanent, "no")
         .with_documentation_url("https://docs.acme.example/no")
         .unwrap();
-    for (data, url) in [(Some(told.to_object().to_raw()), Some("https://docs.acme.example/no")), (None, None)] {
+    for (data, url) in [(Some(told.to_object().to_raw()), Some("https://docs.acme.example/no")), (None, None)]
+    {
         let error = Error::new(code::INTERNAL_ERROR, "no");
         let error = match data {
             Some(data) => error.with_data(data),

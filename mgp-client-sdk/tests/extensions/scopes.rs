@@ -2,10 +2,10 @@
 
 use mgp_client_sdk::types::code;
 use mgp_client_sdk::types::ext::ExtensionId;
+use mgp_client_sdk::types::ext::ToolDeclaration;
 use mgp_client_sdk::types::ext::scope::{
     CheckPermission, DeniedScope, NegotiateScopes, PermissionChecked, ScopeSession, Scopes, ScopesNegotiated,
 };
-use mgp_client_sdk::types::ext::ToolDeclaration;
 use mgp_client_sdk::{Client, Error, RawJson};
 use mgp_server_sdk::{Cx, Server, Tool, ToolError};
 use mgp_types::mgp::Timestamp;
@@ -120,6 +120,9 @@ async fn a_user_is_told_in_words_what_the_scopes_allow_and_what_not() {
             assert!(report.lines().any(|told| told == line), "{report}");
         }
         let nothing = client.scope_report(&Scopes::new()).await.unwrap();
-        assert!(nothing.contains("cannot call edit: it needs read:tickets, write:linear_ticket"), "{nothing}");
+        assert!(
+            nothing.contains("cannot call edit: it needs read:tickets, write:linear_ticket"),
+            "{nothing}"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mgp_types::ext::{Impact, Intent, Provenance, Suggestion, ToolDeclaration, Unverified};
-use mgp_types::mcp::{CallToolResult, Tool};
+use mgp_types::mcp::{CallToolResult, Tool, ToolAnnotations};
 use mgp_types::mgp::{EffectiveSecurity, ResolvedTool, RiskLevel, ServerId};
 use mgp_types::{Object, RawJson, RpcService};
 use serde::Serialize;
@@ -61,7 +61,9 @@ fn resolved(tool: &Tool, idempotent: bool) -> Arc<ResolvedTool> {
     let mut hints = tool.annotations.as_deref().cloned().unwrap_or_default();
     hints.idempotent_hint = hints.idempotent_hint.or(idempotent.then_some(true));
     let mut definition = Object::new();
-    definition.set("name", RawJson::from_text(&tool.name));
+    for (name, member) in tool.extra.iter() {
+        definition.set(name.to_owned(), member.clone());
+    }
     if let Ok(hints) = RawJson::from_value(&hints) {
         definition.set("annotations", hints);
     }
@@ -95,14 +97,17 @@ impl ResultHints {
     }
 }
 
-fn risk(tool: &Tool) -> u8 {
-    let hints = tool.annotations.as_deref();
-    match ToolDeclaration::of_tool(tool).risk_level {
-        Some(Impact::Safe) => 0,
-        Some(Impact::Reversible) => 1,
-        None if hints.is_some_and(|hints| hints.read_only_hint == Some(true)) => 0,
-        None if hints.is_some_and(|hints| hints.destructive_hint == Some(false)) => 1,
-        Some(Impact::Destructive) | None => 2,
+fn risk(tool: &Tool) -> Impact {
+    impact(ToolDeclaration::of_tool(tool).risk_level, tool.annotations.as_deref())
+}
+
+/// Returns the harm that a call can do. A tool that says nothing counts as destructive.
+pub(super) fn impact(declared: Option<Impact>, hints: Option<&ToolAnnotations>) -> Impact {
+    match declared {
+        Some(impact) => impact,
+        None if hints.is_some_and(|hints| hints.read_only_hint == Some(true)) => Impact::Safe,
+        None if hints.is_some_and(|hints| hints.destructive_hint == Some(false)) => Impact::Reversible,
+        None => Impact::Destructive,
     }
 }
 

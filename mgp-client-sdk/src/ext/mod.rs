@@ -2,6 +2,7 @@
 //! host learns from results and errors.
 
 mod advice;
+mod approval;
 mod envelope;
 mod hints;
 mod manifest;
@@ -10,4 +11,5 @@ mod scopes;
 mod tool_version;
 
 pub use self::advice::UserAdvice;
+pub use self::approval::{ApprovalGate, ApprovalQuestion};
 pub use self::hints::ResultHints;

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod advice;
+mod approvals;
 mod composing;
 mod envelopes;
 mod hints;

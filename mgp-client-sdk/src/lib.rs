@@ -47,6 +47,7 @@
 //! | [`EventStream`], [`EventItem`] | what happens at the server |
 //! | [`Supervisor`], [`Supervised`] | servers that are kept alive |
 //! | [`Elicited`], [`IntoReply`] | what handlers answer |
+//! | `ApprovalQuestion`, `UserAdvice`, `ResultHints` | what a host asks and tells its user (feature `ext`) |
 //! | [`ConnectionHandle`], [`ClientAccept`], [`ClientCore`] | for transports of your own |
 //! | [`mcp`], [`mgp`], [`types`], [`json!`] | bodies and words of the protocols, all of `mgp-types`, and arguments |
 //!

@@ -10,6 +10,7 @@ use mgp_types::ext::{Cost, CostCategory, Impact, ToolDeclaration};
 use mgp_types::mcp::{ElicitAction, ToolAnnotations};
 use mgp_types::{
     BoxFuture, Error, Flow, Gate, GateLayer, Method, Object, RawJson, Request, RequestKind, Response, code,
+    is_hidden,
 };
 use parking_lot::Mutex;
 use tower_layer::Stack;
@@ -186,15 +187,12 @@ fn filled(message: &str, arguments: Option<&RawJson>) -> String {
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
         let place = after.split_once('}').and_then(|(name, end)| Some((arguments.get(name)?, end)));
-        match place {
-            Some((value, end)) => {
-                out.push_str(&shown(&value));
-                rest = end;
-            }
-            None => {
-                out.push('{');
-                rest = after;
-            }
+        if let Some((value, end)) = place {
+            out.push_str(&shown(&value));
+            rest = end;
+        } else {
+            out.push('{');
+            rest = after;
         }
     }
     out + rest
@@ -202,18 +200,13 @@ fn filled(message: &str, arguments: Option<&RawJson>) -> String {
 
 fn shown(value: &RawJson) -> String {
     let text = value.to_text().unwrap_or_else(|| value.to_string());
-    let plain = text.chars().map(|c| if is_hidden(c) { ' ' } else { c });
-    let mut shown: String = plain.take(MAX_ARGUMENT_CHARS).collect();
-    if text.chars().nth(MAX_ARGUMENT_CHARS).is_some() {
+    let one_line = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c });
+    let mut visible = one_line.filter(|c| !is_hidden(*c));
+    let mut shown: String = visible.by_ref().take(MAX_ARGUMENT_CHARS).collect();
+    if visible.next().is_some() {
         shown.push('…');
     }
     shown
-}
-
-/// Returns whether a character could change how a question looks: a control character, or one that turns the direction of
-/// a text.
-fn is_hidden(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn not_approved(tool: &str) -> Error {
@@ -241,7 +234,7 @@ mod tests {
         assert_eq!(with("Delete {id} of {n}?", r#"{"id":"P-3","n":[1,2]}"#), "Delete P-3 of [1,2]?");
         assert_eq!(with("Delete {other}? {", r#"{"id":"P-3"}"#), "Delete {other}? {");
         assert_eq!(with("Delete {id}?", r#"{"id":"{n}","n":"x"}"#), "Delete {n}?", "values are no places");
-        assert_eq!(with("Delete {id}?", r#"{"id":"a\n\u202eb"}"#), "Delete a  b?");
+        assert_eq!(with("Delete {id}?", r#"{"id":"a\n\u202eb"}"#), "Delete a b?");
         let long =
             filled("{id}", Some(&RawJson::from_value(&serde_json::json!({"id": "x".repeat(81)})).unwrap()));
         assert_eq!(long, format!("{}…", "x".repeat(80)));

@@ -24,8 +24,10 @@ fn read_envelope(response: &Response) -> Result<ToolResult, Error> {
     let result = Object::from_raw(&response.to_raw())
         .map_err(|error| Error::misbehaved("the result of the tool is no object").with_source(error))?;
     let settings = result.object("_meta").and_then(|meta| meta.object(ExtensionId::Envelopes.id()));
-    let Some(settings) = settings else { return Ok(ToolResult::of_result(&result)) };
-    let version = settings.text("version").unwrap_or(ENVELOPE_VERSION.into());
+    // Only an envelope names its version.
+    let Some(version) = settings.as_ref().and_then(|settings| settings.text("version")) else {
+        return Ok(ToolResult::of_result(&result));
+    };
     if major(&version) != major(ENVELOPE_VERSION) {
         let version: String = version.chars().take(32).collect();
         return Err(Error::misbehaved(format!(

@@ -59,7 +59,9 @@ impl<S: RpcService> Call<S, CallToolResult> {
 /// Returns the tool as layers see it. Nothing is taken for harmless but what its hints say.
 fn resolved(tool: &Tool, idempotent: bool) -> Arc<ResolvedTool> {
     let mut hints = tool.annotations.as_deref().cloned().unwrap_or_default();
-    hints.idempotent_hint = hints.idempotent_hint.or(idempotent.then_some(true));
+    if idempotent {
+        hints.idempotent_hint.get_or_insert(true);
+    }
     let mut definition = Object::new();
     for (name, member) in tool.extra.iter() {
         definition.set(name.to_owned(), member.clone());

@@ -8,7 +8,7 @@ use crate::Call;
 
 impl<S: RpcService> Call<S, CallToolResult> {
     /// Compares the structured result with the output schema that `tool` declares. A result that does not fit is an error
-    /// of the call, which names each fault; the tool has done its work then all the same.
+    /// of the call, which names the place of each fault and no value; the tool has done its work then all the same.
     ///
     /// A failed result, and any result of a tool without an output schema, is not compared.
     pub fn check_output(mut self, tool: &Tool) -> Self {
@@ -42,8 +42,8 @@ fn check(name: &str, judge: &ArgumentJudge, response: &Response) -> Result<(), E
         .iter()
         .take(MAX_FAULTS)
         .map(|fault| match &*fault.path {
-            "" => fault.reason.clone(),
-            path => format!("`{path}`: {}", fault.reason),
+            "" => format!("it breaks `{}`", fault.keyword),
+            path => format!("`{path}` breaks `{}`", fault.keyword),
         })
         .collect();
     if faults.is_empty() { Ok(()) } else { Err(does_not_fit(&faults.join("; "))) }

@@ -27,8 +27,8 @@ async fn a_result_that_does_not_fit_the_schema_of_its_tool_is_an_error_if_the_ca
     for mode in MODES {
         for (output, fault) in [
             (Some(json!({"sum": 3, "more": true})), None),
-            (Some(json!({"sum": "three"})), Some("`/sum`")),
-            (Some(json!({})), Some("sum")),
+            (Some(json!({"sum": "three"})), Some("`/sum` breaks `type`")),
+            (Some(json!({})), Some("`required`")),
             (None, Some("no structured content")),
         ] {
             let client = connect(server(output.clone(), false), declaring(&[]), mode).await;

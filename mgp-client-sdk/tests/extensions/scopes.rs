@@ -25,7 +25,7 @@ fn tracker() -> Server {
     };
     Server::new("tracker", "1.0.0")
         .tool(needs("search", &["read:tickets"]), async |cx: Cx| {
-            let token = cx.meta("session_token").and_then(|token| token.to_text().map(String::from));
+            let token = cx.meta("session_token").and_then(|token| token.to_text());
             match token.as_deref() {
                 Some("token-1") => Ok("found"),
                 _ => Err(ToolError::from(Error::new(code::AUTH_REQUIRED, "no session"))),

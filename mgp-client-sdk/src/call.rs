@@ -27,10 +27,23 @@ pub struct Call<S, T> {
     pub(crate) timeout: Duration,
     pub(crate) max_timeout: Duration,
     report: Option<Report>,
+    pub(crate) check: Option<ResultCheck>,
     pub(crate) read: fn(&Response) -> Result<T, Error>,
 }
 
 type Report = Box<dyn FnMut(ProgressParams) + Send>;
+
+/// A look at a result before it is read.
+pub(crate) type ResultCheck = Box<dyn Fn(&Response) -> Result<(), Error> + Send>;
+
+/// Reads a result that passes its check.
+pub(crate) fn read_checked<T>(
+    response: &Response,
+    check: Option<&ResultCheck>,
+    read: fn(&Response) -> Result<T, Error>,
+) -> Result<T, Error> {
+    check.map_or(Ok(()), |check| check(response)).and_then(|()| read(response))
+}
 
 impl<S: RpcService, T> Call<S, T> {
     pub(crate) fn new(
@@ -40,7 +53,14 @@ impl<S: RpcService, T> Call<S, T> {
         read: fn(&Response) -> Result<T, Error>,
     ) -> Self {
         let (timeout, max_timeout) = shared.timeouts;
-        Self { stack, shared, request, timeout, max_timeout, report: None, read }
+        Self { stack, shared, request, timeout, max_timeout, report: None, check: None, read }
+    }
+
+    /// Reads the result in another way.
+    #[cfg(feature = "ext")]
+    pub(crate) fn read_as<U>(self, read: fn(&Response) -> Result<U, Error>) -> Call<S, U> {
+        let Self { stack, shared, request, timeout, max_timeout, report, check, read: _ } = self;
+        Call { stack, shared, request, timeout, max_timeout, report, check, read }
     }
 
     /// Sets how long to wait for the answer, or for the next report of progress. Default: 60 s.
@@ -136,6 +156,7 @@ impl<S: RpcService, T> Call<S, T> {
             max_timeout: self.max_timeout,
             last: None,
             progress,
+            check: self.check,
             read: self.read,
             shared: self.shared,
         }
@@ -168,6 +189,7 @@ pin_project! {
         max_timeout: Duration,
         last: Option<Instant>,
         progress: Option<Progress>,
+        check: Option<ResultCheck>,
         read: fn(&Response) -> Result<T, Error>,
         // The handle keeps the connection open if the client is dropped first.
         shared: Arc<ClientShared>,
@@ -216,7 +238,8 @@ impl<S: RpcService, T> Future for CallFuture<S, T> {
             if let Some(progress) = this.progress {
                 progress.tell(cx);
             }
-            return Poll::Ready(outcome.and_then(|response| (this.read)(&response)));
+            let read = |response| read_checked(&response, this.check.as_ref(), *this.read);
+            return Poll::Ready(outcome.and_then(read));
         }
         let progressed = this.progress.as_mut().is_some_and(|progress| progress.tell(cx));
         if this.deadline.is_none() {

@@ -47,12 +47,13 @@
 //! | [`EventStream`], [`EventItem`] | what happens at the server |
 //! | [`Supervisor`], [`Supervised`] | servers that are kept alive |
 //! | [`Elicited`], [`IntoReply`] | what handlers answer |
+//! | `ApprovalQuestion`, `UserAdvice`, `ResultHints` | what a host asks and tells its user (feature `ext`) |
 //! | [`ConnectionHandle`], [`ClientAccept`], [`ClientCore`] | for transports of your own |
 //! | [`mcp`], [`mgp`], [`types`], [`json!`] | bodies and words of the protocols, all of `mgp-types`, and arguments |
 //!
 //! Features: `stdio` (default) for servers as child processes, `http` (default) for servers behind HTTP, `tls` for
-//! `https` URLs, `unix` for servers behind Unix sockets, `ext` for hints of calls: purposes, budgets, sources, and time
-//! limits that follow from what a tool declares.
+//! `https` URLs, `unix` for servers behind Unix sockets, `ext` for optional extensions: hints of calls, versions and
+//! output schemas of tools, envelopes, scopes, service manifests, and errors that a user can do something about.
 //!
 //! Layers of [`tower`](https://docs.rs/tower) go around the connection by [`ClientBuilder::layer`], and around
 //! the handlers by [`ClientBuilder::inbound_layer`].
@@ -81,11 +82,11 @@ mod client;
 mod connect;
 mod connection_handle;
 mod events;
+#[cfg(feature = "ext")]
+mod ext;
 mod handlers;
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
 mod headers;
-#[cfg(feature = "ext")]
-mod hints;
 #[cfg(feature = "http")]
 mod http;
 mod pages;
@@ -107,10 +108,10 @@ pub use client::Client;
 pub use connect::PlainStack;
 pub use connection_handle::ConnectionHandle;
 pub use events::EventStream;
+#[cfg(feature = "ext")]
+pub use ext::{ApprovalGate, ApprovalQuestion, ResultHints, UserAdvice};
 pub use handlers::{Handlers, HandlersFuture, IntoReply};
 pub use headers::{HeaderMirror, MirroredCall};
-#[cfg(feature = "ext")]
-pub use hints::ResultHints;
 #[cfg(feature = "http")]
 pub use http::HttpWire;
 pub use mgp_lifecycle::supervise::{StandingRequestsService, Supervised, Supervisor};

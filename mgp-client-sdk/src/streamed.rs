@@ -12,6 +12,7 @@ use mgp_types::{Error, Response, RpcService};
 use tower_layer::Layer;
 
 use crate::Call;
+use crate::call::{ResultCheck, read_checked};
 use crate::client::ClientShared;
 
 /// A call whose result is read while it is made (MGP §12): a [`Stream`] of its parts, and the result.
@@ -21,6 +22,7 @@ use crate::client::ClientShared;
 #[must_use = "a call goes on only while it is read"]
 pub struct StreamedCall<S: RpcService, T> {
     reader: StreamReader<Sending<S>>,
+    check: Option<ResultCheck>,
     read: fn(&Response) -> Result<T, Error>,
     // The handle keeps the connection open if the client is dropped first.
     shared: Arc<ClientShared>,
@@ -40,6 +42,7 @@ impl<S: RpcService, T> Call<S, T> {
         let service = AttemptTimeoutLayer::new(self.timeout, self.max_timeout).layer(self.stack);
         Ok(StreamedCall {
             reader: StreamReader::open(service, request),
+            check: self.check,
             read: self.read,
             shared: self.shared,
         })
@@ -58,7 +61,8 @@ impl<S: RpcService, T> StreamedCall<S, T> {
     /// The call failed.
     pub async fn finish(self) -> Result<T, Error> {
         let _shared = self.shared;
-        self.reader.finish().await.and_then(|response| (self.read)(&response))
+        let response = self.reader.finish().await?;
+        read_checked(&response, self.check.as_ref(), self.read)
     }
 
     /// Asks the server to stop the call, and returns the part of the result that there is.

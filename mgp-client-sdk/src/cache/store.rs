@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_transport::mrtr::AnsweredQuestions;
+#[cfg(feature = "ext")]
+use mgp_types::ext::{DEFAULT_MANIFEST_TTL_SECONDS, MAX_MANIFEST_TTL_SECONDS};
 use mgp_types::mcp::notification_name;
+use mgp_types::mgp::method as mgp;
 use mgp_types::{Method, Object, RawJson, Request, RequestKind, Response, ResultKind};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -52,6 +55,8 @@ impl CacheStore {
             "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => "cursor",
             "resources/read" => "uri",
             "server/discover" => "",
+            #[cfg(feature = "ext")]
+            mgp::MANIFEST_GET => "",
             _ => return None,
         };
         // Another member may change the result in an unknown way.
@@ -81,7 +86,12 @@ impl CacheStore {
     /// Removes the results that a notification reports as changed.
     pub(crate) fn invalidate(&self, method: &Method, params: &Object) {
         let stale: &dyn Fn(&Key) -> bool = match method.as_str() {
-            notification_name::TOOLS_LIST_CHANGED => &|key| key.method == Method::TOOLS_LIST,
+            // A manifest tells of all tools.
+            notification_name::TOOLS_LIST_CHANGED => {
+                &|key| key.method == Method::TOOLS_LIST || key.method.as_str() == mgp::MANIFEST_GET
+            }
+            #[cfg(feature = "ext")]
+            MANIFEST_CHANGED => &|key| key.method.as_str() == mgp::MANIFEST_GET,
             notification_name::PROMPTS_LIST_CHANGED => &|key| key.method == Method::PROMPTS_LIST,
             notification_name::RESOURCES_LIST_CHANGED => {
                 &|key| key.method == Method::RESOURCES_LIST || key.method == Method::RESOURCES_TEMPLATES_LIST
@@ -124,7 +134,7 @@ const MAX_LIFETIME: Duration = Duration::from_hours(24);
 impl PendingCacheEntry {
     /// Caches the result, if the server allows it.
     pub(super) fn store(self, response: &Response) {
-        let Some((ttl, private)) = lifetime(response) else { return };
+        let Some((ttl, private)) = lifetime(&self.key.method, response) else { return };
         let size = response.result.as_bytes().len();
         if size > MAX_ENTRY_BYTES || (private && self.callers_differ) {
             return;
@@ -161,13 +171,38 @@ impl CachedResults {
 }
 
 /// Returns how long a result may be cached, and whether only for the same authorization; `None` for not at all.
-fn lifetime(response: &Response) -> Option<(Duration, bool)> {
+fn lifetime(method: &Method, response: &Response) -> Option<(Duration, bool)> {
     let is_for_this_call = response.extensions.get::<AnsweredQuestions>().is_some();
     if is_for_this_call || response.result.kind() != ResultKind::Complete {
         return None;
     }
     let result = Object::from_raw(&response.result).ok()?;
-    let ttl: u64 = result.get("ttlMs")?.to().ok().filter(|ttl| *ttl > 0)?;
+    let ttl = match result.get("ttlMs") {
+        Some(ttl) => ttl.to().ok()?,
+        None => own_lifetime_ms(method, &result)?,
+    };
     let private = result.text("cacheScope").is_none_or(|scope| scope != "public");
-    Some((Duration::from_millis(ttl).min(MAX_LIFETIME), private))
+    (ttl > 0).then(|| (Duration::from_millis(ttl).min(MAX_LIFETIME), private))
 }
+
+/// Returns the time in milliseconds that a document says itself to stay fresh.
+#[cfg(feature = "ext")]
+fn own_lifetime_ms(method: &Method, document: &Object) -> Option<u64> {
+    if method.as_str() != mgp::MANIFEST_GET {
+        return None;
+    }
+    let seconds = match document.get("manifest_ttl_seconds") {
+        Some(seconds) => seconds.to().ok()?,
+        None => DEFAULT_MANIFEST_TTL_SECONDS,
+    };
+    Some(seconds.min(MAX_MANIFEST_TTL_SECONDS) * 1000)
+}
+
+#[cfg(not(feature = "ext"))]
+const fn own_lifetime_ms(_: &Method, _: &Object) -> Option<u64> {
+    None
+}
+
+/// Tells that the service manifest changed.
+#[cfg(feature = "ext")]
+const MANIFEST_CHANGED: &str = "notifications/mgp.manifest.changed";

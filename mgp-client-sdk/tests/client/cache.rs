@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mgp_types::Revision;
 use mgp_types::mcp::ElicitAction;
+use mgp_types::{Principal, Revision};
 use serde_json::{Value, json};
 
 use crate::peer::*;
@@ -69,6 +69,41 @@ async fn a_change_ends_what_is_kept_of_it() {
     assert_eq!(fetch().await, (2, 3));
     client.clear_cache();
     assert_eq!(fetch().await, (3, 5));
+}
+
+// covers: GGEN-8.3-04
+#[tokio::test(start_paused = true)]
+async fn what_is_private_is_not_shared_by_callers_that_differ() {
+    let (peer, client) = client(builder()).await;
+    let read = async |principal: Option<&str>| {
+        let principal = principal.map(Principal::new);
+        let call = client.read_resource("a:1").request_with(|request| request.context.principal = principal);
+        call.await.unwrap();
+        peer.seen("resources/read").len()
+    };
+    assert_eq!((read(Some("ada")).await, read(Some("bob")).await, read(Some("ada")).await), (1, 2, 3));
+    assert_eq!((read(None).await, read(None).await), (4, 4), "the client's own results stay");
+    let list = async |principal: &str| {
+        let call = client.request("tools/list", ());
+        let call = call.request_with(|request| request.context.principal = Some(Principal::new(principal)));
+        call.await.unwrap();
+        peer.seen("tools/list").len()
+    };
+    assert_eq!((list("ada").await, list("bob").await), (1, 1), "a public list is for everybody");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_is_kept_than_there_is_room_for() {
+    let (peer, client) = client(builder()).await;
+    for number in 0..300 {
+        client.read_resource(format!("a:{number}")).await.unwrap();
+        // What ends first makes room.
+        tokio::time::advance(Duration::from_millis(1)).await;
+    }
+    for number in (0..300).rev() {
+        client.read_resource(format!("a:{number}")).await.unwrap();
+    }
+    assert_eq!(peer.seen("resources/read").len(), 300 + 44, "256 of 300 are kept");
 }
 
 #[tokio::test]

@@ -34,15 +34,50 @@ pub struct Intent {
     pub workflow_id: Option<Box<str>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct IntentContext {
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     category: Option<IntentCategory>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     workflow_id: Option<Box<str>>,
 }
 
 impl Intent {
+    /// Creates a purpose in words, which says nothing of who wants the call.
+    pub fn new(text: impl Into<Box<str>>) -> Self {
+        Self { text: text.into(), category: None, workflow_id: None }
+    }
+
+    /// Sets the party on whose initiative the call is made.
+    #[must_use]
+    pub fn wanted_by(self, category: IntentCategory) -> Self {
+        Self { category: Some(category), ..self }
+    }
+
+    /// Makes the call a step of the workflow `id`.
+    #[must_use]
+    pub fn step_of(self, id: impl Into<Box<str>>) -> Self {
+        Self { category: Some(IntentCategory::WorkflowStep), workflow_id: Some(id.into()), ..self }
+    }
+
+    /// Writes the intent into the metadata of a call.
+    ///
+    /// # Errors
+    ///
+    /// A text of more than [`MAX_INTENT_BYTES`] is an error for the caller.
+    pub fn write(&self, meta: &mut Object) -> Result<(), Error> {
+        if self.text.len() > MAX_INTENT_BYTES {
+            return Err(Error::invalid_params("the purpose of a call has 1024 bytes at most"));
+        }
+        meta.set("intent", RawJson::from_text(&self.text));
+        if self.category.is_some() || self.workflow_id.is_some() {
+            let context =
+                IntentContext { category: self.category.clone(), workflow_id: self.workflow_id.clone() };
+            meta.set("intent_context", written(&context));
+        }
+        Ok(())
+    }
+
     /// Reads the intent in the metadata of a call; `None` if the call has none.
     ///
     /// # Errors
@@ -58,6 +93,12 @@ impl Intent {
         let (category, workflow_id) =
             context.map_or((None, None), |context| (context.category, context.workflow_id));
         Ok(Some(Self { text: text.into(), category, workflow_id }))
+    }
+}
+
+impl From<&str> for Intent {
+    fn from(text: &str) -> Self {
+        Self::new(text)
     }
 }
 
@@ -138,6 +179,20 @@ mod tests {
         );
         assert_eq!(intent.workflow_id.as_deref(), Some("w1"));
         assert_eq!(Intent::read(&meta("{}")).unwrap(), None);
+    }
+
+    #[test]
+    fn a_purpose_is_written_as_it_is_read() {
+        for intent in [
+            Intent::new("find it"),
+            Intent::new("find it").wanted_by(IntentCategory::UserRequested),
+            Intent::new("find it").step_of("w1"),
+        ] {
+            let mut meta = Object::new();
+            intent.write(&mut meta).unwrap();
+            assert_eq!(Intent::read(&meta).unwrap(), Some(intent));
+        }
+        assert!(Intent::new("x".repeat(1025)).write(&mut Object::new()).is_err());
     }
 
     // covers: EXT-02-04

@@ -292,6 +292,19 @@ pub struct ScopeReport<'a> {
     pub out_of_reach: Vec<(&'a str, Vec<&'a str>)>,
 }
 
+impl fmt::Display for ScopeReport<'_> {
+    /// Writes the report for people, a line for each tool: `can call search`, `cannot call edit: it needs write:tickets`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for tool in &self.callable {
+            writeln!(f, "can call {tool}")?;
+        }
+        for (tool, missing) in &self.out_of_reach {
+            writeln!(f, "cannot call {tool}: it needs {}", missing.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
 /// Returns the data of the error about missing scopes.
 pub fn missing_scopes_details(missing: &[Box<str>]) -> Object {
     let mut details = Object::new();
@@ -372,5 +385,7 @@ mod tests {
             report([("search", &read[..]), ("edit", &write[..]), ("help", &[])], &scopes(&["read:tickets"]));
         assert_eq!(report.callable, ["search", "help"]);
         assert_eq!(report.out_of_reach, [("edit", vec!["write:tickets"])]);
+        let told = "can call search\ncan call help\ncannot call edit: it needs write:tickets\n";
+        assert_eq!(report.to_string(), told);
     }
 }

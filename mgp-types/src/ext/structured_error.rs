@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::projection::projection;
+use super::written;
 use crate::json::ObjectWriter;
 use crate::mgp::words::open_words;
 use crate::{Error, Object, RawJson, code};
@@ -237,14 +238,18 @@ impl StructuredError {
     }
 
     /// Adds the members of the error to the data of an error; members that are there already stay, and data that are no
-    /// object stay as they are.
+    /// object stay as they are. Data that are a structured error get at most the time to wait that they lack.
     pub fn add_to(&self, data: Option<&RawJson>) -> RawJson {
-        match data.filter(|data| !data.is_null()) {
-            None => self.to_object().to_raw(),
-            Some(data) => match Object::from_raw(data) {
-                Ok(object) => object.followed_by(&self.to_object()),
-                Err(_) => data.clone(),
-            },
+        let Some(data) = data.filter(|data| !data.is_null()) else { return self.to_object().to_raw() };
+        let Ok(mut object) = Object::from_raw(data) else { return data.clone() };
+        match Self::read(data) {
+            None => object.followed_by(&self.to_object()),
+            Some(own) if own.category.passes() && own.retry_after_seconds.is_none() => {
+                let wait = self.retry_after_seconds.unwrap_or(USUAL_WAIT_SECONDS);
+                object.set("retry_after_seconds", written(&wait));
+                object.to_raw()
+            }
+            Some(_) => data.clone(),
         }
     }
 }

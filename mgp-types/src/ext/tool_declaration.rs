@@ -1,5 +1,7 @@
 //! What a tool declares about its costs, its scopes and the media it takes, beside its schemas.
 
+use std::fmt;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -92,6 +94,20 @@ impl Cost {
             category: Some(CostCategory::Metered),
             estimated_units: Some(estimated_units),
             unit_label: Some(unit_label.into()),
+        }
+    }
+}
+
+impl fmt::Display for Cost {
+    /// Writes the costs for people, marked as the estimate that they are: `about 5 credits (an estimate)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.estimated_units, &self.category) {
+            (Some(units), _) => {
+                let label = self.unit_label.as_deref().unwrap_or("units");
+                write!(f, "about {units} {label} (an estimate)")
+            }
+            (None, Some(CostCategory::Free)) => f.write_str("nothing (an estimate)"),
+            (None, _) => f.write_str("something, without an estimate"),
         }
     }
 }
@@ -268,6 +284,14 @@ mod tests {
         assert_eq!(read.quota.unwrap().remaining, 12);
         assert_eq!(read.max_input_size_bytes, Some(10_485_760));
         assert_eq!(serde_json::to_string(&read).unwrap(), json);
+    }
+
+    #[test]
+    fn costs_are_told_as_an_estimate() {
+        let told = |cost: Cost| cost.to_string();
+        assert_eq!(told(Cost::metered(2.5, "credits")), "about 2.5 credits (an estimate)");
+        assert_eq!(told(Cost::new(CostCategory::Free)), "nothing (an estimate)");
+        assert_eq!(told(Cost::new(CostCategory::RequiresApproval)), "something, without an estimate");
     }
 
     #[test]

@@ -122,9 +122,10 @@ fn a_person_hears_of_an_error_only_where_the_error_says_so() {
 fn a_suggestion_that_weakens_security_is_refused() {
     let error = || StructuredError::new("X", ErrorClass::Permanent, "m");
     assert!(error().with_suggestion("Narrow the date range.").is_ok());
-    for unsafe_one in
-        ["Try a different API key.", "Turn off the firewall", "run it with --insecure", "Use SUDO"]
-    {
+    for unsafe_one in [
+        "Try a different API key.", "Turn off the firewall", "disable TLS verification",
+        "run it with --insecure", "Use SUDO",
+    ] {
         assert_eq!(error().with_suggestion(unsafe_one), Err(UnsafeAdvice::Suggestion), "{unsafe_one}");
     }
 }
@@ -182,6 +183,23 @@ fn members_are_added_to_data_that_are_there() {
     );
     assert_eq!(add("[1]"), "[1]");
     assert_eq!(error.add_to(None).to_string(), r#"{"code":"X","message":"m","category":"permanent"}"#);
+}
+
+#[test]
+fn a_structured_error_that_is_there_gets_nothing_of_another_class() {
+    let error = StructuredError::new("X", ErrorClass::Transient, "m").with_retry_after_seconds(7);
+    let add = |class: &str, more: &str| {
+        let data = format!(r#"{{"code":"THEIRS","message":"t","category":"{class}"{more}}}"#);
+        (error.add_to(Some(&RawJson::parse(data.clone()).unwrap())).to_string(), data)
+    };
+    for (class, more) in
+        [("permanent", ""), ("auth_required", ""), ("transient", r#","retry_after_seconds":0"#)]
+    {
+        let (added, data) = add(class, more);
+        assert_eq!(added, data);
+    }
+    let (added, _) = add("rate_limited", "");
+    assert!(added.ends_with(r#","retry_after_seconds":7}"#), "{added}");
 }
 
 #[test]

@@ -1,18 +1,26 @@
 //! Hints of calls: time limits that follow from a tool's declaration, purposes and budgets, and what results tell.
 
-use mgp_types::ext::{Impact, MAX_INTENT_BYTES, Provenance, Suggestion, ToolDeclaration, Unverified};
-use mgp_types::mcp::{CallToolResult, Tool};
-use mgp_types::{Error, Object, RawJson, RpcService};
+use std::sync::Arc;
+
+use mgp_types::ext::{Impact, Intent, Provenance, Suggestion, ToolDeclaration, Unverified};
+use mgp_types::mcp::{CallToolResult, Tool, ToolAnnotations};
+use mgp_types::mgp::{EffectiveSecurity, ResolvedTool, RiskLevel, ServerId};
+use mgp_types::{Object, RawJson, RpcService};
 use serde::Serialize;
 
 use crate::{Call, Client};
 
 impl<S: RpcService> Client<S> {
     /// Calls a tool as it was listed. The call is waited for as long as the tool's declared latency asks for, and never
-    /// shorter than other calls; [`Call::timeout`] sets another time.
+    /// shorter than other calls; [`Call::timeout`] sets another time. Layers that make failed calls again learn from the
+    /// tool whether a second time can do harm.
     pub fn call_listed(&self, tool: &Tool, arguments: impl Serialize) -> Call<S, CallToolResult> {
+        let declared = ToolDeclaration::of_tool(tool);
         let mut call = self.call_tool(&tool.name, arguments);
-        if let Some(latency) = ToolDeclaration::of_tool(tool).latency {
+        if let Ok(request) = &mut call.request {
+            request.context.tool = Some(resolved(tool, declared.idempotent));
+        }
+        if let Some(latency) = declared.latency {
             call.timeout = call.timeout.max(latency.timeout());
             call.max_timeout = call.max_timeout.max(call.timeout);
         }
@@ -24,14 +32,15 @@ impl<S: RpcService> Call<S, CallToolResult> {
     /// Tells the server what the call is for. Nothing is told without this: a purpose can hold what a server is not to
     /// know, so it is for servers that are trusted.
     ///
-    /// A purpose of more than 1024 bytes is an error of the call.
-    pub fn intent(mut self, purpose: &str) -> Self {
-        if purpose.len() > MAX_INTENT_BYTES {
-            let long = Error::invalid_params("the purpose of a call has 1024 bytes at most");
-            self.request = self.request.and(Err(long));
-            return self;
-        }
-        self.meta("intent", RawJson::from_text(purpose))
+    /// An [`Intent`] can say on whose initiative the call is made, and of which workflow it is a step; a purpose of more
+    /// than 1024 bytes is an error of the call.
+    pub fn intent(mut self, purpose: impl Into<Intent>) -> Self {
+        let purpose = purpose.into();
+        self.request = self.request.and_then(|mut request| {
+            purpose.write(request.meta_mut_or_new())?;
+            Ok(request)
+        });
+        self
     }
 
     /// Sets the most units that the call may cost. A server that knows budgets refuses the call if its estimate is higher.
@@ -45,6 +54,23 @@ impl<S: RpcService> Call<S, CallToolResult> {
             Err(_) => self,
         }
     }
+}
+
+/// Returns the tool as layers see it. Nothing is taken for harmless but what its hints say.
+fn resolved(tool: &Tool, idempotent: bool) -> Arc<ResolvedTool> {
+    let mut hints = tool.annotations.as_deref().cloned().unwrap_or_default();
+    if idempotent {
+        hints.idempotent_hint.get_or_insert(true);
+    }
+    let mut definition = Object::new();
+    for (name, member) in tool.extra.iter() {
+        definition.set(name.to_owned(), member.clone());
+    }
+    if let Ok(hints) = RawJson::from_value(&hints) {
+        definition.set("annotations", hints);
+    }
+    let security = EffectiveSecurity::new(RiskLevel::Moderate);
+    ResolvedTool::new(ServerId::from("server"), tool.name.as_str().into(), definition, security)
 }
 
 /// The hints in the metadata of a result. They are the server's claims.
@@ -73,25 +99,27 @@ impl ResultHints {
     }
 }
 
-fn risk(tool: &Tool) -> u8 {
-    let hints = tool.annotations.as_deref();
-    match ToolDeclaration::of_tool(tool).risk_level {
-        Some(Impact::Safe) => 0,
-        Some(Impact::Reversible) => 1,
-        None if hints.is_some_and(|hints| hints.read_only_hint == Some(true)) => 0,
-        None if hints.is_some_and(|hints| hints.destructive_hint == Some(false)) => 1,
-        Some(Impact::Destructive) | None => 2,
+fn risk(tool: &Tool) -> Impact {
+    impact(ToolDeclaration::of_tool(tool).risk_level, tool.annotations.as_deref())
+}
+
+/// Returns the harm that a call can do. A tool that says nothing counts as destructive.
+pub(super) fn impact(declared: Option<Impact>, hints: Option<&ToolAnnotations>) -> Impact {
+    match declared {
+        Some(impact) => impact,
+        None if hints.is_some_and(|hints| hints.read_only_hint == Some(true)) => Impact::Safe,
+        None if hints.is_some_and(|hints| hints.destructive_hint == Some(false)) => Impact::Reversible,
+        None => Impact::Destructive,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::future::{Ready, ready};
-    use std::sync::Arc;
     use std::task::{Context, Poll};
     use std::time::Duration;
 
-    use mgp_types::{BoxFuture, Outbox, Request, Response};
+    use mgp_types::{BoxFuture, Error, Outbox, Request, Response};
     use parking_lot::Mutex;
     use tower_service::Service;
 
@@ -158,7 +186,7 @@ mod tests {
         let wait = Duration::from_secs(100);
         let result = client.call_tool("a", ()).timeout(wait).await.unwrap();
         client.call_tool("a", ()).timeout(wait).intent("find it").budget(3.0).await.unwrap();
-        assert!(client.call_tool("a", ()).intent(&"x".repeat(1025)).await.is_err());
+        assert!(client.call_tool("a", ()).intent("x".repeat(1025).as_str()).await.is_err());
         let told = server.0.lock().clone();
         assert_eq!(told.len(), 2, "one call each, and none of the suggested tool");
         assert!(!told[0].contains("intent"), "{}", told[0]);

@@ -1,0 +1,15 @@
+//! Optional extensions of MCP on the side of the client: what a call says and asks for beyond its arguments, and what a
+//! host learns from results and errors.
+
+mod advice;
+mod approval;
+mod envelope;
+mod hints;
+mod manifest;
+mod output;
+mod scopes;
+mod tool_version;
+
+pub use self::advice::UserAdvice;
+pub use self::approval::{ApprovalGate, ApprovalQuestion};
+pub use self::hints::ResultHints;

@@ -1,0 +1,71 @@
+//! Scopes: asking for them, calling with them, and telling a user what they allow.
+
+use mgp_types::ext::scope::{
+    CheckPermission, NegotiateScopes, PermissionChecked, ScopeSession, Scopes, ScopesNegotiated, report,
+};
+use mgp_types::ext::{ExtensionId, ToolDeclaration};
+use mgp_types::mgp::method;
+use mgp_types::{Error, Object, RawJson, Request, Response, RpcService};
+use serde::Serialize;
+
+use crate::{Call, Client, ClientBuilder};
+
+impl<L, I> ClientBuilder<L, I> {
+    /// Declares the scopes that the client wants, so that the server knows them before the first call. The server may give
+    /// fewer; [`Client::negotiate_scopes`] asks for a session with scopes.
+    pub fn scopes(self, wanted: &Scopes) -> Self {
+        let mut settings = Object::new();
+        if let Ok(wanted) = RawJson::from_value(wanted) {
+            settings.set("requested_scopes", wanted);
+        }
+        self.extension(ExtensionId::ScopedAuth.id(), &settings)
+    }
+}
+
+impl<S: RpcService> Client<S> {
+    /// Asks whether a tool may be called, without calling it.
+    pub fn check_permission(&self, question: &CheckPermission) -> Call<S, PermissionChecked> {
+        self.call(Request::with_body(method::PERMISSION_CHECK, question), Response::body)
+    }
+
+    /// Asks for a session with scopes. Calls are made in it by [`Call::with_scopes`].
+    pub fn negotiate_scopes(&self, wanted: &NegotiateScopes) -> Call<S, ScopesNegotiated> {
+        self.call(Request::with_body(method::PERMISSION_NEGOTIATE, wanted), Response::body)
+    }
+
+    /// Asks for a new session with the scopes of one that is about to end, which ends the old one.
+    pub fn refresh_scopes(&self, session: &ScopeSession) -> Call<S, ScopeSession> {
+        #[derive(Serialize)]
+        struct Refresh<'a> {
+            refresh_token: &'a str,
+        }
+        let refresh = session.refresh_token.as_deref().map(|refresh_token| Refresh { refresh_token });
+        let request = refresh
+            .ok_or_else(|| Error::invalid_params("the session cannot be refreshed: negotiate a new one"))
+            .and_then(|refresh| Request::with_body(method::PERMISSION_REFRESH, &refresh));
+        self.call(request, Response::body)
+    }
+
+    /// Lists the tools and tells a user what `held` scopes allow and what they do not, a line for each tool:
+    ///
+    /// ```text
+    /// can call search_tickets
+    /// cannot call edit_ticket: it needs write:tickets
+    /// ```
+    ///
+    /// # Errors
+    /// The list of tools fails.
+    pub async fn scope_report(&self, held: &Scopes) -> Result<String, Error> {
+        let tools = self.list_tools().await?;
+        let declared: Vec<_> =
+            tools.iter().map(|tool| (&*tool.name, ToolDeclaration::of_tool(tool).required_scopes)).collect();
+        Ok(report(declared.iter().map(|(tool, required)| (*tool, &required[..])), held).to_string())
+    }
+}
+
+impl<S: RpcService, T> Call<S, T> {
+    /// Makes the call in a session with scopes.
+    pub fn with_scopes(self, session: &ScopeSession) -> Self {
+        self.meta("session_token", RawJson::from_text(&session.token))
+    }
+}

@@ -1,0 +1,20 @@
+//! The optional extensions as a client uses them, against servers of the SDK and against peers that are written line by
+//! line.
+
+#![cfg(feature = "ext")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod advice;
+mod approvals;
+mod composing;
+mod envelopes;
+mod hints;
+mod manifest;
+mod outputs;
+#[allow(dead_code, reason = "other tests use the rest of it")]
+#[path = "../client/peer.rs"]
+mod peer;
+mod retries;
+mod scopes;
+mod servers;
+mod tool_versions;

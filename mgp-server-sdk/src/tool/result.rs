@@ -102,6 +102,21 @@ impl ToolResult {
         }
     }
 
+    /// Returns the structured content, if there is some.
+    #[cfg(feature = "ext")]
+    pub(crate) fn structured(&self) -> Option<&RawJson> {
+        match &self.0 {
+            ResultForm::Full(result) => result.structured_content.as_ref(),
+            ResultForm::Text { .. } | ResultForm::Written(_) => None,
+        }
+    }
+
+    /// Returns whether the call goes on elsewhere, as a task does.
+    #[cfg(feature = "ext")]
+    pub(crate) const fn is_unfinished(&self) -> bool {
+        matches!(self.0, ResultForm::Written(_))
+    }
+
     /// Puts the streamed parts into the result, if it has no content of its own.
     pub(crate) fn or_parts(mut self, cx: &Cx) -> Self {
         if let ResultForm::Full(result) = &mut self.0

@@ -71,7 +71,7 @@ pub(super) fn faults(catalog: &Catalog, about: &ServerDescription) -> Vec<Fault>
             format!("it needs `{}`: declare both", ExtensionId::Idempotency.id()),
         ));
     }
-    if declares(ExtensionId::Envelopes) {
+    if declares(ExtensionId::Envelopes) && !about.registry.requires_schemas {
         for tool in catalog.tools.iter().filter(|tool| !tool.describes_result()) {
             tracing::warn!(tool = %tool.name(), "a tool in envelopes has no schema of its result");
         }

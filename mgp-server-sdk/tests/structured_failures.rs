@@ -92,7 +92,8 @@ async fn details_reach_the_client_without_the_inside_of_the_server() {
     let details = Object::parse(concat!(
         r#"{"limit":10,"stack_trace":"at main.rs:7","Traceback":"File x","sql":"SELECT * FROM users","#,
         r#""last_query":"DROP","upstream":"http://10.1.2.3:5432","peer":"127.0.0.1","internal_id":"7","#,
-        r#""hostname":"db-7","environment":"prod","field":"date","public":"see 8.8.8.8"}"#
+        r#""hostname":"db-7","environment":"prod","field":"date","public":"see 8.8.8.8","#,
+        r#""causes":[{"stack":"at main.rs:9","limit":3},"10.1.2.3 said no"]}"#
     ))
     .unwrap();
     let error =
@@ -100,7 +101,7 @@ async fn details_reach_the_client_without_the_inside_of_the_server() {
     for era in Era::BOTH {
         let (result, _) = failed(&error, era).await;
         let told = &result["_meta"]["error"]["details"];
-        assert_eq!(told, &json!({"limit": 10, "field": "date", "public": "see 8.8.8.8"}));
+        assert_eq!(told, &json!({"limit": 10, "field": "date", "public": "see 8.8.8.8", "causes": [{"limit": 3}]}));
         for inside in ["main.rs", "SELECT", "10.1.2.3", "db-7", "prod"] {
             assert!(!result.to_string().contains(inside), "{inside}");
         }

@@ -57,6 +57,12 @@ impl<L> Server<L> {
         }
         self
     }
+
+    /// Returns whether a tool takes binary arguments as parts of an HTTP request.
+    #[cfg(feature = "http")]
+    pub(crate) fn takes_parts(&self) -> bool {
+        self.parts.catalog.tools.iter().any(|tool| tool.takes_parts())
+    }
 }
 
 /// Returns the faults of tools that lack what the server demands, and of extensions that need others.

@@ -147,6 +147,13 @@ impl ToolEntry {
         self.wire.output_schema.is_some()
     }
 
+    /// Returns whether the tool takes binary arguments as parts of an HTTP request.
+    #[cfg(all(feature = "ext", feature = "http"))]
+    pub(crate) fn takes_parts(&self) -> bool {
+        let declared = self.declared.as_ref();
+        declared.and_then(|declared| declared.binary_transport.as_deref()) == Some("multipart")
+    }
+
     #[cfg(feature = "ext")]
     pub(crate) const fn name(&self) -> &Arc<str> {
         &self.name

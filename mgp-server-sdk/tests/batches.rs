@@ -7,10 +7,10 @@ mod peer;
 
 use std::sync::Arc;
 
+use mgp_server_sdk::schemars::{self, JsonSchema};
 use mgp_server_sdk::types::ext::{PREFIX, ToolDeclaration};
 use mgp_server_sdk::types::{Error, Flow, Gate, Request, RequestKind, RpcService, code};
 use mgp_server_sdk::{Cx, Json, Object, Server, ServerCore, Tool, ToolError};
-use mgp_server_sdk::schemars::{self, JsonSchema};
 use parking_lot::Mutex;
 use peer::{Era, Peer};
 use serde::{Deserialize, Serialize};
@@ -90,14 +90,23 @@ async fn results_come_in_order_and_one_failure_stops_no_other() {
     for era in Era::BOTH {
         let (mut peer, record) = client(era, &["structured_errors"]).await;
         let calls = [
-            add(1, 2), called("fail"), called("panic"), called("none"), called("closed"), json!(7),
-            json!({"name": "add", "arguments": {"a": "x", "b": 1}}), add(3, 4),
+            add(1, 2),
+            called("fail"),
+            called("panic"),
+            called("none"),
+            called("closed"),
+            json!(7),
+            json!({"name": "add", "arguments": {"a": "x", "b": 1}}),
+            add(3, 4),
         ];
         let answer = peer.call(METHOD, json!({"calls": calls})).await.unwrap();
         let results = answer["results"].as_array().unwrap();
         assert_eq!(results.len(), calls.len());
         assert_eq!(results[0]["structuredContent"], json!({"sum": 3}));
-        assert_eq!((&results[1]["isError"], &results[1]["content"][0]["text"]), (&json!(true), &json!("the disk is full")));
+        assert_eq!(
+            (&results[1]["isError"], &results[1]["content"][0]["text"]),
+            (&json!(true), &json!("the disk is full"))
+        );
         assert_eq!(results[2]["error"]["code"], code::INTERNAL_ERROR);
         assert!(results[3]["error"]["message"].as_str().unwrap().contains("unknown tool"));
         // An error looks as it does where the call comes alone.
@@ -110,7 +119,11 @@ async fn results_come_in_order_and_one_failure_stops_no_other() {
         assert_eq!(results[7]["structuredContent"], json!({"sum": 7}));
         let seen = record.0.lock().clone();
         let names = ["add", "fail", "panic", "none", "closed", "add", "add", "closed"];
-        assert_eq!(seen, names.map(|name| format!("tools/call {name}")), "each call passes the gates by itself");
+        assert_eq!(
+            seen,
+            names.map(|name| format!("tools/call {name}")),
+            "each call passes the gates by itself"
+        );
         let tools = peer.call("tools/list", json!({})).await.unwrap();
         assert_eq!(tools["tools"][0]["supports_batch"], true);
         assert_eq!(tools["tools"][1].get("supports_batch"), None);

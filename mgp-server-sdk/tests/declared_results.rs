@@ -64,15 +64,14 @@ impl Log {
 /// A server with a tool that declares a number and returns what it is told to.
 fn server() -> Server {
     let schema = RawJson::parse(r#"{"type":"object"}"#).unwrap();
-    let output = r#"{"type":"object","properties":{"price":{"type":"number","minimum":0}},"required":["price"]}"#;
-    let quote = Tool::with_schema("quote", "Returns a price.", schema)
-        .output_schema(RawJson::parse(output).unwrap());
-    Server::new("test", "1").tool(quote, async |arguments: Object| {
-        match arguments.get("answer") {
-            Some(answer) => CallToolResult::text("a price").with_structured_content(answer),
-            None if arguments.contains("fail") => CallToolResult::error("the market is closed"),
-            None => CallToolResult::text("a price"),
-        }
+    let output =
+        r#"{"type":"object","properties":{"price":{"type":"number","minimum":0}},"required":["price"]}"#;
+    let quote =
+        Tool::with_schema("quote", "Returns a price.", schema).output_schema(RawJson::parse(output).unwrap());
+    Server::new("test", "1").tool(quote, async |arguments: Object| match arguments.get("answer") {
+        Some(answer) => CallToolResult::text("a price").with_structured_content(answer),
+        None if arguments.contains("fail") => CallToolResult::error("the market is closed"),
+        None => CallToolResult::text("a price"),
     })
 }
 

@@ -108,10 +108,7 @@ async fn members_that_are_null_count_as_absent_and_unknown_ones_are_kept() {
     let asked = r#"{"tool_name":"test.sync","arguments":{}}"#;
     let nulls = r#"{"status":"success","data":{"a":1},"error":null,"explanation":null}"#;
     let read = call(foreign(nulls), asked).await;
-    assert_eq!(
-        (read.status(), read.error(), read.explanation()),
-        (ResultStatus::Success, None, None)
-    );
+    assert_eq!((read.status(), read.error(), read.explanation()), (ResultStatus::Success, None, None));
     assert_eq!(read.to_raw().as_bytes(), br#"{"status":"success","data":{"a":1}}"#);
     assert_eq!(read.to_raw_with_nulls().to_string(), nulls.replace(' ', ""));
 
@@ -155,9 +152,8 @@ struct Values {
 
 /// A server that reads values into their types and writes them back.
 fn typed() -> Server {
-    Server::new("test", "1").tool(Tool::new("echo", "Returns its arguments."), async |values: Values| {
-        Json(values)
-    })
+    Server::new("test", "1")
+        .tool(Tool::new("echo", "Returns its arguments."), async |values: Values| Json(values))
 }
 
 // covers: ENV-6.2-01, ENV-6.1-01
@@ -277,10 +273,7 @@ async fn binary_data_go_in_and_out_in_base64_beside_their_type() {
     let result = call(server(), json).await;
     let content: Value = result.data().unwrap().get("content").unwrap().to().unwrap();
     let inverted: Vec<u8> = (0..=255).rev().collect();
-    assert_eq!(
-        content[0],
-        json!({"type": "image", "data": base64(&inverted), "mimeType": "image/png"})
-    );
+    assert_eq!(content[0], json!({"type": "image", "data": base64(&inverted), "mimeType": "image/png"}));
     let wrong = r#"{"tool_name":"test.negative","arguments":{"image":"?"}}"#;
     assert_eq!(call(server(), wrong).await.status(), ResultStatus::Failure);
 }
@@ -318,11 +311,13 @@ async fn tools_have_versions_of_their_own_under_one_version_of_the_protocol() {
     let server = Server::new("test", "9.9.9")
         .tool(Tool::new("old", "Old.").meta("version", version("1.4.2")), async || "1")
         .tool(Tool::new("new", "New.").meta("version", version("2.0.0")), async || "2");
-    let mut peer = Peer::with(server.envelopes(), Era::Session, json!({}), Arc::new(|_, _| Value::Null)).await;
+    let mut peer =
+        Peer::with(server.envelopes(), Era::Session, json!({}), Arc::new(|_, _| Value::Null)).await;
     let settings = &peer.initialized["capabilities"]["extensions"][ExtensionId::Envelopes.id()];
     assert_eq!(settings["version"], "1.0.0");
     let tools = peer.call("tools/list", json!({})).await.unwrap();
-    let versions: Vec<_> = tools["tools"].as_array().unwrap().iter().map(|tool| &tool["_meta"]["version"]).collect();
+    let versions: Vec<_> =
+        tools["tools"].as_array().unwrap().iter().map(|tool| &tool["_meta"]["version"]).collect();
     assert_eq!(versions, ["1.4.2", "2.0.0"]);
     for (tool, text) in [("old", "1"), ("new", "2")] {
         assert_eq!(peer.text(tool, json!({})).await, text);

@@ -5,14 +5,16 @@
 
 mod peer;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use mgp_server_sdk::types::code;
+use mgp_security::limit::{LimitGate, Limits, Rates};
 use mgp_server_sdk::types::ext::{
     Cost, ExtensionId, Impact, LatencyClass, MatchConfidence, PREFIX, ServerRecommendation, ServiceManifest,
     ToolDeclaration,
 };
-use mgp_server_sdk::{RawJson, Server, Tool};
+use mgp_server_sdk::types::{Gate, code};
+use mgp_server_sdk::{Cx, RawJson, Server, Tool};
 use peer::{Era, Peer};
 use serde_json::{Value, json};
 
@@ -65,9 +67,15 @@ async fn manifest(server: Server, era: Era) -> (Value, ServiceManifest) {
 async fn a_tool_has_what_it_declares_and_else_the_defaults() {
     for era in Era::BOTH {
         let (written, read) = manifest(server(), era).await;
-        assert_eq!((&written["manifest_version"], &written["server"]["name"]), (&json!("0.1.0"), &json!("tracker")));
+        assert_eq!(
+            (&written["manifest_version"], &written["server"]["name"]),
+            (&json!("0.1.0"), &json!("tracker"))
+        );
         let delete = &written["tools"][0];
-        assert_eq!((&delete["name"], &delete["x_mcp_name"]), (&json!("tickets__delete"), &json!("Tickets.Delete")));
+        assert_eq!(
+            (&delete["name"], &delete["x_mcp_name"]),
+            (&json!("tickets__delete"), &json!("Tickets.Delete"))
+        );
         assert_eq!(delete["latency"], "seconds");
         assert_eq!(delete["cost"]["estimated_units"], 2.0);
         assert_eq!((&delete["idempotent"], &delete["requires_confirmation"]), (&json!(true), &json!(true)));
@@ -141,10 +149,60 @@ async fn the_manifest_lists_exactly_the_extensions_that_are_on() {
         let all = all.fold(server(), |server, id| server.extension(id.id(), RawJson::empty_object()));
         let (written, read) = manifest(all.extension("com.example/own", RawJson::empty_object()), era).await;
         assert_eq!(written["supported_extensions"].as_array().unwrap().len(), 14);
-        assert_eq!(read.supported_extensions.iter().map(|one| one.id()).collect::<Vec<_>>(), listed.iter().map(|id| **id).collect::<Vec<_>>());
+        assert_eq!(
+            read.supported_extensions.iter().map(|one| one.id()).collect::<Vec<_>>(),
+            listed.iter().map(|id| **id).collect::<Vec<_>>()
+        );
         let mut other = written.clone();
         other["supported_extensions"] = json!(["telepathy"]);
         assert!(serde_json::from_value::<ServiceManifest>(other).is_err(), "the list is closed");
+    }
+}
+
+// covers: EXT-01-16
+#[tokio::test]
+async fn a_tool_has_limits_costs_and_times_of_its_own_and_its_limit_trips_alone() {
+    let limits = Limits::new().for_tool(
+        "tracker".into(),
+        "export".into(),
+        Rates::new().per_minute(NonZeroU32::new(2).unwrap()),
+    );
+    let export = Tool::new("export", "Exports all tickets.")
+        .member("rate_limits", RawJson::parse(r#"{"requests_per_minute":2}"#).unwrap())
+        .member("latency_ms", RawJson::parse(r#"{"p50":1200,"p99":9000}"#).unwrap())
+        .declare(ToolDeclaration {
+            latency: Some(LatencyClass::Seconds),
+            cost: Some(Cost::metered(5.0, "credits")),
+            ..ToolDeclaration::default()
+        });
+    let server = server()
+        .hints()
+        .tool(export, async |cx: Cx| {
+            cx.cost(4.5, "credits");
+            "exported"
+        })
+        .layer(LimitGate::new(limits).for_server("tracker".into()).into_layer());
+    let known = ["service_manifest", "cost_transparency", "structured_errors"];
+    let mut peer = client(server, Era::Session, &known).await;
+    let manifest = peer.call(METHOD, json!({})).await.unwrap();
+    let [_, _, about, export] = manifest["tools"].as_array().unwrap().as_slice() else {
+        panic!("{manifest}")
+    };
+    assert_eq!(export["rate_limits"], json!({"requests_per_minute": 2}));
+    assert_eq!(export["latency_ms"], json!({"p50": 1200, "p99": 9000}));
+    assert_eq!((&export["latency"], &export["cost"]["estimated_units"]), (&json!("seconds"), &json!(5.0)));
+    assert!(["rate_limits", "latency_ms", "cost"].iter().all(|member| about.get(member).is_none()));
+
+    for _ in 0..2 {
+        let result = peer.tool("export", json!({})).await.unwrap();
+        assert_eq!(result["_meta"]["cost"]["units"], 4.5, "the result tells what the call has cost");
+    }
+    let refused = peer.tool("export", json!({})).await.unwrap_err();
+    let data: Value = refused.data().unwrap().to().unwrap();
+    assert_eq!((&data["code"], &data["category"]), (&json!("RATE_LIMIT_EXCEEDED"), &json!("rate_limited")));
+    assert!(data["retry_after_seconds"].as_u64().unwrap() >= 1, "{data}");
+    for _ in 0..5 {
+        peer.tool("about", json!({})).await.unwrap();
     }
 }
 

@@ -97,10 +97,12 @@ async fn a_call_in_parts_has_the_result_of_the_same_call_in_base64() {
     let http = HttpServer::new(accept).with_config(HttpConfig::default().multipart());
     let bytes: Vec<u8> = (0..=255).cycle().take(10_000).collect();
     let boundary_like = b"\r\n--of-part\r\n--\r\n\r\n";
-    let whole = json!({"before": STANDARD.encode(&bytes), "more": [STANDARD.encode(boundary_like), "", "AAEC"]});
+    let whole =
+        json!({"before": STANDARD.encode(&bytes), "more": [STANDARD.encode(boundary_like), "", "AAEC"]});
     let (status, plain) = post(&http, "application/json", message(&whole).into_bytes()).await;
     assert_eq!(status, 200);
-    let parts = json!({"before": {"$part": "cid:p1"}, "more": [{"$part": "cid:p2@x"}, {"$part": "cid:p3"}, "AAEC"]});
+    let parts =
+        json!({"before": {"$part": "cid:p1"}, "more": [{"$part": "cid:p2@x"}, {"$part": "cid:p3"}, "AAEC"]});
     let body = in_parts(&message(&parts), &[("p1", &bytes), ("p2@x", boundary_like), ("p3", b"")]);
     let (status, joined) = post(&http, TYPE, body).await;
     assert_eq!((status, text(&joined)), (200, text(&plain)));

@@ -37,9 +37,7 @@ async fn conversations_that_go_on_side_by_side_do_not_mix() {
     let nothing: peer::Answers = Arc::new(|_, _| Value::Null);
     let mut first = Peer::connect(&accept, Era::Session, json!({}), nothing.clone()).await;
     let mut second = Peer::connect(&accept, Era::Stateless, json!({}), nothing).await;
-    let say = |conversation: &str, text: &str| {
-        json!({"name": "say", "arguments": {"text": text}, "_meta": {"conversation": conversation}})
-    };
+    let say = |conversation: &str, text: &str| json!({"name": "say", "arguments": {"text": text}, "_meta": {"conversation": conversation}});
     // Two conversations, each over both connections; no call is answered before all have come.
     let calls = [
         (first.start("tools/call", say("one", "a")), "one: a"),
@@ -79,7 +77,9 @@ fn signatures() -> Server {
         Tool::from_signature(&signature),
         async |_: Object| {
             let price = RawJson::parse(r#"{"price":1.5}"#)?;
-            Ok::<_, ToolError>(mgp_server_sdk::mcp::CallToolResult::text("1.5").with_structured_content(price))
+            Ok::<_, ToolError>(
+                mgp_server_sdk::mcp::CallToolResult::text("1.5").with_structured_content(price),
+            )
         },
     )
 }
@@ -112,9 +112,9 @@ impl Service<Request> for OneTool {
                 ("tools/call", Some("AAPL")) => {
                     Response::with_body(&json!({"content": [], "structuredContent": {"price": 1.5}}))
                 }
-                ("tools/call", _) => {
-                    Response::with_body(&json!({"content": [{"type": "text", "text": "no"}], "isError": true}))
-                }
+                ("tools/call", _) => Response::with_body(
+                    &json!({"content": [{"type": "text", "text": "no"}], "isError": true}),
+                ),
                 _ => Err(Error::method_not_found(&request.method)),
             }
         })
@@ -172,7 +172,10 @@ async fn a_list_that_takes_too_long_is_an_error_and_no_part_of_it_is_served() {
             let error = listed.unwrap_err();
             assert_eq!(error.message(), "Discovery timeout");
             let data: Value = error.data().unwrap().to().unwrap();
-            assert_eq!((&data["error_type"], &data["timeout_ms"]), (&json!("DiscoveryTimeout"), &json!(2000)));
+            assert_eq!(
+                (&data["error_type"], &data["timeout_ms"]),
+                (&json!("DiscoveryTimeout"), &json!(2000))
+            );
             assert!(began.elapsed() < Duration::from_millis(2_100), "{:?}", began.elapsed());
         }
     }
@@ -212,7 +215,10 @@ async fn tools_are_listed_with_empty_parameters_and_with_none() {
         let answer = last_answer(signatures(), &[initialize, initialized, list]).await;
         assert_eq!(answer["id"], 2);
         let tool = &answer["result"]["tools"][0];
-        assert_eq!((&tool["name"], &tool["description"]), (&json!("quote"), &json!("Returns the price of a share.")));
+        assert_eq!(
+            (&tool["name"], &tool["description"]),
+            (&json!("quote"), &json!("Returns the price of a share."))
+        );
         assert_eq!(tool["inputSchema"]["properties"]["ticker"]["pattern"], "^[A-Z]{1,5}$");
         assert_eq!(tool["inputSchema"]["required"], json!(["ticker"]));
     }
@@ -245,7 +251,8 @@ async fn contend(server: Server, changes: usize) -> Option<Error> {
             let mut peer =
                 Peer::connect(&*accept, Era::Session, capabilities, Arc::new(|_, _| Value::Null)).await;
             for change in 0..changes {
-                let params = json!({"name": "grow", "arguments": {"name": format!("new-{client}-{}", change % 8)}});
+                let params =
+                    json!({"name": "grow", "arguments": {"name": format!("new-{client}-{}", change % 8)}});
                 let answer = peer.start("tools/call", params).await.unwrap();
                 match answer {
                     Ok(result) => assert_eq!(result["content"][0]["text"], "grown"),

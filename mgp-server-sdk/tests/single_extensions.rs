@@ -7,10 +7,11 @@ mod peer;
 
 use std::sync::Arc;
 
-use mgp_server_sdk::types::ext::{Confidence, ExtensionId, PREFIX, Provenance, Quota, SourceLocation};
 use mgp_server_sdk::mcp::{CallToolResult, ContentBlock, Meta, TextContent};
-use mgp_server_sdk::{Cx, RawJson, Server, Tool};
+use mgp_server_sdk::types::ext::{Confidence, ExtensionId, PREFIX, Provenance, Quota, SourceLocation};
+use mgp_server_sdk::{Cx, Object, RawJson, Server, Tool};
 use peer::{Era, Peer};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// A server whose tool gives every hint there is.
@@ -188,7 +189,34 @@ async fn each_block_of_a_result_has_its_own_source_with_its_chain_and_its_licenc
         assert_eq!(first["retrieved_at"], "2026-03-10T14:22:00.000Z");
         assert_eq!(result["content"][1]["_meta"]["provenance"], json!({"source": "rates.json"}));
         assert_eq!(result["content"][2].get("_meta"), None, "a source is optional");
-        let block = mgp_server_sdk::Object::from_value(&result["content"][0]["_meta"]).unwrap();
+        let block = Object::from_value(&result["content"][0]["_meta"]).unwrap();
         assert_eq!(Provenance::read(&block).into_claim(), [invoice()]);
     }
+}
+
+// covers: EXT-07-06
+#[tokio::test]
+async fn a_structured_result_can_be_wrapped_together_with_its_sources() {
+    #[derive(Serialize)]
+    struct Wrapper {
+        result: Value,
+        provenance: Vec<Provenance>,
+    }
+    let schema = r#"{"type":"object","properties":{"result":{"type":"object"},"provenance":{"type":"array"}},
+        "required":["result","provenance"]}"#;
+    let revenue = Tool::new("revenue", "Returns the revenue.").output_schema(RawJson::parse(schema).unwrap());
+    let server = declaring(Server::new("reports", "1"), ExtensionId::Provenance).require_schemas().tool(
+        revenue,
+        async || {
+            let provenance = vec![invoice(), Provenance::new("rates.json")];
+            CallToolResult::structured(&Wrapper { result: json!({"revenue_q3": 4_200_000}), provenance })
+                .unwrap()
+        },
+    );
+    let mut peer = client(server, Era::Stateless).await;
+    let wrapper = peer.tool("revenue", json!({})).await.unwrap()["structuredContent"].clone();
+    assert_eq!(wrapper["result"], json!({"revenue_q3": 4_200_000}));
+    assert_eq!(wrapper["provenance"][0]["license"], "CC-BY-4.0");
+    let wrapper = Object::from_value(&wrapper).unwrap();
+    assert_eq!(Provenance::read(&wrapper).into_claim(), [invoice(), Provenance::new("rates.json")]);
 }

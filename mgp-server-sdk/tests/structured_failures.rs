@@ -79,8 +79,13 @@ async fn a_suggestion_reaches_the_model_and_none_that_weakens_security_can_be_ma
         assert_eq!(result["content"][0]["text"], "too many matches: narrow the date range");
     }
     for suggestion in [
-        "try a different API key", "use the password of the administrator", "turn off the firewall",
-        "skip verification", "run it as root", "Disable security for this folder", "call it with --no-verify",
+        "try a different API key",
+        "use the password of the administrator",
+        "turn off the firewall",
+        "skip verification",
+        "run it as root",
+        "Disable security for this folder",
+        "call it with --no-verify",
     ] {
         assert_eq!(error().with_suggestion(suggestion), Err(UnsafeAdvice::Suggestion), "{suggestion}");
     }
@@ -96,12 +101,14 @@ async fn details_reach_the_client_without_the_inside_of_the_server() {
         r#""causes":[{"stack":"at main.rs:9","limit":3},"10.1.2.3 said no"]}"#
     ))
     .unwrap();
-    let error =
-        StructuredError::new("INVALID_INPUT", ErrorClass::InvalidInput, "no").with_details(&details);
+    let error = StructuredError::new("INVALID_INPUT", ErrorClass::InvalidInput, "no").with_details(&details);
     for era in Era::BOTH {
         let (result, _) = failed(&error, era).await;
         let told = &result["_meta"]["error"]["details"];
-        assert_eq!(told, &json!({"limit": 10, "field": "date", "public": "see 8.8.8.8", "causes": [{"limit": 3}]}));
+        assert_eq!(
+            told,
+            &json!({"limit": 10, "field": "date", "public": "see 8.8.8.8", "causes": [{"limit": 3}]})
+        );
         for inside in ["main.rs", "SELECT", "10.1.2.3", "db-7", "prod"] {
             assert!(!result.to_string().contains(inside), "{inside}");
         }
@@ -140,7 +147,8 @@ const WORDS: [&str; 19] = [
 #[tokio::test]
 async fn every_word_comes_to_the_client_and_every_number_has_one() {
     for word in WORDS {
-        let (_, read) = failed(&StructuredError::new(word, ErrorClass::Permanent, "no"), Era::Stateless).await;
+        let (_, read) =
+            failed(&StructuredError::new(word, ErrorClass::Permanent, "no"), Era::Stateless).await;
         assert_eq!(read.code, word);
     }
     let server = Server::new("test", "1").tool(Tool::new("refuse", "Refuses."), async |arguments: Object| {

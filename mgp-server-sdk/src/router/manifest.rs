@@ -43,7 +43,8 @@ fn describe(shared: &ServerShared, revision: Revision) -> ServiceManifest {
     let definitions: Vec<_> =
         definitions.iter().filter_map(|definition| Object::from_raw(definition).ok()).collect();
     let about = &shared.about;
-    let mut manifest = ServiceManifest::of_tools(server(about.manifest.info.as_ref(), revision), &definitions);
+    let mut manifest =
+        ServiceManifest::of_tools(server(about.manifest.info.as_ref(), revision), &definitions);
     let declared = |id: &ExtensionId| about.extensions.get(id.id()).is_some();
     let declared = ExtensionId::ALL.iter().copied().filter(declared);
     manifest.supported_extensions = declared.filter_map(ListedExtension::new).collect();
@@ -63,7 +64,8 @@ fn server(info: Option<&Implementation>, revision: Revision) -> ManifestServer {
 /// Leaves only the tools with these names in the manifest, which keeps the revision of the whole.
 fn of_tools(mut manifest: ServiceManifest, names: Option<Vec<Box<str>>>) -> Result<ServiceManifest, Error> {
     let Some(names) = names else { return Ok(manifest) };
-    let has = |tool: &mgp_types::ext::ManifestTool, name: &str| *tool.name == *name || tool.mcp_name() == name;
+    let has =
+        |tool: &mgp_types::ext::ManifestTool, name: &str| *tool.name == *name || tool.mcp_name() == name;
     if let Some(unknown) = names.iter().find(|name| !manifest.tools.iter().any(|tool| has(tool, name))) {
         return Err(unknown_tool(&unknown.chars().take(128).collect::<String>()));
     }

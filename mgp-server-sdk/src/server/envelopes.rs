@@ -55,7 +55,8 @@ impl<L> Server<L> {
         L: Layer<ServerCore, Service: RpcService>,
     {
         let session = Arc::new(Session::new(Revision::LATEST));
-        let service = InProcess { service: CatchPanic::new(self.declaring_envelopes().into_service()?), session };
+        let service =
+            InProcess { service: CatchPanic::new(self.declaring_envelopes().into_service()?), session };
         Ok(EnvelopeClient::new(service, module).await?)
     }
 

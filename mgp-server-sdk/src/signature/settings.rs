@@ -89,9 +89,9 @@ impl RegistrySettings {
         list: BoxFuture<'static, Result<Response, Error>>,
     ) -> BoxFuture<'static, Result<Response, Error>> {
         let Some(Timeouts { discovery: limit, .. }) = self.timeouts else { return list };
-        Box::pin(async move {
-            tokio::time::timeout(limit, list).await.unwrap_or_else(|_| Err(late_list(limit)))
-        })
+        Box::pin(
+            async move { tokio::time::timeout(limit, list).await.unwrap_or_else(|_| Err(late_list(limit))) },
+        )
     }
 
     /// Ends the call of a tool at its limit, by dropping its future.

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 #[cfg(feature = "ext")]
-use mgp_types::mcp::Meta;
+use mgp_types::Object;
 #[cfg(feature = "ext")]
 use mgp_types::ext::{ExtensionId, ResultStatus, ToolResult as EnvelopeResult};
-use mgp_types::mcp::{CallToolResult, ContentBlock, ForRevision};
 #[cfg(feature = "ext")]
-use mgp_types::Object;
+use mgp_types::mcp::Meta;
+use mgp_types::mcp::{CallToolResult, ContentBlock, ForRevision};
 use mgp_types::{Error, RawJson, Response, Revision, json};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;

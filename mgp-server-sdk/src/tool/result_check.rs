@@ -18,7 +18,8 @@ pub(super) struct ResultCheck {
 impl ResultCheck {
     /// Compiles the schema; the error is for the author of the tool.
     pub(super) fn new(tool: &str, schema: &RawJson) -> Result<Self, String> {
-        let judge = ArgumentJudge::compile(schema).map_err(|fault| format!("the schema of its result: {fault}"))?;
+        let judge =
+            ArgumentJudge::compile(schema).map_err(|fault| format!("the schema of its result: {fault}"))?;
         Ok(Self { tool: tool.into(), judge })
     }
 

@@ -11,10 +11,7 @@ use crate::{Object, RawJson};
 impl ServiceManifest {
     /// Creates the manifest of tools with these definitions, as `tools/list` has them: each with what it declares, and the
     /// scopes that they need, each with the tools that need it.
-    pub fn of_tools<'a>(
-        server: ManifestServer,
-        definitions: impl IntoIterator<Item = &'a Object>,
-    ) -> Self {
+    pub fn of_tools<'a>(server: ManifestServer, definitions: impl IntoIterator<Item = &'a Object>) -> Self {
         let definitions: Vec<_> = definitions.into_iter().collect();
         let names: Vec<_> =
             definitions.iter().map(|tool| tool.text("name").unwrap_or_default().into_owned()).collect();
@@ -46,6 +43,8 @@ fn entry(definition: &Object, name: &str, mcp_name: &str) -> ManifestTool {
     entry.x_mcp_name = (name != mcp_name).then(|| mcp_name.into());
     entry.output_schema = definition.get("outputSchema");
     entry.declaration = ToolDeclaration::of_definition(definition);
+    entry.rate_limits = definition.get("rate_limits").and_then(|limits| limits.to().ok());
+    entry.latency_ms = definition.get("latency_ms").and_then(|times| times.to().ok());
     entry
 }
 

@@ -141,11 +141,7 @@ impl<'a> Part<'a> {
 }
 
 /// Returns the object with the references in it replaced.
-fn filled(
-    object: &Object,
-    values: &mut HashMap<&str, &[u8]>,
-    depth: usize,
-) -> Result<Object, Error> {
+fn filled(object: &Object, values: &mut HashMap<&str, &[u8]>, depth: usize) -> Result<Object, Error> {
     let mut out = Object::new();
     for (name, value) in object.iter() {
         out.set(name.into_owned(), filled_value(value, values, depth)?);
@@ -153,11 +149,7 @@ fn filled(
     Ok(out)
 }
 
-fn filled_value(
-    value: RawJson,
-    values: &mut HashMap<&str, &[u8]>,
-    depth: usize,
-) -> Result<RawJson, Error> {
+fn filled_value(value: RawJson, values: &mut HashMap<&str, &[u8]>, depth: usize) -> Result<RawJson, Error> {
     // Most values hold no reference, and pass as they are.
     if memmem::find(value.as_bytes(), REFERENCE.as_bytes()).is_none() {
         return Ok(value);
@@ -179,7 +171,8 @@ fn filled_value(
     for member in &mut list {
         *member = filled_value(mem::replace(member, RawJson::null()), values, depth)?;
     }
-    RawJson::from_value(&list).map_err(|error| Error::internal("the arguments are not JSON").with_source(error))
+    RawJson::from_value(&list)
+        .map_err(|error| Error::internal("the arguments are not JSON").with_source(error))
 }
 
 /// Reads one parameter of a content type, with its value free of quotes; returns what follows, too.
@@ -236,7 +229,9 @@ mod tests {
     }
 
     fn message(arguments: &str) -> String {
-        format!("--b;1\r\nContent-Type: application/json\r\n\r\n{{\"id\":1,\"params\":{{\"arguments\":{arguments}}}}}")
+        format!(
+            "--b;1\r\nContent-Type: application/json\r\n\r\n{{\"id\":1,\"params\":{{\"arguments\":{arguments}}}}}"
+        )
     }
 
     fn part(id: &str, content: &str) -> String {
@@ -292,7 +287,11 @@ mod tests {
             format!("{one}\r\n--b;1\r\n\r\nx{END}"),
             format!("{one}\r\n--b;1\r\nContent-ID: p1\r\nContent-Transfer-Encoding: base64\r\n\r\nx{END}"),
             format!("{}{}{END}", message(&deep), part("p1", "x")),
-            format!("{}{}{END}", message("{}"), (0..70).map(|id| part(&id.to_string(), "")).collect::<String>()),
+            format!(
+                "{}{}{END}",
+                message("{}"),
+                (0..70).map(|id| part(&id.to_string(), "")).collect::<String>()
+            ),
             format!("--b;1\r\n\r\n[1]{END}"),
         ] {
             assert!(join(&body).is_err(), "{body}");

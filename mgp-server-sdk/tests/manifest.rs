@@ -13,10 +13,11 @@ use mgp_server_sdk::types::ext::{
     Cost, ExtensionId, Impact, LatencyClass, MatchConfidence, PREFIX, ServerRecommendation, ServiceManifest,
     ToolDeclaration,
 };
-use mgp_server_sdk::types::{Gate, code};
-use mgp_server_sdk::{Cx, RawJson, Server, Tool};
+use mgp_server_sdk::types::{Gate, RpcService, code};
+use mgp_server_sdk::{Cx, RawJson, Server, ServerCore, Tool};
 use peer::{Era, Peer};
 use serde_json::{Value, json};
+use tower_layer::Layer;
 
 const METHOD: &str = "mgp/manifest/get";
 
@@ -49,7 +50,11 @@ fn server() -> Server {
         .tool(Tool::new("about", "Tells about the tracker."), async || "a tracker")
 }
 
-async fn client(server: Server, era: Era, extensions: &[&str]) -> Peer {
+async fn client<L, S>(server: Server<L>, era: Era, extensions: &[&str]) -> Peer
+where
+    L: Layer<ServerCore, Service = S>,
+    S: RpcService + Sync + Unpin,
+{
     let ids: serde_json::Map<_, _> =
         extensions.iter().map(|name| (format!("{PREFIX}{name}"), json!({}))).collect();
     Peer::with(server, era, json!({"extensions": ids}), Arc::new(|_, _| Value::Null)).await

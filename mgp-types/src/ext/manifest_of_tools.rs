@@ -29,8 +29,8 @@ impl ServiceManifest {
     pub fn with_revision(mut self) -> Self {
         self.revision = None;
         let digest = Sha256::digest(serde_json::to_vec(&self).unwrap_or_default());
-        let word = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect::<String>();
-        self.revision = Some(format!("r{word}").into());
+        let word = digest.first_chunk().copied().map_or(0, u64::from_be_bytes);
+        self.revision = Some(format!("r{word:016x}").into());
         self
     }
 }

@@ -113,13 +113,12 @@ impl MultipartRelated {
 impl<'a> Part<'a> {
     fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         // A part without headers begins with the empty line.
-        let (head, content) = match bytes.strip_prefix(b"\r\n") {
-            Some(content) => (&b""[..], content),
-            None => {
-                let end = memmem::find(bytes, b"\r\n\r\n")
-                    .ok_or_else(|| refused("a part has no empty line behind its headers"))?;
-                (&bytes[..end], &bytes[end + 4..])
-            }
+        let (head, content) = if let Some(content) = bytes.strip_prefix(b"\r\n") {
+            (&b""[..], content)
+        } else {
+            let end = memmem::find(bytes, b"\r\n\r\n")
+                .ok_or_else(|| refused("a part has no empty line behind its headers"))?;
+            (&bytes[..end], &bytes[end + 4..])
         };
         let head = std::str::from_utf8(head).map_err(|_| refused("the headers of a part are no text"))?;
         let mut id = None;

@@ -18,6 +18,10 @@ pub enum Error {
     /// The server was to be changed before it was built.
     #[error("the server does not run yet")]
     NotRunning,
+    /// Other changes of the server take too long. A tool that returns this answers its call with -32603, to be tried
+    /// again.
+    #[error("the server is being changed: try again")]
+    Busy,
     /// The connection broke.
     #[error("the connection broke")]
     Connection(#[from] mgp_types::Error),

@@ -35,13 +35,14 @@ impl ServerHandle {
     /// Adds a tool, or replaces the tool of its name.
     ///
     /// # Errors
-    /// The tool cannot be served as it is described, or the server does not run yet.
+    /// The tool cannot be served as it is described, the server does not run yet, or other changes
+    /// take too long.
     pub fn add_tool<H: ToolHandler<M>, M>(&self, tool: Tool, handler: H) -> Result<(), Error> {
         let entry = ToolEntry::new(tool, handler)?;
         let shared = self.shared()?;
         #[cfg(feature = "ext")]
         entry.check_registration(&shared.about.registry)?;
-        shared.change(|catalog| Arc::make_mut(&mut catalog.tools).insert(entry));
+        shared.try_change(|catalog| Arc::make_mut(&mut catalog.tools).insert(entry))?;
         self.announce(&Change::Tools);
         Ok(())
     }
@@ -49,13 +50,14 @@ impl ServerHandle {
     /// Adds a tool whose name no other one has.
     ///
     /// # Errors
-    /// A tool has the name, the tool cannot be served as it is described, or the server does not run yet.
+    /// A tool has the name, the tool cannot be served as it is described, the server does not run yet, or other changes
+    /// take too long.
     #[cfg(feature = "ext")]
     pub fn register_tool<H: ToolHandler<M>, M>(&self, tool: Tool, handler: H) -> Result<(), Error> {
         let entry = ToolEntry::new(tool, handler)?;
         let shared = self.shared()?;
         entry.check_registration(&shared.about.registry)?;
-        shared.change(|catalog| Arc::make_mut(&mut catalog.tools).insert_new(entry))?;
+        shared.try_change(|catalog| Arc::make_mut(&mut catalog.tools).insert_new(entry))??;
         self.announce(&Change::Tools);
         Ok(())
     }
@@ -82,10 +84,11 @@ impl ServerHandle {
     /// Adds a prompt, or replaces the prompt of its name.
     ///
     /// # Errors
-    /// The prompt cannot be served as it is described, or the server does not run yet.
+    /// The prompt cannot be served as it is described, the server does not run yet, or other changes
+    /// take too long.
     pub fn add_prompt<H: PromptHandler<M>, M>(&self, prompt: Prompt, handler: H) -> Result<(), Error> {
         let entry = PromptEntry::new(prompt, handler)?;
-        self.shared()?.change(|catalog| Arc::make_mut(&mut catalog.prompts).insert(entry));
+        self.shared()?.try_change(|catalog| Arc::make_mut(&mut catalog.prompts).insert(entry))?;
         self.announce(&Change::Prompts);
         Ok(())
     }
@@ -100,14 +103,15 @@ impl ServerHandle {
     /// Adds a resource, or replaces the resource of its URI.
     ///
     /// # Errors
-    /// The resource cannot be served as it is described, or the server does not run yet.
+    /// The resource cannot be served as it is described, the server does not run yet, or other changes
+    /// take too long.
     pub fn add_resource<H: ResourceHandler<M>, M>(
         &self,
         resource: Resource,
         handler: H,
     ) -> Result<(), Error> {
         let entry = ResourceEntry::new(resource, handler)?;
-        self.shared()?.change(|catalog| Arc::make_mut(&mut catalog.resources).insert(entry));
+        self.shared()?.try_change(|catalog| Arc::make_mut(&mut catalog.resources).insert(entry))?;
         self.announce(&Change::Resources);
         Ok(())
     }
@@ -122,14 +126,15 @@ impl ServerHandle {
     /// Adds a family of resources, or replaces the family of its template.
     ///
     /// # Errors
-    /// The template cannot be served as it is described, or the server does not run yet.
+    /// The template cannot be served as it is described, the server does not run yet, or other changes
+    /// take too long.
     pub fn add_resource_template<H: ResourceHandler<M>, M>(
         &self,
         template: ResourceTemplate,
         handler: H,
     ) -> Result<(), Error> {
         let entry = TemplateEntry::new(template, handler)?;
-        self.shared()?.change(|catalog| Arc::make_mut(&mut catalog.templates).insert(entry));
+        self.shared()?.try_change(|catalog| Arc::make_mut(&mut catalog.templates).insert(entry))?;
         self.announce(&Change::Resources);
         Ok(())
     }

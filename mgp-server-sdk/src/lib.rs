@@ -62,8 +62,10 @@
 //! * `unix`: `Server::serve_unix`.
 //! * `ext`: tools made of a `Signature`, field by field, with validators of your own (`Server::validator`); the method
 //!   `tools/validate` (`Server::offer_validation`); time limits (`Server::timeouts`) and resources that are read once for
-//!   many (`ResourceCache`); and hints of calls: what a tool declares of its costs (`Tool::declare`), and what a result cost and
-//!   comes from (`Cx::cost`, `Cx::source`). The example `registry` shows them. Implies `validate`.
+//!   many (`ResourceCache`); hints of calls: what a tool declares of its costs (`Tool::declare`), and what a result cost and
+//!   comes from (`Cx::cost`, `Cx::source`); the manifest of the server (`Server::offer_manifest`), many calls in one request
+//!   (`Server::batch_calls`), and failures that say what to do next (`ToolError::structured`). The example `registry` shows the
+//!   first of them. Implies `validate`.
 
 /// Guides: the code of a tool of each kind, and the messages that its clients see. The same pages are in `docs/guides`.
 // The tests of `mgp-client-sdk` run these pages, because their asserts need its client.

@@ -54,13 +54,16 @@ where
     }
 
     /// Serves both eras over HTTP at `/mcp`, and HTTP+SSE beside it, until it is dropped. A port alone is one of the
-    /// loopback address.
+    /// loopback address. With the feature `ext`, a server with a tool that declares the binary transport `multipart` takes
+    /// requests in parts.
     ///
     /// # Errors
     /// A registered entry cannot be served, or the server cannot listen at the address.
     #[cfg(feature = "http")]
     pub async fn serve_http(self, listen: impl Into<crate::ListenTarget>) -> Result<(), Error> {
         let (life, config) = (self.life(), crate::HttpConfig::default());
+        #[cfg(feature = "ext")]
+        let config = if self.takes_parts() { config.multipart() } else { config };
         let accept = self.accept()?;
         let Some(life) = life else { return Ok(mgp_transport::http::serve(listen, accept, config).await?) };
         let stop = drained(Some(life.clone()));

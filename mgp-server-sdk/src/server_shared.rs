@@ -1,6 +1,7 @@
 //! The state that all connections of a server share.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use mgp_stream::callback::Callbacks;
@@ -10,11 +11,13 @@ use mgp_types::mcp::{
     ServerTasksCapability, ToolTaskRequests,
 };
 use mgp_types::{CacheHint, Error, Extensions, RawJson, Response, Revision};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::change::{Change, Listeners};
+#[cfg(feature = "ext")]
+use crate::router::ManifestFacts;
 #[cfg(feature = "ext")]
 use crate::signature::RegistrySettings;
 use crate::task::TaskStore;
@@ -48,6 +51,8 @@ pub(crate) struct ServerDescription {
     pub(crate) dynamic: OfferedFeatures,
     #[cfg(feature = "ext")]
     pub(crate) registry: RegistrySettings,
+    #[cfg(feature = "ext")]
+    pub(crate) manifest: ManifestFacts,
 }
 
 /// The sections of MCP that a server offers.
@@ -86,11 +91,34 @@ impl ServerShared {
 
     /// Replaces the present catalog by a changed one.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Catalog) -> R) -> R {
-        let _changing = self.changing.lock();
+        self.change_locked(self.changing.lock(), change)
+    }
+
+    /// Replaces the present catalog by a changed one, unless other changes take too long.
+    pub(crate) fn try_change<R>(&self, change: impl FnOnce(&mut Catalog) -> R) -> Result<R, crate::Error> {
+        let changing = self.changing.try_lock_for(self.lock_timeout()).ok_or(crate::Error::Busy)?;
+        Ok(self.change_locked(changing, change))
+    }
+
+    fn change_locked<R>(&self, changing: MutexGuard<'_, ()>, change: impl FnOnce(&mut Catalog) -> R) -> R {
         let mut catalog = Catalog::clone(&self.catalog.load());
         let outcome = change(&mut catalog);
-        self.catalog.store(Arc::new(catalog));
+        let former = self.catalog.swap(Arc::new(catalog));
+        drop(changing);
+        // A handler that ends here may run code of its own, which may change the catalog.
+        drop(former);
         outcome
+    }
+
+    #[cfg(feature = "ext")]
+    fn lock_timeout(&self) -> Duration {
+        self.about.registry.timeouts.unwrap_or_default().of_lock()
+    }
+
+    #[cfg(not(feature = "ext"))]
+    #[expect(clippy::unused_self, reason = "the time is a setting with the feature `ext`")]
+    const fn lock_timeout(&self) -> Duration {
+        Duration::from_millis(500)
     }
 
     pub(crate) fn announce(&self, change: &Change) {

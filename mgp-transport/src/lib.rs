@@ -43,6 +43,7 @@
 //! | [`mrtr`] | questions to the client as results, where it cannot be asked directly |
 //! | [`TooLong`], [`MemoryBudget`] | a message was longer than its connection takes, or than there is memory for |
 //! | [`TraceLayer`] | one span per request |
+//! | `BatchCallsLayer` | many calls of tools in one request (feature `ext`) |
 //! | [`CatchPanic`] | one broken handler does not end the connection |
 //! | [`ReadUntil`] | input that ends when it is told to |
 //! | [`memory`], `stdio`, `child`, `unix` | byte streams |
@@ -53,6 +54,8 @@
 
 mod about;
 mod accept;
+#[cfg(feature = "ext")]
+mod batch_calls;
 mod catch_panic;
 #[cfg(feature = "child")]
 pub mod child;
@@ -78,6 +81,8 @@ pub mod unix;
 
 pub use about::AskedDuring;
 pub use accept::Accept;
+#[cfg(feature = "ext")]
+pub use batch_calls::{BatchCalls, BatchCallsLayer};
 pub use catch_panic::{CatchPanic, CatchPanicFuture};
 pub use driver::{Connection, Wire, connect};
 pub use limits::{ConnectionLimits, SettingNames};

@@ -1,11 +1,7 @@
 //! The service manifest, made of the tools that its reader may see.
 
-use std::collections::BTreeMap;
-use std::hash::BuildHasher as _;
-
 use mgp_types::ext::{
-    AuthMethod, ExtensionIds, ListedExtension, ManifestAuth, ManifestServer, ManifestTool, ProjectedNames,
-    RateLimits, ScopeDefinition, ServiceManifest, ToolDeclaration,
+    AuthMethod, ExtensionIds, ListedExtension, ManifestServer, RateLimits, ServiceManifest,
 };
 
 use super::ListedTool;
@@ -32,54 +28,18 @@ pub struct ManifestFacts {
 
 /// Returns the manifest of `tools`. Its revision is another one whenever anything in it is.
 pub fn manifest(facts: ManifestFacts, tools: &[ListedTool]) -> ServiceManifest {
-    let names: Vec<String> = tools.iter().map(ListedTool::name).collect();
-    let projected = ProjectedNames::snake(names.iter().map(|name| (name.as_str(), ())));
-    let listed: Vec<_> = std::iter::zip(tools, projected.names())
-        .zip(&names)
-        .map(|((tool, name), mcp_name)| entry(tool, name, mcp_name))
-        .collect();
-    let mut auth = ManifestAuth::default();
+    let definitions = tools.iter().map(|tool| &tool.definition);
+    let mut manifest = ServiceManifest::of_tools(facts.server, definitions);
+    let auth = manifest.auth.get_or_insert_default();
     auth.methods = facts.methods;
-    auth.scopes = scopes(&listed);
     auth.session_ttl_seconds = facts.session_ttl_seconds;
     auth.current_scopes = facts.current_scopes;
-    let mut manifest = ServiceManifest::new(facts.server, listed);
-    manifest.auth = Some(auth);
     manifest.supported_extensions = facts.extensions.iter().filter_map(ListedExtension::new).collect();
     manifest.manifest_ttl_seconds = Some(facts.ttl_seconds);
     // What is left of a limit changes with every call, and is no change of the manifest.
-    manifest.revision = Some(revision(&manifest));
+    manifest = manifest.with_revision();
     manifest.rate_limits = facts.rate_limits;
     manifest
-}
-
-fn entry(tool: &ListedTool, name: &str, mcp_name: &str) -> ManifestTool {
-    let mut entry = ManifestTool::new(name, tool.description(), tool.input_schema());
-    entry.x_mcp_name = (name != mcp_name).then(|| mcp_name.into());
-    entry.output_schema = tool.definition.get("outputSchema");
-    entry.declaration = ToolDeclaration::of_definition(&tool.definition);
-    entry
-}
-
-/// Returns the scopes that tools need, each with the tools that need it.
-fn scopes(tools: &[ManifestTool]) -> Vec<ScopeDefinition> {
-    let mut grants: BTreeMap<&str, Vec<Box<str>>> = BTreeMap::new();
-    for tool in tools {
-        for scope in &tool.declaration.required_scopes {
-            grants.entry(scope).or_default().push(tool.name.clone());
-        }
-    }
-    let definition = |(scope, tools): (&str, Vec<Box<str>>)| {
-        let mut definition = ScopeDefinition::new(scope, format!("Needed by {}", tools.join(", ")));
-        definition.grants = tools;
-        definition
-    };
-    grants.into_iter().map(definition).collect()
-}
-
-fn revision(manifest: &ServiceManifest) -> Box<str> {
-    let bytes = serde_json::to_vec(manifest).unwrap_or_default();
-    format!("r{:016x}", foldhash::quality::FixedState::with_seed(0).hash_one(bytes)).into()
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 mod call;
 mod future;
 #[cfg(feature = "ext")]
+mod manifest;
+#[cfg(feature = "ext")]
 mod validate;
 
 use std::sync::Arc;
@@ -14,6 +16,8 @@ use mgp_types::{
 use tower_service::Service;
 
 pub use self::future::RouterFuture;
+#[cfg(feature = "ext")]
+pub(crate) use self::manifest::{ManifestFacts, manifest};
 #[cfg(feature = "ext")]
 pub(crate) use self::validate::validate;
 use crate::catalog::ListDialect;
@@ -127,6 +131,10 @@ impl Router {
             ));
         }
         match &mut self.fallback {
+            #[cfg(feature = "ext")]
+            Some(fallback) if request.method == Method::TOOLS_LIST => {
+                RouterFuture::boxed(self.shared.about.registry.limit_list(fallback.call(request)))
+            }
             Some(fallback) => RouterFuture::boxed(fallback.call(request)),
             None if request.kind == RequestKind::Notify => Ok(Response::empty()).into(),
             None => Err(Error::method_not_found(&request.method)).into(),

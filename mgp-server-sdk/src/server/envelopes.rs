@@ -14,10 +14,11 @@ use crate::ServerCore;
 
 impl<L> Server<L> {
     /// Gives the results of calls as envelopes where the calls ask for them, and tells clients of it.
+    ///
+    /// Readers of envelopes expect each tool to have a schema of its result. A tool without one is a warning in the log,
+    /// and refused by a server that [requires schemas](Self::require_schemas).
     pub fn envelopes(self) -> Server<Stack<GateLayer<EnvelopeGate>, L>> {
-        let settings = RawJson::parse(format!(r#"{{"version":"{ENVELOPE_VERSION}"}}"#));
-        self.extension(ExtensionId::Envelopes.id(), settings.unwrap_or(RawJson::empty_object()))
-            .layer(EnvelopeGate::new().into_layer())
+        self.declaring_envelopes().layer(EnvelopeGate::new().into_layer())
     }
 
     /// Wraps the tools of the server for calls in this process, without a transport. They are called `module.tool`.
@@ -54,8 +55,14 @@ impl<L> Server<L> {
         L: Layer<ServerCore, Service: RpcService>,
     {
         let session = Arc::new(Session::new(Revision::LATEST));
-        let service = InProcess { service: CatchPanic::new(self.into_service()?), session };
+        let service =
+            InProcess { service: CatchPanic::new(self.declaring_envelopes().into_service()?), session };
         Ok(EnvelopeClient::new(service, module).await?)
+    }
+
+    fn declaring_envelopes(self) -> Self {
+        let settings = RawJson::parse(format!(r#"{{"version":"{ENVELOPE_VERSION}"}}"#));
+        self.extension(ExtensionId::Envelopes.id(), settings.unwrap_or(RawJson::empty_object()))
     }
 }
 

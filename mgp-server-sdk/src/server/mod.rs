@@ -1,6 +1,8 @@
 //! The builder of a server.
 
 #[cfg(feature = "ext")]
+mod documents;
+#[cfg(feature = "ext")]
 mod envelopes;
 #[cfg(feature = "ext")]
 mod registry;
@@ -28,6 +30,8 @@ use crate::handle::ServerHandle;
 use crate::method::{ErasedMethod, MethodHandler, NotificationHandler};
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
+#[cfg(feature = "ext")]
+use crate::router::ManifestFacts;
 use crate::router::{DynFallback, Router};
 use crate::server_shared::{ServerDescription, ServerShared};
 use crate::task::{TaskLimits, TaskStore};
@@ -345,10 +349,10 @@ impl ServerParts {
         let mut faults = self.faults;
         faults.extend(dangling(&self.catalog));
         #[cfg(feature = "ext")]
-        faults.extend(
-            self.catalog.tools.iter().filter_map(|tool| tool.check_registration(&self.about.registry).err()),
-        );
+        faults.extend(registry::faults(&self.catalog, &self.about));
         Faults::check(faults)?;
+        #[cfg(feature = "ext")]
+        let info = self.info.clone();
         let mut identity =
             ServerIdentity::new(self.info).with_version_mismatch(self.mismatch).with_required(self.required);
         if let Some(revisions) = self.revisions {
@@ -357,7 +361,14 @@ impl ServerParts {
         if let Some(offer) = self.mgp {
             identity = identity.with_mgp(offer);
         }
-        let shared = Arc::new(ServerShared::new(self.catalog, self.about, TaskStore::new(self.tasks)));
+        #[cfg(feature = "ext")]
+        let about = ServerDescription {
+            manifest: ManifestFacts { info: Some(info), ..self.about.manifest },
+            ..self.about
+        };
+        #[cfg(not(feature = "ext"))]
+        let about = self.about;
+        let shared = Arc::new(ServerShared::new(self.catalog, about, TaskStore::new(self.tasks)));
         self.handle.attach(shared.clone());
         if let Some(life) = &self.life {
             let server = Arc::downgrade(&shared);

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use mgp_types::RawJson;
+use mgp_types::ext::ExtensionId;
 
 use super::Server;
+use crate::catalog::Catalog;
 use crate::cx::HINTS;
 use crate::error::Fault;
 use crate::method::ErasedMethod;
 use crate::router::validate;
+use crate::server_shared::ServerDescription;
 use crate::signature::{Timeouts, ToolValidator};
 
 impl<L> Server<L> {
@@ -32,7 +35,8 @@ impl<L> Server<L> {
         self
     }
 
-    /// Refuses tools that do not describe their arguments and their results by schemas.
+    /// Refuses tools that do not describe their arguments and their results by schemas, and results that do not fit the schema
+    /// of their tool: their calls end with an error, and not only with a warning in the log.
     pub fn require_schemas(mut self) -> Self {
         self.parts.about.registry.requires_schemas = true;
         self
@@ -53,4 +57,30 @@ impl<L> Server<L> {
         }
         self
     }
+
+    /// Returns whether a tool takes binary arguments as parts of an HTTP request.
+    #[cfg(feature = "http")]
+    pub(crate) fn takes_parts(&self) -> bool {
+        self.parts.catalog.tools.iter().any(|tool| tool.takes_parts())
+    }
+}
+
+/// Returns the faults of tools that lack what the server demands, and of extensions that need others.
+pub(super) fn faults(catalog: &Catalog, about: &ServerDescription) -> Vec<Fault> {
+    let tools = catalog.tools.iter();
+    let mut faults: Vec<_> =
+        tools.filter_map(|tool| tool.check_registration(&about.registry).err()).collect();
+    let declares = |id: ExtensionId| about.extensions.get(id.id()).is_some();
+    if declares(ExtensionId::Transactions) && !declares(ExtensionId::Idempotency) {
+        faults.push(Fault::new(
+            format!("extension `{}`", ExtensionId::Transactions.id()),
+            format!("it needs `{}`: declare both", ExtensionId::Idempotency.id()),
+        ));
+    }
+    if declares(ExtensionId::Envelopes) && !about.registry.requires_schemas {
+        for tool in catalog.tools.iter().filter(|tool| !tool.describes_result()) {
+            tracing::warn!(tool = %tool.name(), "a tool in envelopes has no schema of its result");
+        }
+    }
+    faults
 }

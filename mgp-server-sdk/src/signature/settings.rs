@@ -4,16 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::Recovery;
-use mgp_types::{BoxFuture, Error, code};
+use mgp_types::{BoxFuture, Error, Response, code};
 use serde_json::{Value, json};
 
 use super::{Validators, Violation, to_raw};
+
 /// The time limits of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "limits do nothing until a server has them"]
 pub struct Timeouts {
     tool: Duration,
     validation: Duration,
+    discovery: Duration,
+    lock: Duration,
 }
 
 impl Timeouts {
@@ -28,12 +31,34 @@ impl Timeouts {
         self.validation = limit;
         self
     }
+
+    /// Sets the time for one list of tools that [`Server::fallback`](crate::Server::fallback) makes.
+    pub const fn discovery_timeout(mut self, limit: Duration) -> Self {
+        self.discovery = limit;
+        self
+    }
+
+    /// Sets the time that a change of the server waits for another change to end.
+    pub const fn lock_timeout(mut self, limit: Duration) -> Self {
+        self.lock = limit;
+        self
+    }
+
+    pub(crate) const fn of_lock(&self) -> Duration {
+        self.lock
+    }
 }
 
 impl Default for Timeouts {
-    /// Returns the usual limits: 30 seconds for a tool, 5 for validators.
+    /// Returns the usual limits: 30 seconds for a tool, 5 for validators, 2 for a list of tools, and half a second for a
+    /// change that waits for another one.
     fn default() -> Self {
-        Self { tool: Duration::from_secs(30), validation: Duration::from_secs(5) }
+        Self {
+            tool: Duration::from_secs(30),
+            validation: Duration::from_secs(5),
+            discovery: Duration::from_secs(2),
+            lock: Duration::from_millis(500),
+        }
     }
 }
 
@@ -58,6 +83,17 @@ impl RegistrySettings {
         self.validators.run(names, arguments, limit).await
     }
 
+    /// Ends a list that another service makes at the limit, by dropping its future: what is there of it is not served.
+    pub(crate) fn limit_list(
+        &self,
+        list: BoxFuture<'static, Result<Response, Error>>,
+    ) -> BoxFuture<'static, Result<Response, Error>> {
+        let Some(Timeouts { discovery: limit, .. }) = self.timeouts else { return list };
+        Box::pin(
+            async move { tokio::time::timeout(limit, list).await.unwrap_or_else(|_| Err(late_list(limit))) },
+        )
+    }
+
     /// Ends the call of a tool at its limit, by dropping its future.
     pub(crate) fn limit<T: 'static>(
         &self,
@@ -73,8 +109,24 @@ impl RegistrySettings {
     }
 }
 
+fn late_list(limit: Duration) -> Error {
+    let data = json!({
+        "error_type": "DiscoveryTimeout",
+        "timeout_ms": milliseconds(limit),
+        "reason": "the tools could not be listed in time",
+        "suggestions": ["List the tools again"],
+    });
+    Error::timeout("Discovery timeout")
+        .with_data(to_raw(&data))
+        .with_recovery(Recovery::for_code(code::TIMEOUT).unwrap_or_default())
+}
+
+fn milliseconds(limit: Duration) -> u64 {
+    u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)
+}
+
 fn late(tool: &str, limit: Duration) -> Error {
-    let limit = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+    let limit = milliseconds(limit);
     let data = json!({
         "error_type": "ToolTimeout",
         "tool_name": tool,

@@ -19,7 +19,7 @@ use super::arguments::ArgumentFault;
 use super::handler::{ArgumentMode, CallInput, ErasedTool, ToolFuture, ToolHandler};
 use super::{TaskMode, Tool, arguments};
 #[cfg(feature = "ext")]
-use super::{ToolResult, declaration};
+use super::{ToolResult, declaration, result_check::ResultCheck};
 use crate::catalog::{ListDialect, ListEntry};
 use crate::error::Fault;
 use crate::schema;
@@ -47,6 +47,8 @@ pub(crate) struct ToolEntry {
     pub(crate) checks: Arc<ArgumentChecks>,
     #[cfg(feature = "ext")]
     declared: Option<Box<ToolDeclaration>>,
+    #[cfg(feature = "ext")]
+    result_check: Option<Arc<ResultCheck>>,
 }
 
 impl ToolEntry {
@@ -107,6 +109,12 @@ impl ToolEntry {
         } else {
             Some(Validator::compile(&input_schema).map_err(fault)?)
         };
+        // What a handler returns by type fits the schema of the type.
+        #[cfg(feature = "ext")]
+        let result_check = match &wire.output_schema {
+            Some(schema) => Some(Arc::new(ResultCheck::new(&wire.name, schema).map_err(fault)?)),
+            None => None,
+        };
         wire.input_schema = input_schema;
         if wire.output_schema.is_none() {
             wire.output_schema = output;
@@ -128,7 +136,22 @@ impl ToolEntry {
             checks: Arc::new(checks),
             #[cfg(feature = "ext")]
             declared,
+            #[cfg(feature = "ext")]
+            result_check,
         })
+    }
+
+    /// Returns whether the tool says what its structured result looks like.
+    #[cfg(feature = "ext")]
+    pub(crate) const fn describes_result(&self) -> bool {
+        self.wire.output_schema.is_some()
+    }
+
+    /// Returns whether the tool takes binary arguments as parts of an HTTP request.
+    #[cfg(all(feature = "ext", feature = "http"))]
+    pub(crate) fn takes_parts(&self) -> bool {
+        let declared = self.declared.as_ref();
+        declared.and_then(|declared| declared.binary_transport.as_deref()) == Some("multipart")
     }
 
     #[cfg(feature = "ext")]
@@ -146,7 +169,7 @@ impl ToolEntry {
         if settings.requires_schemas && !self.describes_arguments {
             return fault("it has no schema of its arguments, which the server requires".into());
         }
-        if settings.requires_schemas && self.wire.output_schema.is_none() {
+        if settings.requires_schemas && !self.describes_result() {
             return fault("it has no schema of its result, which the server requires".into());
         }
         Ok(())
@@ -172,6 +195,18 @@ impl ToolEntry {
     /// Reads the arguments and makes the future of one call.
     #[inline]
     pub(crate) fn start(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault> {
+        #[cfg(feature = "ext")]
+        if let Some(check) = &self.result_check {
+            let shared = input.extras.shared.as_deref();
+            let is_strict = shared.is_some_and(|shared| shared.about.registry.requires_schemas);
+            return Ok(check.around(self.start_unchecked(input)?, is_strict));
+        }
+        self.start_unchecked(input)
+    }
+
+    /// Makes the future of one call, whose result is not judged.
+    #[inline]
+    fn start_unchecked(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault> {
         #[cfg(feature = "ext")]
         if let Some(declared) = &self.declared
             && let Some(answer) = declaration::refusal(declared, &input.request.params)

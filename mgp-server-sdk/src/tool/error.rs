@@ -5,7 +5,12 @@ use std::borrow::Cow;
 use std::fmt;
 
 use mgp_types::Error;
-use mgp_types::mgp::CodeRejection;
+use mgp_types::code;
+#[cfg(feature = "ext")]
+use mgp_types::ext::StructuredError;
+#[cfg(feature = "ext")]
+use mgp_types::mcp::{CallToolResult, Meta};
+use mgp_types::mgp::{CodeRejection, Recovery};
 
 use super::{IntoToolResult, ToolResult};
 
@@ -31,6 +36,8 @@ pub struct ToolError(ToolErrorReason);
 enum ToolErrorReason {
     Told(Cow<'static, str>),
     Protocol(Error),
+    #[cfg(feature = "ext")]
+    Structured(Box<StructuredError>),
 }
 
 impl ToolError {
@@ -39,20 +46,40 @@ impl ToolError {
         Self(ToolErrorReason::Told(message.into()))
     }
 
+    /// Creates a failure that says what to do next: `_meta.error` of the result. Its text for the model is the message and
+    /// the suggestion.
+    ///
+    /// ```
+    /// use mgp_server_sdk::ToolError;
+    /// use mgp_server_sdk::types::ext::{ErrorClass, StructuredError};
+    ///
+    /// let error = StructuredError::new("QUOTA_EXHAUSTED", ErrorClass::RateLimited, "no searches are left")
+    ///     .with_retry_after_seconds(60)
+    ///     .with_suggestion("narrow the search to one folder")?;
+    /// let failure = ToolError::structured(error);
+    /// assert_eq!(failure.to_string(), "no searches are left: narrow the search to one folder");
+    /// # Ok::<(), mgp_server_sdk::types::ext::UnsafeAdvice>(())
+    /// ```
+    #[cfg(feature = "ext")]
+    pub fn structured(error: StructuredError) -> Self {
+        Self(ToolErrorReason::Structured(Box::new(error)))
+    }
+
     /// Returns the error that answers a request which has no other way to fail.
     pub(crate) fn into_error(self) -> Error {
         match self.0 {
             ToolErrorReason::Told(message) => Error::internal(message),
             ToolErrorReason::Protocol(error) => error,
+            #[cfg(feature = "ext")]
+            ToolErrorReason::Structured(error) => {
+                Error::internal(text_of(&error)).with_data(error.to_object().to_raw())
+            }
         }
     }
 
     /// Returns the error that answers the call instead of a result, if it is one.
     pub fn as_protocol_error(&self) -> Option<&Error> {
-        match &self.0 {
-            ToolErrorReason::Protocol(error) => Some(error),
-            ToolErrorReason::Told(_) => None,
-        }
+        if let ToolErrorReason::Protocol(error) = &self.0 { Some(error) } else { None }
     }
 }
 
@@ -61,6 +88,8 @@ impl fmt::Display for ToolError {
         match &self.0 {
             ToolErrorReason::Told(message) => f.write_str(message),
             ToolErrorReason::Protocol(error) => error.fmt(f),
+            #[cfg(feature = "ext")]
+            ToolErrorReason::Structured(error) => f.write_str(&text_of(error)),
         }
     }
 }
@@ -71,8 +100,21 @@ impl<E: std::error::Error + 'static> From<E> for ToolError {
         if let Some(error) = (&error as &dyn Any).downcast_ref::<Error>() {
             return Self(ToolErrorReason::Protocol(error.clone()));
         }
+        if let Some(busy @ crate::Error::Busy) = (&error as &dyn Any).downcast_ref() {
+            let again = Recovery::for_code(code::RESOURCE_EXHAUSTED).unwrap_or_default();
+            return Self(ToolErrorReason::Protocol(Error::internal(busy.to_string()).with_recovery(again)));
+        }
         let rejection = (&error as &dyn Any).downcast_ref::<CodeRejection>();
         Self::new(rejection.and_then(as_json).unwrap_or_else(|| error.to_string()))
+    }
+}
+
+/// Returns a structured error in words.
+#[cfg(feature = "ext")]
+fn text_of(error: &StructuredError) -> String {
+    match &error.suggestion {
+        None => error.message.to_string(),
+        Some(suggestion) => format!("{}: {suggestion}", error.message),
     }
 }
 
@@ -85,6 +127,12 @@ impl IntoToolResult for ToolError {
         match self.0 {
             ToolErrorReason::Told(message) => Ok(ToolResult::error(message)),
             ToolErrorReason::Protocol(error) => Err(error),
+            #[cfg(feature = "ext")]
+            ToolErrorReason::Structured(error) => {
+                let mut meta = Meta::new();
+                meta.insert("error", error.to_object().to_raw());
+                Ok(CallToolResult::error(text_of(&error)).with_meta(meta).into())
+            }
         }
     }
 }

@@ -7,6 +7,8 @@ mod entry;
 mod error;
 mod handler;
 mod result;
+#[cfg(feature = "ext")]
+mod result_check;
 
 use mgp_types::RawJson;
 #[cfg(feature = "ext")]

@@ -3,6 +3,10 @@
 use std::borrow::Cow;
 
 #[cfg(feature = "ext")]
+use mgp_types::Object;
+#[cfg(feature = "ext")]
+use mgp_types::ext::{ExtensionId, ResultStatus, ToolResult as EnvelopeResult};
+#[cfg(feature = "ext")]
 use mgp_types::mcp::Meta;
 use mgp_types::mcp::{CallToolResult, ContentBlock, ForRevision};
 use mgp_types::{Error, RawJson, Response, Revision, json};
@@ -100,6 +104,21 @@ impl ToolResult {
             ResultForm::Full(result) => result.is_error(),
             ResultForm::Written(_) => false,
         }
+    }
+
+    /// Returns the structured content, if there is some.
+    #[cfg(feature = "ext")]
+    pub(crate) fn structured(&self) -> Option<&RawJson> {
+        match &self.0 {
+            ResultForm::Full(result) => result.structured_content.as_ref(),
+            ResultForm::Text { .. } | ResultForm::Written(_) => None,
+        }
+    }
+
+    /// Returns whether the call goes on elsewhere, as a task does.
+    #[cfg(feature = "ext")]
+    pub(crate) const fn is_unfinished(&self) -> bool {
+        matches!(self.0, ResultForm::Written(_))
     }
 
     /// Puts the streamed parts into the result, if it has no content of its own.
@@ -236,6 +255,28 @@ impl<const N: usize> IntoToolResult for [ContentBlock; N] {
 impl IntoToolResult for CallToolResult {
     fn into_tool_result(self) -> Result<ToolResult, Error> {
         Ok(self.into())
+    }
+}
+
+/// The result of a tool that knows of envelopes: one that changed nothing or did a part is no failure, and says so in the
+/// metadata. Clients of MCP get the data as structured content, and the error or the explanation as text.
+#[cfg(feature = "ext")]
+impl IntoToolResult for EnvelopeResult {
+    fn into_tool_result(self) -> Result<ToolResult, Error> {
+        let text = match (self.error(), self.explanation(), self.data()) {
+            (Some(error), _, _) => error.error_message.to_string(),
+            (None, Some(explanation), _) => explanation.to_owned(),
+            (None, None, Some(data)) => data.to_raw().to_string(),
+            (None, None, None) => self.status().to_string(),
+        };
+        let has_failed = self.status() == ResultStatus::Failure;
+        let mut result = if has_failed { CallToolResult::error(text) } else { CallToolResult::text(text) };
+        result.structured_content = self.data().map(Object::to_raw);
+        let mut told = Object::new();
+        told.set("result", self.to_raw());
+        let mut meta = Meta::new();
+        meta.insert(ExtensionId::Envelopes.id(), told.to_raw());
+        Ok(result.with_meta(meta).into())
     }
 }
 

@@ -14,6 +14,8 @@ pub use self::client::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, Era, EraFuture, EraMemory, EraMode, EraOptions,
     InboundFuture, NextStep, ProbeEndedConnection, ResendRule, UnsupportedVersion, WireKind,
 };
+#[cfg(feature = "ext")]
+pub(crate) use self::server::explain;
 pub use self::server::{ServerEra, ServerEraFuture, ServerIdentity, VersionMismatch};
 
 /// The cause of an error that is about a request's envelope and not about its content: `_meta` lacks a member that

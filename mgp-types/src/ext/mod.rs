@@ -10,6 +10,7 @@ mod envelope;
 mod id;
 mod intent;
 mod manifest;
+mod manifest_of_tools;
 mod projection;
 mod provenance;
 mod recommendation;

@@ -269,13 +269,24 @@ fn without_internals(details: &Object) -> Object {
         if lines(INTERNAL_MEMBERS).any(|internal| lower.contains(internal)) {
             continue;
         }
-        let text = value.to_text();
-        if text.as_deref().is_some_and(names_a_private_address) {
-            continue;
+        if let Some(value) = without_internal_values(value) {
+            kept.set(name.into_owned(), value);
         }
-        kept.set(name.into_owned(), value);
     }
     kept
+}
+
+/// Returns the value without what describes the inside of the server; `None` if nothing else is in it.
+fn without_internal_values(value: RawJson) -> Option<RawJson> {
+    if let Ok(object) = Object::from_raw(&value) {
+        return Some(without_internals(&object).to_raw());
+    }
+    if let Ok(list) = value.to::<Vec<RawJson>>() {
+        let kept: Vec<_> = list.into_iter().filter_map(without_internal_values).collect();
+        return Some(written(&kept));
+    }
+    let is_internal = value.to_text().as_deref().is_some_and(names_a_private_address);
+    (!is_internal).then_some(value)
 }
 
 fn names_a_private_address(text: &str) -> bool {

@@ -23,7 +23,7 @@ const MAXIMA: [(&str, usize); 10] = [
     ("mgp-server-sdk", 72),
     ("mgp-stream", 41),
     ("mgp-toolindex", 85),
-    ("mgp-transport", 102),
+    ("mgp-transport", 104),
     ("mgp-types", 585),
 ];
 

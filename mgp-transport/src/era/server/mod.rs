@@ -17,6 +17,8 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 pub use self::identity::{ServerIdentity, VersionMismatch};
+#[cfg(feature = "ext")]
+pub(crate) use self::outgoing::explain;
 use self::session::OpenedSession;
 use self::stateless::DescribedSession;
 

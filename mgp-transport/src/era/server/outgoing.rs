@@ -74,7 +74,7 @@ pub(super) fn strip(response: Response) -> Response {
 /// A peer that declared structured errors, or the profile of the tool registry, finds their members in the data; the
 /// registry's numbers are written in sessions only, because the stateless revisions give them other meanings.
 #[cfg(feature = "ext")]
-pub(super) fn explain(error: Error, session: &Session, trace: Option<TraceId>) -> Error {
+pub(crate) fn explain(error: Error, session: &Session, trace: Option<TraceId>) -> Error {
     let extensions = session.extensions();
     let is_structured = extensions.has(ExtensionId::StructuredErrors);
     let of_registry = extensions.has(ExtensionId::ToolRegistry);

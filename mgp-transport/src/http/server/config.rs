@@ -28,6 +28,8 @@ pub struct HttpConfig {
     pub(super) any_host: bool,
     pub(super) origins: Vec<Box<str>>,
     pub(super) lenient_accept: bool,
+    #[cfg(feature = "ext")]
+    pub(super) multipart: bool,
     pub(super) max_sessions: usize,
     pub(super) session_idle: Duration,
     pub(super) handshake_timeout: Duration,
@@ -84,6 +86,8 @@ impl Default for HttpConfig {
             any_host: false,
             origins: Vec::new(),
             lenient_accept: false,
+            #[cfg(feature = "ext")]
+            multipart: false,
             max_sessions: 10_000,
             session_idle: Duration::from_mins(30),
             handshake_timeout: Duration::from_secs(10),
@@ -150,6 +154,15 @@ impl HttpConfig {
     /// Accepts an `Accept` that does not name both `application/json` and `text/event-stream`.
     pub fn lenient_accept(mut self) -> Self {
         self.lenient_accept = true;
+        self
+    }
+
+    /// Takes requests in parts, too: `multipart/related` whose first part is the message, where an argument
+    /// `{"$part": "cid:ID"}` stands for the part with that `Content-ID`. The service sees the part in base64. Default: refused
+    /// with 415.
+    #[cfg(feature = "ext")]
+    pub fn multipart(mut self) -> Self {
+        self.multipart = true;
         self
     }
 

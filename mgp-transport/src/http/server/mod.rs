@@ -5,6 +5,7 @@
 //! | `head`, `origin`, `negotiate` | what the head of a request says, and whether it may |
 //! | `decide`, `envelope` | which era a message belongs to |
 //! | `post`, `get`, `batch`, `legacy_sse` | what the methods of HTTP do |
+//! | `multipart` | messages whose binary values come in parts of their own |
 //! | `call`, `calling`, `future`, `body` | a call from its request to the last byte of its answer |
 //! | `stream`, `replay` | streams of events, and what is kept of them |
 //! | `named`, `shared_way` | messages about a call: which it is, and calls that share a stream |
@@ -25,6 +26,8 @@ mod get;
 mod head;
 mod in_flight;
 mod legacy_sse;
+#[cfg(feature = "ext")]
+mod multipart;
 mod negotiate;
 mod origin;
 mod post;
@@ -221,12 +224,25 @@ impl<A: Accept> HttpServer<A> {
     }
 
     fn check_post(&self, head: &RequestHead<'_>) -> Result<(), HttpRefusal> {
-        Self::check_body(head)?;
+        #[cfg(feature = "ext")]
+        let is_in_parts = self.in_parts(head.content_type).is_some();
+        #[cfg(not(feature = "ext"))]
+        let is_in_parts = false;
+        if !is_in_parts {
+            Self::check_body(head)?;
+        }
         if !head.accepts.both() && !self.config().lenient_accept {
             let why = "`Accept` must name application/json and text/event-stream";
             return Err(HttpRefusal::because(StatusCode::NOT_ACCEPTABLE, why));
         }
         Ok(())
+    }
+
+    /// Returns the form of a request in parts, where the server takes such.
+    #[cfg(feature = "ext")]
+    fn in_parts(&self, content_type: Option<&http::HeaderValue>) -> Option<multipart::MultipartRelated> {
+        let content_type = content_type.filter(|_| self.config().multipart)?;
+        multipart::MultipartRelated::read(content_type.to_str().ok()?)
     }
 
     fn check_body(head: &RequestHead<'_>) -> Result<(), HttpRefusal> {

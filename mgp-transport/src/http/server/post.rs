@@ -36,12 +36,33 @@ type FoundSession<A> = Arc<LiveSession<<A as Accept>::Service>>;
 
 impl<A: Accept> HttpServer<A> {
     pub(super) fn post(&self, parts: Arc<Parts>, marks: &BodyHeaders, body: &Bytes) -> PostStep {
+        #[cfg(feature = "ext")]
+        let joined = match self.in_parts(parts.headers.get(http::header::CONTENT_TYPE)) {
+            None => body.clone(),
+            Some(form) => match self.joined(&form, body) {
+                Ok(joined) => joined,
+                Err(refusal) => return PostStep::Done(refusal.into_response()),
+            },
+        };
+        #[cfg(feature = "ext")]
+        let body = &joined;
         let step = match frame::decode(body, self.config().limits.json) {
             Frame::Single(Ok(message)) => self.message(parts, marks, message),
             Frame::Single(Err(malformed)) => Err(refuse(malformed)),
             Frame::Batch(messages) => self.batch(&parts, marks, messages),
         };
         step.unwrap_or_else(|refusal| PostStep::Done(refusal.into_response()))
+    }
+
+    /// Returns the message of a request in parts, which is as long as any other message at most.
+    #[cfg(feature = "ext")]
+    fn joined(&self, form: &super::multipart::MultipartRelated, body: &[u8]) -> Result<Bytes, HttpRefusal> {
+        let joined = form.join(body).map_err(HttpRefusal::bad_request)?;
+        if joined.len() > self.config().limits.max_frame_bytes {
+            let why = "the message is too long with its parts in base64";
+            return Err(HttpRefusal::because(StatusCode::PAYLOAD_TOO_LARGE, why));
+        }
+        Ok(joined)
     }
 
     fn message(

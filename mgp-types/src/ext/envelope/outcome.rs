@@ -1,6 +1,6 @@
 //! The outcome of a call in MCP, as the result of an envelope.
 
-use super::super::{StructuredError, projection};
+use super::super::{ExtensionId, StructuredError, projection};
 use super::{ErrorDetail, ErrorType, ToolResult};
 use crate::{Error, Object, RawJson, Response};
 
@@ -15,11 +15,18 @@ impl ToolResult {
     }
 
     /// Returns the result of `tools/call` as the result of an envelope; see [`of_call`](Self::of_call).
+    ///
+    /// A tool that knows of envelopes says more than MCP can: the member `result` of the extension's metadata is the result
+    /// itself. One that breaks a rule of envelopes is a failure.
     pub fn of_result(result: &Object) -> Self {
         if result.text("resultType").is_some_and(|kind| kind != "complete") {
             let why =
                 "the call is not done: it asks a person something, or runs as a task, which needs MCP itself";
             return Self::failure(ErrorDetail::new(ErrorType::ToolExecutionError, why));
+        }
+        let meta = result.object("_meta").and_then(|meta| meta.object(ExtensionId::Envelopes.id()));
+        if let Some(told) = meta.and_then(|meta| meta.object("result")) {
+            return Self::from_object(&told).unwrap_or_else(|fault| Self::failure(fault.to_error_detail()));
         }
         if result.bytes("isError") == Some(b"true") {
             return Self::failure(of_failed(result));

@@ -1,0 +1,83 @@
+//! The method `mgp/manifest/get`, which describes the server and all its tools in one document.
+
+use mgp_types::ext::{
+    DEFAULT_MANIFEST_TTL_SECONDS, ExtensionId, GetManifest, ListedExtension, ManifestNotModified,
+    ManifestServer, ServerRecommendation, ServiceManifest,
+};
+use mgp_types::mcp::Implementation;
+use mgp_types::mgp::method;
+use mgp_types::{CacheHint, CacheScope, Error, Method, Object, RawJson, Response, Revision, code};
+use serde::Serialize;
+
+use super::call::unknown_tool;
+use crate::server_shared::ServerShared;
+use crate::tool::CallInput;
+
+/// The facts for the manifest of a server that no other part of the server knows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ManifestFacts {
+    /// The description of the server, once it is built.
+    pub(crate) info: Option<Implementation>,
+    pub(crate) recommendations: Vec<ServerRecommendation>,
+}
+
+/// Answers with the manifest, for clients that declare the extension or speak MGP.
+pub(crate) async fn manifest(input: CallInput) -> Result<Response, Error> {
+    let shared = input.extras.shared.ok_or_else(|| Error::internal("the request came to no server"))?;
+    let session = input.request.context.session()?;
+    if session.mgp.is_none() && !session.extensions().has(ExtensionId::ServiceManifest) {
+        return Err(Error::method_not_found(&Method::from_static(method::MANIFEST_GET)));
+    }
+    let wanted: GetManifest = input.request.body()?;
+    let whole = describe(&shared, session.revision);
+    match whole.revision.clone() {
+        Some(revision) if wanted.if_revision.as_ref() == Some(&revision) => {
+            written(&ManifestNotModified::new(revision))
+        }
+        _ => written(&of_tools(whole, wanted.tools)?),
+    }
+}
+
+fn describe(shared: &ServerShared, revision: Revision) -> ServiceManifest {
+    let definitions = shared.catalog().definitions();
+    let definitions: Vec<_> =
+        definitions.iter().filter_map(|definition| Object::from_raw(definition).ok()).collect();
+    let about = &shared.about;
+    let mut manifest =
+        ServiceManifest::of_tools(server(about.manifest.info.as_ref(), revision), &definitions);
+    let declared = |id: &ExtensionId| about.extensions.get(id.id()).is_some();
+    let declared = ExtensionId::ALL.iter().copied().filter(declared);
+    manifest.supported_extensions = declared.filter_map(ListedExtension::new).collect();
+    manifest.manifest_ttl_seconds = Some(DEFAULT_MANIFEST_TTL_SECONDS);
+    manifest.recommendations.clone_from(&about.manifest.recommendations);
+    manifest.with_revision()
+}
+
+fn server(info: Option<&Implementation>, revision: Revision) -> ManifestServer {
+    let (name, version) = info.map_or(("", ""), |info| (&info.name, &info.version));
+    let mut server = ManifestServer::new(name, version, revision.as_str());
+    server.description = info.and_then(|info| info.description.as_deref()).map(Into::into);
+    server.homepage = info.and_then(|info| info.website_url.as_deref()).map(Into::into);
+    server
+}
+
+/// Leaves only the tools with these names in the manifest, which keeps the revision of the whole.
+fn of_tools(mut manifest: ServiceManifest, names: Option<Vec<Box<str>>>) -> Result<ServiceManifest, Error> {
+    let Some(names) = names else { return Ok(manifest) };
+    let has =
+        |tool: &mgp_types::ext::ManifestTool, name: &str| *tool.name == *name || tool.mcp_name() == name;
+    if let Some(unknown) = names.iter().find(|name| !manifest.tools.iter().any(|tool| has(tool, name))) {
+        return Err(unknown_tool(&unknown.chars().take(128).collect::<String>()));
+    }
+    manifest.tools.retain(|tool| names.iter().any(|name| has(tool, name)));
+    Ok(manifest)
+}
+
+fn written(document: &impl Serialize) -> Result<Response, Error> {
+    let document = RawJson::from_value(document)
+        .map_err(|error| Error::new(code::INTERNAL_ERROR, "the manifest is not JSON").with_source(error))?;
+    let mut response = Response::plain(document);
+    let ttl_ms = DEFAULT_MANIFEST_TTL_SECONDS * 1000;
+    response.context.cache = Some(CacheHint { ttl_ms, scope: CacheScope::Private });
+    Ok(response)
+}

@@ -119,6 +119,8 @@ pub struct ListenSettings {
     pub rest: bool,
     /// Serves tools in envelopes, at `POST /env/tools/call`.
     pub envelopes: bool,
+    /// Accepts a key in the member `auth` of a message, beside `params`: `{"type": "bearer", "token": KEY}`.
+    pub auth_member: bool,
     /// The treatment of calls that are running when their key is revoked or expires. The sessions and streams of the
     /// key end in any case.
     pub revoked_calls: RevokedCalls,

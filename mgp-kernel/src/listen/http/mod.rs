@@ -1,5 +1,6 @@
 //! The kernel over HTTP: checks keys, and serves the paths for health and metrics beside the protocol's.
 
+mod auth_member;
 mod doors;
 mod foreign;
 mod paths;
@@ -9,12 +10,16 @@ use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
+use http::HeaderMap;
 use mgp_security::auth::{AuthLayer, HttpAuthLayer};
 use mgp_transport::http::{HttpConfig, serve_layered_until};
+use mgp_types::mcp::meta::key;
+use mgp_types::mgp::TraceId;
 use mgp_types::{Principal, PrincipalKind};
 use tokio::net::TcpListener;
 use tower_layer::Stack;
 
+use self::auth_member::AuthMemberLayer;
 use self::doors::DoorsLayer;
 use self::foreign::SameUserLayer;
 use self::paths::HttpPathsLayer;
@@ -69,6 +74,7 @@ impl Kernel {
         let layer = Stack::new(doors, HttpPathsLayer::metrics(beside.clone(), running.clone(), figures));
         let layer = Stack::new(layer, guard);
         let layer = Stack::new(layer, SameUserLayer);
+        let layer = Stack::new(layer, AuthMemberLayer { config: running.clone() });
         let layer =
             Stack::new(layer, HttpPathsLayer::health(beside, self.fleet().clone(), self.lifecycle().clone()));
         let serving = serve_layered_until(socket, self.accept_by(&auth), http, layer, stop);
@@ -77,4 +83,15 @@ impl Kernel {
             never = keys.end_expired(|| settings::revoked_calls(&running.load())) => match never {},
         }
     }
+}
+
+/// Returns the trace of a request over HTTP: that of `traceparent`, or a new one.
+fn request_trace(headers: &HeaderMap) -> TraceId {
+    let carried = headers.get(key::TRACEPARENT).and_then(|parent| parent.to_str().ok());
+    carried.and_then(TraceId::from_traceparent).unwrap_or_else(|| {
+        let mut bytes = [0; 16];
+        // Without randomness the trace is one of zeros, which names nothing.
+        let _ = getrandom::fill(&mut bytes);
+        TraceId::from_random(bytes)
+    })
 }

@@ -224,7 +224,10 @@ mod tests {
             RejectGate::new().layer(server).call(request).await
         }
         let result: Value = told(ExtensionId::StructuredErrors).await.unwrap().body().unwrap();
-        assert_eq!((&result["isError"], &result["_meta"]["error"]["code"]), (&true.into(), &"PERMISSION_DENIED".into()));
+        assert_eq!(
+            (&result["isError"], &result["_meta"]["error"]["code"]),
+            (&true.into(), &"PERMISSION_DENIED".into())
+        );
         assert_eq!(result["_meta"]["error"]["category"], "permanent");
         assert_eq!(told(ExtensionId::ToolRegistry).await.unwrap_err().code(), code::ACCESS_DENIED);
         let plain: Value = told(ExtensionId::Provenance).await.unwrap().body().unwrap();

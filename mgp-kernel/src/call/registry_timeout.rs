@@ -48,7 +48,9 @@ impl Gate for RegistryTimeoutGate {
                 .session
                 .as_ref()
                 .is_some_and(|session| session.extensions().has(ExtensionId::ToolRegistry));
-        let Some(tool) = request.context.tool.clone().filter(|_| is_of_registry) else { return Flow::Pass(None) };
+        let Some(tool) = request.context.tool.clone().filter(|_| is_of_registry) else {
+            return Flow::Pass(None);
+        };
         let mut timeout = self.timeout;
         if !self.is_configured && !takes_minutes(&tool) {
             timeout = timeout.min(USUAL_TIMEOUT);

@@ -33,7 +33,9 @@ pub fn registry_error_data(error: &Error, trace: TraceId) -> RawJson {
     let of_structured = structured.as_ref().and_then(|structured| structured.suggestion.as_deref());
     let suggestions = told.iter().map(|text| &**text).chain(of_structured.filter(|_| told.is_empty()));
     out.texts("suggestions", suggestions.take(MAX_SUGGESTIONS));
-    if let Some(wait) = error.recovery().filter(Recovery::may_retry).and_then(|recovery| recovery.retry_after_ms) {
+    if let Some(wait) =
+        error.recovery().filter(Recovery::may_retry).and_then(|recovery| recovery.retry_after_ms)
+    {
         out.number("retry_after_seconds", i64::try_from(wait.div_ceil(1000)).unwrap_or(i64::MAX));
     }
     data.followed_by(&out.finish())

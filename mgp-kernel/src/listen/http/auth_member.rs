@@ -161,7 +161,8 @@ fn bearer(auth: &RawJson) -> Result<HeaderValue, Error> {
     }
     let token = auth.text("token").filter(|token| !token.is_empty());
     let header = token.and_then(|token| HeaderValue::try_from(format!("Bearer {token}")).ok());
-    let mut header = header.ok_or_else(|| lacking("`auth.token` must be a key as `mgp keys new` shows it"))?;
+    let mut header =
+        header.ok_or_else(|| lacking("`auth.token` must be a key as `mgp keys new` shows it"))?;
     header.set_sensitive(true);
     Ok(header)
 }

@@ -104,6 +104,9 @@ impl Client {
         });
         let (status, head, answer) = client.send("initialize", &hello);
         assert_eq!((status, &answer["result"]["serverInfo"]["name"]), (200, &json!("mgp")), "{answer}");
+        let offered =
+            &answer["result"]["capabilities"]["extensions"]["io.github.mcp-extension-proposals/ggen"];
+        assert_eq!(offered, &json!({"auth_member": true}), "{answer}");
         let id = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
         client.session = format!("Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
         client
@@ -207,7 +210,7 @@ fn a_key_is_stored_as_its_hash_with_all_that_it_permits_and_its_last_use() {
     }
 }
 
-// covers: GGEN-7-11, GGEN-7-13, GGEN-7-14, GGEN-5-09
+// covers: GGEN-7-11, GGEN-7-13, GGEN-7-14, GGEN-5-09, GGEN-8.5-03
 #[test]
 fn a_key_in_a_message_is_checked_like_one_in_a_header_and_seen_by_nobody_else() {
     let home = home("auth_member = true");

@@ -300,7 +300,7 @@ async fn a_call_whose_costs_need_approval_is_made_when_it_has_it() {
     let tools = json!([tool("film", "requires_approval"), tool("sketch", "metered")]);
     let script = Script::new(&tools.to_string());
     let mut config = quiet([script.server("studio")]);
-    config["confirmation"] = json!({"dangerous": false, "patience_secs": 60});
+    config["confirmation"] = json!({"dangerous": true, "patience_secs": 60});
     let host = Host::with(config).await;
     host.up("studio").await;
     let (robot, operator) = (host.client("robot").await, host.operator().await);

@@ -159,7 +159,8 @@ fn bearer(auth: &RawJson) -> Result<HeaderValue, Error> {
     if auth.text("type").as_deref() != Some("bearer") {
         return Err(lacking("`auth.type` is not supported: send \"bearer\""));
     }
-    let token = auth.text("token").filter(|token| !token.is_empty());
+    let is_key = |token: &str| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+    let token = auth.text("token").filter(|token| is_key(token));
     let header = token.and_then(|token| HeaderValue::try_from(format!("Bearer {token}")).ok());
     let mut header =
         header.ok_or_else(|| lacking("`auth.token` must be a key as `mgp keys new` shows it"))?;
@@ -265,6 +266,7 @@ mod tests {
             (r#"{"type":"bearer","token":""}"#, "token"),
             (r#"{"type":"bearer","token":7}"#, "token"),
             (r#"{"type":"bearer","token":"a\nb"}"#, "token"),
+            (r#"{"type":"bearer","token":"mgp_1 "}"#, "token"),
         ] {
             let why = header(auth).unwrap_err();
             assert!(why.contains(what) && !why.contains("mgp_1"), "{auth}: {why}");

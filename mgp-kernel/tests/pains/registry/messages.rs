@@ -12,9 +12,11 @@ tests![
     every_message_is_one_of_json_rpc_on_both_sides_of_the_kernel,
     tools_are_listed_with_empty_parameters_and_with_none,
     conversations_that_take_turns_do_not_mix,
+    what_is_beyond_mcp_stands_under_names_of_extensions_and_tells_of_no_model,
+    a_manifest_lists_exactly_the_extensions_that_are_on,
 ];
 
-// covers: GGEN-2-01, GGEN-8.1-01
+// covers: GGEN-2-01, GGEN-8.1-01, GGEN-5-03, GGEN-5-19
 async fn every_message_is_one_of_json_rpc_on_both_sides_of_the_kernel() {
     let script = Script::named(&["works"]);
     let host = Host::with(quiet([script.server("files")])).await;
@@ -111,4 +113,78 @@ async fn conversations_that_take_turns_do_not_mix() {
         assert!(ada.heard.is_empty() && bob.heard.is_empty(), "{:?} {:?}", ada.heard, bob.heard);
     }
     assert_eq!(script.calls().len(), 80);
+}
+
+/// The capabilities of servers in MCP.
+const CAPABILITIES: [&str; 8] =
+    ["tools", "prompts", "resources", "completions", "logging", "tasks", "experimental", "extensions"];
+
+// covers: EXT-00-01
+async fn what_is_beyond_mcp_stands_under_names_of_extensions_and_tells_of_no_model() {
+    let script = Script::named(&["works"]);
+    let host = Host::with(quiet([script.server("files")])).await;
+    host.up("files").await;
+    let is_of_vendor = |name: &str| {
+        name.split_once('/').is_some_and(|(vendor, rest)| vendor.contains('.') && !rest.is_empty())
+    };
+    for revision in ERAS {
+        for extensions in [&[][..], &["ggen", "structured_errors", "service_manifest", "provenance"]] {
+            let mut ada = Raw::declaring(&host, "ada", revision, extensions).await;
+            let described = match revision.is_stateless() {
+                true => ada.result("server/discover", json!({})).await,
+                false => ada.opened["result"].clone(),
+            };
+            let capabilities = described["capabilities"].as_object().unwrap();
+            assert!(capabilities.keys().all(|name| CAPABILITIES.contains(&&**name)), "{described}");
+            if let Some(offered) = capabilities.get("extensions") {
+                assert!(offered.as_object().unwrap().keys().all(|name| is_of_vendor(name)), "{described}");
+            }
+            let list = ada.result("tools/list", json!({})).await;
+            let called =
+                ada.call("tools/call", json!({"name": list["tools"][0]["name"], "arguments": {}})).await;
+            let meta = called["result"]["_meta"].as_object().cloned().unwrap_or_default();
+            assert!(meta.keys().all(|name| is_of_vendor(name)), "{called}");
+            for told in [described, list, called] {
+                let told = told.to_string().to_lowercase();
+                for model in ["openai", "anthropic", "claude", "gpt", "gemini", "llama", "mistral"] {
+                    assert!(!told.contains(model), "{model}: {told}");
+                }
+            }
+        }
+    }
+}
+
+/// The extensions that a manifest may list.
+const LISTED: [&str; 14] = [
+    "streaming", "progress_notifications", "idempotency", "transactions", "session_state", "intent_hints",
+    "provenance", "human_in_the_loop", "data_references", "subscribe_notify", "server_recommendations",
+    "structured_errors", "multimodal_signatures", "conformance",
+];
+
+// covers: EXT-00-06
+async fn a_manifest_lists_exactly_the_extensions_that_are_on() {
+    const UNLISTED: [&str; 5] = ["service_manifest", "cost_transparency", "scoped_auth", "env", "ggen"];
+    let host = Host::with(quiet([])).await;
+    let all = [&LISTED[..], &UNLISTED].concat();
+    let mut ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, &all).await;
+    let manifest = ada.result("mgp/manifest/get", json!({})).await;
+    let mut listed: Vec<_> = manifest["supported_extensions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|name| name.as_str().unwrap())
+        .collect();
+    listed.sort_unstable();
+    // What is on is what the kernel offered in return for all that the client declared.
+    let offered = ada.opened["result"]["capabilities"]["extensions"].as_object().unwrap();
+    let names = offered.keys().filter_map(|id| id.strip_prefix("io.github.mcp-extension-proposals/"));
+    let (mut on, unlisted): (Vec<_>, Vec<_>) = names.partition(|name| LISTED.contains(name));
+    on.sort_unstable();
+    assert_eq!(listed, on, "{manifest}");
+    assert!(!on.is_empty() && unlisted.len() == UNLISTED.len(), "{offered:?}");
+    assert!(unlisted.iter().all(|name| UNLISTED.contains(name)), "{offered:?}");
+    // Nothing is on for a client that declares nothing.
+    let plain = Raw::plain(&host, "bob", Revision::V2025_11_25).await;
+    let offered = &plain.opened["result"]["capabilities"]["extensions"];
+    assert!(!offered.to_string().contains("mcp-extension-proposals"), "{offered}");
 }

@@ -2,6 +2,7 @@
 
 use mgp_server_sdk::{RawJson, Server, Tool};
 use mgp_types::Revision;
+use mgp_types::ext::{ServiceManifest, ToolDeclaration};
 use serde_json::{Value, json};
 
 use crate::host::{Host, Served, listed, quiet, refused, say};
@@ -15,6 +16,7 @@ tests![
     a_client_finds_tools_calls_them_and_makes_of_one_what_the_next_one_takes,
     nobody_is_recommended_who_is_held_back_and_no_registry_is_asked,
     a_manifest_says_which_tools_send_parts_pages_and_take_many_things_at_once,
+    what_a_tool_does_not_declare_is_read_as_the_harmless_default,
 ];
 
 /// A server of the SDK: `look` says where it is, and `add` adds numbers.
@@ -159,5 +161,36 @@ async fn a_manifest_says_which_tools_send_parts_pages_and_take_many_things_at_on
             let is_said = tool["name"].as_str().unwrap().ends_with(member);
             assert_eq!(tool.get(member).is_some_and(|said| *said == true), is_said, "{member}: {tool}");
         }
+    }
+}
+
+// covers: EXT-01-14
+async fn what_a_tool_does_not_declare_is_read_as_the_harmless_default() {
+    let declared = json!({
+        "cost": {"category": "metered", "estimated_units": 5.0, "unit_label": "credits"}, "latency": "seconds",
+        "idempotent": true, "requires_confirmation": true, "confirmation_message": "Really?",
+        "risk_level": "reversible", "required_scopes": ["files"], "input_types": ["image/png"],
+        "output_types": ["text/plain"], "max_input_size_bytes": 1000,
+    });
+    let plain = json!({"name": "plain", "description": "Works.", "inputSchema": {"type": "object"}});
+    let mut full = plain.clone();
+    full["name"] = json!("full");
+    for (member, value) in declared.as_object().unwrap() {
+        full[member] = value.clone();
+    }
+    let script = Script::new(&json!([plain, full]).to_string());
+    let host = Host::with(quiet([script.server("files")])).await;
+    host.up("files").await;
+    let mut ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, &["service_manifest"]).await;
+    let told = ada.result("mgp/manifest/get", json!({})).await;
+    let manifest: ServiceManifest = serde_json::from_value(told.clone()).unwrap();
+    let entry = |name: &str| manifest.tools.iter().find(|tool| tool.name.ends_with(name)).unwrap();
+    assert_eq!(entry("plain").declaration, ToolDeclaration::default());
+    let default = ToolDeclaration::default();
+    assert!(!default.idempotent && !default.requires_confirmation && default.risk_level.is_none());
+    let full =
+        told["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == *entry("full").name).unwrap();
+    for (member, value) in declared.as_object().unwrap() {
+        assert_eq!(full[member], *value, "{member}: {full}");
     }
 }

@@ -10,7 +10,7 @@ use crate::sections::raw::Raw;
 
 tests![work_goes_from_the_catalog_to_the_record,];
 
-// covers: GGEN-8.5-01
+// covers: GGEN-8.5-01, GGEN-2-04, GGEN-5-06, GGEN-5-12, GGEN-5-14
 async fn work_goes_from_the_catalog_to_the_record() {
     let schema = json!({
         "type": "object", "required": ["ticker"], "additionalProperties": false,
@@ -44,17 +44,25 @@ async fn work_goes_from_the_catalog_to_the_record() {
     let reason = "Pattern mismatch: expected ^[A-Z]{1,5}$, got 'invalid123'";
     assert_eq!(checked["errors"][0]["reason"], reason, "{checked}");
     assert_eq!(ada.result("tools/validate", with("AAPL")).await["valid"], true);
+    let all_wrong = json!({"name": name, "arguments": {"ticker": 7, "other": 1}});
+    let checked = ada.result("tools/validate", all_wrong).await;
+    assert_eq!(checked["errors"].as_array().unwrap().len(), 2, "all that is wrong is told: {checked}");
     let wrong = ada.error("tools/call", with("invalid123")).await;
     assert_eq!(
         (&wrong["code"], &wrong["data"]["category"]),
         (&json!(-32001), &json!("invalid_input")),
         "{wrong}"
     );
+    assert_eq!(
+        (&wrong["data"]["field"], &wrong["data"]["reason"]),
+        (&json!("ticker"), &json!(reason)),
+        "{wrong}"
+    );
     assert!(script.calls().is_empty(), "what does not fit is not called");
     let done = ada.result("tools/call", with("AAPL")).await;
     assert_eq!(done["content"][0]["text"], r#"{"ticker":"AAPL"}"#, "{done}");
     let denied = ada.refused("finance.sell", json!({"ticker": "AAPL"})).await;
-    assert_eq!(denied["code"], -32005, "{denied}");
+    assert_eq!((&denied["code"], denied["data"].get("field")), (&json!(-32005), None), "{denied}");
     assert_eq!(script.calls(), [r#"analyze {"ticker":"AAPL"}"#]);
 
     // The record has what was done and what was refused, under the traces that the errors named.

@@ -81,7 +81,7 @@ async fn errors_have_the_numbers_of_the_registry_and_say_whether_to_try_again() 
     is(
         &ada.refused("files.works", json!({"a": ["no text"]})).await,
         -32001,
-        "ValidationError",
+        "FieldValidation",
         "invalid_input",
     );
     is(&ada.refused("files.nothing", json!({})).await, -32002, "ToolNotFound", "permanent");

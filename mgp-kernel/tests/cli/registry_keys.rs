@@ -35,7 +35,7 @@ done
 fn home(listen: &str) -> Home {
     let home = Home::with_state();
     home.write("notes.sh", NOTING);
-    let script = home.path("notes.sh");
+    let script = home.path("notes.sh").display().to_string();
     let config = format!(
         "{}\n[listen]\nrequire_keys = true\n{listen}\n[access]\ndefault = \"opt-out\"\n[confirmation]\ndangerous = false\n\
          [tools]\nlevel = \"L0\"\n[[servers]]\nid = \"notes\"\ncommand = \"sh\"\nargs = [{script:?}]\n",
@@ -197,12 +197,12 @@ fn a_key_is_stored_as_its_hash_with_all_that_it_permits_and_its_last_use() {
         assert!(Instant::now() < end, "a later use is not noted");
         post(port, &format!("Authorization: Bearer {one}\r\n"), &list);
     }
-    let last = find();
+    let noted = find();
     kernel.signal("TERM");
     assert_eq!(kernel.ended(), Some(0));
 
     // All of that outlives the kernel, and the key itself is nowhere.
-    assert_eq!(find(), last);
+    assert_eq!(find(), noted);
     let kept = written(&home.path("state"));
     for key in [&one, &other] {
         assert!(!holds(&kept, &key.as_bytes()[21..]));

@@ -92,6 +92,7 @@ pub enum RevokedCalls {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
 pub struct ListenSettings {
     /// The address and port for HTTP, such as `127.0.0.1:7332`; no HTTP if left out. On any address other than the
     /// loopback address, clients need keys.

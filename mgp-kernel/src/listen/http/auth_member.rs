@@ -20,7 +20,7 @@ use mgp_types::{Error, Object, RawJson, Revision, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::request_trace;
+use super::request_trace::request_trace;
 use crate::running::RunningConfig;
 
 /// A layer that takes the key out of the member `auth` of a message and hands it on as the header `Authorization`, if

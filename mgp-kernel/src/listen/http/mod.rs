@@ -5,16 +5,14 @@ mod doors;
 mod foreign;
 mod paths;
 mod repeated;
+mod request_trace;
 
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
-use http::HeaderMap;
 use mgp_security::auth::{AuthLayer, HttpAuthLayer};
 use mgp_transport::http::{HttpConfig, serve_layered_until};
-use mgp_types::mcp::meta::key;
-use mgp_types::mgp::TraceId;
 use mgp_types::{Principal, PrincipalKind};
 use tokio::net::TcpListener;
 use tower_layer::Stack;
@@ -83,15 +81,4 @@ impl Kernel {
             never = keys.end_expired(|| settings::revoked_calls(&running.load())) => match never {},
         }
     }
-}
-
-/// Returns the trace of a request over HTTP: that of `traceparent`, or a new one.
-fn request_trace(headers: &HeaderMap) -> TraceId {
-    let carried = headers.get(key::TRACEPARENT).and_then(|parent| parent.to_str().ok());
-    carried.and_then(TraceId::from_traceparent).unwrap_or_else(|| {
-        let mut bytes = [0; 16];
-        // Without randomness the trace is one of zeros, which names nothing.
-        let _ = getrandom::fill(&mut bytes);
-        TraceId::from_random(bytes)
-    })
 }

@@ -130,9 +130,10 @@ async fn what_is_beyond_mcp_stands_under_names_of_extensions_and_tells_of_no_mod
     for revision in ERAS {
         for extensions in [&[][..], &["ggen", "structured_errors", "service_manifest", "provenance"]] {
             let mut ada = Raw::declaring(&host, "ada", revision, extensions).await;
-            let described = match revision.is_stateless() {
-                true => ada.result("server/discover", json!({})).await,
-                false => ada.opened["result"].clone(),
+            let described = if revision.is_stateless() {
+                ada.result("server/discover", json!({})).await
+            } else {
+                ada.opened["result"].clone()
             };
             let capabilities = described["capabilities"].as_object().unwrap();
             assert!(capabilities.keys().all(|name| CAPABILITIES.contains(&&**name)), "{described}");

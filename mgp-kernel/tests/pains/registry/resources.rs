@@ -35,8 +35,8 @@ fn server(cache: &ResourceCache, kept: Duration, scope: CacheScope) -> Server {
         .resource_template(template, async |Uri(uri): Uri| uri)
 }
 
-async fn host(server: Server) -> (Host, Served) {
-    let served = Served::start("books", server).await;
+async fn host(books: Server) -> (Host, Served) {
+    let served = Served::start("books", books).await;
     let host = Host::with(quiet([served.config.clone()])).await;
     let began = Instant::now();
     let mut ada = Raw::plain(&host, "ada", Revision::V2025_11_25).await;

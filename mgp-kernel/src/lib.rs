@@ -38,6 +38,7 @@ mod listen;
 mod methods;
 mod models;
 mod notify;
+mod offered;
 mod operator;
 mod paths;
 #[cfg(unix)]

@@ -34,6 +34,7 @@ use crate::call::erased::ErasedService;
 use crate::call::hints::{CallHintsGate, SuggestionGate};
 use crate::call::listed_security::ListedSecurityGate;
 use crate::call::meter::{Meter, MeterGate};
+use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::resolve::ResolveToolGate;
 use crate::listen::http::RepeatedHeadersGate;
 use crate::methods::{
@@ -248,6 +249,8 @@ fn layers(
             TraceIdGate::to_peer(session),
             // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
             ResultSizeGate { max_bytes: settings::max_result_bytes(&config, server) },
+            // Within whatever waits for people, as the time of every call is.
+            RegistryTimeoutGate::new(server),
         ],
         // Within whatever waits for people.
         sending,

@@ -1,8 +1,11 @@
 //! The gate that turns refusals into answers that a plain MCP client can use.
 
+#[cfg(feature = "ext")]
+use mgp_types::ext::{ExtensionId, StructuredError};
 use mgp_types::mgp::code::{CODE_SAFETY_VIOLATION, INVALID_TOOL_ARGS, RATE_LIMITED, category};
 use mgp_types::mgp::{Category, Recovery};
-use mgp_types::{Error, Flow, Gate, Method, Origin, RawJson, Request, Response};
+use mgp_types::{Error, Flow, Gate, Method, Origin, RawJson, Request, Response, Session};
+use serde_json::Value;
 
 /// A gate that decides how a refusal of a tool call looks to the caller; nothing else does.
 ///
@@ -10,8 +13,9 @@ use mgp_types::{Error, Flow, Gate, Method, Origin, RawJson, Request, Response};
 /// would look as if the protocol had failed, and most clients never show one to the model; such a client gets a result
 /// with `isError`, whose text a model can read and act on. A call that was not refused but failed (a server is away, a
 /// connection was lost, the time was over) stays an error, and for a plain client the error's message contains the
-/// advice that an MGP peer gets as recovery data. The gate belongs outside of the layers that refuse and of the one
-/// that records. It reads `context.session`, and allocates on refusal and failure only.
+/// advice that an MGP peer gets as recovery data. A client that declared structured errors finds one in the metadata of
+/// such a result (`_meta.error`); a client of the tool registry, which knows refusals as errors with numbers of its own,
+/// gets the error. The gate belongs outside of the layers that refuse and of the one that records. It reads `context.session`, and allocates on refusal and failure only.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct RejectGate;
@@ -27,19 +31,15 @@ impl Gate for RejectGate {
     type Pass = Option<PlainRequest>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        let is_plain = request.context.session.as_ref().is_some_and(|session| session.mgp.is_none());
-        Flow::Pass(match request.method == Method::TOOLS_CALL {
-            _ if !is_plain => None,
-            true => Some(PlainRequest::ToolCall),
-            false => Some(PlainRequest::Other),
-        })
+        let plain = request.context.session.as_ref().filter(|session| session.mgp.is_none());
+        Flow::Pass(plain.and_then(|session| PlainRequest::of(&request.method, session)))
     }
 
     fn leave(&self, plain: Self::Pass, outcome: &mut Result<Response, Error>) {
-        let Some(plain) = plain else { return };
+        let Some(PlainRequest { is_tool_call, reads_structured }) = plain else { return };
         if let Err(error) = outcome {
-            if plain == PlainRequest::ToolCall && is_refusal(error) {
-                *outcome = as_result(error);
+            if is_tool_call && is_refusal(error) {
+                *outcome = as_result(error, reads_structured);
             } else {
                 advise(error);
             }
@@ -47,13 +47,30 @@ impl Gate for RejectGate {
     }
 }
 
-/// The kind of request that a client without MGP made.
+/// A request of a client without MGP, as far as it decides how its refusal looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlainRequest {
-    /// A call of a tool.
-    ToolCall,
-    /// Any other request.
-    Other,
+pub struct PlainRequest {
+    is_tool_call: bool,
+    /// True if the client reads a structured error in the metadata of a failed result.
+    reads_structured: bool,
+}
+
+impl PlainRequest {
+    /// Returns `None` for a client of the tool registry, which reads refusals as errors.
+    #[cfg_attr(not(feature = "ext"), expect(clippy::unnecessary_wraps, reason = "the registry is optional"))]
+    fn of(method: &Method, session: &Session) -> Option<Self> {
+        #[cfg(feature = "ext")]
+        let reads_structured = {
+            let extensions = session.extensions();
+            if extensions.has(ExtensionId::ToolRegistry) {
+                return None;
+            }
+            extensions.has(ExtensionId::StructuredErrors)
+        };
+        #[cfg(not(feature = "ext"))]
+        let (reads_structured, _) = (false, session);
+        Some(Self { is_tool_call: *method == Method::TOOLS_CALL, reads_structured })
+    }
 }
 
 /// Returns whether this program decided against the call. A missing authentication is reported to the client program,
@@ -91,17 +108,31 @@ fn advise(error: &mut Error) {
 /// The longest wait that is described as "a moment", in milliseconds.
 const SOON_MS: u64 = 2000;
 
-fn as_result(error: &Error) -> Result<Response, Error> {
+fn as_result(error: &Error, reads_structured: bool) -> Result<Response, Error> {
     let details = |recovery: Recovery| recovery.details.filter(|_| error.code() == CODE_SAFETY_VIOLATION);
     let text = match error.recovery().and_then(details) {
         // This is the body of §7.4, from which an agent can correct its code.
         Some(details) => String::from_utf8_lossy(details.as_bytes()).into_owned(),
         None => error.message().to_owned(),
     };
-    let result = serde_json::json!({ "content": [{ "type": "text", "text": text }], "isError": true });
+    let mut result = serde_json::json!({ "content": [{ "type": "text", "text": text }], "isError": true });
+    if reads_structured {
+        result["_meta"] = structured(error);
+    }
     RawJson::from_value(&result)
         .map(Response::plain)
         .map_err(|error| Error::internal("the refusal is not JSON").with_source(error))
+}
+
+/// Returns the metadata with the structured form of an error.
+#[cfg(feature = "ext")]
+fn structured(error: &Error) -> Value {
+    serde_json::json!({ "error": StructuredError::of(error).to_object().to_raw() })
+}
+
+#[cfg(not(feature = "ext"))]
+const fn structured(_: &Error) -> Value {
+    Value::Null
 }
 
 #[cfg(test)]
@@ -109,7 +140,7 @@ mod tests {
     use std::sync::Arc;
 
     use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
-    use mgp_types::{Object, Revision, Session, code};
+    use mgp_types::{Object, Revision, code};
     use tower_service::Service as _;
 
     use super::*;
@@ -178,6 +209,29 @@ mod tests {
             let told = answer(error.clone(), Method::TOOLS_CALL, false).await.unwrap_err();
             assert_eq!(told.message(), error.message());
         }
+    }
+
+    #[cfg(feature = "ext")]
+    #[tokio::test]
+    async fn a_refusal_has_the_form_that_the_client_declared() {
+        async fn told(extension: ExtensionId) -> Result<Response, Error> {
+            let mut session = Session::new(Revision::LATEST);
+            let declared = format!(r#"{{"extensions":{{"{}":{{}}}}}}"#, extension.id());
+            session.capabilities = Object::parse(declared).unwrap();
+            let mut request = Request::call(Method::TOOLS_CALL, Object::new());
+            request.context.session = Some(Arc::new(session));
+            let server = TestServer::answering(|_| Err(Error::new(code::ACCESS_DENIED, "ask for access")));
+            RejectGate::new().layer(server).call(request).await
+        }
+        let result: Value = told(ExtensionId::StructuredErrors).await.unwrap().body().unwrap();
+        assert_eq!(
+            (&result["isError"], &result["_meta"]["error"]["code"]),
+            (&true.into(), &"PERMISSION_DENIED".into())
+        );
+        assert_eq!(result["_meta"]["error"]["category"], "permanent");
+        assert_eq!(told(ExtensionId::ToolRegistry).await.unwrap_err().code(), code::ACCESS_DENIED);
+        let plain: Value = told(ExtensionId::Provenance).await.unwrap().body().unwrap();
+        assert_eq!(plain.get("_meta"), None);
     }
 
     #[tokio::test]

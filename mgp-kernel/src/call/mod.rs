@@ -9,4 +9,5 @@ pub(crate) mod fallback;
 pub(crate) mod hints;
 pub(crate) mod listed_security;
 pub(crate) mod meter;
+pub(crate) mod registry_timeout;
 pub(crate) mod resolve;

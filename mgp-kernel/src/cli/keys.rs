@@ -51,6 +51,9 @@ pub(super) struct KeyNewArgs {
     /// The maximum number of requests per minute
     #[arg(long, value_name = "N")]
     per_minute: Option<NonZeroU32>,
+    /// The maximum number of requests per hour
+    #[arg(long, value_name = "N")]
+    per_hour: Option<NonZeroU32>,
     /// Issue the key even if it names servers or tools that do not exist
     #[arg(long)]
     force: bool,
@@ -98,6 +101,7 @@ async fn new(link: &KernelLink, output: &Output, wanted: KeyNewArgs) -> Result<E
         label: wanted.label,
         expires_at: wanted.until.map(|until| until.ahead(Timestamp::now())),
         per_minute: wanted.per_minute,
+        per_hour: wanted.per_hour,
         force: wanted.force,
     };
     let issued: Result<IssuedKey, Failure> = link.ask(method::KEYS_NEW, &wanted).await;

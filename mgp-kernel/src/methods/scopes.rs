@@ -182,6 +182,31 @@ mod tests {
         assert_eq!(dead.code(), code::AUTH_REQUIRED);
     }
 
+    // covers: EXT-04-10
+    #[tokio::test]
+    async fn a_session_that_nobody_uses_ends_and_one_in_use_goes_on() {
+        let (_scene, gate) = scene().await;
+        let open = || {
+            let wanted = json!({"requested_scopes": ["read"], "ttl_seconds": 86_400});
+            ask(&gate, method::PERMISSION_NEGOTIATE, &wanted).unwrap()["session"].clone()
+        };
+        let check = |session: &Value| {
+            let token = json!({"session_token": session["token"]});
+            ask(&gate, method::PERMISSION_CHECK, &json!({"tool": "tracker.list", "_meta": token}))
+        };
+        let (used, idle) = (open(), open());
+        let seconds = used["inactivity_timeout_seconds"].as_u64().unwrap();
+        assert_eq!(seconds, 1800);
+        tokio::time::pause();
+        for _ in 0..2 {
+            tokio::time::advance(std::time::Duration::from_secs(seconds - 1)).await;
+            assert_eq!(check(&used).unwrap(), json!({"allowed": true}));
+        }
+        assert_eq!(check(&idle).unwrap_err().code(), code::AUTH_EXPIRED);
+        tokio::time::advance(std::time::Duration::from_secs(seconds)).await;
+        assert_eq!(check(&used).unwrap_err().code(), code::AUTH_EXPIRED);
+    }
+
     #[tokio::test]
     async fn the_methods_exist_for_clients_of_the_extension_and_of_mgp() {
         let (_scene, gate) = scene().await;

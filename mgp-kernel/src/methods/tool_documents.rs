@@ -14,6 +14,7 @@ use mgp_types::ext::{
 use mgp_types::mgp::{Timestamp, method};
 use mgp_types::{CacheHint, CacheScope, Error, Flow, Gate, RawJson, Request, RequestKind, Response, code};
 
+use crate::offered::OFFERED;
 use crate::router::{CallerView, Visibility};
 use crate::running::RunningConfig;
 
@@ -47,20 +48,6 @@ impl Gate for ToolDocumentsGate {
         }
     }
 }
-
-/// The extensions of which the kernel's manifests tell.
-pub(crate) const OFFERED: [ExtensionId; 10] = [
-    ExtensionId::ServiceManifest,
-    ExtensionId::IntentHints,
-    ExtensionId::CostTransparency,
-    ExtensionId::ScopedAuth,
-    ExtensionId::Provenance,
-    ExtensionId::MultimodalSignatures,
-    ExtensionId::StructuredErrors,
-    ExtensionId::ServerRecommendations,
-    ExtensionId::Envelopes,
-    ExtensionId::ToolRegistry,
-];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ToolDocument {

@@ -1,10 +1,11 @@
-//! The gate that says whether arguments fit a tool, without calling it.
+//! The gate that says whether arguments fit a tool, without calling it, and why those of a call do not.
 
 use std::sync::Arc;
 
 use mgp_security::{ArgumentJudge, Violation};
+use mgp_types::ext::ExtensionId;
 use mgp_types::mgp::{ResolvedTool, method};
-use mgp_types::{Error, Flow, Gate, Object, RawJson, Request, RequestKind, Response, code};
+use mgp_types::{Error, Flow, Gate, Object, Origin, RawJson, Request, RequestKind, Response, code};
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -12,8 +13,9 @@ use crate::router::{CallerView, Visibility};
 
 /// A gate that answers `tools/validate`, by that name and by `mgp/tools/validate`, for tools that the caller may call.
 ///
-/// Arguments that do not fit are a result, with every fault; an unknown tool is an error. No server is asked. All other
-/// requests pass untouched.
+/// Arguments that do not fit are a result, with every fault; an unknown tool is an error. No server is asked. A call by
+/// a client of the tool registry that is refused for its arguments is told every fault, too, in the data of the error;
+/// the gate notes tool and arguments of such calls. All other requests pass untouched.
 #[derive(Clone)]
 pub(crate) struct ValidateToolGate {
     pub(crate) visibility: Arc<Visibility>,
@@ -36,17 +38,56 @@ struct Validated {
     schema_dialect: String,
 }
 
-impl Gate for ValidateToolGate {
-    type Pass = ();
+/// A call whose arguments may not fit.
+pub(crate) struct CallToExplain {
+    tool: Arc<ResolvedTool>,
+    arguments: RawJson,
+}
 
-    fn enter(&self, request: &mut Request) -> Flow {
-        let is_asked = request.kind == RequestKind::Call
-            && matches!(request.method.as_str(), method::REGISTRY_VALIDATE | method::TOOLS_VALIDATE);
-        if is_asked { Flow::Answer(self.answer(request)) } else { Flow::Pass(()) }
+impl Gate for ValidateToolGate {
+    type Pass = Option<CallToExplain>;
+
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        if request.kind != RequestKind::Call {
+            return Flow::Pass(None);
+        }
+        match request.method.as_str() {
+            method::REGISTRY_VALIDATE | method::TOOLS_VALIDATE => Flow::Answer(self.answer(request)),
+            "tools/call" => Flow::Pass(CallToExplain::of(request)),
+            _ => Flow::Pass(None),
+        }
+    }
+
+    fn leave(&self, call: Self::Pass, outcome: &mut Result<Response, Error>) {
+        if let (Some(call), Err(error)) = (call, outcome)
+            && error.code() == code::INVALID_TOOL_ARGS
+            && error.origin() == Origin::Local
+            && let Some(data) = self.faults(&call)
+        {
+            *error = error.clone().with_message("Validation failed").with_data(data);
+        }
+    }
+}
+
+impl CallToExplain {
+    /// Returns the call of a client of the tool registry; `None` for all others.
+    fn of(request: &Request) -> Option<Self> {
+        let session = request.context.session.as_ref()?;
+        let tool =
+            request.context.tool.clone().filter(|_| session.extensions().has(ExtensionId::ToolRegistry))?;
+        Some(Self { tool, arguments: request.params.get("arguments").unwrap_or_else(RawJson::empty_object) })
     }
 }
 
 impl ValidateToolGate {
+    /// Returns the first fault of a call's arguments, with a list of all of them; `None` if they fit.
+    fn faults(&self, call: &CallToExplain) -> Option<RawJson> {
+        let faults = self.judges.judge(&call.tool).ok()?.violations(&call.arguments.to().ok()?);
+        let mut data = Object::from_value(faults.first()?).ok()?;
+        data.set("errors", RawJson::from_value(&faults).ok()?);
+        Some(data.to_raw())
+    }
+
     fn answer(&self, request: &Request) -> Result<Response, Error> {
         let params = &request.params;
         let name =

@@ -30,6 +30,9 @@ pub(crate) struct NewKey {
     pub(crate) expires_at: Option<Timestamp>,
     /// The largest number of uses in a minute.
     pub(crate) per_minute: Option<NonZeroU32>,
+    /// The largest number of uses in an hour.
+    #[serde(default)]
+    pub(crate) per_hour: Option<NonZeroU32>,
     /// True if the key is issued although it names servers or tools that do not exist.
     #[serde(default)]
     pub(crate) force: bool,
@@ -55,6 +58,9 @@ pub(crate) struct KeyRow {
     pub(crate) last_used: Option<Timestamp>,
     pub(crate) expires_at: Option<Timestamp>,
     pub(crate) expired: bool,
+    /// The rates at which the key may be used; left out for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rate_limit: Option<Rates>,
     /// True if the key lets nobody in because its owner's name is reserved for somebody else.
     #[serde(default)]
     pub(crate) reserved: bool,
@@ -93,6 +99,20 @@ pub(crate) struct RevokedKey {
     pub(crate) revoked: bool,
 }
 
+impl NewKey {
+    /// Returns the rates at which the key may be used; `None` for no limit.
+    fn rates(&self) -> Option<Rates> {
+        let mut rates = Rates::new();
+        if let Some(calls) = self.per_minute {
+            rates = rates.per_minute(calls);
+        }
+        if let Some(calls) = self.per_hour {
+            rates = rates.per_hour(calls);
+        }
+        (rates != Rates::new()).then_some(rates)
+    }
+}
+
 pub(super) async fn issue(
     asked: &OperatorRequest,
     keys: &KeyRing,
@@ -127,8 +147,8 @@ pub(super) async fn issue(
     if let Some(end) = wanted.expires_at {
         request = request.expires_at(end);
     }
-    if let Some(calls) = wanted.per_minute {
-        request = request.rate_limit(Rates::new().per_minute(calls));
+    if let Some(rates) = wanted.rates() {
+        request = request.rate_limit(rates);
     }
     // No key may work of which nothing is recorded, so the record comes first.
     let detail = ("owner", wanted.owner.as_str());
@@ -177,6 +197,7 @@ impl KeyRow {
             last_used: info.last_used,
             expires_at: info.expires_at,
             expired: info.expires_at.is_some_and(|end| now >= end),
+            rate_limit: info.rate_limit,
         }
     }
 }

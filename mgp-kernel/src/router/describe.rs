@@ -1,6 +1,6 @@
 //! The kernel's description of itself to clients: capabilities and instructions.
 
-use mgp_types::ext::ExtensionIds;
+use mgp_types::ext::{ExtensionId, ExtensionIds};
 use mgp_types::mcp::meta::key;
 use mgp_types::mcp::task_extension;
 use mgp_types::mcp::{
@@ -12,8 +12,8 @@ use mgp_types::{CacheHint, CacheScope, Context, Error, Object, RawJson, Request,
 use serde::Serialize;
 
 use super::{CallerView, Visibility};
-use crate::call::hints::HINTS;
 use crate::notify::changes::ChangeListeners;
+use crate::offered::OFFERED;
 use crate::running::RunningConfig;
 
 /// Returns the answer to `server/discover`, which is that to `initialize` too.
@@ -26,7 +26,7 @@ pub(super) fn describe(
     let sight = CallerView::of(visibility, &request.context)?;
     changes.open(&request.context);
     let described = KernelDescription {
-        capabilities: capabilities(&sight, request.context.session()?),
+        capabilities: capabilities(&sight, config, request.context.session()?),
         instructions: instructions(&sight, config.names(&request.context), &request.context),
     };
     let mut response = RawJson::from_value(&described)
@@ -46,7 +46,7 @@ struct KernelDescription {
 ///
 /// All of MCP is offered, whatever servers have at the moment: they connect later and come back different, and a
 /// session cannot be given a capability that it was not told of when it began. A list without items is empty.
-fn capabilities(sight: &CallerView<'_>, session: &Session) -> ServerCapabilities {
+fn capabilities(sight: &CallerView<'_>, config: &RunningConfig, session: &Session) -> ServerCapabilities {
     let list = || ListCapability::new().with_list_changed(true);
     let mut capabilities = ServerCapabilities::new();
     capabilities.tools = Some(list());
@@ -68,8 +68,10 @@ fn capabilities(sight: &CallerView<'_>, session: &Session) -> ServerCapabilities
         }
     }
     // Those of the kernel's own are silent for whoever did not declare them.
-    for id in session.extensions().and(ExtensionIds::new(HINTS)).iter() {
-        extensions.insert(id.id(), RawJson::empty_object());
+    for id in session.extensions().and(ExtensionIds::new(OFFERED)).iter() {
+        let takes_keys = id == ExtensionId::ToolRegistry && config.load().listen.auth_member;
+        let settings = takes_keys.then(|| RawJson::from_written(br#"{"auth_member":true}"#.to_vec()));
+        extensions.insert(id.id(), settings.unwrap_or_else(RawJson::empty_object));
     }
     // Each era has one of the two forms of tasks.
     extensions.remove(task_extension::EXTENSION_ID);

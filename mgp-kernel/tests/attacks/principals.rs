@@ -49,6 +49,7 @@ fn stored_key(home: &Home, owner: &str, options: &[&str]) -> String {
     key.out.trim().to_owned()
 }
 
+// covers: GGEN-8.5-03
 async fn a_stored_key_with_the_name_of_somebody_else_lets_nobody_in() {
     let home = Home::with_state();
     let keys: Vec<_> = ["local", "human.local", "mgp.toml"].map(|owner| stored_key(&home, owner, &[])).into();
@@ -84,6 +85,7 @@ async fn the_holder_of_a_key_is_not_the_client_that_started_the_kernel() {
     assert_eq!(server::calls(&home, "files"), Vec::<String>::new());
 }
 
+// covers: GGEN-8.5-03
 async fn nobody_speaks_for_the_client_that_started_the_kernel() {
     let home = Home::with_state();
     let server = server::configured(&home, "files", "");

@@ -142,7 +142,7 @@ fn documents_describe_the_tools_that_the_caller_may_call() {
     assert_ne!(get(port, "/capabilities").2["revision"], manifest["revision"]);
 }
 
-// covers: ENV-2-04, ENV-2-05, ENV-7.1-01, ENV-7.2-01, ENV-7.2-03, ENV-8.1-01, ENV-8.1-02, ENV-10-06, ENV-3.3-07, ENV-11.2-01, ENV-11.2-02, ENV-11.2-03
+// covers: ENV-2-05, ENV-7.1-01, ENV-7.2-01, ENV-7.2-03, ENV-8.1-01, ENV-8.1-02, ENV-10-06, ENV-3.3-07, ENV-11.2-01, ENV-11.2-02
 #[test]
 fn tools_are_called_in_envelopes_one_or_many() {
     let (_home, _kernel, port) = open("");

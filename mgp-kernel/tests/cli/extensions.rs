@@ -32,7 +32,7 @@ fn names(tools: &Value) -> Vec<String> {
     tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
-// covers: EXT-00-02, EXT-00-07, EXT-01-01, EXT-01-02, EXT-01-03, EXT-01-04, EXT-01-05, EXT-01-07, EXT-01-09, EXT-01-12, EXT-01-13, EXT-01-15, ENV-2-04
+// covers: EXT-01-01..05, EXT-01-07, EXT-01-09, EXT-01-12, EXT-01-13, ENV-2-04
 #[test]
 fn a_manifest_tells_what_tools_lists_with_limits_and_how_long_it_is_true() {
     let home = home();
@@ -102,7 +102,7 @@ fn servers_are_recommended_by_capability_and_nothing_is_connected_for_it() {
     assert_eq!(manifest["error"]["code"], -32601, "{manifest}");
 }
 
-// covers: GGEN-2-04, GGEN-5-02..04, GGEN-5-06, GGEN-5-07, GGEN-5-11..15, GGEN-5-19, GGEN-8.1-03, GGEN-4-01, EXT-11-01, EXT-11-03, EXT-11-12, ENV-3.3-04
+// covers: GGEN-5-02, GGEN-5-04, GGEN-5-07, GGEN-5-11, GGEN-5-13, GGEN-5-15, EXT-11-01, EXT-11-03, EXT-11-12, ENV-3.3-04
 #[test]
 fn errors_have_the_forms_that_the_client_declares() {
     let home = home();

@@ -201,6 +201,39 @@ async fn a_kernel_that_was_killed_is_unavailable_and_called_again_when_it_is_bac
     until("the clock is back", async || call(&client, "clock.now", json!({})).await.is_ok()).await;
 }
 
+// covers: EXT-13-06
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_found_at_several_kernels_comes_with_how_each_of_them_does() {
+    let mut prod = Elsewhere::start(None);
+    let gone = format!("gone=http://127.0.0.1:{}/mcp", free_port());
+    let mut arguments = reaching(&prod).to_vec();
+    arguments.extend(["--instance".into(), gone, "--key-env".into(), "gone=PROD_KEY".into()]);
+    let here = Here::start(&strs(&arguments), &prod.key);
+    let client = here.client("federation.federated_call").await;
+    let asked = json!({"query": "what time is it", "strategy": "keyword"});
+    let mut found = Value::Null;
+    until("the clock is found", async || {
+        let result = client.call_tool("federation.federated_discover", asked.clone()).await.unwrap();
+        found = result.structured_content.unwrap().to().unwrap();
+        found["tools"].as_array().unwrap().iter().any(|tool| tool["tool_name"] == "now")
+    })
+    .await;
+    let of = |found: &Value, name: &str| {
+        let instances = found["instances"].as_array().unwrap();
+        instances.iter().find(|one| one["instance"] == name).unwrap().clone()
+    };
+    assert!(of(&found, "prod")["total_available"].as_u64().unwrap() > 0, "{found}");
+    assert_eq!(of(&found, "prod").get("failure"), None, "{found}");
+    assert_eq!(of(&found, "gone")["failure"]["code"], code::UPSTREAM_UNAVAILABLE, "{found}");
+    assert!(found["tools"].as_array().unwrap().iter().all(|tool| tool["instance"] == "prod"), "{found}");
+    // Where nobody answers, nothing is found, and that is said.
+    let mut killed = prod.kernel.take().unwrap();
+    killed.signal("KILL");
+    killed.child.wait().unwrap();
+    let nobody = client.call_tool("federation.federated_discover", asked).await.unwrap_err();
+    assert_eq!(nobody.code(), code::UPSTREAM_UNAVAILABLE, "{nobody:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_server_of_a_kernel_is_offered_as_soon_as_that_kernel_is_there() {
     let mut elsewhere = Elsewhere::start(None);

@@ -31,6 +31,7 @@ mod models;
 mod network;
 mod patterns;
 mod registrations;
+mod registry_keys;
 mod rows;
 mod rules;
 mod secrets;

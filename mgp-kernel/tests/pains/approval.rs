@@ -24,6 +24,7 @@ tests![
     what_else_is_to_be_confirmed_is_although_dangerous_calls_are_not,
     a_dangerous_call_runs_only_after_its_permission_was_granted,
     automatic_approval_asks_for_what_is_dangerous_unless_that_is_said_to_be_wanted,
+    a_call_whose_costs_need_approval_is_made_when_it_has_it,
 ];
 
 /// A server whose tool is dangerous; nobody has permitted it for good.
@@ -288,4 +289,37 @@ async fn what_else_is_to_be_confirmed_is_although_dangerous_calls_are_not() {
         assert!(why.contains("confirm"), "{tool}: {why}");
     }
     assert_eq!(script.calls().len(), 1);
+}
+
+// covers: EXT-03-05
+async fn a_call_whose_costs_need_approval_is_made_when_it_has_it() {
+    let tool = |name: &str, category: &str| {
+        let cost = json!({"category": category, "estimated_units": 400, "unit_label": "credits"});
+        json!({"name": name, "description": "Renders.", "inputSchema": {"type": "object"}, "cost": cost})
+    };
+    let tools = json!([tool("film", "requires_approval"), tool("sketch", "metered")]);
+    let script = Script::new(&tools.to_string());
+    let mut config = quiet([script.server("studio")]);
+    config["confirmation"] = json!({"dangerous": true, "patience_secs": 60});
+    let host = Host::with(config).await;
+    host.up("studio").await;
+    let (robot, operator) = (host.client("robot").await, host.operator().await);
+    say(&robot, "studio.sketch", json!({})).await;
+    for (method, is_made) in [("kernel/permissions/approve", true), ("kernel/permissions/deny", false)] {
+        let before = script.calls().len();
+        let deciding = async {
+            let questions = questions(&operator, 1).await;
+            assert_eq!(questions[0]["tool_name"], "film", "{questions:?}");
+            assert_eq!(script.calls().len(), before, "it waits for the answer");
+            ask(&operator, method, json!({"id": questions[0]["id"]})).await;
+        };
+        let call = robot.call_tool("studio.film", json!({})).into_future();
+        let (outcome, ()) = tokio::join!(call, deciding);
+        if is_made {
+            assert_ne!(outcome.unwrap().is_error, Some(true));
+        } else {
+            refused(outcome);
+        }
+        assert_eq!(script.calls().len() - before, usize::from(is_made));
+    }
 }

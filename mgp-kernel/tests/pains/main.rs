@@ -20,10 +20,12 @@ mod pairings;
 mod patience;
 mod processes;
 mod record;
+mod registry;
 mod reload;
 mod replicas;
 #[path = "../support/runner.rs"]
 mod runner;
+mod scopes;
 mod scripted;
 mod search;
 mod sections;
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         patience::TESTS,
         front::TESTS,
         methods::TESTS,
+        scopes::TESTS,
     ];
-    runner::run(&[tests.concat(), sections::tests()].concat(), &arguments)
+    runner::run(&[tests.concat(), sections::tests(), registry::tests()].concat(), &arguments)
 }

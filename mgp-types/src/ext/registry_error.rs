@@ -3,14 +3,15 @@
 use super::StructuredError;
 use super::projection::{projection, registry_code};
 use crate::json::ObjectWriter;
-use crate::mgp::{TraceId, code};
+use crate::mgp::{Recovery, TraceId, code};
 use crate::{Error, Object, RawJson};
 
 /// The most suggestions that are read from the data of an error.
 const MAX_SUGGESTIONS: usize = 16;
 
 /// Returns the data of `error` with the members that the tool registry's clients read: `error_type`, `reason`,
-/// `trace_id`, `suggestions`, and `documentation_url` if the error has one. Members that are there already stay.
+/// `trace_id`, `suggestions`, `documentation_url` if the error has one, and `retry_after_seconds` if it says when to try
+/// again. Members that are there already stay.
 ///
 /// ```
 /// use mgp_types::ext::registry_error_data;
@@ -32,6 +33,11 @@ pub fn registry_error_data(error: &Error, trace: TraceId) -> RawJson {
     let of_structured = structured.as_ref().and_then(|structured| structured.suggestion.as_deref());
     let suggestions = told.iter().map(|text| &**text).chain(of_structured.filter(|_| told.is_empty()));
     out.texts("suggestions", suggestions.take(MAX_SUGGESTIONS));
+    if let Some(wait) =
+        error.recovery().filter(Recovery::may_retry).and_then(|recovery| recovery.retry_after_ms)
+    {
+        out.number("retry_after_seconds", i64::try_from(wait.div_ceil(1000)).unwrap_or(i64::MAX));
+    }
     data.followed_by(&out.finish())
 }
 
@@ -85,6 +91,13 @@ mod tests {
             assert_eq!(data.get("suggestions").unwrap().as_bytes(), b"[]");
             assert!(!data.contains("field") && !data.contains("documentation_url"));
         }
+    }
+
+    #[test]
+    fn an_error_that_passes_says_when_to_try_again() {
+        let limited = Recovery::for_code(3000).unwrap().with_retry_after_ms(1200);
+        let data = data(&Error::new(3000, "why").with_recovery(limited));
+        assert_eq!(data.bytes("retry_after_seconds"), Some(&b"2"[..]));
     }
 
     // covers: GGEN-5-12, GGEN-5-16

@@ -69,6 +69,7 @@ enum Part {
     Tokens,
 }
 
+// covers: GGEN-8.5-02
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let chosen = |part| args.only.is_none_or(|only| only == part);
     if [Part::Calls, Part::Stream, Part::Kernel, Part::Extensions].into_iter().any(chosen) {

@@ -92,6 +92,7 @@ pub enum RevokedCalls {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
 pub struct ListenSettings {
     /// The address and port for HTTP, such as `127.0.0.1:7332`; no HTTP if left out. On any address other than the
     /// loopback address, clients need keys.
@@ -119,6 +120,8 @@ pub struct ListenSettings {
     pub rest: bool,
     /// Serves tools in envelopes, at `POST /env/tools/call`.
     pub envelopes: bool,
+    /// Accepts a key in the member `auth` of a message, beside `params`: `{"type": "bearer", "token": KEY}`.
+    pub auth_member: bool,
     /// The treatment of calls that are running when their key is revoked or expires. The sessions and streams of the
     /// key end in any case.
     pub revoked_calls: RevokedCalls,

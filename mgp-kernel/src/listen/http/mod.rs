@@ -1,9 +1,11 @@
 //! The kernel over HTTP: checks keys, and serves the paths for health and metrics beside the protocol's.
 
+mod auth_member;
 mod doors;
 mod foreign;
 mod paths;
 mod repeated;
+mod request_trace;
 
 use std::future::Future;
 use std::io;
@@ -15,6 +17,7 @@ use mgp_types::{Principal, PrincipalKind};
 use tokio::net::TcpListener;
 use tower_layer::Stack;
 
+use self::auth_member::AuthMemberLayer;
 use self::doors::DoorsLayer;
 use self::foreign::SameUserLayer;
 use self::paths::HttpPathsLayer;
@@ -69,6 +72,7 @@ impl Kernel {
         let layer = Stack::new(doors, HttpPathsLayer::metrics(beside.clone(), running.clone(), figures));
         let layer = Stack::new(layer, guard);
         let layer = Stack::new(layer, SameUserLayer);
+        let layer = Stack::new(layer, AuthMemberLayer { config: running.clone() });
         let layer =
             Stack::new(layer, HttpPathsLayer::health(beside, self.fleet().clone(), self.lifecycle().clone()));
         let serving = serve_layered_until(socket, self.accept_by(&auth), http, layer, stop);

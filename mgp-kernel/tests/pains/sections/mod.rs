@@ -9,7 +9,7 @@ mod errors;
 mod lifecycle;
 mod negotiation;
 mod permissions;
-mod raw;
+pub(crate) mod raw;
 mod requesting;
 mod retries;
 mod searching;

@@ -24,8 +24,8 @@ pub(crate) struct Raw {
     incoming: Lines<BufReader<ReadHalf<DuplexStream>>>,
     outgoing: WriteHalf<DuplexStream>,
     revision: Revision,
-    /// The client's `mgp`; null if it knows nothing of MGP.
-    offer: Value,
+    /// The client's capabilities.
+    capabilities: Value,
     last: u64,
     /// The answer to `initialize`, in a session.
     pub(crate) opened: Value,
@@ -59,7 +59,24 @@ impl Raw {
         Self::open(host, principal, revision, json!({"version": "0.2.0", "extensions": extensions})).await
     }
 
+    /// A client of an agent that declares these optional extensions, and knows nothing of MGP.
+    pub(crate) async fn declaring(host: &Host, agent: &str, revision: Revision, extensions: &[&str]) -> Self {
+        let id = |name: &&str| (format!("io.github.mcp-extension-proposals/{name}"), json!({}));
+        let declared: Map<_, _> = extensions.iter().map(id).collect();
+        Self::with(host, Principal::new(agent), revision, json!({"extensions": declared})).await
+    }
+
+    /// A client whose `mgp` is this; null for one that knows nothing of MGP.
     pub(crate) async fn open(host: &Host, principal: Principal, revision: Revision, offer: Value) -> Self {
+        let capabilities = match (offer, revision.is_stateless()) {
+            (Value::Null, _) => json!({}),
+            (offer, false) => json!({"mgp": offer}),
+            (offer, true) => json!({"extensions": {"dev.cloto/mgp": offer}}),
+        };
+        Self::with(host, principal, revision, capabilities).await
+    }
+
+    async fn with(host: &Host, principal: Principal, revision: Revision, capabilities: Value) -> Self {
         let (near, far) = memory::pair(1 << 16);
         let (_, connection) =
             connect(far.0, far.1, &host.kernel.accept(principal), ConnectionLimits::default());
@@ -68,7 +85,7 @@ impl Raw {
             incoming: BufReader::new(near.0).lines(),
             outgoing: near.1,
             revision,
-            offer,
+            capabilities,
             last: 0,
             opened: Value::Null,
             heard: Vec::new(),
@@ -76,21 +93,13 @@ impl Raw {
         };
         if !revision.is_stateless() {
             let hello = json!({
-                "protocolVersion": revision.as_str(), "capabilities": raw.capabilities(),
+                "protocolVersion": revision.as_str(), "capabilities": raw.capabilities,
                 "clientInfo": {"name": "raw", "version": "1"},
             });
             raw.opened = raw.call("initialize", hello).await;
             raw.write(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
         }
         raw
-    }
-
-    fn capabilities(&self) -> Value {
-        match (&self.offer, self.revision.is_stateless()) {
-            (Value::Null, _) => json!({}),
-            (offer, false) => json!({"mgp": offer}),
-            (offer, true) => json!({"extensions": {"dev.cloto/mgp": offer}}),
-        }
     }
 
     async fn write(&mut self, frame: &Value) {
@@ -103,7 +112,7 @@ impl Raw {
         if self.revision.is_stateless() {
             params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(self.revision.as_str());
             params["_meta"]["io.modelcontextprotocol/clientInfo"] = json!({"name": "raw", "version": "1"});
-            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = self.capabilities();
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
         }
         self.last += 1;
         self.write(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params})).await;

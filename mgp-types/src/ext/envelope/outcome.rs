@@ -47,7 +47,8 @@ fn of_error(error: &Error) -> ErrorDetail {
     let data = error.data().and_then(|data| Object::from_raw(data).ok()).unwrap_or_default();
     let told = error.data().and_then(StructuredError::read);
     let kind = told.as_ref().and_then(|told| kind_of(&told.code));
-    detail(kind.unwrap_or_else(|| projection(error.code()).envelope), error.message(), &data, told.as_ref())
+    let told = told.unwrap_or_else(|| StructuredError::of(error));
+    detail(kind.unwrap_or_else(|| projection(error.code()).envelope), error.message(), &data, Some(&told))
 }
 
 /// Returns the error of a failed result: that in its metadata, or its text.
@@ -61,7 +62,8 @@ fn of_failed(result: &Object) -> ErrorDetail {
     detail(kind, &text, &data, told.as_ref())
 }
 
-/// Returns the error with its details: the argument that does not fit, or the facts of the structured error.
+/// Returns the error with its details: the argument that does not fit, or the facts of the structured error and the
+/// time to wait before the next attempt.
 fn detail(kind: ErrorType, message: &str, data: &Object, told: Option<&StructuredError>) -> ErrorDetail {
     let detail = ErrorDetail::new(kind, message);
     if let Some(field) = data.text("field") {
@@ -69,10 +71,13 @@ fn detail(kind: ErrorType, message: &str, data: &Object, told: Option<&Structure
         let reason = data.text("reason").unwrap_or_else(|| message.into());
         return detail.with_invalid_parameter(&field, provided, &reason);
     }
-    match told.and_then(|told| told.details.as_ref()) {
-        Some(details) => detail.with_details(details),
-        None => detail,
+    let mut facts = told.and_then(|told| told.details.clone()).unwrap_or_default();
+    if let Some(seconds) = told.and_then(|told| told.retry_after_seconds)
+        && let Ok(seconds) = RawJson::from_value(&seconds)
+    {
+        facts.set("retry_after_seconds", seconds);
     }
+    if facts.is_empty() { detail } else { detail.with_details(&facts) }
 }
 
 /// Returns the kind of error that the word of a structured error stands for; `None` for a word without one.

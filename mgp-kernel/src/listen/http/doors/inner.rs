@@ -13,6 +13,8 @@ use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{CapabilityMessage, ExtensionSet, Offer, TraceId};
 use mgp_types::{Error, Object, RawJson, Revision, code};
 
+use crate::listen::http::request_trace::request_trace;
+
 /// The protocol's own server, to which a door sends calls. Each call describes itself, so a door holds no session.
 pub(super) struct InnerCalls<A: Accept> {
     server: HttpServer<A>,
@@ -23,14 +25,7 @@ pub(super) struct InnerCalls<A: Accept> {
 impl<A: Accept> InnerCalls<A> {
     /// Creates the calls for the request with these headers. Its trace is that of `traceparent`, or a new one.
     pub(super) fn new(server: HttpServer<A>, headers: &HeaderMap) -> Self {
-        let carried = headers.get(key::TRACEPARENT).and_then(|parent| parent.to_str().ok());
-        let trace = carried.and_then(TraceId::from_traceparent).unwrap_or_else(|| {
-            let mut bytes = [0; 16];
-            // Without randomness the trace is one of zeros, which names nothing.
-            let _ = getrandom::fill(&mut bytes);
-            TraceId::from_random(bytes)
-        });
-        Self { server, trace }
+        Self { server, trace: request_trace(headers) }
     }
 
     pub(super) const fn trace(&self) -> TraceId {

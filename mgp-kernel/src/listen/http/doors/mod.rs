@@ -18,7 +18,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use mgp_discovery::catalog::Catalog;
 use mgp_transport::Accept;
 use mgp_transport::http::{HttpBody, ResponseFuture, Routes};
@@ -29,6 +29,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use self::inner::InnerCalls;
+use super::auth_member::MessageBody;
 use crate::running::RunningConfig;
 
 /// A layer that serves the doors which the configuration opens, around the routes of the protocol. Makes [`Doors`]
@@ -122,7 +123,7 @@ fn decoded(part: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|name| !name.is_empty())
 }
 
-impl<A: Accept> Service<Request<Incoming>> for Doors<A> {
+impl<A: Accept> Service<Request<MessageBody>> for Doors<A> {
     type Response = Response<HttpBody>;
     type Error = Infallible;
     type Future = DoorFuture<A>;
@@ -131,7 +132,7 @@ impl<A: Accept> Service<Request<Incoming>> for Doors<A> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<Incoming>) -> DoorFuture<A> {
+    fn call(&mut self, request: Request<MessageBody>) -> DoorFuture<A> {
         let Some(door) = Door::at(request.uri().path(), &self.doors.config) else {
             return DoorFuture::Passed { future: self.inner.call(request) };
         };
@@ -147,7 +148,7 @@ pin_project_lite::pin_project! {
     /// The future of [`Doors`].
     #[project = ProjectedFuture]
     pub(super) enum DoorFuture<A: Accept> {
-        Passed { #[pin] future: ResponseFuture<A, Incoming> },
+        Passed { #[pin] future: ResponseFuture<A, MessageBody> },
         Door { future: Pin<Box<dyn Future<Output = Response<HttpBody>> + Send>> },
     }
 }
@@ -168,7 +169,7 @@ async fn open<A: Accept>(
     calls: InnerCalls<A>,
     catalog: Catalog,
     door: Door,
-    request: Request<Incoming>,
+    request: Request<MessageBody>,
     max_bytes: usize,
 ) -> Response<HttpBody> {
     let (head, body) = request.into_parts();
@@ -208,7 +209,7 @@ async fn called<A: Accept>(
 }
 
 /// Returns the bytes of a body that says to be JSON.
-async fn json_body<B: Body<Error: std::error::Error + Send + Sync + 'static>>(
+async fn json_body<B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>>(
     head: &Parts,
     body: B,
     max_bytes: usize,

@@ -106,7 +106,7 @@ pub use mgp_stream::event::{PublishError, Publisher};
 pub use mgp_transport::era::VersionMismatch;
 #[cfg(feature = "http")]
 pub use mgp_transport::http::{HttpConfig, ListenTarget};
-pub use mgp_transport::mrtr::SealingKey;
+pub use mgp_transport::token::SealingKey;
 pub use mgp_types::{self as types, Object, RawJson, code, mcp, mgp};
 pub use schemars;
 

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use mgp_lifecycle::server::ServerLifecycle;
 use mgp_transport::era::{ServerIdentity, VersionMismatch};
-use mgp_transport::mrtr::{MrtrLayer, SealingKey};
+use mgp_transport::mrtr::MrtrLayer;
+use mgp_transport::token::SealingKey;
 use mgp_transport::{Trace, TraceLayer};
 use mgp_types::mcp::{CacheScope, Icon, Implementation};
 use mgp_types::mgp::{Extension, Offer};

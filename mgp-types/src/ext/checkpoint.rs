@@ -35,7 +35,8 @@ impl Resume {
     pub fn read(meta: &Object) -> Result<Option<Self>, Error> {
         let Some(resume) = meta.get(RESUME) else { return Ok(None) };
         resume.to().map(Some).map_err(|error| {
-            let form = "`_meta.resume` must be an object with the strings `operation_id` and `checkpoint_token`";
+            let form =
+                "`_meta.resume` must be an object with the strings `operation_id` and `checkpoint_token`";
             Error::invalid_params(form).with_source(error)
         })
     }

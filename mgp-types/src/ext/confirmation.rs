@@ -107,7 +107,8 @@ fn is_parameter(name: &str) -> bool {
 /// Returns a value as a text in quotation marks, or another value as its JSON; all on one line.
 fn shown(value: &RawJson) -> String {
     let text = value.to_text().map_or_else(|| value.to_string(), |text| text.to_string());
-    let mut visible = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| is_visible(*c));
+    let mut visible =
+        text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| is_visible(*c));
     let mut shown: String = visible.by_ref().take(MAX_SHOWN).collect();
     if visible.next().is_some() {
         shown.push('…');

@@ -61,7 +61,9 @@ impl<'de> Deserialize<'de> for Checksum {
                 text.split_once(':').and_then(|(algorithm, value)| Self::read(algorithm, value))
             }
         };
-        read.ok_or_else(|| serde::de::Error::custom("a checksum is `sha256` or `md5` and its hexadecimal digits"))
+        read.ok_or_else(|| {
+            serde::de::Error::custom("a checksum is `sha256` or `md5` and its hexadecimal digits")
+        })
     }
 }
 
@@ -217,7 +219,9 @@ mod tests {
         assert!(!format!("{reference:?}").contains("sig="), "an address is no text for logs");
         let bare = r#"{"ref_id":"r","origin_server":"s","mime_type":"text/csv"}"#;
         assert_eq!(DataReference::new("r", "s", "text/csv").to_raw().as_bytes(), bare.as_bytes());
-        for wrong in [r#"{"ref_id":"r"}"#, r#"{"ref_id":"r","origin_server":"s","mime_type":"m","size_bytes":-1}"#] {
+        for wrong in
+            [r#"{"ref_id":"r"}"#, r#"{"ref_id":"r","origin_server":"s","mime_type":"m","size_bytes":-1}"#]
+        {
             assert!(serde_json::from_str::<DataReference>(wrong).is_err(), "{wrong}");
         }
     }
@@ -230,8 +234,11 @@ mod tests {
         assert_eq!(read(&format!(r#"{{"algorithm":"md5","value":"{md5}"}}"#)), Some(expected.clone()));
         assert_eq!(read(&format!(r#""md5:{}""#, md5.to_uppercase())), Some(expected));
         for wrong in [
-            r#""md5:12""#.to_owned(), format!(r#""sha256:{md5}""#), format!(r#""crc:{md5}""#),
-            format!(r#""{md5}""#), format!(r#""md5:{}""#, md5.replace('d', "ä")),
+            r#""md5:12""#.to_owned(),
+            format!(r#""sha256:{md5}""#),
+            format!(r#""crc:{md5}""#),
+            format!(r#""{md5}""#),
+            format!(r#""md5:{}""#, md5.replace('d', "ä")),
         ] {
             assert_eq!(read(&wrong), None, "{wrong}");
         }

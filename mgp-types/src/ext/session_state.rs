@@ -132,10 +132,7 @@ mod tests {
     #[test]
     fn the_four_events_have_the_names_of_the_specification() {
         let names: Vec<_> = SessionChange::ALL.iter().map(|change| change.as_str()).collect();
-        assert_eq!(
-            names,
-            ["session_created", "session_renewed", "session_expired", "session_invalidated"]
-        );
+        assert_eq!(names, ["session_created", "session_renewed", "session_expired", "session_invalidated"]);
         let json = r#"{"type":"session_expired","session_id":"s1","timestamp":"2026-03-15T10:30:00.000Z","reason":"inactivity"}"#;
         let event: SessionEvent = serde_json::from_str(json).unwrap();
         assert_eq!(serde_json::to_string(&event).unwrap(), json);

@@ -48,7 +48,7 @@ pub mod audit;
 pub mod auth;
 #[cfg(any(feature = "access", feature = "audit", feature = "auth", feature = "permission"))]
 mod blocking;
-#[cfg(any(feature = "validate", feature = "permission"))]
+#[cfg(any(feature = "validate", feature = "permission", feature = "ext"))]
 mod canonical;
 #[cfg(all(feature = "validate", feature = "code-safety"))]
 pub mod check;
@@ -118,7 +118,7 @@ pub mod tool;
 #[cfg(feature = "validate")]
 pub mod validator;
 
-#[cfg(any(feature = "validate", feature = "permission"))]
+#[cfg(any(feature = "validate", feature = "permission", feature = "ext"))]
 pub use canonical::{CanonicalError, Digest, digest};
 pub use clock::Clock;
 pub use finding::Finding;

@@ -98,6 +98,8 @@ mod server_shared;
 mod signature;
 mod strings;
 mod task;
+#[cfg(feature = "ext")]
+mod tokens;
 mod tool;
 
 pub use mgp_lifecycle::server::{DrainOutcome, ServerLifecycle, ShutdownPolicy};

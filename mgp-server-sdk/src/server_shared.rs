@@ -18,6 +18,8 @@ use crate::change::{Change, Listeners};
 #[cfg(feature = "ext")]
 use crate::signature::RegistrySettings;
 use crate::task::TaskStore;
+#[cfg(feature = "ext")]
+use crate::tokens::TokenSettings;
 use crate::tool::TaskMode;
 
 /// The state that all connections of a server share.
@@ -48,6 +50,8 @@ pub(crate) struct ServerDescription {
     pub(crate) dynamic: OfferedFeatures,
     #[cfg(feature = "ext")]
     pub(crate) registry: RegistrySettings,
+    #[cfg(feature = "ext")]
+    pub(crate) tokens: TokenSettings,
 }
 
 /// The sections of MCP that a server offers.

@@ -5,6 +5,8 @@ mod envelopes;
 #[cfg(feature = "ext")]
 mod registry;
 mod sections;
+#[cfg(feature = "ext")]
+mod tokens;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -350,6 +352,7 @@ impl ServerParts {
             self.catalog.tools.iter().filter_map(|tool| tool.check_registration(&self.about.registry).err()),
         );
         Faults::check(faults)?;
+        let name = self.info.name.clone();
         let mut identity =
             ServerIdentity::new(self.info).with_version_mismatch(self.mismatch).with_required(self.required);
         if let Some(revisions) = self.revisions {
@@ -358,7 +361,17 @@ impl ServerParts {
         if let Some(offer) = self.mgp {
             identity = identity.with_mgp(offer);
         }
-        let shared = Arc::new(ServerShared::new(self.catalog, self.about, TaskStore::new(self.tasks)));
+        let key = self.sealing.unwrap_or_else(SealingKey::random).for_server(&name);
+        #[cfg(feature = "ext")]
+        let about = {
+            let mut about = self.about;
+            about.declare_tokens(&self.catalog);
+            about.tokens.seal_with(&key);
+            about
+        };
+        #[cfg(not(feature = "ext"))]
+        let about = self.about;
+        let shared = Arc::new(ServerShared::new(self.catalog, about, TaskStore::new(self.tasks)));
         self.handle.attach(shared.clone());
         if let Some(life) = &self.life {
             let server = Arc::downgrade(&shared);
@@ -370,7 +383,7 @@ impl ServerParts {
                 tracing::debug!(%error, "the server is served again");
             }
         }
-        let mrtr = MrtrLayer::new(self.sealing.unwrap_or_else(SealingKey::random));
+        let mrtr = MrtrLayer::new(key);
         Ok((mrtr.layer(Router::new(shared, self.fallback)), identity))
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Impact, ToolDeclaration, written};
 use crate::mgp::Timestamp;
-use crate::{Object, RawJson};
+use crate::{Object, RawJson, is_hidden};
 
 /// The member of a call's `_meta` that carries the token of its confirmation.
 pub const CONFIRMATION_TOKEN: &str = "confirmation_token";
@@ -108,21 +108,13 @@ fn is_parameter(name: &str) -> bool {
 fn shown(value: &RawJson) -> String {
     let text = value.to_text().map_or_else(|| value.to_string(), |text| text.to_string());
     let mut visible =
-        text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| is_visible(*c));
+        text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_hidden(*c));
     let mut shown: String = visible.by_ref().take(MAX_SHOWN).collect();
     if visible.next().is_some() {
         shown.push('…');
     }
     // What an argument says must not read as if the question said it.
     format!("“{}”", shown.replace(['“', '”'], "\""))
-}
-
-/// Returns whether a character shows itself: it is no control character and none that changes how others are shown.
-fn is_visible(c: char) -> bool {
-    !c.is_control()
-        && !matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

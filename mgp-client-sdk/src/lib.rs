@@ -51,8 +51,9 @@
 //! | [`mcp`], [`mgp`], [`types`], [`json!`] | bodies and words of the protocols, all of `mgp-types`, and arguments |
 //!
 //! Features: `stdio` (default) for servers as child processes, `http` (default) for servers behind HTTP, `tls` for
-//! `https` URLs, `unix` for servers behind Unix sockets, `ext` for hints of calls: purposes, budgets, sources, and time
-//! limits that follow from what a tool declares.
+//! `https` URLs, `unix` for servers behind Unix sockets, `ext` for hints of calls (purposes, budgets, sources, and time
+//! limits that follow from what a tool declares) and for what a client carries for servers: the state of conversations,
+//! places that interrupted calls go on from, and confirmations of people.
 //!
 //! Layers of [`tower`](https://docs.rs/tower) go around the connection by [`ClientBuilder::layer`], and around
 //! the handlers by [`ClientBuilder::inbound_layer`].
@@ -74,6 +75,8 @@ mod tested_pages {
 mod builder;
 mod cache;
 mod call;
+#[cfg(feature = "ext")]
+mod carried;
 mod changes;
 #[cfg(feature = "stdio")]
 mod child;
@@ -102,6 +105,10 @@ mod unix;
 pub use builder::{ClientAccept, ClientBuilder, ClientCore};
 pub use cache::{Cache, CacheGate};
 pub use call::{Call, CallFuture};
+#[cfg(feature = "ext")]
+pub use carried::{
+    ConfirmationPrompt, ConfirmationStyle, Conversation, ConversationReply, SessionStates, StreamCheckpoint,
+};
 pub use changes::Change;
 pub use client::Client;
 pub use connect::PlainStack;

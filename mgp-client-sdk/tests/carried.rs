@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use mgp_client_sdk::mcp::Tool as ListedTool;
 use mgp_client_sdk::mgp::{Extension, ExtensionSet, Offer};
+use mgp_client_sdk::types::{Flow, Gate, Method};
 use mgp_client_sdk::{
-    Client, ConfirmationPrompt, ConfirmationStyle, Error, Revision, SessionStates, StreamPart, json,
+    Client, ConfirmationPrompt, ConfirmationStyle, Error, Request, Revision, SessionStates, StreamPart, json,
 };
 use mgp_server_sdk::types::code;
 use mgp_server_sdk::types::ext::{ExtensionId, Impact, ToolDeclaration};
@@ -178,9 +179,29 @@ fn forge(calls: &Arc<AtomicUsize>) -> Server {
     })
 }
 
+/// Counts the calls of tools that leave the client.
+#[derive(Clone, Default)]
+struct SentCalls(Arc<AtomicUsize>);
+
+impl Gate for SentCalls {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow<()> {
+        if request.method == Method::TOOLS_CALL {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+        Flow::Pass(())
+    }
+}
+
 /// Connects to the forge, and returns the client and its tool as it is listed.
-async fn forge_client(revision: Revision, calls: &Arc<AtomicUsize>) -> (Client, ListedTool) {
+async fn forge_client(
+    revision: Revision,
+    calls: &Arc<AtomicUsize>,
+    sent: &SentCalls,
+) -> (Client, ListedTool) {
     let builder = Client::builder("app", "1").revisions([revision]).confirmations();
+    let builder = builder.layer(sent.clone().into_layer());
     let client = builder.in_process(forge(calls).accept().unwrap()).await.unwrap().boxed();
     let tool = client.list_tools().await.unwrap().remove(0);
     (client, tool)
@@ -191,7 +212,8 @@ async fn forge_client(revision: Revision, calls: &Arc<AtomicUsize>) -> (Client, 
 async fn a_call_is_made_once_after_the_user_agreed_and_never_after_a_no() {
     for revision in REVISIONS {
         let calls: Arc<AtomicUsize> = Arc::default();
-        let (client, tool) = forge_client(revision, &calls).await;
+        let sent = SentCalls::default();
+        let (client, tool) = forge_client(revision, &calls, &sent).await;
         let asked = Mutex::new(Vec::new());
         let answer = |agrees| {
             let asked = &asked;
@@ -204,7 +226,7 @@ async fn a_call_is_made_once_after_the_user_agreed_and_never_after_a_no() {
         let refused = client.call_confirmed(&tool, &repo, answer(false)).await.unwrap_err();
         assert_eq!(refused.code(), code::CONFIRMATION_DECLINED);
         assert!(refused.message().contains("it was not made"), "{refused}");
-        assert_eq!(calls.load(Ordering::SeqCst), 0);
+        assert_eq!((sent.0.load(Ordering::SeqCst), calls.load(Ordering::SeqCst)), (0, 0), "nothing was sent");
         let done = client.call_confirmed(&tool, &repo, answer(true)).await.unwrap();
         assert_eq!(done.content[0].as_text(), Some("deleted"));
         assert_eq!(calls.load(Ordering::SeqCst), 1);
@@ -215,6 +237,7 @@ async fn a_call_is_made_once_after_the_user_agreed_and_never_after_a_no() {
         asked.lock().clear();
         client.call_confirmed(&bare, &repo, answer(false)).await.unwrap_err();
         assert_eq!(*asked.lock(), [question()]);
+        assert_eq!(sent.0.load(Ordering::SeqCst), 3, "the confirmed call was not sent");
         assert_eq!(calls.load(Ordering::SeqCst), 1);
     }
 }
@@ -224,7 +247,7 @@ async fn a_call_is_made_once_after_the_user_agreed_and_never_after_a_no() {
 async fn the_style_of_a_question_follows_from_the_harm_that_the_call_can_do() {
     let calls: Arc<AtomicUsize> = Arc::default();
     for revision in REVISIONS {
-        let (client, mut tool) = forge_client(revision, &calls).await;
+        let (client, mut tool) = forge_client(revision, &calls, &SentCalls::default()).await;
         for (risk, style) in [
             ("safe", ConfirmationStyle::Plain),
             ("reversible", ConfirmationStyle::Warning),

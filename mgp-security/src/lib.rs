@@ -36,7 +36,8 @@
 //! | `ext` | `ArgumentJudge`, `Violation` | the faults of a value one by one, and patterns that take linear time |
 //! | `sqlite` | `sqlite` | SQLite stores for all of these |
 //!
-//! With `validate` and `code-safety`, the module `check` judges single inputs.
+//! With `validate` and `code-safety`, the module `check` judges single inputs. With `validate` and `ext`, the module
+//! `reference` fetches data of other servers by reference.
 //!
 //! No feature is on by default. [`RejectGate`], which decides how a refusal looks to the caller, is always available.
 
@@ -89,6 +90,8 @@ pub mod permission;
 mod random;
 #[cfg(feature = "limit")]
 mod rates;
+#[cfg(all(feature = "ext", feature = "validate"))]
+pub mod reference;
 #[cfg(any(
     feature = "access",
     feature = "auth",

@@ -63,7 +63,9 @@
 //! * `ext`: tools made of a `Signature`, field by field, with validators of your own (`Server::validator`); the method
 //!   `tools/validate` (`Server::offer_validation`); time limits (`Server::timeouts`) and resources that are read once for
 //!   many (`ResourceCache`); and hints of calls: what a tool declares of its costs (`Tool::declare`), and what a result cost and
-//!   comes from (`Cx::cost`, `Cx::source`). The example `registry` shows them. Implies `validate`.
+//!   comes from (`Cx::cost`, `Cx::source`). The example `registry` shows them. Also what clients carry for the server: state
+//!   (`Cx::session_state`), places that a long call goes on from (`Cx::checkpoint`), confirmations (`Tool::confirm`), and
+//!   references to data (`Cx::refer_to`). Implies `validate`.
 
 /// Guides: the code of a tool of each kind, and the messages that its clients see. The same pages are in `docs/guides`.
 // The tests of `mgp-client-sdk` run these pages, because their asserts need its client.
@@ -89,6 +91,8 @@ mod method;
 mod preset;
 mod prompt;
 mod random;
+#[cfg(feature = "ext")]
+mod reference;
 mod resource;
 mod router;
 mod schema;
@@ -119,6 +123,10 @@ pub use self::error::{Error, Fault, Faults};
 pub use self::handle::ServerHandle;
 pub use self::method::{MethodHandler, NotificationHandler};
 pub use self::prompt::{IntoPrompt, Prompt, PromptHandler};
+#[cfg(feature = "ext")]
+pub use self::reference::{
+    ReferenceAccess, ReferenceAnswer, ReferenceBody, ReferenceData, ReferenceRequest, ReferenceStore,
+};
 #[cfg(feature = "ext")]
 pub use self::resource::ResourceCache;
 pub use self::resource::{Blob, IntoContents, Resource, ResourceHandler, ResourceTemplate, Uri, base64};

@@ -16,6 +16,8 @@ use serde::Serialize;
 use crate::catalog::Catalog;
 use crate::change::{Change, Listeners};
 #[cfg(feature = "ext")]
+use crate::reference::ReferenceStore;
+#[cfg(feature = "ext")]
 use crate::signature::RegistrySettings;
 use crate::task::TaskStore;
 #[cfg(feature = "ext")]
@@ -52,6 +54,9 @@ pub(crate) struct ServerDescription {
     pub(crate) registry: RegistrySettings,
     #[cfg(feature = "ext")]
     pub(crate) tokens: TokenSettings,
+    /// The data that is held for other servers.
+    #[cfg(feature = "ext")]
+    pub(crate) references: Option<ReferenceStore>,
 }
 
 /// The sections of MCP that a server offers.

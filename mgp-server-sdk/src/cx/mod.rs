@@ -3,6 +3,8 @@
 mod ask;
 #[cfg(feature = "ext")]
 mod hints;
+#[cfg(feature = "ext")]
+mod refer;
 mod tell;
 #[cfg(feature = "ext")]
 mod tokens;

@@ -3,6 +3,8 @@
 #[cfg(feature = "ext")]
 mod envelopes;
 #[cfg(feature = "ext")]
+mod references;
+#[cfg(feature = "ext")]
 mod registry;
 mod sections;
 #[cfg(feature = "ext")]

@@ -167,6 +167,9 @@ impl<R: HostResolver + Clone> ReferenceImporter<R> {
         })?;
         check_url(written, &self.policy).map_err(|why| forbidden(why.message))?;
         let url = Url::parse(written).map_err(|_| forbidden("its address is none"))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(forbidden("its address holds credentials"));
+        }
         let known = self.origins.get(&reference.origin_server);
         if !known.is_some_and(|origins| origins.contains(&url.origin())) {
             return Err(forbidden("its address is none of those that are registered for its server"));

@@ -18,14 +18,14 @@ use mgp_server_sdk::{Cx, Object, SealingKey, Server, Tool, ToolError, schemars};
 use parking_lot::Mutex;
 
 const REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::LATEST];
-const IDLE: Duration = Duration::from_secs(1800);
+const IDLE: Duration = Duration::from_mins(30);
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Edit {
     paragraph: String,
 }
 
-async fn edit(Edit { paragraph }: Edit, cx: Cx) -> Result<String, ToolError> {
+fn edit(Edit { paragraph }: Edit, cx: &Cx) -> Result<String, ToolError> {
     let mut paragraphs: Vec<String> = cx.session_state()?.unwrap_or_default();
     paragraphs.push(paragraph);
     cx.set_session_state(&paragraphs)?;
@@ -38,7 +38,7 @@ fn docs(key: u8, calls: &Arc<AtomicUsize>) -> Server {
         Tool::new("edit", "Adds a paragraph."),
         move |arguments: Edit, cx: Cx| {
             calls.fetch_add(1, Ordering::SeqCst);
-            edit(arguments, cx)
+            std::future::ready(edit(arguments, &cx))
         },
     )
 }

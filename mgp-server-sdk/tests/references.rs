@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 const ROWS: usize = 20_000;
 
 fn rows() -> String {
-    (0..ROWS).map(|row| format!("{row},{}\n", row * 7)).collect()
+    let rows: Vec<String> = (0..ROWS).map(|row| format!("{row},{}", row * 7)).collect();
+    rows.join("\n")
 }
 
 async fn export(cx: Cx) -> Result<ContentBlock, ToolError> {
@@ -103,7 +104,7 @@ async fn an_interrupted_transfer_goes_on_and_its_reference_is_renewed() {
         let (status, first) = fetch(&store, reference["access_url"].as_str().unwrap(), Some("bytes=0-99999"));
         assert_eq!((status, first.len()), (206, 100_000));
         let renewed =
-            store.renew(reference["ref_id"].as_str().unwrap(), std::time::Duration::from_secs(900)).unwrap();
+            store.renew(reference["ref_id"].as_str().unwrap(), std::time::Duration::from_mins(15)).unwrap();
         assert!(*renewed.expires_at.unwrap().to_string() > *reference["expires_at"].as_str().unwrap());
         let (status, rest) = fetch(&store, renewed.access_url.as_deref().unwrap(), Some("bytes=100000-"));
         assert_eq!((status, [first, rest].concat()), (206, rows().into_bytes()));

@@ -12,7 +12,7 @@ use mgp_server_sdk::{Cx, SealingKey, Server, Tool, ToolError};
 use peer::{Era, Peer};
 use serde_json::{Value, json};
 
-const IDLE: Duration = Duration::from_secs(1800);
+const IDLE: Duration = Duration::from_mins(30);
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Edit {
@@ -179,7 +179,7 @@ async fn a_session_lasts_as_long_as_it_is_used_and_a_stale_one_says_how_to_go_on
         let mut peer = client(server(), era).await;
         let mut last = add(&mut peer, "one", &Value::Null).await.unwrap();
         for _ in 0..3 {
-            tokio::time::advance(IDLE - Duration::from_secs(60)).await;
+            tokio::time::advance(Duration::from_mins(29)).await;
             last = call(&mut peer, "show", json!({}), &state(&last)).await.unwrap();
             assert_eq!(text(&last), "one");
         }

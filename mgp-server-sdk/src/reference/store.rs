@@ -25,7 +25,7 @@ use super::signature::{AddressSigner, SignedMembers};
 /// use std::time::Duration;
 ///
 /// let store = ReferenceStore::new("amplitude", "https://amplitude.example/data")?;
-/// let reference = store.hold("a,b\n1,2\n", "text/csv", Duration::from_secs(300))?;
+/// let reference = store.hold("a,b\n1,2\n", "text/csv", Duration::from_mins(5))?;
 /// let address = reference.access_url.expect("a held reference has an address");
 /// let (path, query) = address.split_once('?').expect("the address is signed");
 /// let ref_id = path.rsplit('/').next().expect("the id comes last");

@@ -137,7 +137,7 @@ fn an_address_that_is_granted_to_a_server_is_for_no_other() {
 #[test]
 fn a_reference_is_renewed_while_it_lasts_and_is_gone_when_it_was_released() {
     let store = store();
-    let reference = store.hold("data", "text/plain", Duration::from_secs(60)).unwrap();
+    let reference = store.hold("data", "text/plain", Duration::from_mins(1)).unwrap();
     let renewed = store.renew(&reference.ref_id, TTL).unwrap();
     assert!(renewed.expires_at > reference.expires_at);
     assert_eq!(store.renew(&reference.ref_id, Duration::ZERO).unwrap().expires_at, renewed.expires_at);

@@ -73,8 +73,8 @@ fn by_token(
             &[],
         ));
     }
-    let taken = token.to_text().is_some_and(|token| tokens.take(&token, &binding).is_ok());
-    if taken { Ok(Confirmation::Given) } else { Err(invalid()) }
+    let is_confirmed = token.to_text().is_some_and(|token| tokens.take(&token, &binding).is_ok());
+    if is_confirmed { Ok(Confirmation::Given) } else { Err(invalid()) }
 }
 
 fn seal(tokens: &mgp_transport::token::SingleUseTokens, binding: &TokenBinding) -> Result<String, Error> {

@@ -144,19 +144,15 @@ impl CallSession {
         let id = found.as_ref().map_or_else(|| crate::random::id().into(), |found| found.id.clone());
         let Some(state) = set.or_else(|| found.map(|found| found.state)) else { return (Meta::new(), None) };
         let session = SealedSession { id: id.clone(), state };
-        match self.seal(&session) {
-            Some(token) => {
-                let meta = flag(STATE_CHANGED, if changed { "true" } else { "false" });
-                (meta.with(SESSION_STATE, RawJson::from_text(&token)), Some(SessionEvent::now(change, id)))
-            }
-            None => {
-                tracing::warn!(
-                    limit = MAX_SESSION_STATE_BYTES,
-                    "session state is too long and was dropped: keep less of it, or keep it at the server"
-                );
-                (flag(STATE_DROPPED, "true"), None)
-            }
-        }
+        let Some(token) = self.seal(&session) else {
+            tracing::warn!(
+                limit = MAX_SESSION_STATE_BYTES,
+                "session state is too long and was dropped: keep less of it, or keep it at the server"
+            );
+            return (flag(STATE_DROPPED, "true"), None);
+        };
+        let meta = flag(STATE_CHANGED, if changed { "true" } else { "false" });
+        (meta.with(SESSION_STATE, RawJson::from_text(&token)), Some(SessionEvent::now(change, id)))
     }
 
     fn seal(&self, session: &SealedSession) -> Option<String> {

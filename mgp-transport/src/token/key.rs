@@ -25,7 +25,7 @@ use super::{TokenBinding, TokenError};
 ///
 /// let key = SealingKey::random().for_server("docs");
 /// let binding = TokenBinding::new(TokenPurpose::SessionState, None);
-/// let token = key.seal(b"page 7", &binding, Duration::from_secs(1800))?;
+/// let token = key.seal(b"page 7", &binding, Duration::from_mins(30))?;
 /// assert_eq!(key.open(&token, &binding)?, b"page 7");
 /// assert_eq!(key.open(&token, &binding.and(b"another call")), Err(TokenError::Forged));
 /// # Ok::<(), TokenError>(())
@@ -111,8 +111,9 @@ impl SealingKey {
         plain.extend_from_slice(content);
         let aad = self.proved(binding);
         let payload = Payload { msg: &plain, aad: &aad };
+        // Encryption fails for 256 GiB and more only.
         let sealed = self.current.cipher.encrypt(&XNonce::from(nonce), payload);
-        let sealed = sealed.expect("encrypting less than 256 GiB into memory does not fail");
+        let sealed = sealed.map_err(|_| TokenError::TooLarge)?;
         Ok(URL_SAFE_NO_PAD.encode([&self.current.id[..], &nonce, &sealed].concat()))
     }
 

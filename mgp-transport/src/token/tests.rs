@@ -134,11 +134,11 @@ fn of_many_simultaneous_uses_one_succeeds() {
     let tokens = SingleUseTokens::new(key());
     let binding = own(TokenPurpose::Confirmation);
     let token = tokens.seal(b"", &binding, MINUTE).unwrap();
-    let taken = std::thread::scope(|scope| {
+    let successes = std::thread::scope(|scope| {
         let uses: Vec<_> = (0..8).map(|_| scope.spawn(|| tokens.take(&token, &binding).is_ok())).collect();
         uses.into_iter().map(|used| used.join().unwrap()).filter(|taken| *taken).count()
     });
-    assert_eq!(taken, 1);
+    assert_eq!(successes, 1);
 }
 
 #[test]

@@ -84,15 +84,12 @@ impl ToolDeclaration {
                 let value = arguments.get(name).filter(|_| is_parameter(name))?;
                 Some((shown(&value), after))
             });
-            rest = match shown {
-                Some((value, after)) => {
-                    question.push_str(&value);
-                    after
-                }
-                None => {
-                    question.push('{');
-                    behind
-                }
+            rest = if let Some((value, after)) = shown {
+                question.push_str(&value);
+                after
+            } else {
+                question.push('{');
+                behind
             };
         }
         question.push_str(rest);
@@ -106,7 +103,7 @@ fn is_parameter(name: &str) -> bool {
 
 /// Returns a value as a text in quotation marks, or another value as its JSON; all on one line.
 fn shown(value: &RawJson) -> String {
-    let text = value.to_text().map_or_else(|| value.to_string(), |text| text.to_string());
+    let text = value.to_text().unwrap_or_else(|| value.to_string());
     let mut visible =
         text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_hidden(*c));
     let mut shown: String = visible.by_ref().take(MAX_SHOWN).collect();

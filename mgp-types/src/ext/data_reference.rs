@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{StructuredError, written};
-use crate::RawJson;
 use crate::mgp::Timestamp;
 use crate::mgp::words::words;
+use crate::{RawJson, hex};
 
 words! {
     /// The algorithm of a checksum.
@@ -30,8 +30,8 @@ pub struct Checksum {
 impl Checksum {
     /// Creates a checksum by SHA-256.
     pub fn sha256(digest: &[u8; 32]) -> Self {
-        let value: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { algorithm: ChecksumAlgorithm::Sha256, value: value.into() }
+        let digits: [u8; 64] = hex(digest);
+        Self { algorithm: ChecksumAlgorithm::Sha256, value: String::from_utf8_lossy(&digits).into() }
     }
 
     fn read(algorithm: &str, value: &str) -> Option<Self> {

@@ -50,7 +50,7 @@ pub fn projection(code: i64) -> ErrorProjection {
             row("UNSUPPORTED_OPERATION", Permanent, Kind::ValidationError, code::INVALID_REQUEST)
         }
         code::INTERNAL_ERROR => row("SERVER_ERROR", Transient, Kind::ToolExecutionError, code),
-        code::PERMISSION_DENIED | code::ACCESS_DENIED => {
+        code::PERMISSION_DENIED | code::ACCESS_DENIED | code::REFERENCE_FORBIDDEN => {
             row("PERMISSION_DENIED", Permanent, Kind::PermissionError, AUTHORIZATION_ERROR)
         }
         code::AUTH_REQUIRED => {
@@ -91,9 +91,6 @@ pub fn projection(code: i64) -> ErrorProjection {
         }
         code::REFERENCE_NOT_FOUND | code::REFERENCE_EXPIRED => {
             row("RESOURCE_NOT_FOUND", Permanent, Kind::ResourceNotFound, TOOL_EXECUTION)
-        }
-        code::REFERENCE_FORBIDDEN => {
-            row("PERMISSION_DENIED", Permanent, Kind::PermissionError, AUTHORIZATION_ERROR)
         }
         code::REFERENCE_CHECKSUM_MISMATCH => {
             row("SERVER_ERROR", Transient, Kind::ToolExecutionError, TOOL_EXECUTION)

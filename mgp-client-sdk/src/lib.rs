@@ -53,7 +53,8 @@
 //!
 //! Features: `stdio` (default) for servers as child processes, `http` (default) for servers behind HTTP, `tls` for
 //! `https` URLs, `unix` for servers behind Unix sockets, `ext` for optional extensions: hints of calls, versions and
-//! output schemas of tools, envelopes, scopes, service manifests, and errors that a user can do something about.
+//! output schemas of tools, envelopes, scopes, service manifests, errors that a user can do something about, and what a
+//! client carries for servers: the state of conversations, places that interrupted calls go on from, and confirmations.
 //!
 //! Layers of [`tower`](https://docs.rs/tower) go around the connection by [`ClientBuilder::layer`], and around
 //! the handlers by [`ClientBuilder::inbound_layer`].
@@ -75,6 +76,8 @@ mod tested_pages {
 mod builder;
 mod cache;
 mod call;
+#[cfg(feature = "ext")]
+mod carried;
 mod changes;
 #[cfg(feature = "stdio")]
 mod child;
@@ -103,6 +106,10 @@ mod unix;
 pub use builder::{ClientAccept, ClientBuilder, ClientCore};
 pub use cache::{Cache, CacheGate};
 pub use call::{Call, CallFuture};
+#[cfg(feature = "ext")]
+pub use carried::{
+    ConfirmationPrompt, ConfirmationStyle, Conversation, ConversationReply, SessionStates, StreamCheckpoint,
+};
 pub use changes::Change;
 pub use client::Client;
 pub use connect::PlainStack;

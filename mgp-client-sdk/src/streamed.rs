@@ -13,6 +13,8 @@ use tower_layer::Layer;
 
 use crate::Call;
 use crate::call::{ResultCheck, read_checked};
+#[cfg(feature = "ext")]
+use crate::carried::{CheckpointWatch, FirstPart, StreamCheckpoint};
 use crate::client::ClientShared;
 
 /// A call whose result is read while it is made (MGP §12): a [`Stream`] of its parts, and the result.
@@ -24,6 +26,8 @@ pub struct StreamedCall<S: RpcService, T> {
     reader: StreamReader<Sending<S>>,
     check: Option<ResultCheck>,
     read: fn(&Response) -> Result<T, Error>,
+    #[cfg(feature = "ext")]
+    checkpoint: CheckpointWatch,
     // The handle keeps the connection open if the client is dropped first.
     shared: Arc<ClientShared>,
 }
@@ -39,11 +43,17 @@ impl<S: RpcService, T> Call<S, T> {
     pub fn stream(self) -> Result<StreamedCall<S, T>, Error> {
         let mut request = self.request?;
         request.context.session = self.shared.agreement.session();
+        #[cfg(feature = "ext")]
+        let first = request.extensions.get::<FirstPart>().map_or(0, |first| first.0);
+        #[cfg(not(feature = "ext"))]
+        let first = 0;
         let service = AttemptTimeoutLayer::new(self.timeout, self.max_timeout).layer(self.stack);
         Ok(StreamedCall {
-            reader: StreamReader::open(service, request),
+            reader: StreamReader::open_at(service, request, first),
             check: self.check,
             read: self.read,
+            #[cfg(feature = "ext")]
+            checkpoint: CheckpointWatch::starting_at(first),
             shared: self.shared,
         })
     }
@@ -52,7 +62,7 @@ impl<S: RpcService, T> Call<S, T> {
 impl<S: RpcService, T> StreamedCall<S, T> {
     /// Returns the next part; `None` when the result is there.
     pub async fn next(&mut self) -> Option<StreamPart> {
-        std::future::poll_fn(|cx| Pin::new(&mut self.reader).poll_next(cx)).await
+        std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
     /// Waits for the result. Parts that were not taken are dropped.
@@ -63,6 +73,13 @@ impl<S: RpcService, T> StreamedCall<S, T> {
         let _shared = self.shared;
         let response = self.reader.finish().await?;
         read_checked(&response, self.check.as_ref(), self.read)
+    }
+
+    /// Returns the last place from which another call can go on; `None` if the server has told of none. With
+    /// [`Call::resume`], another call goes on from there.
+    #[cfg(feature = "ext")]
+    pub fn checkpoint(&self) -> Option<&StreamCheckpoint> {
+        self.checkpoint.newest()
     }
 
     /// Asks the server to stop the call, and returns the part of the result that there is.
@@ -81,7 +98,13 @@ impl<S: RpcService, T> Stream for StreamedCall<S, T> {
     type Item = StreamPart;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<StreamPart>> {
-        Pin::new(&mut self.get_mut().reader).poll_next(cx)
+        let this = self.get_mut();
+        let part = Pin::new(&mut this.reader).poll_next(cx);
+        #[cfg(feature = "ext")]
+        if let Poll::Ready(Some(part)) = &part {
+            this.checkpoint.note(part);
+        }
+        part
     }
 }
 

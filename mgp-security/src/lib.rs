@@ -36,7 +36,8 @@
 //! | `ext` | `ArgumentJudge`, `Violation` | the faults of a value one by one, and patterns that take linear time |
 //! | `sqlite` | `sqlite` | SQLite stores for all of these |
 //!
-//! With `validate` and `code-safety`, the module `check` judges single inputs.
+//! With `validate` and `code-safety`, the module `check` judges single inputs. With `validate` and `ext`, the module
+//! `reference` fetches data of other servers by reference.
 //!
 //! No feature is on by default. [`RejectGate`], which decides how a refusal looks to the caller, is always available.
 
@@ -48,7 +49,7 @@ pub mod audit;
 pub mod auth;
 #[cfg(any(feature = "access", feature = "audit", feature = "auth", feature = "permission"))]
 mod blocking;
-#[cfg(any(feature = "validate", feature = "permission"))]
+#[cfg(any(feature = "validate", feature = "permission", feature = "ext"))]
 mod canonical;
 #[cfg(all(feature = "validate", feature = "code-safety"))]
 pub mod check;
@@ -89,6 +90,8 @@ pub mod permission;
 mod random;
 #[cfg(feature = "limit")]
 mod rates;
+#[cfg(all(feature = "ext", feature = "validate"))]
+pub mod reference;
 #[cfg(any(
     feature = "access",
     feature = "auth",
@@ -118,7 +121,7 @@ pub mod tool;
 #[cfg(feature = "validate")]
 pub mod validator;
 
-#[cfg(any(feature = "validate", feature = "permission"))]
+#[cfg(any(feature = "validate", feature = "permission", feature = "ext"))]
 pub use canonical::{CanonicalError, Digest, digest};
 pub use clock::Clock;
 pub use finding::Finding;

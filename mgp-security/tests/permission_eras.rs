@@ -15,7 +15,8 @@ use mgp_security::permission::{
 use mgp_transport::era::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, EraMode, EraOptions, ServerEra, ServerIdentity,
 };
-use mgp_transport::mrtr::{InputRounds, MrtrLayer, SealingKey};
+use mgp_transport::mrtr::{InputRounds, MrtrLayer};
+use mgp_transport::token::SealingKey;
 use mgp_transport::{ConnectionLimits, connect, memory};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{

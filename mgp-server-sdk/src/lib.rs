@@ -65,7 +65,8 @@
 //!   many (`ResourceCache`); hints of calls: what a tool declares of its costs (`Tool::declare`), and what a result cost and
 //!   comes from (`Cx::cost`, `Cx::source`); the manifest of the server (`Server::offer_manifest`), many calls in one request
 //!   (`Server::batch_calls`), and failures that say what to do next (`ToolError::structured`). The example `registry` shows the
-//!   first of them. Implies `validate`.
+//!   first of them. Also what clients carry for the server: state (`Cx::session_state`), places that a long call goes on from
+//!   (`Cx::checkpoint`), confirmations (`Tool::confirm`), and references to data (`Cx::refer_to`). Implies `validate`.
 
 /// Guides: the code of a tool of each kind, and the messages that its clients see. The same pages are in `docs/guides`.
 // The tests of `mgp-client-sdk` run these pages, because their asserts need its client.
@@ -91,6 +92,8 @@ mod method;
 mod preset;
 mod prompt;
 mod random;
+#[cfg(feature = "ext")]
+mod reference;
 mod resource;
 mod router;
 mod schema;
@@ -100,6 +103,8 @@ mod server_shared;
 mod signature;
 mod strings;
 mod task;
+#[cfg(feature = "ext")]
+mod tokens;
 mod tool;
 
 pub use mgp_lifecycle::server::{DrainOutcome, ServerLifecycle, ShutdownPolicy};
@@ -108,7 +113,7 @@ pub use mgp_stream::event::{PublishError, Publisher};
 pub use mgp_transport::era::VersionMismatch;
 #[cfg(feature = "http")]
 pub use mgp_transport::http::{HttpConfig, ListenTarget};
-pub use mgp_transport::mrtr::SealingKey;
+pub use mgp_transport::token::SealingKey;
 pub use mgp_types::{self as types, Object, RawJson, code, mcp, mgp};
 pub use schemars;
 
@@ -119,6 +124,10 @@ pub use self::error::{Error, Fault, Faults};
 pub use self::handle::ServerHandle;
 pub use self::method::{MethodHandler, NotificationHandler};
 pub use self::prompt::{IntoPrompt, Prompt, PromptHandler};
+#[cfg(feature = "ext")]
+pub use self::reference::{
+    ReferenceAccess, ReferenceAnswer, ReferenceBody, ReferenceData, ReferenceRequest, ReferenceStore,
+};
 #[cfg(feature = "ext")]
 pub use self::resource::ResourceCache;
 pub use self::resource::{Blob, IntoContents, Resource, ResourceHandler, ResourceTemplate, Uri, base64};

@@ -18,9 +18,12 @@ use crate::catalog::Catalog;
 use crate::change::{Change, Listeners};
 #[cfg(feature = "ext")]
 use crate::router::ManifestFacts;
+use crate::reference::ReferenceStore;
 #[cfg(feature = "ext")]
 use crate::signature::RegistrySettings;
 use crate::task::TaskStore;
+#[cfg(feature = "ext")]
+use crate::tokens::TokenSettings;
 use crate::tool::TaskMode;
 
 /// The state that all connections of a server share.
@@ -53,6 +56,10 @@ pub(crate) struct ServerDescription {
     pub(crate) registry: RegistrySettings,
     #[cfg(feature = "ext")]
     pub(crate) manifest: ManifestFacts,
+    pub(crate) tokens: TokenSettings,
+    /// The data that is held for other servers.
+    #[cfg(feature = "ext")]
+    pub(crate) references: Option<ReferenceStore>,
 }
 
 /// The sections of MCP that a server offers.

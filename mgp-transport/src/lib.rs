@@ -41,6 +41,7 @@
 //! | [`Accept`] | what makes the service for each connection |
 //! | [`era`] | sessions until 2025-11-25, stateless requests from 2026-07-28; nothing above it knows |
 //! | [`mrtr`] | questions to the client as results, where it cannot be asked directly |
+//! | [`token`] | sealed texts that clients keep for servers: state between rounds, confirmations, places in long calls |
 //! | [`TooLong`], [`MemoryBudget`] | a message was longer than its connection takes, or than there is memory for |
 //! | [`TraceLayer`] | one span per request |
 //! | `BatchCallsLayer` | many calls of tools in one request (feature `ext`) |
@@ -74,6 +75,7 @@ mod skipped_message;
 mod small_cache;
 #[cfg(feature = "stdio")]
 pub mod stdio;
+pub mod token;
 mod too_long;
 mod trace;
 #[cfg(all(unix, feature = "unix"))]

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_transport::mrtr::binding;
+use mgp_transport::token::TokenBinding;
 use mgp_types::mgp::CallRecord;
 use mgp_types::{Error, Outbox, Request, Response};
 use pin_project_lite::pin_project;
@@ -79,8 +79,8 @@ impl CallSubject {
         Self(request)
     }
 
-    fn binding(&self) -> [u8; 32] {
-        binding(self.0.context.principal.as_ref(), &self.0.method, &self.0.params)
+    fn binding(&self) -> TokenBinding {
+        super::ticket::binding(&self.0)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use mgp_transport::mrtr::{SealingKey, binding};
+use mgp_transport::token::{SealingKey, TokenBinding, TokenPurpose};
 use mgp_types::{Error, Request};
 
 /// The sealer of the state that a client keeps while its call is parked.
@@ -22,8 +22,8 @@ pub(super) struct Ticket {
     pub(super) call: u64,
     /// The number of times that the call has asked.
     pub(super) round: u64,
-    /// The digest of the principal and the request, which the answers have to match.
-    pub(super) binding: [u8; 32],
+    /// The principal and the request, which the answers have to match.
+    pub(super) binding: TokenBinding,
 }
 
 impl Tickets {
@@ -37,7 +37,7 @@ impl Tickets {
     pub(super) fn seal(&self, ticket: Ticket, ttl: Duration) -> String {
         let mut content = ticket.call.to_be_bytes().to_vec();
         content.extend_from_slice(&ticket.round.to_be_bytes());
-        let sealed = self.key.seal(&content, &ticket.binding, ttl);
+        let sealed = self.key.seal(&content, &ticket.binding, ttl).expect("two numbers fit in a ticket");
         format!("{}{sealed}", self.prefix)
     }
 
@@ -51,12 +51,18 @@ impl Tickets {
     /// # Errors
     /// -32602 if the request may not resume it.
     pub(super) fn open(&self, sealed: &str, request: &Request) -> Result<Ticket, Error> {
-        let binding = binding(request.context.principal.as_ref(), &request.method, &request.params);
+        let binding = binding(request);
         let content = self.key.open(sealed, &binding).map_err(|why| unknown().with_source(why))?;
         let (call, rest) = content.split_first_chunk().ok_or_else(unknown)?;
         let round = rest.try_into().map_err(|_| unknown())?;
         Ok(Ticket { call: u64::from_be_bytes(*call), round: u64::from_be_bytes(round), binding })
     }
+}
+
+/// Returns the binding of a ticket for `request`: the same in each of its rounds.
+pub(super) fn binding(request: &Request) -> TokenBinding {
+    let principal = request.context.principal.as_ref();
+    TokenBinding::of_request(TokenPurpose::ParkedCall, principal, &request.method, &request.params)
 }
 
 /// Returns the error for a state that resumes nothing. It is the same for all reasons, so that trying out states
@@ -81,7 +87,7 @@ mod tests {
     }
 
     fn bound_to(request: &Request) -> Ticket {
-        let binding = binding(request.context.principal.as_ref(), &request.method, &request.params);
+        let binding = binding(request);
         Ticket { call: 3, round: 2, binding }
     }
 

@@ -3,7 +3,11 @@
 mod ask;
 #[cfg(feature = "ext")]
 mod hints;
+#[cfg(feature = "ext")]
+mod refer;
 mod tell;
+#[cfg(feature = "ext")]
+mod tokens;
 
 use std::sync::{Arc, OnceLock};
 
@@ -25,6 +29,8 @@ use self::tell::ResultParts;
 use crate::ServerHandle;
 use crate::server_shared::ServerShared;
 use crate::task::TaskRun;
+#[cfg(feature = "ext")]
+use crate::tokens::CallTokens;
 
 /// The context of one call: the caller, the caller's capabilities, and the way back.
 ///
@@ -36,8 +42,8 @@ struct CxInner {
     session: Arc<Session>,
     request: Request,
     extras: CallExtras,
-    /// The last reported progress; it may only grow.
-    progress: Mutex<Option<f64>>,
+    /// The last reported progress, which may only grow, and its total.
+    progress: Mutex<Option<(f64, Option<f64>)>>,
     /// True if the caller wants parts of the result; set when that is first asked for.
     streams: OnceLock<bool>,
     /// The parts of a result whose caller does not want parts.
@@ -56,6 +62,9 @@ pub(crate) struct CallExtras {
     pub(crate) may_become_task: bool,
     /// The server that runs the call.
     pub(crate) shared: Option<Arc<ServerShared>>,
+    /// The tokens that the caller carries for the server.
+    #[cfg(feature = "ext")]
+    pub(crate) tokens: Option<Arc<CallTokens>>,
 }
 
 impl Cx {

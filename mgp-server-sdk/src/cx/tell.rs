@@ -28,10 +28,10 @@ impl Cx {
         }
         {
             let mut last = self.0.progress.lock();
-            if last.is_some_and(|last| progress <= last) || !progress.is_finite() {
+            if last.is_some_and(|(last, _)| progress <= last) || !progress.is_finite() {
                 return;
             }
-            *last = Some(progress);
+            *last = Some((progress, total));
         }
         if let Some(token) = token {
             let mut params = ProgressParams::new(token, number(progress));
@@ -69,18 +69,37 @@ impl Cx {
     /// 3001: the caller does not read. Other errors: the connection is gone, or the handler has returned. The handler
     /// should end in each case.
     pub async fn stream(&self, part: impl Into<ContentBlock> + Send) -> Result<(), mgp_types::Error> {
+        self.stream_with(part.into(), Object::new()).await
+    }
+
+    /// Sends a part of the result with further members of its message.
+    pub(super) async fn stream_with(
+        &self,
+        part: ContentBlock,
+        members: Object,
+    ) -> Result<(), mgp_types::Error> {
         #[derive(Serialize)]
         struct Chunk {
             content: ContentBlock,
         }
-        let content = part.into().for_revision(self.session().revision);
+        let content = part.for_revision(self.session().revision);
         if !self.streams() {
             self.0.parts.lock().push(content);
             return Ok(());
         }
         let chunk = Chunk { content };
-        let params = Object::from_value(&chunk)
+        let mut params = Object::from_value(&chunk)
             .map_err(|error| mgp_types::Error::internal("the part is not JSON").with_source(error))?;
+        for (name, value) in members.iter() {
+            params.set(name.into_owned(), value);
+        }
+        #[cfg(feature = "ext")]
+        if let Some(checkpoints) = self.checkpoints() {
+            checkpoints.number(&mut params);
+            self.context().outbox.notify(Request::notify(Method::STREAM_CHUNK, params)).await?;
+            checkpoints.sent();
+            return Ok(());
+        }
         self.context().outbox.notify(Request::notify(Method::STREAM_CHUNK, params)).await
     }
 

@@ -45,7 +45,7 @@ pub(super) fn tool(shared: &Arc<ServerShared>, request: Request) -> RouterFuture
         }
     }
     let may_become_task = tool.mode == TaskMode::Manual;
-    let extras = CallExtras { task: None, may_become_task, shared: Some(shared.clone()) };
+    let extras = CallExtras { may_become_task, ..CallExtras::of(shared) };
     match tool.start(CallInput { request, extras }) {
         #[cfg(feature = "ext")]
         Ok(future) => {

@@ -5,15 +5,20 @@ mod documents;
 #[cfg(feature = "ext")]
 mod envelopes;
 #[cfg(feature = "ext")]
+mod references;
+#[cfg(feature = "ext")]
 mod registry;
 mod sections;
+#[cfg(feature = "ext")]
+mod tokens;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_lifecycle::server::ServerLifecycle;
 use mgp_transport::era::{ServerIdentity, VersionMismatch};
-use mgp_transport::mrtr::{MrtrLayer, SealingKey};
+use mgp_transport::mrtr::MrtrLayer;
+use mgp_transport::token::SealingKey;
 use mgp_transport::{Trace, TraceLayer};
 use mgp_types::mcp::{CacheScope, Icon, Implementation};
 use mgp_types::mgp::{Extension, Offer};
@@ -353,6 +358,7 @@ impl ServerParts {
         Faults::check(faults)?;
         #[cfg(feature = "ext")]
         let info = self.info.clone();
+        let name = self.info.name.clone();
         let mut identity =
             ServerIdentity::new(self.info).with_version_mismatch(self.mismatch).with_required(self.required);
         if let Some(revisions) = self.revisions {
@@ -361,10 +367,14 @@ impl ServerParts {
         if let Some(offer) = self.mgp {
             identity = identity.with_mgp(offer);
         }
+        let key = self.sealing.unwrap_or_else(SealingKey::random).for_server(&name);
         #[cfg(feature = "ext")]
-        let about = ServerDescription {
-            manifest: ManifestFacts { info: Some(info), ..self.about.manifest },
-            ..self.about
+        let about = {
+            let mut about = self.about;
+            about.manifest = ManifestFacts { info: Some(info), ..about.manifest };
+            about.declare_tokens(&self.catalog);
+            about.tokens.seal_with(&key);
+            about
         };
         #[cfg(not(feature = "ext"))]
         let about = self.about;
@@ -380,7 +390,7 @@ impl ServerParts {
                 tracing::debug!(%error, "the server is served again");
             }
         }
-        let mrtr = MrtrLayer::new(self.sealing.unwrap_or_else(SealingKey::random));
+        let mrtr = MrtrLayer::new(key);
         Ok((mrtr.layer(Router::new(shared, self.fallback)), identity))
     }
 }

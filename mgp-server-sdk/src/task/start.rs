@@ -26,8 +26,8 @@ pub(crate) fn start(
     detach(&mut request);
     let extras = CallExtras {
         task: Some(TaskRun::new(&task, store)),
-        may_become_task: false,
         shared: Some(shared.clone()),
+        ..CallExtras::default()
     };
     let work = tool
         .start(CallInput { request, extras })
@@ -60,11 +60,7 @@ impl Cx {
         let mut request = self.request().clone();
         let task = store.create(&request.context, None)?;
         detach(&mut request);
-        let extras = CallExtras {
-            task: Some(TaskRun::new(&task, store)),
-            may_become_task: false,
-            shared: Some(shared.clone()),
-        };
+        let extras = CallExtras { task: Some(TaskRun::new(&task, store)), ..CallExtras::of(&shared) };
         let future = work(Self::new(request, extras));
         let work = Box::pin(async move { future.await.into_tool_result() });
         store.run(&task, outcome(work, session.revision))?;

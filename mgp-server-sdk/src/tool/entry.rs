@@ -26,6 +26,8 @@ use crate::schema;
 use crate::schema::{HeaderParams, Validator};
 #[cfg(feature = "ext")]
 use crate::signature::{ArgumentChecks, RegistrySettings, Violation, failure};
+#[cfg(feature = "ext")]
+use crate::tokens;
 
 /// A tool with its handler and its checks.
 #[derive(Debug)]
@@ -79,6 +81,8 @@ impl ToolEntry {
         takes: ArgumentMode,
         output: Option<RawJson>,
     ) -> Result<Self, Fault> {
+        #[cfg(feature = "ext")]
+        let handler = tokens::around(&wire.name, declared.as_deref(), handler);
         let fault = |reason: String| Fault::new(format!("tool `{}`", wire.name), reason);
         check_name(&wire.name).map_err(|reason| fault(reason.into()))?;
         let is_raw = matches!(takes, ArgumentMode::Raw);
@@ -154,6 +158,12 @@ impl ToolEntry {
         declared.and_then(|declared| declared.binary_transport.as_deref()) == Some("multipart")
     }
 
+    /// Returns what the tool declares about its calls.
+    #[cfg(feature = "ext")]
+    pub(crate) fn declared(&self) -> Option<&ToolDeclaration> {
+        self.declared.as_deref()
+    }
+
     #[cfg(feature = "ext")]
     pub(crate) const fn name(&self) -> &Arc<str> {
         &self.name
@@ -165,6 +175,15 @@ impl ToolEntry {
         let fault = |reason: String| Err(Fault::new(format!("tool `{}`", self.name), reason));
         if let Some(missing) = self.checks.validators().find(|name| !settings.validators.has(name)) {
             return fault(format!("there is no validator `{missing}`: register it with `Server::validator`"));
+        }
+        let declared = self.declared();
+        if declared.is_some_and(|declared| {
+            declared.requires_confirmation
+                && declared.confirmation_message.as_deref().is_none_or(|message| message.trim().is_empty())
+        }) {
+            return fault(
+                "a person has to confirm its calls, and there is no question: use `Tool::confirm`".into(),
+            );
         }
         if settings.requires_schemas && !self.describes_arguments {
             return fault("it has no schema of its arguments, which the server requires".into());

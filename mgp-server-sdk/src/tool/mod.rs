@@ -12,13 +12,17 @@ mod result_check;
 
 use mgp_types::RawJson;
 #[cfg(feature = "ext")]
-use mgp_types::ext::ToolDeclaration;
+use mgp_types::ext::{Impact, ToolDeclaration};
 use mgp_types::mcp::{self, Icon, Meta, ToolAnnotations};
+#[cfg(feature = "ext")]
+use mgp_types::mgp::RiskLevel;
 use mgp_types::mgp::ToolSecurity;
 
 use self::entry::ListedSecurity;
 pub(crate) use self::entry::ToolEntry;
 pub use self::error::ToolError;
+#[cfg(feature = "ext")]
+pub(crate) use self::handler::ErasedTool;
 pub use self::handler::ToolHandler;
 pub(crate) use self::handler::{CallInput, ToolFuture, form};
 pub use self::result::{IntoToolResult, Json, ToolResult};
@@ -191,6 +195,35 @@ impl Tool {
         }
         self.declared = Some(Box::new(declaration));
         self
+    }
+
+    /// Has a person confirm each call. `{name}` in the question stands for the argument of that name.
+    ///
+    /// The handler runs once a person has agreed: through a client that knows confirmations, a gateway that speaks MGP, or a
+    /// form that the client shows. For any other client calls are refused.
+    ///
+    /// ```
+    /// use mgp_server_sdk::Tool;
+    /// use mgp_types::ext::Impact;
+    ///
+    /// let tool = Tool::new("delete_repository", "Deletes a repository.")
+    ///     .confirm("This deletes {owner}/{name} for good. Proceed?", Impact::Destructive);
+    /// ```
+    #[cfg(feature = "ext")]
+    pub fn confirm(mut self, question: impl Into<Box<str>>, impact: Impact) -> Self {
+        let mut declared = self.declared.take().map_or_else(ToolDeclaration::default, |declared| *declared);
+        declared.requires_confirmation = true;
+        declared.confirmation_message = Some(question.into());
+        declared.risk_level = Some(impact);
+        if self.security.is_none() {
+            let risk = match impact {
+                Impact::Safe => RiskLevel::Safe,
+                Impact::Reversible => RiskLevel::Moderate,
+                Impact::Destructive => RiskLevel::Dangerous,
+            };
+            self = self.security(&ToolSecurity::new(risk).with_confirmation_required(true));
+        }
+        self.declare(declared).destructive(impact == Impact::Destructive)
     }
 
     /// Leaves the demands of the schema beyond the types of the arguments to the handler.

@@ -167,12 +167,25 @@ impl ActiveCall {
         let Some(content) = params.get("content").filter(RawJson::is_object) else {
             return Box::pin(ready(Err(Error::internal("the chunk has no `content`"))));
         };
-        let part = ResultPart { content, done: params.bytes("done") == Some(b"true") };
+        if let Some(first) = params.get("index").and_then(|index| index.to().ok()) {
+            self.start_at(first);
+        }
+        let checkpoint = ["operation_id", "checkpoint_token"].map(|name| params.get(name));
+        let part = ResultPart { content, done: params.bytes("done") == Some(b"true"), checkpoint };
         // Most chunks need not wait, and then no future has to be boxed.
         let free = self.turn.try_acquire().ok().filter(|_| self.state.lock().pace.is_free());
         match free {
             Some(turn) => self.send_chunk(part, turn),
             None => Box::pin(self.chunk_in_turn(part)),
+        }
+    }
+
+    /// Numbers the chunks from `first` on, if none has left: the call goes on with another one.
+    fn start_at(&self, first: u64) {
+        let mut state = self.state.lock();
+        if state.streamed.summary.chunks_sent == 0 {
+            state.streamed.summary.chunks_sent = first;
+            state.resend.start_at(first);
         }
     }
 
@@ -364,6 +377,8 @@ impl ActiveCallState {
 struct ResultPart {
     content: RawJson,
     done: bool,
+    /// The operation and the token of a checkpoint behind the part.
+    checkpoint: [Option<RawJson>; 2],
 }
 
 /// The outcome of a message that waits for room.
@@ -383,7 +398,14 @@ fn write_chunk(index: u64, part: &ResultPart) -> RawJson {
     // Writing to a `Vec` does not fail.
     let _ = write!(out, r#"{{"index":{index},"content":"#);
     out.extend_from_slice(content);
-    out.extend_from_slice(if part.done { br#","done":true}"# } else { br#","done":false}"# });
+    out.extend_from_slice(if part.done { br#","done":true"# } else { br#","done":false"# });
+    for (name, value) in ["operation_id", "checkpoint_token"].into_iter().zip(&part.checkpoint) {
+        if let Some(value) = value {
+            let _ = write!(out, r#","{name}":"#);
+            out.extend_from_slice(value.as_bytes());
+        }
+    }
+    out.push(b'}');
     RawJson::from_written(out)
 }
 

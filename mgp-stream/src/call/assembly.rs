@@ -84,6 +84,12 @@ impl ChunkAssembly {
         }
     }
 
+    /// Creates an assembly as [`new`](Self::new) does, whose first chunk has the number `first`: those before it came with
+    /// an earlier call.
+    pub fn starting_at(first: u64) -> Self {
+        Self { next: first, known: first, ..Self::new() }
+    }
+
     /// Takes in a chunk of `bytes` bytes.
     pub fn take(&mut self, chunk: StreamChunk, bytes: usize) {
         let index = chunk.index;

@@ -87,8 +87,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) const CAPACITY: usize = 64;
 
 impl CallFeed {
-    pub(super) fn new(outer: Outbox) -> Self {
-        Self { state: Mutex::default(), room: Notify::new(), outer }
+    /// Creates the queue of a call whose first chunk has the number `first`.
+    pub(super) fn new(outer: Outbox, first: u64) -> Self {
+        let state = CallFeedState { assembly: ChunkAssembly::starting_at(first), ..CallFeedState::default() };
+        Self { state: Mutex::new(state), room: Notify::new(), outer }
     }
 
     /// Takes out the next part. The task is woken when there is one.
@@ -258,6 +260,9 @@ impl CallUpdate {
 
 /// Reads a chunk of text without another scan of its JSON; most chunks are of this kind. Other chunks give `None`.
 fn text_chunk(params: &Object) -> Option<StreamChunk> {
+    if params.contains("checkpoint_token") {
+        return None;
+    }
     let text = std::str::from_utf8(bare_text(params.bytes("content")?)?).ok()?;
     if text.contains('\\') {
         return None;

@@ -70,7 +70,13 @@ impl<S: RpcService> StreamReader<S> {
     /// Makes the call with `service`, and asks for its result in parts.
     ///
     /// The call does not ask for parts in a session that is known to lack the extension `streaming`.
-    pub fn open(service: S, mut request: Request) -> Self {
+    pub fn open(service: S, request: Request) -> Self {
+        Self::open_at(service, request, 0)
+    }
+
+    /// Makes a call that goes on with an interrupted one, as [`open`](Self::open) does: the chunks before number `first`
+    /// came with the earlier call.
+    pub fn open_at(service: S, mut request: Request, first: u64) -> Self {
         let session = request.context.session.as_deref();
         let lacking = session
             .is_some_and(|session| !session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Streaming)));
@@ -80,7 +86,7 @@ impl<S: RpcService> StreamReader<S> {
             wishes.write(&mut request.params);
         }
         let stream = StreamId::fresh();
-        let feed = Arc::new(CallFeed::new(std::mem::take(&mut request.context.outbox)));
+        let feed = Arc::new(CallFeed::new(std::mem::take(&mut request.context.outbox), first));
         let mut context = mgp_types::Context::default();
         context.session.clone_from(&request.context.session);
         context.principal.clone_from(&request.context.principal);

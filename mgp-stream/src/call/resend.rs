@@ -22,6 +22,11 @@ const MAX_BYTES: usize = 256 << 10;
 const MAX_CHUNKS: usize = 256;
 
 impl ResendBuffer {
+    /// Gives the first chunk this number; nothing is kept yet.
+    pub(super) fn start_at(&mut self, first: u64) {
+        self.first = first;
+    }
+
     /// Keeps the next chunk; the oldest chunks make room.
     pub(super) fn push(&mut self, params: RawJson) {
         self.bytes += params.as_bytes().len();

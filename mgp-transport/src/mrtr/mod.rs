@@ -1,11 +1,9 @@
 //! Requests that take several rounds: the server answers with questions, the client sends the answers (2026-07-28).
 
 mod client;
-mod seal;
 mod server;
 
 pub use self::client::{AnsweredQuestions, InputRounds};
-pub use self::seal::{SealingKey, UnsealError, binding};
 pub use self::server::{Mrtr, MrtrFuture, MrtrLayer};
 
 use mgp_types::Method;

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use mgp_types::{
     Error, InputExchange, Method, Object, Origin, Params, Principal, Request, RequestKind, Response,
-    RpcService, json,
+    RpcService, code, json,
 };
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{SealingKey, binding, may_ask};
+use super::may_ask;
+use crate::token::{SealingKey, TokenBinding, TokenPurpose};
 
 /// Makes [`Mrtr`] layers.
 #[derive(Debug, Clone)]
@@ -123,7 +124,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for MrtrFuture<F> {
                 let outcome = ready!(future.poll(cx));
                 Poll::Ready(match (outcome, rounds) {
                     (Err(error), Some(rounds)) if error.origin() == Origin::InputRequired => {
-                        rounds.questions().ok_or(error)
+                        rounds.questions().unwrap_or(Err(error))
                     }
                     (outcome, _) => outcome,
                 })
@@ -177,13 +178,20 @@ impl RequestRounds {
     }
 
     /// Returns the result that asks the questions of this round; `None` if there are none.
-    fn questions(&self) -> Option<Response> {
+    fn questions(&self) -> Option<Result<Response, Error>> {
         let questions = self.exchange.take_questions();
         if questions.is_empty() {
             return None;
         }
         let answers = self.exchange.answers().to_raw();
-        let state = self.sealing.key.seal(answers.as_bytes(), &self.asked.binding(), self.sealing.ttl);
+        let sealed = self.sealing.key.seal(answers.as_bytes(), &self.asked.binding(), self.sealing.ttl);
+        let state = match sealed {
+            Ok(state) => state,
+            Err(why) => {
+                let message = "the answers so far are too long to ask another question; answer with less";
+                return Some(Err(Error::new(code::RESOURCE_EXHAUSTED, message).with_source(why)));
+            }
+        };
         let mut result = br#"{"resultType":"input_required","inputRequests":{"#.to_vec();
         for (index, question) in questions.iter().enumerate() {
             if index > 0 {
@@ -194,12 +202,13 @@ impl RequestRounds {
         result.extend_from_slice(br#"},"requestState":"#);
         json::write_string(&mut result, &state);
         result.push(b'}');
-        json::RawJson::parse(result).ok().map(Response::new)
+        json::RawJson::parse(result).ok().map(|result| Ok(Response::new(result)))
     }
 }
 
 impl RoundBinding {
-    fn binding(&self) -> [u8; 32] {
-        binding(self.principal.as_ref(), &self.method, &self.params)
+    fn binding(&self) -> TokenBinding {
+        let (principal, purpose) = (self.principal.as_ref(), TokenPurpose::RequestState);
+        TokenBinding::of_request(purpose, principal, &self.method, &self.params)
     }
 }

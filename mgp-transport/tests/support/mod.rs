@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_transport::era::{ServerEra, ServerIdentity};
-use mgp_transport::mrtr::{MrtrLayer, SealingKey};
+use mgp_transport::mrtr::MrtrLayer;
+use mgp_transport::token::SealingKey;
 use mgp_transport::{Accept, ConnectionLimits, connect, memory};
 use mgp_types::mcp::Implementation;
 use mgp_types::{BoxFuture, Error, Method, Object, Outbox, RawJson, Request, Response};

@@ -5,6 +5,9 @@
 //! and what a tool declares stands on the top level of its definition.
 
 mod advice;
+mod checkpoint;
+mod confirmation;
+mod data_reference;
 mod declared_bounds;
 mod envelope;
 mod id;
@@ -17,6 +20,7 @@ mod recommendation;
 mod reference;
 mod registry_error;
 pub mod scope;
+mod session_state;
 mod structured_error;
 mod tool_declaration;
 
@@ -25,6 +29,11 @@ use serde::Serialize;
 pub(crate) use self::advice::recovery_of;
 use crate::RawJson;
 
+pub use self::checkpoint::{MAX_CHECKPOINT_BYTES, RESUME, Resume};
+pub use self::confirmation::{CONFIRMATION_TOKEN, ConfirmationRequired, USER_CONFIRMED};
+pub use self::data_reference::{
+    Checksum, ChecksumAlgorithm, DataReference, ImportData, ImportStatus, ImportedData,
+};
 pub use self::envelope::{
     DottedName, ENVELOPE_VERSION, ERROR_DETAIL_SCHEMA, EnvelopeClient, EnvelopeFault, EnvelopeGate,
     EnvelopeReading, ErrorDetail, ErrorType, ProjectedNames, ResultStatus, TOOL_CALL_SCHEMA,
@@ -44,6 +53,10 @@ pub use self::provenance::{
 pub use self::recommendation::{MatchConfidence, RecommendServers, RecommendedServers, ServerRecommendation};
 pub use self::reference::{ReferenceAnswer, ReferenceGate};
 pub use self::registry_error::registry_error_data;
+pub use self::session_state::{
+    MAX_SESSION_STATE_BYTES, SESSION_STATE, STATE_CHANGED, STATE_DROPPED, SessionChange, SessionEvent,
+    SessionMetadata, SessionState,
+};
 pub use self::structured_error::{ErrorClass, StructuredError, UnsafeAdvice};
 pub use self::tool_declaration::{Cost, CostCategory, Impact, LatencyClass, Quota, ToolDeclaration};
 

@@ -50,7 +50,7 @@ pub fn projection(code: i64) -> ErrorProjection {
             row("UNSUPPORTED_OPERATION", Permanent, Kind::ValidationError, code::INVALID_REQUEST)
         }
         code::INTERNAL_ERROR => row("SERVER_ERROR", Transient, Kind::ToolExecutionError, code),
-        code::PERMISSION_DENIED | code::ACCESS_DENIED => {
+        code::PERMISSION_DENIED | code::ACCESS_DENIED | code::REFERENCE_FORBIDDEN => {
             row("PERMISSION_DENIED", Permanent, Kind::PermissionError, AUTHORIZATION_ERROR)
         }
         code::AUTH_REQUIRED => {
@@ -58,6 +58,15 @@ pub fn projection(code: i64) -> ErrorProjection {
         }
         code::AUTH_EXPIRED => {
             row("TOKEN_EXPIRED", AuthRequired, Kind::AuthenticationError, AUTHENTICATION_ERROR)
+        }
+        code::CONFIRMATION_REQUIRED => {
+            row("CONFIRMATION_REQUIRED", Permanent, Kind::PermissionError, AUTHORIZATION_ERROR)
+        }
+        code::CONFIRMATION_INVALID => {
+            row("CONFIRMATION_INVALID", Permanent, Kind::PermissionError, AUTHORIZATION_ERROR)
+        }
+        code::CONFIRMATION_DECLINED => {
+            row("CONFIRMATION_DECLINED", Permanent, Kind::PermissionError, AUTHORIZATION_ERROR)
         }
         code::SERVER_NOT_READY
         | code::SERVER_DRAINING
@@ -68,8 +77,23 @@ pub fn projection(code: i64) -> ErrorProjection {
         code::RATE_LIMITED => row("RATE_LIMIT_EXCEEDED", RateLimited, Kind::ApiLimitExceeded, code),
         code::QUOTA_EXCEEDED => row("QUOTA_EXHAUSTED", Permanent, Kind::ApiLimitExceeded, code::RATE_LIMITED),
         code::TIMEOUT => row("OPERATION_TIMEOUT", Transient, Kind::TimeoutError, TOOL_EXECUTION),
-        code::VALIDATION_BLOCKED | code::CODE_SAFETY_VIOLATION | code::INVALID_TOOL_ARGS => {
+        code::VALIDATION_BLOCKED
+        | code::CODE_SAFETY_VIOLATION
+        | code::INVALID_TOOL_ARGS
+        | code::SESSION_STATE_INVALID
+        | code::SESSION_STATE_EXPIRED
+        | code::CHECKPOINT_INVALID
+        | code::CHECKPOINT_EXPIRED => {
             row("INVALID_INPUT", InvalidInput, Kind::ValidationError, VALIDATION_ERROR)
+        }
+        code::PAYLOAD_TOO_LARGE | code::STATE_TOO_LARGE => {
+            row("PAYLOAD_TOO_LARGE", InvalidInput, Kind::ValidationError, VALIDATION_ERROR)
+        }
+        code::REFERENCE_NOT_FOUND | code::REFERENCE_EXPIRED => {
+            row("RESOURCE_NOT_FOUND", Permanent, Kind::ResourceNotFound, TOOL_EXECUTION)
+        }
+        code::REFERENCE_CHECKSUM_MISMATCH => {
+            row("SERVER_ERROR", Transient, Kind::ToolExecutionError, TOOL_EXECUTION)
         }
         code::TOOL_NOT_FOUND | code::RESOURCE_NOT_FOUND | code::MCP_RESOURCE_NOT_FOUND => {
             row("RESOURCE_NOT_FOUND", Permanent, Kind::ResourceNotFound, TOOL_NOT_FOUND)

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::projection::projection;
 use super::written;
@@ -137,9 +137,18 @@ impl StructuredError {
             }
             _ => Self::new(projection.word, projection.class, error.message()),
         };
-        if structured.code == "SCOPE_INSUFFICIENT" {
-            structured.suggestion = Some("negotiate the missing scopes, or ask an operator for them".into());
-        }
+        structured.suggestion = match error.code() {
+            code::SESSION_STATE_INVALID | code::SESSION_STATE_EXPIRED => {
+                Some("Start a new session without a state token.".into())
+            }
+            code::CHECKPOINT_INVALID | code::CHECKPOINT_EXPIRED => {
+                Some("Make the call again without `resume`.".into())
+            }
+            _ if structured.code == "SCOPE_INSUFFICIENT" => {
+                Some("negotiate the missing scopes, or ask an operator for them".into())
+            }
+            _ => None,
+        };
         if let Some(milliseconds) = retry_after_ms.filter(|_| structured.category.passes()) {
             structured.retry_after_seconds = Some(milliseconds.div_ceil(1000));
         }
@@ -251,6 +260,12 @@ impl StructuredError {
             }
             Some(_) => data.clone(),
         }
+    }
+}
+
+impl Serialize for StructuredError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_object().serialize(serializer)
     }
 }
 

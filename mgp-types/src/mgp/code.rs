@@ -33,12 +33,22 @@ mgp_codes! {
     VALIDATION_BLOCKED = 1010;
     /// The code safety framework refused the code.
     CODE_SAFETY_VIOLATION = 1011;
+    /// A person has to confirm the call first; it was not made.
+    CONFIRMATION_REQUIRED = 1020;
+    /// The confirmation is over, was used, or is for another call.
+    CONFIRMATION_INVALID = 1021;
+    /// A person declined to confirm the call.
+    CONFIRMATION_DECLINED = 1022;
     /// The server is not in the state `connected`.
     SERVER_NOT_READY = 2000;
     /// The server is shutting down and takes no new requests.
     SERVER_DRAINING = 2001;
     /// The server is restarting.
     SERVER_RESTARTING = 2002;
+    /// The session state that the call brings is none of this server's for this caller.
+    SESSION_STATE_INVALID = 2031;
+    /// The time of the session state is over.
+    SESSION_STATE_EXPIRED = 2032;
     /// The caller sent too many requests.
     RATE_LIMITED = 3000;
     /// The server is at a limit: memory, connections and the like.
@@ -47,12 +57,28 @@ mgp_codes! {
     QUOTA_EXCEEDED = 3002;
     /// The operation took too long.
     TIMEOUT = 3003;
+    /// Data are larger than the receiver takes.
+    PAYLOAD_TOO_LARGE = 3020;
+    /// The data reference does not exist.
+    REFERENCE_NOT_FOUND = 3021;
+    /// The time of the data reference is over.
+    REFERENCE_EXPIRED = 3022;
+    /// The data reference is not for this caller, or its address may not be fetched.
+    REFERENCE_FORBIDDEN = 3023;
+    /// The data are not those that the reference promised.
+    REFERENCE_CHECKSUM_MISMATCH = 3024;
+    /// The session state that the call brings is longer than the server takes.
+    STATE_TOO_LARGE = 3025;
     /// The tool's arguments are not valid.
     INVALID_TOOL_ARGS = 4000;
     /// The tool does not exist.
     TOOL_NOT_FOUND = 4001;
     /// The tool exists and is switched off.
     TOOL_DISABLED = 4002;
+    /// The checkpoint is none of this server's for this call.
+    CHECKPOINT_INVALID = 4021;
+    /// The time of the checkpoint is over.
+    CHECKPOINT_EXPIRED = 4022;
     /// A tool has a name that is reserved or taken; from a later draft.
     TOOL_NAME_CONFLICT = 4003;
     /// The resource does not exist; from a later draft.
@@ -136,9 +162,19 @@ fn tells_of_timeout(data: &RawJson) -> bool {
 /// address [`INTERNAL_ERROR`].
 pub fn to_mcp(code: i64, in_revision_stateless: bool) -> i64 {
     match code {
-        INVALID_TOOL_ARGS | TOOL_NOT_FOUND | TOOL_DISABLED | TOOL_NAME_CONFLICT | RESOURCE_NOT_FOUND => {
-            INVALID_PARAMS
-        }
+        INVALID_TOOL_ARGS
+        | TOOL_NOT_FOUND
+        | TOOL_DISABLED
+        | TOOL_NAME_CONFLICT
+        | RESOURCE_NOT_FOUND
+        | SESSION_STATE_INVALID
+        | SESSION_STATE_EXPIRED
+        | PAYLOAD_TOO_LARGE
+        | REFERENCE_NOT_FOUND
+        | REFERENCE_EXPIRED
+        | STATE_TOO_LARGE
+        | CHECKPOINT_INVALID
+        | CHECKPOINT_EXPIRED => INVALID_PARAMS,
         MCP_RESOURCE_NOT_FOUND if in_revision_stateless => INVALID_PARAMS,
         URL_ELICITATION_REQUIRED if in_revision_stateless => INTERNAL_ERROR,
         _ => match category(code) {
@@ -185,7 +221,7 @@ mod tests {
         assert_eq!(name(4003), Some("TOOL_NAME_CONFLICT"));
         assert_eq!(name(4004), Some("RESOURCE_NOT_FOUND"));
         assert_eq!(name(4101), Some("SERVER_ALREADY_REGISTERED"));
-        assert_eq!(NAMED.len(), 22);
+        assert_eq!(NAMED.len(), 35);
         for code in [0, 999, 1004, 4100, 5003, -32600, i64::MIN, i64::MAX] {
             assert_eq!(name(code), None, "{code}");
         }
@@ -240,7 +276,7 @@ mod tests {
     fn a_plain_peer_gets_only_numbers_of_json_rpc() {
         for &(code, name) in NAMED {
             let expected = match code {
-                4000..=4004 => INVALID_PARAMS,
+                2031 | 2032 | 3020..=3022 | 3025 | 4000..=4004 | 4021 | 4022 => INVALID_PARAMS,
                 1000..=1099 => INVALID_REQUEST,
                 _ => INTERNAL_ERROR,
             };

@@ -19,12 +19,18 @@ pub struct StreamChunk {
     /// True if the part is the last one; servers need not tell.
     #[serde(default)]
     pub done: bool,
+    /// The operation that a checkpoint belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation_id: Option<Box<str>>,
+    /// The token by which another call goes on after this part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_token: Option<Box<str>>,
 }
 
 impl StreamChunk {
     /// Creates the part number `index`.
     pub const fn new(index: u64, content: ContentBlock) -> Self {
-        Self { index, content, done: false }
+        Self { index, content, done: false, operation_id: None, checkpoint_token: None }
     }
 }
 
@@ -87,13 +93,29 @@ pub struct StreamProgress {
     /// The time in milliseconds that the call will still take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_remaining_ms: Option<u64>,
+    /// A part of the result that can be shown before the call is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial_result: Option<RawJson>,
+    /// The operation that a checkpoint belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation_id: Option<Box<str>>,
+    /// The token by which another call goes on after what was sent so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_token: Option<Box<str>>,
 }
 
 impl StreamProgress {
     /// Creates the report that the call is done to this part, which is held between 0 and 1.
     pub const fn new(progress: f64) -> Self {
         let progress = if progress.is_nan() { 0.0 } else { progress.clamp(0.0, 1.0) };
-        Self { progress, message: None, estimated_remaining_ms: None }
+        Self {
+            progress,
+            message: None,
+            estimated_remaining_ms: None,
+            partial_result: None,
+            operation_id: None,
+            checkpoint_token: None,
+        }
     }
 
     /// Sets the current step of the work.

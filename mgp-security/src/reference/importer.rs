@@ -1,0 +1,275 @@
+//! What may be fetched by reference, and the proof of what came.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use futures_util::StreamExt as _;
+use mgp_types::ext::{Checksum, ChecksumAlgorithm, DataReference};
+use mgp_types::mgp::{Recovery, Timestamp};
+use mgp_types::{Error, code};
+use sha2::{Digest as _, Sha256};
+use url::{Origin, Url};
+
+use super::{FetchedData, ReferenceSource};
+use crate::validator::network::{
+    ConnectError, GuardedConnector, HostResolver, NetworkPolicy, SystemResolver, check_url,
+};
+
+/// Fetches data of other servers by reference.
+///
+/// Data comes only from the origins that are registered for the server that a reference names, over HTTPS, and from
+/// addresses of the public network, which are judged after the name was resolved. Nothing is redirected. The size is
+/// bounded, an interrupted transfer goes on where it stopped, and what came is compared with the size and the checksum that
+/// the reference promises.
+///
+/// Addresses that are fetched hold secrets, and no error repeats one.
+pub struct ReferenceImporter<R = SystemResolver> {
+    source: Arc<dyn ReferenceSource>,
+    connector: GuardedConnector<R>,
+    policy: NetworkPolicy,
+    origins: HashMap<Box<str>, Vec<Origin>, RandomState>,
+    allows_loopback: bool,
+    max_bytes: u64,
+}
+
+/// An origin is no `https://` and host, with a port if need be, and nothing behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an origin is `https://` and a host, with a port if need be, and nothing behind")]
+pub struct InvalidOrigin;
+
+/// The bytes that are fetched at most, unless another bound is set.
+const MAX_BYTES: u64 = 1 << 30;
+/// The number of times that an interrupted transfer goes on.
+const MAX_RESUMED: usize = 8;
+
+impl ReferenceImporter {
+    /// Creates an importer that fetches with `source`, and for which no server has an origin yet.
+    pub fn new(source: Arc<dyn ReferenceSource>) -> Self {
+        Self::with_resolver(source, SystemResolver::new())
+    }
+}
+
+impl<R: HostResolver + Clone> ReferenceImporter<R> {
+    /// Creates an importer as [`new`](ReferenceImporter::new) does, which resolves names with `resolver`.
+    pub fn with_resolver(source: Arc<dyn ReferenceSource>, resolver: R) -> Self {
+        let policy = NetworkPolicy::default();
+        Self {
+            source,
+            connector: GuardedConnector::with_resolver(policy.clone(), resolver),
+            policy,
+            origins: HashMap::default(),
+            allows_loopback: false,
+            max_bytes: MAX_BYTES,
+        }
+    }
+
+    /// Lets data of `server` come from `origin`, for instance `https://data.example`.
+    ///
+    /// # Errors
+    /// The text is no origin.
+    pub fn with_origin(mut self, server: impl Into<Box<str>>, origin: &str) -> Result<Self, InvalidOrigin> {
+        let url = Url::parse(origin).map_err(|_| InvalidOrigin)?;
+        let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+        let is_http =
+            matches!(url.scheme(), "https" | "http") && url.username().is_empty() && url.password().is_none();
+        if !is_bare || !is_http {
+            return Err(InvalidOrigin);
+        }
+        self.origins.entry(server.into()).or_default().push(url.origin());
+        Ok(self)
+    }
+
+    /// Lets data come from this machine, too, also without TLS.
+    #[must_use]
+    pub fn allow_loopback(mut self, resolver: R) -> Self {
+        self.policy = self.policy.allow_loopback();
+        self.connector = GuardedConnector::with_resolver(self.policy.clone(), resolver);
+        self.allows_loopback = true;
+        self
+    }
+
+    /// Sets the bytes that are fetched at most. Default: 1 GiB.
+    #[must_use]
+    pub const fn max_bytes(mut self, bytes: u64) -> Self {
+        self.max_bytes = bytes;
+        self
+    }
+
+    /// Fetches the data of a reference at `now`, hands it to `sink` piece by piece, and returns its number of bytes. What the
+    /// sink was given is proved only once this has succeeded, and is to be discarded else.
+    ///
+    /// # Errors
+    /// 3020: there is more data than may be fetched; 3021: the reference has no address, or its server does not know it;
+    /// 3022: it is over; 3023: its address may not be fetched, or its server refuses; 3024: the data is not what the
+    /// reference promises, or nothing that can be proved; 5000 to 5002: its server is at fault.
+    pub async fn import(
+        &self,
+        reference: &DataReference,
+        now: Timestamp,
+        sink: &mut (dyn FnMut(&[u8]) -> io::Result<()> + Send),
+    ) -> Result<u64, Error> {
+        if reference.expires_at.is_some_and(|end| end <= now) {
+            return Err(error(code::REFERENCE_EXPIRED, "the reference is over; export the data again"));
+        }
+        if reference.size_bytes.is_some_and(|size| size > self.max_bytes) {
+            return Err(self.too_large());
+        }
+        let expected = match &reference.checksum {
+            Some(Checksum { algorithm: ChecksumAlgorithm::Sha256, value, .. }) => Some(&**value),
+            // MD5 proves nothing against somebody who wants to deceive.
+            Some(_) => {
+                return Err(mismatch(
+                    "the reference has no checksum that proves anything; ask for one by sha256",
+                ));
+            }
+            None => None,
+        };
+        let (url, addresses) = self.judged(reference).await?;
+        let mut transfer = Transfer { received: 0, etag: None, hash: Sha256::new() };
+        let most = reference.size_bytes.unwrap_or(self.max_bytes);
+        let mut resumed = 0;
+        loop {
+            let data = self.source.get(url.as_str(), &addresses, transfer.received).await?;
+            transfer.check(&data)?;
+            match transfer.receive(data, most, sink).await {
+                Ok(()) if reference.size_bytes.is_none_or(|size| transfer.received >= size) => break,
+                Err(ReceiveError::TooMuch) if reference.size_bytes.is_some() => {
+                    return Err(mismatch("there is more data than the reference promises; export it again"));
+                }
+                Err(ReceiveError::TooMuch) => return Err(self.too_large()),
+                Err(ReceiveError::Sink(why)) => {
+                    return Err(Error::internal("the data cannot be stored").with_source(why));
+                }
+                Ok(()) | Err(ReceiveError::Interrupted(_))
+                    if resumed < MAX_RESUMED && reference.size_bytes.is_some() =>
+                {
+                    resumed += 1;
+                }
+                Ok(()) => {
+                    return Err(mismatch("there is less data than the reference promises; export it again"));
+                }
+                Err(ReceiveError::Interrupted(why)) => return Err(why),
+            }
+        }
+        let digits: [u8; 64] = mgp_types::hex(&transfer.hash.finalize());
+        if expected.is_some_and(|expected| !expected.as_bytes().eq_ignore_ascii_case(&digits)) {
+            return Err(mismatch("the data is not what the reference promises; export it again"));
+        }
+        Ok(transfer.received)
+    }
+
+    /// Returns the address of the reference and where it leads, if it may be fetched.
+    async fn judged(&self, reference: &DataReference) -> Result<(Url, Vec<std::net::SocketAddr>), Error> {
+        let written = reference.access_url.as_deref().ok_or_else(|| {
+            error(code::REFERENCE_NOT_FOUND, "the reference has no address; resolve it at its server first")
+        })?;
+        check_url(written, &self.policy).map_err(|why| forbidden(why.message))?;
+        let url = Url::parse(written).map_err(|_| forbidden("its address is none"))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(forbidden("its address holds credentials"));
+        }
+        let known = self.origins.get(&reference.origin_server);
+        if !known.is_some_and(|origins| origins.contains(&url.origin())) {
+            return Err(forbidden("its address is none of those that are registered for its server"));
+        }
+        let host = url.host_str().ok_or_else(|| forbidden("its address names no host"))?;
+        let port = url.port_or_known_default().ok_or_else(|| forbidden("its address names no port"))?;
+        let addresses = self.connector.addresses(host, port).await.map_err(|why| match why {
+            ConnectError::Refused(finding) => forbidden(finding.message),
+            ConnectError::Unreachable(_) => {
+                error(code::UPSTREAM_UNAVAILABLE, "the server of the data cannot be reached; try again later")
+            }
+        })?;
+        let is_here = addresses.iter().all(|address| address.ip().is_loopback());
+        if url.scheme() != "https" && !(self.allows_loopback && is_here) {
+            return Err(forbidden("its address is not one of HTTPS"));
+        }
+        Ok((url, addresses))
+    }
+
+    fn too_large(&self) -> Error {
+        error(
+            code::PAYLOAD_TOO_LARGE,
+            format!("the data has more than {} bytes; export less", self.max_bytes),
+        )
+    }
+}
+
+mgp_types::partial_debug!([R] ReferenceImporter<R>, self => servers: self.origins.len(), max_bytes: self.max_bytes);
+
+/// The data that came so far.
+struct Transfer {
+    received: u64,
+    etag: Option<Box<str>>,
+    hash: Sha256,
+}
+
+enum ReceiveError {
+    TooMuch,
+    Sink(io::Error),
+    Interrupted(Error),
+}
+
+impl Transfer {
+    /// Checks that an answer goes on with the same data.
+    fn check(&mut self, data: &FetchedData) -> Result<(), Error> {
+        let begins = self.received == 0;
+        match data.status {
+            200 if begins => self.etag.clone_from(&data.etag),
+            206 if !begins && data.etag == self.etag => {}
+            200 | 206 => {
+                return Err(error(
+                    code::UPSTREAM_ERROR,
+                    "the transfer was interrupted and cannot go on; import it again",
+                ));
+            }
+            300..=399 => return Err(forbidden("its server redirects, which is not followed")),
+            401 | 403 => return Err(forbidden("its server refuses; it may be over, or for another server")),
+            404 => {
+                return Err(error(
+                    code::REFERENCE_NOT_FOUND,
+                    "its server knows no such reference; export the data again",
+                ));
+            }
+            410 => return Err(error(code::REFERENCE_EXPIRED, "the data was released; export it again")),
+            status => {
+                let message = format!("the server of the data answered with status {status}");
+                return Err(error(code::UPSTREAM_ERROR, message));
+            }
+        }
+        Ok(())
+    }
+
+    async fn receive(
+        &mut self,
+        mut data: FetchedData,
+        most: u64,
+        sink: &mut (dyn FnMut(&[u8]) -> io::Result<()> + Send),
+    ) -> Result<(), ReceiveError> {
+        while let Some(piece) = data.body.next().await {
+            let piece = piece.map_err(ReceiveError::Interrupted)?;
+            let received = self.received.saturating_add(piece.len() as u64);
+            if received > most {
+                return Err(ReceiveError::TooMuch);
+            }
+            sink(&piece).map_err(ReceiveError::Sink)?;
+            self.hash.update(&piece);
+            self.received = received;
+        }
+        Ok(())
+    }
+}
+
+fn error(code: i64, message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+    Error::new(code, message).with_recovery(Recovery::for_code(code).unwrap_or_default())
+}
+
+fn forbidden(why: impl std::fmt::Display) -> Error {
+    error(code::REFERENCE_FORBIDDEN, format!("the reference may not be fetched: {why}"))
+}
+
+fn mismatch(message: &'static str) -> Error {
+    error(code::REFERENCE_CHECKSUM_MISMATCH, message)
+}

@@ -1,0 +1,147 @@
+//! Places in a long call, from which another call goes on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use mgp_transport::token::{TokenBinding, TokenError, TokenPurpose};
+use mgp_types::ext::{ExtensionId, MAX_CHECKPOINT_BYTES, RESUME, Resume};
+use mgp_types::{Error, Object, RawJson, Request, code};
+use serde::{Deserialize, Serialize};
+
+use super::{TokenTool, call_binding, meta, refusal};
+use crate::server_shared::ServerShared;
+
+/// The checkpoints of one call.
+pub(crate) struct CallCheckpoints {
+    shared: Arc<ServerShared>,
+    binding: TokenBinding,
+    operation: Box<str>,
+    /// The place from which the call goes on.
+    resumed: Option<RawJson>,
+    /// The number of the first part of this call.
+    first: u64,
+    sent: AtomicU64,
+}
+
+/// The content of a checkpoint's token.
+#[derive(Debug, Serialize, Deserialize)]
+struct SealedCheckpoint {
+    operation: Box<str>,
+    /// The number of the next part.
+    next: u64,
+    cursor: RawJson,
+}
+
+/// The time for which a call can be resumed.
+const TTL: Duration = Duration::from_mins(15);
+
+impl CallCheckpoints {
+    /// Opens the checkpoint that the call goes on from, if it goes on from one; `None` if the tool has no checkpoints or
+    /// the client does not know them.
+    pub(super) fn of(
+        shared: &Arc<ServerShared>,
+        tool: &TokenTool,
+        request: &Request,
+    ) -> Result<Option<Self>, Error> {
+        let supports = tool.declared.as_ref().is_some_and(|declared| declared.supports_checkpoint);
+        if !supports && !request.params.contains("_meta") {
+            return Ok(None);
+        }
+        let declares = request
+            .context
+            .session
+            .as_ref()
+            .is_some_and(|session| session.extensions().has(ExtensionId::Streaming));
+        if !declares {
+            return Ok(None);
+        }
+        let meta = meta(&request.params);
+        if !supports {
+            return if meta.contains(RESUME) { Err(unsupported(&tool.name)) } else { Ok(None) };
+        }
+        let binding = call_binding(TokenPurpose::Checkpoint, tool, request)?;
+        let mut checkpoints = Self {
+            shared: shared.clone(),
+            binding,
+            operation: "".into(),
+            resumed: None,
+            first: 0,
+            sent: AtomicU64::new(0),
+        };
+        match Resume::read(&meta)? {
+            None => checkpoints.operation = crate::random::id().into(),
+            Some(resume) => checkpoints.resume(&resume)?,
+        }
+        Ok(Some(checkpoints))
+    }
+
+    fn resume(&mut self, resume: &Resume) -> Result<(), Error> {
+        let key = &self.shared.about.tokens.keys()?.sealing;
+        let content = key.open(&resume.checkpoint_token, &self.binding).map_err(|why| match why {
+            TokenError::Expired => {
+                let message = "the checkpoint is too old; make the call again without `_meta.resume`";
+                refusal(code::CHECKPOINT_EXPIRED, message, &[])
+            }
+            _ => invalid(),
+        })?;
+        let sealed: SealedCheckpoint =
+            RawJson::parse(content).ok().and_then(|content| content.to().ok()).ok_or_else(invalid)?;
+        if sealed.operation != resume.operation_id {
+            return Err(invalid());
+        }
+        (self.operation, self.first, self.resumed) = (sealed.operation, sealed.next, Some(sealed.cursor));
+        Ok(())
+    }
+
+    pub(crate) fn resumed(&self) -> Option<&RawJson> {
+        self.resumed.as_ref()
+    }
+
+    /// Returns the members by which a message tells of the checkpoint `cursor`, `ahead` parts after those that were sent.
+    ///
+    /// # Errors
+    /// -32603: the token would be too long.
+    pub(crate) fn members(&self, cursor: RawJson, ahead: u64) -> Result<Object, Error> {
+        let next = self.first + self.sent.load(Ordering::Acquire) + ahead;
+        let sealed = SealedCheckpoint { operation: self.operation.clone(), next, cursor };
+        let content = RawJson::from_value(&sealed)
+            .map_err(|error| Error::internal("the checkpoint is not JSON").with_source(error))?;
+        let key = &self.shared.about.tokens.keys()?.sealing;
+        let token = key.seal(content.as_bytes(), &self.binding, TTL).map_err(|why| {
+            let message = format!("a checkpoint takes at most {MAX_CHECKPOINT_BYTES} bytes; keep less in it");
+            Error::internal(message).with_source(why)
+        })?;
+        let mut members = Object::new();
+        members.set("operation_id", RawJson::from_text(&self.operation));
+        members.set("checkpoint_token", RawJson::from_text(&token));
+        Ok(members)
+    }
+
+    /// Writes the number of the next part of a call that goes on.
+    pub(crate) fn number(&self, params: &mut Object) {
+        if self.resumed.is_some()
+            && let Ok(index) = RawJson::from_value(&(self.first + self.sent.load(Ordering::Acquire)))
+        {
+            params.set("index", index);
+        }
+    }
+
+    /// Notes that a part was sent.
+    pub(crate) fn sent(&self) {
+        self.sent.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+mgp_types::partial_debug!(CallCheckpoints, self => operation: self.operation, first: self.first);
+
+fn invalid() -> Error {
+    let message = "the checkpoint is none of this call: its tool, its arguments or its caller differ, or it was \
+                   changed; make the call again without `_meta.resume`";
+    refusal(code::CHECKPOINT_INVALID, message, &[])
+}
+
+fn unsupported(tool: &str) -> Error {
+    let message = format!("tool `{tool}` has no checkpoints: make the call again without `_meta.resume`");
+    Error::new(code::METHOD_NOT_FOUND, message)
+}

@@ -1,0 +1,153 @@
+//! The confirmation of a call by a person, before its handler runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_transport::token::{TokenBinding, TokenPurpose};
+use mgp_types::ext::{
+    CONFIRMATION_TOKEN, ConfirmationRequired, ExtensionId, Impact, ToolDeclaration, USER_CONFIRMED,
+};
+use mgp_types::mcp::{CallToolResult, Elicited, Meta};
+use mgp_types::mgp::{Extension, Timestamp};
+use mgp_types::{Error, Request, code};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{TokenTool, call_binding, meta, refusal};
+use crate::cx::Cx;
+use crate::server_shared::ServerShared;
+use crate::tool::{CallInput, arguments};
+
+/// Whether a call may be made.
+pub(super) enum Confirmation {
+    /// The call may be made.
+    Given,
+    /// The call is answered with the question and a token.
+    Required(Box<CallToolResult>),
+    /// The client is asked this question first.
+    Asked(String),
+}
+
+/// The time that a person has to confirm a call.
+const TTL: Duration = Duration::from_mins(5);
+
+impl Confirmation {
+    pub(super) fn of(shared: &Arc<ServerShared>, tool: &TokenTool, request: &Request) -> Result<Self, Error> {
+        let Some(declared) = tool.declared.as_ref().filter(|declared| declared.requires_confirmation) else {
+            return Ok(Self::Given);
+        };
+        let Some(session) = &request.context.session else { return Err(nobody_to_ask()) };
+        if session.extensions().has(ExtensionId::HumanInTheLoop) {
+            return by_token(shared, tool, declared, request);
+        }
+        //= mgp §4.3
+        //# the kernel MUST request explicit human confirmation
+        if session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::ToolSecurity)) {
+            return Ok(Self::Given);
+        }
+        if session.peer_can(&["elicitation"]) {
+            return question(declared, request).map(Self::Asked);
+        }
+        Err(nobody_to_ask())
+    }
+}
+
+fn by_token(
+    shared: &Arc<ServerShared>,
+    tool: &TokenTool,
+    declared: &ToolDeclaration,
+    request: &Request,
+) -> Result<Confirmation, Error> {
+    let tokens = &shared.about.tokens.keys()?.confirmations;
+    let binding = call_binding(TokenPurpose::Confirmation, tool, request)?;
+    let meta = meta(&request.params);
+    let Some(token) = meta.get(CONFIRMATION_TOKEN) else {
+        let question = question(declared, request)?;
+        let token = seal(tokens, &binding)?;
+        return Ok(Confirmation::Required(Box::new(required(declared, &question, token))));
+    };
+    if meta.bytes(USER_CONFIRMED) != Some(b"true") {
+        return Err(refusal(
+            code::CONFIRMATION_INVALID,
+            "`_meta.user_confirmed` must be true beside the token: a person has to agree before the call is made",
+            &[],
+        ));
+    }
+    let is_confirmed = token.to_text().is_some_and(|token| tokens.take(&token, &binding).is_ok());
+    if is_confirmed { Ok(Confirmation::Given) } else { Err(invalid()) }
+}
+
+fn seal(tokens: &mgp_transport::token::SingleUseTokens, binding: &TokenBinding) -> Result<String, Error> {
+    tokens
+        .seal(b"", binding, TTL)
+        .map_err(|why| Error::internal("the confirmation cannot be sealed").with_source(why))
+}
+
+/// Returns the answer to a call that was not made.
+fn required(declared: &ToolDeclaration, question: &str, token: String) -> CallToolResult {
+    let mut answer = ConfirmationRequired::new(question, impact(declared), token);
+    answer.expires_at = Some(Timestamp::now().saturating_add(TTL));
+    let mut meta = Meta::new();
+    meta.insert(ConfirmationRequired::MEMBER, answer.to_raw());
+    CallToolResult::error(format!("Confirmation required: {question}")).with_meta(meta)
+}
+
+fn impact(declared: &ToolDeclaration) -> Impact {
+    declared.risk_level.unwrap_or(Impact::Safe)
+}
+
+fn question(declared: &ToolDeclaration, request: &Request) -> Result<String, Error> {
+    let arguments = arguments::members(&request.params).map_err(|fault| Error::invalid_params(fault.0))?;
+    let question = declared.confirmation_question(&arguments);
+    question.ok_or_else(|| Error::internal("the tool has no question to confirm its calls by"))
+}
+
+/// The form that a person fills in.
+#[derive(Deserialize, JsonSchema)]
+struct ConfirmForm {
+    /// Make the call
+    confirm: bool,
+}
+
+/// Asks the client to show the question, and returns once a person has agreed.
+pub(super) async fn ask(input: &CallInput, question: String) -> Result<(), Error> {
+    let cx = Cx::new(input.request.clone(), input.extras.clone());
+    match cx.elicit::<ConfirmForm>("mgp.confirm", question).await? {
+        Elicited::Accepted(ConfirmForm { confirm: true }) => Ok(()),
+        _ => Err(refusal(
+            code::CONFIRMATION_DECLINED,
+            "the user did not confirm the call, and nothing was done; ask the user what to do instead",
+            &[],
+        )),
+    }
+}
+
+fn invalid() -> Error {
+    let message = "the confirmation is too old, was used already, or is for another call; call again without \
+                   `_meta.confirmation_token`, and ask the user again";
+    refusal(code::CONFIRMATION_INVALID, message, &[])
+}
+
+fn nobody_to_ask() -> Error {
+    let message = "a person has to confirm this call, and this client can ask nobody; use a client that supports \
+                   confirmation or elicitation";
+    refusal(code::CONFIRMATION_REQUIRED, message, &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Object;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_without_a_risk_counts_as_safe_and_says_until_when_the_token_holds() {
+        let result = required(&ToolDeclaration::default(), "Proceed?", "token".into());
+        assert!(result.is_error());
+        let meta = Object::from_value(result.meta.as_ref().unwrap()).unwrap();
+        let answer = ConfirmationRequired::read(&meta).unwrap();
+        assert_eq!((answer.risk_level, &*answer.confirmation_token), (Impact::Safe, "token"));
+        let left = answer.expires_at.unwrap().since(Timestamp::now());
+        assert!(left <= TTL && left > TTL.saturating_sub(Duration::from_mins(2)), "{left:?}");
+    }
+}

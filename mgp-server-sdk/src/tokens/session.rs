@@ -1,0 +1,202 @@
+//! The state of a conversation, which the client carries from call to call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_transport::token::{TokenBinding, TokenError, TokenPurpose};
+use mgp_types::ext::{
+    ExtensionId, MAX_SESSION_STATE_BYTES, SESSION_STATE, STATE_CHANGED, STATE_DROPPED, SessionChange,
+    SessionEvent,
+};
+use mgp_types::mcp::Meta;
+use mgp_types::{Error, Method, Object, Outbox, RawJson, Request, code};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use super::{TokenTool, meta, refusal};
+use crate::server_shared::ServerShared;
+use crate::tool::ToolResult;
+
+/// The session that a call belongs to.
+pub(crate) struct CallSession {
+    shared: Arc<ServerShared>,
+    binding: TokenBinding,
+    idle_timeout: Duration,
+    progress: Mutex<SessionProgress>,
+}
+
+/// The session as the call found it, and as its handler leaves it.
+#[derive(Debug, Default)]
+struct SessionProgress {
+    found: Option<SealedSession>,
+    /// The state that the handler set.
+    set: Option<RawJson>,
+    ended: bool,
+}
+
+/// The content of a state token.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct SealedSession {
+    id: Box<str>,
+    state: RawJson,
+}
+
+/// The refusal of a call that brings no state of this server, and the event that tells of it.
+#[derive(Debug)]
+pub(super) struct RefusedSession {
+    error: Error,
+    event: Option<SessionEvent>,
+}
+
+impl CallSession {
+    /// Opens the state that the call brings; `None` if the server or the client knows no session state.
+    pub(super) fn of(
+        shared: &Arc<ServerShared>,
+        tool: &TokenTool,
+        request: &Request,
+    ) -> Result<Option<Self>, RefusedSession> {
+        let Some(idle_timeout) = shared.about.tokens.session_idle_timeout else { return Ok(None) };
+        if !shared.about.shares(ExtensionId::SessionState, request) {
+            return Ok(None);
+        }
+        let binding = TokenBinding::new(TokenPurpose::SessionState, request.context.principal.as_ref());
+        let session = Self { shared: shared.clone(), binding, idle_timeout, progress: Mutex::default() };
+        if let Some(token) = meta(&request.params).get(SESSION_STATE).filter(|token| !token.is_null()) {
+            let token = token
+                .to_text()
+                .ok_or_else(|| Error::invalid_params("`_meta.session_state` must be a string"))
+                .map_err(RefusedSession::from)?;
+            tracing::trace!(tool = %tool.name, bytes = token.len(), "a call brings session state");
+            session.progress.lock().found = Some(session.open(&token)?);
+        }
+        Ok(Some(session))
+    }
+
+    fn open(&self, token: &str) -> Result<SealedSession, RefusedSession> {
+        let key = &self.shared.about.tokens.keys()?.sealing;
+        match key.open(token, &self.binding) {
+            Ok(content) => Ok(read(&content).ok_or_else(invalid)?),
+            Err(TokenError::TooLarge) => {
+                let message = format!(
+                    "the session state has more than {MAX_SESSION_STATE_BYTES} bytes; send the token as the server \
+                     gave it"
+                );
+                Err(refusal(code::STATE_TOO_LARGE, message, &[]).into())
+            }
+            Err(TokenError::Expired) => {
+                let whose = key.open_expired(token, &self.binding).ok().and_then(|content| read(&content));
+                let event = whose.map(|session| {
+                    SessionEvent::now(SessionChange::Expired, session.id).with_reason("inactivity")
+                });
+                let message =
+                    "the session was not used for too long; call again without `_meta.session_state`";
+                Err(RefusedSession { error: refusal(code::SESSION_STATE_EXPIRED, message, &RESTART), event })
+            }
+            Err(_) => Err(invalid().into()),
+        }
+    }
+
+    /// Returns the state that the call found or its handler set.
+    pub(crate) fn state(&self) -> Option<RawJson> {
+        let progress = self.progress.lock();
+        if progress.ended {
+            return None;
+        }
+        progress.set.clone().or_else(|| progress.found.as_ref().map(|found| found.state.clone()))
+    }
+
+    pub(crate) fn set(&self, state: RawJson) {
+        let mut progress = self.progress.lock();
+        progress.set = Some(state);
+        progress.ended = false;
+    }
+
+    pub(crate) fn end(&self) {
+        let mut progress = self.progress.lock();
+        progress.set = None;
+        progress.ended = true;
+    }
+
+    /// Seals the state for the result of the call, and tells the client what happened to its session.
+    pub(super) async fn close(&self, outbox: &Outbox) -> Meta {
+        let (meta, event) = self.sealed();
+        if let Some(event) = event {
+            tell(&event, outbox).await;
+        }
+        meta
+    }
+
+    fn sealed(&self) -> (Meta, Option<SessionEvent>) {
+        let SessionProgress { found, set, ended } = std::mem::take(&mut *self.progress.lock());
+        let flag =
+            |name: &str, value: &'static str| Meta::new().with(name, RawJson::from_written(value.into()));
+        if ended {
+            return match found {
+                Some(found) => {
+                    let event = SessionEvent::now(SessionChange::Invalidated, found.id);
+                    (flag(STATE_CHANGED, "true"), Some(event.with_reason("ended by the server")))
+                }
+                None => (Meta::new(), None),
+            };
+        }
+        let changed = set.is_some();
+        let change = if found.is_some() { SessionChange::Renewed } else { SessionChange::Created };
+        let id = found.as_ref().map_or_else(|| crate::random::id().into(), |found| found.id.clone());
+        let Some(state) = set.or_else(|| found.map(|found| found.state)) else { return (Meta::new(), None) };
+        let session = SealedSession { id: id.clone(), state };
+        let Some(token) = self.seal(&session) else {
+            tracing::warn!(
+                limit = MAX_SESSION_STATE_BYTES,
+                "session state is too long and was dropped: keep less of it, or keep it at the server"
+            );
+            return (flag(STATE_DROPPED, "true"), None);
+        };
+        let meta = flag(STATE_CHANGED, if changed { "true" } else { "false" });
+        (meta.with(SESSION_STATE, RawJson::from_text(&token)), Some(SessionEvent::now(change, id)))
+    }
+
+    fn seal(&self, session: &SealedSession) -> Option<String> {
+        let content = RawJson::from_value(session).ok()?;
+        let key = &self.shared.about.tokens.keys().ok()?.sealing;
+        key.seal(content.as_bytes(), &self.binding, self.idle_timeout).ok()
+    }
+}
+
+mgp_types::partial_debug!(CallSession, self => idle_timeout: self.idle_timeout);
+
+impl RefusedSession {
+    /// Tells the client what happened to its session, and refuses the call.
+    pub(super) async fn tell(self, outbox: Outbox) -> Result<ToolResult, Error> {
+        if let Some(event) = &self.event {
+            tell(event, &outbox).await;
+        }
+        Err(self.error)
+    }
+}
+
+impl From<Error> for RefusedSession {
+    fn from(error: Error) -> Self {
+        Self { error, event: None }
+    }
+}
+
+/// The advice to begin a new session, which programs read.
+const RESTART: [(&str, &str); 1] = [("recovery", "restart")];
+
+pub(crate) fn invalid() -> Error {
+    let message = "the session state was not given by this server to this caller; call again without \
+                   `_meta.session_state`";
+    refusal(code::SESSION_STATE_INVALID, message, &RESTART)
+}
+
+fn read(content: &[u8]) -> Option<SealedSession> {
+    RawJson::parse(content.to_vec()).ok()?.to().ok()
+}
+
+async fn tell(event: &SessionEvent, outbox: &Outbox) {
+    let Ok(params) = Object::from_value(event) else { return };
+    let event = Request::notify(Method::from_static(SessionEvent::METHOD), params);
+    if let Err(error) = outbox.notify(event).await {
+        tracing::debug!(%error, "an event of a session was lost");
+    }
+}

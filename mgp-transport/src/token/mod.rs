@@ -1,0 +1,84 @@
+//! Sealed tokens: texts that a client keeps for the server and can neither read, change, nor use for something else.
+//!
+//! Each token is sealed (XChaCha20-Poly1305) for one server, one [purpose](TokenPurpose), one principal, the facts that its
+//! [`TokenBinding`] names, and a time. A token of another purpose, principal or fact does not open, and neither does one
+//! of another server, whose key it may share. The length is checked before anything is decoded, and nothing is read
+//! before all of it is proved.
+//!
+//! | | |
+//! |---|---|
+//! | [`SealingKey`] | seals and opens tokens, and opens those of keys before it |
+//! | [`TokenBinding`] | the facts that a token is bound to |
+//! | [`SingleUseTokens`] | tokens that are accepted once |
+
+mod binding;
+mod key;
+mod single_use;
+
+pub use self::binding::TokenBinding;
+pub use self::key::SealingKey;
+pub use self::single_use::SingleUseTokens;
+
+#[cfg(test)]
+mod tests;
+
+/// The use of a token. A token of one purpose is none of any other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TokenPurpose {
+    /// The answers of a request with several rounds.
+    RequestState,
+    /// The number of a call that waits at a gateway for the answers of its client.
+    ParkedCall,
+    /// The confirmation of one call by a person.
+    Confirmation,
+    /// The place in a long call from which another call can go on.
+    Checkpoint,
+    /// The state of a conversation, carried from call to call.
+    SessionState,
+}
+
+impl TokenPurpose {
+    /// All purposes.
+    pub const ALL: &'static [Self] =
+        &[Self::RequestState, Self::ParkedCall, Self::Confirmation, Self::Checkpoint, Self::SessionState];
+
+    /// Returns the word that keeps the purpose apart from others.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::RequestState => "request_state",
+            Self::ParkedCall => "parked_call",
+            Self::Confirmation => "confirmation",
+            Self::Checkpoint => "checkpoint",
+            Self::SessionState => "session_state",
+        }
+    }
+
+    /// Returns the length in bytes that a token has at most. A longer text is refused before it is read.
+    pub const fn max_bytes(self) -> usize {
+        match self {
+            Self::RequestState => 8 << 20,
+            Self::ParkedCall | Self::Confirmation => 1 << 10,
+            Self::Checkpoint => 8 << 10,
+            Self::SessionState => 64 << 10,
+        }
+    }
+}
+
+/// The reasons why a text is no token that may be used here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenError {
+    /// The text was changed, or sealed by another key, for another purpose, or for another principal or call.
+    #[error("the state was not sealed by this server for this request")]
+    Forged,
+    /// The time of the token is over.
+    #[error("the state has expired")]
+    Expired,
+    /// The token is longer than its purpose allows.
+    #[error("the state is longer than it may be")]
+    TooLarge,
+    /// The token was used before, or too many tokens were used in its time.
+    #[error("the state was used before")]
+    Spent,
+}

@@ -1,0 +1,270 @@
+//! References to data that go from server to server, without passing through the client.
+
+use serde::{Deserialize, Serialize};
+
+use super::{StructuredError, written};
+use crate::mgp::Timestamp;
+use crate::mgp::words::words;
+use crate::{RawJson, hex};
+
+words! {
+    /// The algorithm of a checksum.
+    ChecksumAlgorithm {
+        /// SHA-256.
+        Sha256 = "sha256",
+        /// MD5, which proves nothing against somebody who wants to deceive; it is read and never written.
+        Md5 = "md5",
+    }
+}
+
+/// The checksum of data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Checksum {
+    /// The algorithm.
+    pub algorithm: ChecksumAlgorithm,
+    /// The checksum in hexadecimal digits.
+    pub value: Box<str>,
+}
+
+impl Checksum {
+    /// Creates a checksum by SHA-256.
+    pub fn sha256(digest: &[u8; 32]) -> Self {
+        let digits: [u8; 64] = hex(digest);
+        Self { algorithm: ChecksumAlgorithm::Sha256, value: String::from_utf8_lossy(&digits).into() }
+    }
+
+    fn read(algorithm: &str, value: &str) -> Option<Self> {
+        let algorithm = ChecksumAlgorithm::read(algorithm)?;
+        let digits = match algorithm {
+            ChecksumAlgorithm::Sha256 => 64,
+            ChecksumAlgorithm::Md5 => 32,
+        };
+        let is_hex = value.len() == digits && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hex.then(|| Self { algorithm, value: value.to_ascii_lowercase().into() })
+    }
+}
+
+/// The forms in which peers write a checksum: an object, or a text like `sha256:8557…`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenChecksum {
+    Object { algorithm: Box<str>, value: Box<str> },
+    Text(Box<str>),
+}
+
+impl<'de> Deserialize<'de> for Checksum {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = match WrittenChecksum::deserialize(deserializer)? {
+            WrittenChecksum::Object { algorithm, value } => Self::read(&algorithm, &value),
+            WrittenChecksum::Text(text) => {
+                text.split_once(':').and_then(|(algorithm, value)| Self::read(algorithm, value))
+            }
+        };
+        read.ok_or_else(|| {
+            serde::de::Error::custom("a checksum is `sha256` or `md5` and its hexadecimal digits")
+        })
+    }
+}
+
+/// A reference to data that a server holds, for another server to fetch.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct DataReference {
+    /// The id of the reference.
+    pub ref_id: Box<str>,
+    /// The server that holds the data.
+    pub origin_server: Box<str>,
+    /// The media type of the data.
+    pub mime_type: Box<str>,
+    /// The size of the data in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// The moment at which the reference ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// The signed address of the data. Whoever has it gets the data, so it is no text for logs or models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_url: Option<Box<str>>,
+    /// The checksum of the data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<Checksum>,
+}
+
+impl DataReference {
+    /// The member of a content block's `_meta` that holds a reference.
+    pub const MEMBER: &'static str = "data_reference";
+    /// The scheme of the addresses that name a reference without giving its data away.
+    pub const SCHEME: &'static str = "mgp-ref";
+
+    /// Creates a reference.
+    pub fn new(
+        ref_id: impl Into<Box<str>>,
+        origin_server: impl Into<Box<str>>,
+        mime_type: impl Into<Box<str>>,
+    ) -> Self {
+        Self {
+            ref_id: ref_id.into(),
+            origin_server: origin_server.into(),
+            mime_type: mime_type.into(),
+            size_bytes: None,
+            expires_at: None,
+            access_url: None,
+            checksum: None,
+        }
+    }
+
+    /// Returns the address that names the reference and gives nothing away: `mgp-ref://origin/id`.
+    pub fn uri(&self) -> String {
+        format!("{}://{}/{}", Self::SCHEME, self.origin_server, self.ref_id)
+    }
+
+    /// Returns the reference as JSON.
+    pub fn to_raw(&self) -> RawJson {
+        written(self)
+    }
+}
+
+crate::partial_debug!(DataReference, self => ref_id: self.ref_id, origin_server: self.origin_server);
+
+/// The params of `mgp/data/import`: fetch this data from its server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ImportData {
+    /// The id of the reference.
+    pub ref_id: Box<str>,
+    /// The server that holds the data.
+    pub origin_server: Box<str>,
+    /// The form that the data is to be brought into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_format: Option<Box<str>>,
+}
+
+impl ImportData {
+    /// Creates the request to fetch a reference of a server.
+    pub fn new(ref_id: impl Into<Box<str>>, origin_server: impl Into<Box<str>>) -> Self {
+        Self { ref_id: ref_id.into(), origin_server: origin_server.into(), target_format: None }
+    }
+}
+
+words! {
+    /// How far an import is.
+    ImportStatus {
+        /// The data is there.
+        Imported = "imported",
+        /// The data is on its way.
+        Pending = "pending",
+        /// The data did not come.
+        Failed = "failed",
+    }
+}
+
+/// The result of `mgp/data/import`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ImportedData {
+    /// How far the import is.
+    pub status: ImportStatus,
+    /// The name of the data at the server that fetched it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported_resource_id: Option<Box<str>>,
+    /// The number of rows that were imported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_imported: Option<u64>,
+    /// The operation whose progress tells how the import goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation_id: Option<Box<str>>,
+    /// Why the import failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<StructuredError>,
+}
+
+impl ImportedData {
+    /// Creates the answer that the data is there under this name.
+    pub fn imported(resource_id: impl Into<Box<str>>) -> Self {
+        Self { imported_resource_id: Some(resource_id.into()), ..Self::of(ImportStatus::Imported) }
+    }
+
+    /// Creates the answer that the data is on its way.
+    pub fn pending(operation_id: impl Into<Box<str>>) -> Self {
+        Self { operation_id: Some(operation_id.into()), ..Self::of(ImportStatus::Pending) }
+    }
+
+    /// Creates the answer that the data did not come.
+    pub fn failed(error: StructuredError) -> Self {
+        Self { error: Some(error), ..Self::of(ImportStatus::Failed) }
+    }
+
+    const fn of(status: ImportStatus) -> Self {
+        Self { status, imported_resource_id: None, rows_imported: None, operation_id: None, error: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ext::ErrorClass;
+
+    // covers: EXT-09-01
+    #[test]
+    fn a_reference_has_the_members_of_the_specification_and_hides_its_address() {
+        let json = concat!(
+            r#"{"ref_id":"ref-01","origin_server":"amplitude","mime_type":"application/json","size_bytes":177,"#,
+            r#""expires_at":"2026-03-15T10:05:00.000Z","access_url":"https://broker.example/data/ref-01?sig=ab&exp=1","#,
+            r#""checksum":{"algorithm":"sha256","value":"8557d53b856a66ad9a089a130d727ace0bdc01d58f7d3a7569eb96ee8776d9bf"}}"#
+        );
+        let reference: DataReference = serde_json::from_str(json).unwrap();
+        assert_eq!(reference.to_raw().as_bytes(), json.as_bytes());
+        assert_eq!(reference.uri(), "mgp-ref://amplitude/ref-01");
+        assert!(!format!("{reference:?}").contains("sig="), "an address is no text for logs");
+        let bare = r#"{"ref_id":"r","origin_server":"s","mime_type":"text/csv"}"#;
+        assert_eq!(DataReference::new("r", "s", "text/csv").to_raw().as_bytes(), bare.as_bytes());
+        for wrong in
+            [r#"{"ref_id":"r"}"#, r#"{"ref_id":"r","origin_server":"s","mime_type":"m","size_bytes":-1}"#]
+        {
+            assert!(serde_json::from_str::<DataReference>(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_checksum_is_read_in_both_forms_and_nothing_else_is_one() {
+        let md5 = "d41d8cd98f00b204e9800998ecf8427e";
+        let read = |json: &str| serde_json::from_str::<Checksum>(json).ok();
+        let expected = Checksum { algorithm: ChecksumAlgorithm::Md5, value: md5.into() };
+        assert_eq!(read(&format!(r#"{{"algorithm":"md5","value":"{md5}"}}"#)), Some(expected.clone()));
+        assert_eq!(read(&format!(r#""md5:{}""#, md5.to_uppercase())), Some(expected));
+        for wrong in [
+            r#""md5:12""#.to_owned(),
+            format!(r#""sha256:{md5}""#),
+            format!(r#""crc:{md5}""#),
+            format!(r#""{md5}""#),
+            format!(r#""md5:{}""#, md5.replace('d', "ä")),
+        ] {
+            assert_eq!(read(&wrong), None, "{wrong}");
+        }
+        assert!(Checksum::sha256(&[0xab; 32]).value.starts_with("abab"));
+    }
+
+    // covers: EXT-09-03, EXT-09-04
+    #[test]
+    fn imports_are_asked_for_and_answered_in_the_forms_of_the_specification() {
+        let json = r#"{"ref_id":"ref-01","origin_server":"amplitude","target_format":"spreadsheet"}"#;
+        let import: ImportData = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::to_string(&import).unwrap(), json);
+        let error = StructuredError::new("PAYLOAD_TOO_LARGE", ErrorClass::InvalidInput, "more than 1 GiB");
+        for (answer, json) in [
+            (ImportedData::imported("sheet-1"), r#"{"status":"imported","imported_resource_id":"sheet-1"}"#),
+            (ImportedData::pending("op-1"), r#"{"status":"pending","operation_id":"op-1"}"#),
+            (
+                ImportedData::failed(error),
+                concat!(
+                    r#"{"status":"failed","error":{"code":"PAYLOAD_TOO_LARGE","message":"more than 1 GiB","#,
+                    r#""category":"invalid_input"}}"#
+                ),
+            ),
+        ] {
+            assert_eq!(serde_json::to_string(&answer).unwrap(), json);
+            assert_eq!(serde_json::from_str::<ImportedData>(json).unwrap(), answer);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! State that a client carries from call to call for a server, and what happens to it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::mgp::Timestamp;
+use crate::mgp::words::words;
+
+/// The most bytes of a state token.
+pub const MAX_SESSION_STATE_BYTES: usize = 65_536;
+
+/// The member of `_meta` that carries the state token, of a call and of its result.
+pub const SESSION_STATE: &str = "session_state";
+
+/// The member of a result's `_meta` that tells whether the call changed the state. With `true` and no token beside it, the
+/// session is over.
+pub const STATE_CHANGED: &str = "state_changed";
+
+/// The member of a result's `_meta` that tells that the new state was too long to be sent.
+pub const STATE_DROPPED: &str = "state_dropped";
+
+/// A session as its client keeps it: the token is opaque, and only the server can read it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SessionState {
+    /// The id of the session.
+    pub session_id: Box<str>,
+    /// The token.
+    pub state: Box<str>,
+    /// The moment at which the session began.
+    pub created_at: Timestamp,
+    /// The moment at which the session ends, if nothing is called until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// Where the session belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<SessionMetadata>,
+}
+
+/// Where a session belongs to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SessionMetadata {
+    /// The name of the server that owns the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<Box<str>>,
+    /// The tool that the session is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_context: Option<Box<str>>,
+}
+
+impl SessionState {
+    /// Creates a session.
+    pub fn new(session_id: impl Into<Box<str>>, state: impl Into<Box<str>>, created_at: Timestamp) -> Self {
+        Self {
+            session_id: session_id.into(),
+            state: state.into(),
+            created_at,
+            expires_at: None,
+            metadata: None,
+        }
+    }
+}
+
+crate::partial_debug!(SessionState, self => session_id: self.session_id);
+
+words! {
+    /// What happened to a session.
+    SessionChange {
+        /// The session began.
+        Created = "session_created",
+        /// The session was used and goes on for another while.
+        Renewed = "session_renewed",
+        /// Nothing was called for too long.
+        Expired = "session_expired",
+        /// The server ended the session.
+        Invalidated = "session_invalidated",
+    }
+}
+
+/// The params of `notifications/mgp.session.lifecycle`: something happened to a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SessionEvent {
+    /// What happened.
+    #[serde(rename = "type")]
+    pub change: SessionChange,
+    /// The id of the session.
+    pub session_id: Box<str>,
+    /// The moment at which it happened.
+    pub timestamp: Timestamp,
+    /// Why it happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Box<str>>,
+}
+
+impl SessionEvent {
+    /// The method of the notification.
+    pub const METHOD: &'static str = "notifications/mgp.session.lifecycle";
+
+    /// Creates the event that `change` happened now.
+    pub fn now(change: SessionChange, session_id: impl Into<Box<str>>) -> Self {
+        Self { change, session_id: session_id.into(), timestamp: Timestamp::now(), reason: None }
+    }
+
+    /// Sets why it happened.
+    #[must_use]
+    pub fn with_reason(mut self, reason: impl Into<Box<str>>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // covers: EXT-14-06
+    #[test]
+    fn a_session_has_the_members_of_the_specification_and_hides_its_token() {
+        let json = concat!(
+            r#"{"session_id":"s1","state":"djEuLi4=","created_at":"2026-03-15T10:00:00.000Z","#,
+            r#""expires_at":"2026-03-15T10:30:00.000Z","metadata":{"server_name":"docs","tool_context":"edit_document"}}"#
+        );
+        let session: SessionState = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::to_string(&session).unwrap(), json);
+        assert!(!format!("{session:?}").contains("djEuLi4="));
+        let bare = SessionState::new("s1", "token", session.created_at);
+        assert!(!serde_json::to_string(&bare).unwrap().contains("expires_at"));
+    }
+
+    // covers: EXT-14-07
+    #[test]
+    fn the_four_events_have_the_names_of_the_specification() {
+        let names: Vec<_> = SessionChange::ALL.iter().map(|change| change.as_str()).collect();
+        assert_eq!(names, ["session_created", "session_renewed", "session_expired", "session_invalidated"]);
+        let json = r#"{"type":"session_expired","session_id":"s1","timestamp":"2026-03-15T10:30:00.000Z","reason":"inactivity"}"#;
+        let event: SessionEvent = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::to_string(&event).unwrap(), json);
+        let event = SessionEvent::now(SessionChange::Expired, "s1").with_reason("inactivity");
+        assert_eq!((event.change, event.reason.as_deref()), (SessionChange::Expired, Some("inactivity")));
+    }
+}

@@ -12,20 +12,20 @@ mod tree;
 use std::fmt;
 use std::str::FromStr;
 
-use mgp_types::RawJson;
+use crate::RawJson;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Digest as _;
 
-pub(crate) use self::tree::CanonicalTree;
+pub use self::tree::CanonicalTree;
 
 /// The SHA-256 digest of a JSON value in its canonical form; its text form is hexadecimal.
 ///
 /// ```
-/// use mgp_security::{Digest, digest};
-/// use mgp_types::RawJson;
+/// use mgp_types::canonical::{Digest, digest};
+/// use crate::RawJson;
 ///
 /// let digest = digest(&RawJson::parse(r#"{"b": 1.0, "a": "\u0078"}"#)?)?;
-/// assert_eq!(digest, mgp_security::digest(&RawJson::parse(r#"{"a":"x","b":1}"#)?)?);
+/// assert_eq!(digest, mgp_types::canonical::digest(&RawJson::parse(r#"{"a":"x","b":1}"#)?)?);
 /// assert_eq!(digest.to_string().parse::<Digest>()?, digest);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -34,7 +34,7 @@ pub struct Digest([u8; 32]);
 
 impl Digest {
     /// Returns the digest of bytes that are in canonical form already.
-    pub(crate) fn of_canonical(bytes: &[u8]) -> Self {
+    pub fn of_canonical(bytes: &[u8]) -> Self {
         Self(sha2::Sha256::digest(bytes).into())
     }
 

@@ -38,6 +38,16 @@ impl Digest {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
+    /// Returns the digest of a list of parts. The boundaries of the parts count, so that no two lists have one digest.
+    pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hash = sha2::Sha256::new();
+        for part in parts {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        Self(hash.finalize().into())
+    }
+
     /// Returns the 32 bytes of the digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -143,6 +153,15 @@ mod tests {
         assert_eq!(of(r#"{"a":1,"b":[2,"é"]}"#), of("{ \"b\" : [2.0, \"\\u00e9\"],\n\"a\": 1e0 }"));
         for other in [r#"{"a":1,"b":["é",2]}"#, r#"{"a":1,"b":[2,"e"]}"#, r#"{"a":"1","b":[2,"é"]}"#] {
             assert_ne!(of(r#"{"a":1,"b":[2,"é"]}"#), of(other));
+        }
+    }
+
+    #[test]
+    fn the_boundaries_of_parts_count() {
+        let of = |parts: &[&str]| Digest::of_parts(parts.iter().map(|part| part.as_bytes()));
+        assert_eq!(of(&["a", "b"]), of(&["a", "b"]));
+        for other in [&["ab"][..], &["", "ab"], &["a", "b", ""], &["b", "a"], &[]] {
+            assert_ne!(of(&["a", "b"]), of(other), "{other:?}");
         }
     }
 

@@ -5,9 +5,12 @@
 //! and what a tool declares stands on the top level of its definition.
 
 mod advice;
+mod compensation;
 mod declared_bounds;
+mod effect_id;
 mod envelope;
 mod id;
+mod idempotency;
 mod intent;
 mod manifest;
 mod projection;
@@ -17,18 +20,22 @@ mod registry_error;
 pub mod scope;
 mod structured_error;
 mod tool_declaration;
+pub mod transaction;
 
 use serde::Serialize;
 
 pub(crate) use self::advice::recovery_of;
 use crate::RawJson;
 
+pub use self::compensation::Compensation;
+pub use self::effect_id::{IdempotencyKey, InvalidEffectId, StepId, TransactionId};
 pub use self::envelope::{
     DottedName, ENVELOPE_VERSION, ERROR_DETAIL_SCHEMA, EnvelopeClient, EnvelopeFault, EnvelopeGate,
     EnvelopeReading, ErrorDetail, ErrorType, ProjectedNames, ResultStatus, TOOL_CALL_SCHEMA,
     TOOL_RESULT_SCHEMA, ToolCall, ToolResult,
 };
 pub use self::id::{ExtensionId, ExtensionIds, PREFIX};
+pub use self::idempotency::{IDEMPOTENCY_HEADER, IdempotencyTtl, IdempotentCall, IdempotentResult};
 pub use self::intent::{Intent, IntentCategory, MAX_INTENT_BYTES, Suggestion, max_units};
 pub use self::manifest::{
     AuthMethod, DEFAULT_MANIFEST_TTL_SECONDS, GetManifest, LatencyPercentiles, ListedExtension,

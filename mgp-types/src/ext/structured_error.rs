@@ -249,6 +249,12 @@ impl StructuredError {
     }
 }
 
+impl serde::Serialize for StructuredError {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_object().to_raw().serialize(serializer)
+    }
+}
+
 /// Returns the host of an address of HTTPS.
 fn host(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("https://")?;

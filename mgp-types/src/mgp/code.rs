@@ -39,6 +39,12 @@ mgp_codes! {
     SERVER_DRAINING = 2001;
     /// The server is restarting.
     SERVER_RESTARTING = 2002;
+    /// The transaction does not exist, or is over.
+    TRANSACTION_NOT_FOUND = 2020;
+    /// The transaction exists already, or does something else now.
+    TRANSACTION_CONFLICT = 2021;
+    /// The transaction was rolled back because nothing happened for too long.
+    TRANSACTION_EXPIRED = 2022;
     /// The caller sent too many requests.
     RATE_LIMITED = 3000;
     /// The server is at a limit: memory, connections and the like.
@@ -57,6 +63,8 @@ mgp_codes! {
     TOOL_NAME_CONFLICT = 4003;
     /// The resource does not exist; from a later draft.
     RESOURCE_NOT_FOUND = 4004;
+    /// The idempotency key stands for another call, or for one whose outcome nobody knows.
+    IDEMPOTENCY_CONFLICT = 4020;
     /// A server with this id is registered already; from a later draft.
     SERVER_ALREADY_REGISTERED = 4101;
     /// An external API answered with an error.
@@ -136,9 +144,15 @@ fn tells_of_timeout(data: &RawJson) -> bool {
 /// address [`INTERNAL_ERROR`].
 pub fn to_mcp(code: i64, in_revision_stateless: bool) -> i64 {
     match code {
-        INVALID_TOOL_ARGS | TOOL_NOT_FOUND | TOOL_DISABLED | TOOL_NAME_CONFLICT | RESOURCE_NOT_FOUND => {
-            INVALID_PARAMS
-        }
+        INVALID_TOOL_ARGS
+        | TOOL_NOT_FOUND
+        | TOOL_DISABLED
+        | TOOL_NAME_CONFLICT
+        | RESOURCE_NOT_FOUND
+        | TRANSACTION_NOT_FOUND
+        | TRANSACTION_CONFLICT
+        | TRANSACTION_EXPIRED
+        | IDEMPOTENCY_CONFLICT => INVALID_PARAMS,
         MCP_RESOURCE_NOT_FOUND if in_revision_stateless => INVALID_PARAMS,
         URL_ELICITATION_REQUIRED if in_revision_stateless => INTERNAL_ERROR,
         _ => match category(code) {
@@ -185,7 +199,15 @@ mod tests {
         assert_eq!(name(4003), Some("TOOL_NAME_CONFLICT"));
         assert_eq!(name(4004), Some("RESOURCE_NOT_FOUND"));
         assert_eq!(name(4101), Some("SERVER_ALREADY_REGISTERED"));
-        assert_eq!(NAMED.len(), 22);
+        for (code, expected) in [
+            (2020, "TRANSACTION_NOT_FOUND"),
+            (2021, "TRANSACTION_CONFLICT"),
+            (2022, "TRANSACTION_EXPIRED"),
+            (4020, "IDEMPOTENCY_CONFLICT"),
+        ] {
+            assert_eq!(name(code), Some(expected));
+        }
+        assert_eq!(NAMED.len(), 26);
         for code in [0, 999, 1004, 4100, 5003, -32600, i64::MIN, i64::MAX] {
             assert_eq!(name(code), None, "{code}");
         }
@@ -240,7 +262,7 @@ mod tests {
     fn a_plain_peer_gets_only_numbers_of_json_rpc() {
         for &(code, name) in NAMED {
             let expected = match code {
-                4000..=4004 => INVALID_PARAMS,
+                2020..=2022 | 4000..=4004 | 4020 => INVALID_PARAMS,
                 1000..=1099 => INVALID_REQUEST,
                 _ => INTERNAL_ERROR,
             };

@@ -19,6 +19,16 @@ use crate::tool::{Tool, ToolEntry, ToolHandler};
 #[derive(Clone, Default)]
 pub struct ServerHandle(Arc<OnceLock<Arc<ServerShared>>>);
 
+/// What is known about taking the effect of a tool back.
+#[cfg(feature = "ext")]
+#[derive(Debug, Default)]
+pub(crate) struct StepRule {
+    /// True if the tool says that it changes nothing.
+    pub(crate) is_read_only: bool,
+    /// The tool that takes the effect back.
+    pub(crate) undone_by: Option<Box<str>>,
+}
+
 impl ServerHandle {
     pub(crate) fn of(shared: Option<Arc<ServerShared>>) -> Self {
         let slot = OnceLock::new();
@@ -64,6 +74,17 @@ impl ServerHandle {
     #[cfg(feature = "ext")]
     pub fn tool(&self, name: &str) -> Option<RawJson> {
         self.0.get()?.catalog().definition(name)
+    }
+
+    /// Returns what is known about taking a tool back; nothing before the server runs.
+    #[cfg(feature = "ext")]
+    pub(crate) fn step_rule(&self, name: &str) -> StepRule {
+        let Some(shared) = self.0.get() else { return StepRule::default() };
+        let catalog = shared.catalog();
+        catalog.tools.get(name).map_or_else(StepRule::default, |tool| StepRule {
+            is_read_only: tool.is_read_only(),
+            undone_by: tool.undone_by.clone(),
+        })
     }
 
     /// Removes a tool; returns whether it existed.

@@ -63,7 +63,8 @@
 //! * `ext`: tools made of a `Signature`, field by field, with validators of your own (`Server::validator`); the method
 //!   `tools/validate` (`Server::offer_validation`); time limits (`Server::timeouts`) and resources that are read once for
 //!   many (`ResourceCache`); and hints of calls: what a tool declares of its costs (`Tool::declare`), and what a result cost and
-//!   comes from (`Cx::cost`, `Cx::source`). The example `registry` shows them. Implies `validate`.
+//!   comes from (`Cx::cost`, `Cx::source`). The example `registry` shows them. It also carries calls with a key
+//!   out once (`Server::idempotency`) and takes calls back together (`Server::transactions`). Implies `validate`.
 
 /// Guides: the code of a tool of each kind, and the messages that its clients see. The same pages are in `docs/guides`.
 // The tests of `mgp-client-sdk` run these pages, because their asserts need its client.
@@ -123,9 +124,9 @@ pub use self::resource::{Blob, IntoContents, Resource, ResourceHandler, Resource
 pub use self::router::{Router, RouterFuture};
 #[cfg(feature = "http")]
 pub use self::schema::check_repeated_arguments;
-#[cfg(feature = "ext")]
-pub use self::server::InProcess;
 pub use self::server::Server;
+#[cfg(feature = "ext")]
+pub use self::server::{InProcess, TransactionLayer};
 #[cfg(feature = "ext")]
 pub use self::signature::{
     Constraint, FieldType, InputField, OutputField, Signature, Timeouts, ToolMetadata, ToolValidator,

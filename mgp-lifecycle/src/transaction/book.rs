@@ -113,7 +113,7 @@ impl TransactionBook {
         begun
     }
 
-    /// Opens a step of a transaction. The step is to be carried out when this returns, and ended with
+    /// Opens a step of a transaction; one that failed can be opened again. The step is to be carried out when this returns, and ended with
     /// [`OpenStep::end`].
     ///
     /// # Errors
@@ -137,9 +137,7 @@ impl TransactionBook {
                 ));
             }
             let step_id = match &step.step_id {
-                Some(step_id) if transaction.steps.iter().any(|one| one.id == *step_id) => {
-                    return Err(refusal::step_taken(step_id));
-                }
+                Some(step_id) if transaction.has_step(step_id) => return Err(refusal::step_taken(step_id)),
                 Some(step_id) => step_id.clone(),
                 None => free_step_id(transaction),
             };

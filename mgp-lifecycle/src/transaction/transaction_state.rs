@@ -83,6 +83,8 @@ impl Transaction {
             TransactionEvent::Begun(_) => self.phase = Phase::Active,
             TransactionEvent::StepBegun { step, call } => {
                 self.active_at = self.active_at.max(at);
+                // A step that failed may come again.
+                self.steps.retain(|one| one.id != step);
                 self.steps.push(Step { id: step, call, state: StepState::Running });
             }
             TransactionEvent::StepEnded { step, outcome } => {
@@ -137,6 +139,12 @@ impl Transaction {
             }
             step.call.arguments = None;
         }
+    }
+
+    /// Returns whether there is a step with this id that did not fail.
+    pub(super) fn has_step(&self, id: &StepId) -> bool {
+        let has_failed = |step: &Step| matches!(step.state, StepState::Ended(StepOutcome::Failed));
+        self.steps.iter().any(|step| step.id == *id && !has_failed(step))
     }
 
     /// Returns the moment at which the transaction is rolled back if nothing happens. A step that runs is something that

@@ -1,10 +1,14 @@
 //! The builder of a server.
 
 #[cfg(feature = "ext")]
+mod effects;
+#[cfg(feature = "ext")]
 mod envelopes;
 #[cfg(feature = "ext")]
 mod registry;
 mod sections;
+#[cfg(feature = "ext")]
+pub(crate) mod transactions;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +24,8 @@ use tower_layer::{Identity, Layer, Stack};
 
 #[cfg(feature = "ext")]
 pub use self::envelopes::InProcess;
+#[cfg(feature = "ext")]
+pub use self::transactions::TransactionLayer;
 use crate::accept::{ServerAccept, ServerCore};
 use crate::catalog::Catalog;
 use crate::completion::{ArgumentOwner, CompletionHandler};
@@ -345,6 +351,8 @@ impl ServerParts {
         let mut faults = self.faults;
         faults.extend(dangling(&self.catalog));
         #[cfg(feature = "ext")]
+        faults.extend(without_undo(&self.catalog));
+        #[cfg(feature = "ext")]
         faults.extend(
             self.catalog.tools.iter().filter_map(|tool| tool.check_registration(&self.about.registry).err()),
         );
@@ -372,6 +380,19 @@ impl ServerParts {
         let mrtr = MrtrLayer::new(self.sealing.unwrap_or_else(SealingKey::random));
         Ok((mrtr.layer(Router::new(shared, self.fallback)), identity))
     }
+}
+
+/// Returns the faults of tools whose effect is taken back by a tool that does not exist.
+#[cfg(feature = "ext")]
+fn without_undo(catalog: &Catalog) -> Vec<Fault> {
+    let missing = catalog.tools.iter().filter_map(|tool| {
+        let undo = tool.undone_by.as_deref().filter(|undo| catalog.tools.get(undo).is_none())?;
+        Some(Fault::new(
+            format!("tool `{}`", tool.name()),
+            format!("there is no tool `{undo}` that takes it back"),
+        ))
+    });
+    missing.collect()
 }
 
 /// Returns the faults of completions for prompts and templates that do not exist.

@@ -47,6 +47,8 @@ pub(crate) struct ToolEntry {
     pub(crate) checks: Arc<ArgumentChecks>,
     #[cfg(feature = "ext")]
     declared: Option<Box<ToolDeclaration>>,
+    #[cfg(feature = "ext")]
+    pub(crate) undone_by: Option<Box<str>>,
 }
 
 impl ToolEntry {
@@ -72,6 +74,8 @@ impl ToolEntry {
             signature,
             #[cfg(feature = "ext")]
             declared,
+            #[cfg(feature = "ext")]
+            undone_by,
         }: Tool,
         handler: ErasedTool,
         takes: ArgumentMode,
@@ -128,12 +132,20 @@ impl ToolEntry {
             checks: Arc::new(checks),
             #[cfg(feature = "ext")]
             declared,
+            #[cfg(feature = "ext")]
+            undone_by,
         })
     }
 
     #[cfg(feature = "ext")]
     pub(crate) const fn name(&self) -> &Arc<str> {
         &self.name
+    }
+
+    /// Returns whether the tool says that it changes nothing.
+    #[cfg(feature = "ext")]
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.wire.annotations.as_deref().is_some_and(|hints| hints.read_only_hint == Some(true))
     }
 
     /// Checks that the server has what the tool needs, and the tool what the server demands.

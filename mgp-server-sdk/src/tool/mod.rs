@@ -37,6 +37,8 @@ pub struct Tool {
     signature: Option<Box<Signature>>,
     #[cfg(feature = "ext")]
     declared: Option<Box<ToolDeclaration>>,
+    #[cfg(feature = "ext")]
+    undone_by: Option<Box<str>>,
 }
 
 /// The decision whether calls of a tool run as tasks.
@@ -87,6 +89,8 @@ impl Tool {
             signature: None,
             #[cfg(feature = "ext")]
             declared: None,
+            #[cfg(feature = "ext")]
+            undone_by: None,
         }
     }
 
@@ -188,6 +192,15 @@ impl Tool {
             self.wire.extra.insert(name.into_owned(), value);
         }
         self.declared = Some(Box::new(declaration));
+        self
+    }
+
+    /// Names the tool that takes the effect of this one back, where this one is a step of a transaction
+    /// ([`Server::transactions`](crate::Server::transactions)). The handler says with
+    /// [`Cx::undo_with`](crate::Cx::undo_with) which arguments that takes.
+    #[cfg(feature = "ext")]
+    pub fn undone_by(mut self, tool: impl Into<Box<str>>) -> Self {
+        self.undone_by = Some(tool.into());
         self
     }
 

@@ -24,16 +24,20 @@ async fn a_transaction_has_a_hundred_steps_and_a_step_has_its_id_alone() {
     carry_out(&book, "step-2").await;
     let error = book.begin_step(&ada(), &step("step-2"), create()).await.unwrap_err();
     assert_eq!(error.code(), 2021);
+    for outcome in [StepOutcome::Failed, StepOutcome::Failed, StepOutcome::Harmless] {
+        let open = book.begin_step(&ada(), &step("again"), create()).await.unwrap();
+        open.end(outcome).await.unwrap();
+    }
     let nameless = TransactionStep { transaction_id: tx(), step_id: None };
     let mut ids = Vec::new();
-    for _ in 0..99 {
+    for _ in 0..98 {
         let open = book.begin_step(&ada(), &nameless, create()).await.unwrap();
         ids.push(open.step_id().clone());
         open.end(StepOutcome::Harmless).await.unwrap();
     }
     ids.sort();
     ids.dedup();
-    assert_eq!(ids.len(), 99);
+    assert_eq!(ids.len(), 98);
     assert_eq!(book.begin_step(&ada(), &nameless, create()).await.unwrap_err().code(), 3001);
     assert_eq!(book.commit(&ada(), &tx()).await.unwrap().steps_completed, 100);
 }

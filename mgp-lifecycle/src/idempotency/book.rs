@@ -19,7 +19,7 @@ use super::call_table::{
 use super::keyed_call::KeyedCall;
 use super::outcome::{CallOutcome, Verdict};
 use super::refusal;
-use super::store::{CallStore, StoredCall, StoredState};
+use super::store::{CallStore, StoredCall};
 use crate::call::{Deadline, is_harmless};
 use crate::store::StoreError;
 use crate::wall_clock::WallClock;
@@ -52,14 +52,14 @@ impl IdempotencyBook {
         Self::restored(Box::new(store), KeyLimits::default(), WallClock::system())
     }
 
-    #[cfg(any(test, feature = "store"))]
+    #[cfg(feature = "store")]
     pub(super) fn restored(
         store: Box<dyn CallStore>,
         limits: KeyLimits,
         clock: WallClock,
     ) -> Result<Self, StoreError> {
         let mut calls = CallTable::new(limits);
-        store.load(clock.now())?.into_iter().for_each(|call| calls.restore(call));
+        store.load(clock.now())?.into_iter().for_each(|(call, state)| calls.restore(call, state));
         Ok(Self::with_parts(calls, Some(store), clock))
     }
 
@@ -100,7 +100,6 @@ impl IdempotencyBook {
                 arguments: call.arguments,
                 begun_at: first.begun_at,
                 ttl: first.ttl,
-                state: StoredState::Running,
             };
             store.begin(stored, expired)
         });

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::keyed_call::KeyedCall;
 use super::outcome::CallOutcome;
+#[cfg(feature = "store")]
 use super::store::{StoredCall, StoredState};
 
 /// The outcome of a call that runs, for those who wait for it: none yet, or how it ended. A sender that is gone has nobody
@@ -128,9 +129,10 @@ impl CallTable {
     }
 
     /// Adds a call that was stored by a process that has ended.
-    pub(super) fn restore(&mut self, call: StoredCall) {
+    #[cfg(feature = "store")]
+    pub(super) fn restore(&mut self, call: StoredCall, state: StoredState) {
         let first = FirstCall { begun_at: call.begun_at, ttl: call.ttl };
-        let state = match call.state {
+        let state = match state {
             StoredState::Running => KeptState::Unknown,
             StoredState::Done(None) => KeptState::Done { outcome: KeptOutcome::TooLarge, bytes: 0 },
             StoredState::Done(Some(bytes)) => {

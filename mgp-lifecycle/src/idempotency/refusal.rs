@@ -5,7 +5,7 @@ use std::time::Duration;
 use mgp_types::mgp::{Recovery, Timestamp};
 use mgp_types::{Error, Object, RawJson, code};
 
-use crate::refusal::{timed_out, unsent};
+use crate::refusal::{in_words, timed_out, unsent};
 use crate::store::StoreError;
 
 /// Returns 4020 for a call with other arguments than the first one with its key.
@@ -41,40 +41,35 @@ fn conflict(message: &'static str, reason: &str, begun_at: Timestamp) -> Error {
     details.set("reason", RawJson::from_text(reason));
     details.set("original_timestamp", RawJson::from_text(&begun_at.to_string()));
     let advice = Recovery::for_code(code::IDEMPOTENCY_CONFLICT).unwrap_or_default();
-    Error::new(code::IDEMPOTENCY_CONFLICT, message).with_recovery(advice.with_details(&details))
+    in_words(Error::new(code::IDEMPOTENCY_CONFLICT, message).with_recovery(advice.with_details(&details)))
 }
 
 /// Returns 3001 for a call with a new key where no more keys are remembered.
 pub(super) fn no_room(wait: Duration) -> Error {
-    unsent(
+    in_words(unsent(
         code::RESOURCE_EXHAUSTED,
         "too many idempotency keys are remembered; wait until one expires, and give keys a shorter time",
         wait,
-    )
+    ))
 }
 
 /// Returns 3003 for a call that waited too long for the first one with its key.
 pub(super) fn still_running() -> Error {
-    timed_out(
+    in_words(timed_out(
         "a call with this idempotency key is still running; make the call again later, with the same key",
-    )
+    ))
 }
 
 /// Returns the error of a call whose key could not be stored; nothing was done.
 pub(super) fn not_stored(error: &StoreError) -> Error {
     tracing::error!(%error, "an idempotency key cannot be stored");
-    match error {
-        StoreError::Full => unsent(
-            code::RESOURCE_EXHAUSTED,
-            "the idempotency key cannot be kept because the disk is full; nothing was done",
-            Duration::from_mins(1),
-        ),
-        _ => unsent(
-            code::RESOURCE_EXHAUSTED,
-            "the idempotency key cannot be kept; nothing was done, and the operator has to look at the store",
-            Duration::from_mins(1),
-        ),
-    }
+    let message = match error {
+        StoreError::Full => "the idempotency key cannot be kept because the disk is full; nothing was done",
+        _ => {
+            "the idempotency key cannot be kept; nothing was done, and the operator has to look at the store"
+        }
+    };
+    in_words(unsent(code::RESOURCE_EXHAUSTED, message, Duration::from_mins(1)))
 }
 
 /// Returns the error of a call whose outcome could not be read from the store.

@@ -11,16 +11,17 @@ use crate::store::StoreError;
 
 /// A call that is stored.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "store"), expect(dead_code, reason = "only a store reads them"))]
 pub(super) struct StoredCall {
     pub(super) id: Digest,
     pub(super) caller: Digest,
     pub(super) arguments: Digest,
     pub(super) begun_at: Timestamp,
     pub(super) ttl: IdempotencyTtl,
-    pub(super) state: StoredState,
 }
 
 /// The state of a call that is stored.
+#[cfg(feature = "store")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StoredState {
     /// The call was begun.
@@ -33,7 +34,8 @@ pub(super) enum StoredState {
 /// futures.
 pub(super) trait CallStore: fmt::Debug + Send + Sync {
     /// Returns all calls, but for those that expired before `now`, which are removed.
-    fn load(&self, now: Timestamp) -> Result<Vec<StoredCall>, StoreError>;
+    #[cfg(feature = "store")]
+    fn load(&self, now: Timestamp) -> Result<Vec<(StoredCall, StoredState)>, StoreError>;
 
     /// Stores that a call begins, and removes expired ones.
     fn begin(&self, call: StoredCall, expired: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>>;
@@ -56,7 +58,7 @@ mod sqlite {
     use crate::store::EffectStore;
 
     impl CallStore for EffectStore {
-        fn load(&self, now: Timestamp) -> Result<Vec<StoredCall>, StoreError> {
+        fn load(&self, now: Timestamp) -> Result<Vec<(StoredCall, StoredState)>, StoreError> {
             self.read_now(|connection| {
                 connection.execute(
                     "DELETE FROM idempotent_calls WHERE begun_at + ttl_seconds * 1000 <= ?1",
@@ -116,21 +118,21 @@ mod sqlite {
         }
     }
 
-    fn read(row: &Row<'_>) -> Result<StoredCall, StoreError> {
+    fn read(row: &Row<'_>) -> Result<(StoredCall, StoredState), StoreError> {
         let digest = |column| Ok::<_, StoreError>(Digest::from(row.get::<_, [u8; 32]>(column)?));
         let begun_at = Timestamp::from_millis(row.get(3)?).ok_or_else(|| damaged("a time that is none"))?;
         let state = match row.get_ref(5)?.as_str().map_err(rusqlite::Error::from)? {
             "running" => StoredState::Running,
             _ => StoredState::Done(row.get(6)?),
         };
-        Ok(StoredCall {
+        let call = StoredCall {
             id: digest(0)?,
             caller: digest(1)?,
             arguments: digest(2)?,
             begun_at,
             ttl: IdempotencyTtl::nearest(row.get(4)?),
-            state,
-        })
+        };
+        Ok((call, state))
     }
 
     fn delete(connection: &Connection, id: &Digest) -> rusqlite::Result<()> {

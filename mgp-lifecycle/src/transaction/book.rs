@@ -57,7 +57,7 @@ impl TransactionBook {
         Self::restored(Box::new(store), WallClock::system())
     }
 
-    #[cfg(any(test, feature = "store"))]
+    #[cfg(feature = "store")]
     pub(super) fn restored(log: Box<dyn TransactionLog>, clock: WallClock) -> Result<Self, StoreError> {
         let table = TransactionTable::restore(log.load()?);
         Ok(Self::with_parts(table, Some(log), clock))

@@ -15,6 +15,7 @@ pub(super) type LoggedEvent = (Digest, Timestamp, TransactionEvent);
 /// A log of transactions. Writes are asked for when a method is called, in that order, whatever becomes of the futures.
 pub(super) trait TransactionLog: fmt::Debug + Send + Sync {
     /// Returns all events, in order.
+    #[cfg(feature = "store")]
     fn load(&self) -> Result<Vec<LoggedEvent>, StoreError>;
 
     /// Appends an event.

@@ -6,7 +6,7 @@ use mgp_types::ext::{StepId, TransactionId};
 use mgp_types::mgp::Recovery;
 use mgp_types::{Error, code};
 
-use crate::refusal::unsent;
+use crate::refusal::{in_words, unsent};
 use crate::store::StoreError;
 
 /// Returns 2020 for a transaction that does not exist, is over, or belongs to another caller.
@@ -45,12 +45,12 @@ fn conflict(message: String) -> Error {
 
 fn told(code: i64, message: String) -> Error {
     let advice = Recovery::for_code(code).unwrap_or_default();
-    Error::new(code, message).with_recovery(advice)
+    in_words(Error::new(code, message).with_recovery(advice))
 }
 
 /// Returns 3001 for a caller that has too many transactions, or a transaction with too many steps.
 pub(super) fn too_many(what: &'static str) -> Error {
-    unsent(code::RESOURCE_EXHAUSTED, what, Duration::from_mins(1))
+    in_words(unsent(code::RESOURCE_EXHAUSTED, what, Duration::from_mins(1)))
 }
 
 /// Returns the error of something that could not be logged, and so was not done.
@@ -64,7 +64,7 @@ pub(super) fn not_logged(error: &StoreError) -> Error {
             "the log of transactions cannot be written; nothing was done, and the operator has to look at the store"
         }
     };
-    unsent(code::RESOURCE_EXHAUSTED, message, Duration::from_mins(1))
+    in_words(unsent(code::RESOURCE_EXHAUSTED, message, Duration::from_mins(1)))
 }
 
 /// Returns the error of a step of which nobody knows how it ended.

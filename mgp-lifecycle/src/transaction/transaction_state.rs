@@ -116,6 +116,7 @@ impl Transaction {
     }
 
     /// Notes that the process ended in which the steps ran.
+    #[cfg(feature = "store")]
     pub(super) fn interrupt(&mut self) {
         for step in &mut self.steps {
             if matches!(step.state, StepState::Running) {

@@ -9,10 +9,11 @@ use mgp_types::ext::transaction::TransactionState;
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Error, Principal};
 
-use super::event::{Beginning, TransactionEvent};
-use super::log::LoggedEvent;
+use super::event::Beginning;
 use super::refusal;
 use super::transaction_state::Transaction;
+#[cfg(feature = "store")]
+use super::{event::TransactionEvent, log::LoggedEvent};
 
 #[derive(Debug, Default)]
 pub(super) struct TransactionTable {
@@ -23,6 +24,7 @@ pub(super) struct TransactionTable {
 
 impl TransactionTable {
     /// Returns the table that the events make. Events of a transaction whose beginning was not stored mean nothing.
+    #[cfg(feature = "store")]
     pub(super) fn restore(events: Vec<LoggedEvent>) -> Self {
         let mut table = Self::default();
         for (id, at, event) in events {

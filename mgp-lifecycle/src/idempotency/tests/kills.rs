@@ -10,7 +10,7 @@ use mgp_types::mgp::Timestamp;
 use super::stored::book_at;
 use super::*;
 use crate::doubles::{KillSwitch, each_seed_alone, is_whole, life};
-use crate::idempotency::store::{CallStore, StoredCall};
+use crate::idempotency::store::{CallStore, StoredCall, StoredState};
 use crate::store::{EffectStore, StoreError};
 
 /// A store whose process may die before and after each write.
@@ -36,7 +36,7 @@ impl MortalStore {
 }
 
 impl CallStore for MortalStore {
-    fn load(&self, now: Timestamp) -> Result<Vec<StoredCall>, StoreError> {
+    fn load(&self, now: Timestamp) -> Result<Vec<(StoredCall, StoredState)>, StoreError> {
         self.store.load(now)
     }
 

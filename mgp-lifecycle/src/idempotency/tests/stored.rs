@@ -7,7 +7,7 @@ use mgp_types::mgp::Timestamp;
 use super::*;
 use crate::doubles::{KillSwitch, life};
 use crate::idempotency::call_table::KeyLimits;
-use crate::idempotency::store::{CallStore, StoredCall};
+use crate::idempotency::store::{CallStore, StoredCall, StoredState};
 use crate::store::{EffectStore, StoreError};
 use crate::wall_clock::WallClock;
 
@@ -104,7 +104,7 @@ impl FullDisk {
 }
 
 impl CallStore for FullDisk {
-    fn load(&self, _: Timestamp) -> Result<Vec<StoredCall>, StoreError> {
+    fn load(&self, _: Timestamp) -> Result<Vec<(StoredCall, StoredState)>, StoreError> {
         Ok(Vec::new())
     }
 

@@ -27,10 +27,7 @@ impl<S> InnerCompensator<S> {
     }
 }
 
-impl<S: RpcService + Sync> Compensator for InnerCompensator<S>
-where
-    S::Future: Send,
-{
+impl<S: RpcService + Sync> Compensator for InnerCompensator<S> {
     fn compensate(&self, call: CompensationCall) -> BoxFuture<'_, Result<(), Error>> {
         let mut service = self.service.clone();
         let request = request(call, Arc::clone(&self.session));

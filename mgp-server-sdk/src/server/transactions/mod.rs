@@ -3,16 +3,13 @@
 mod compensator;
 mod step;
 
-use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::{poll_fn, ready};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use mgp_lifecycle::idempotency::IdempotencyBook;
 use mgp_lifecycle::transaction::{StepCall, TransactionBook};
-use mgp_types::ext::TransactionStep;
-use mgp_types::ext::transaction::{self, NamedTransaction};
+use mgp_types::ext::transaction::{self, NamedTransaction, TransactionStep};
 use mgp_types::{
     BoxFuture, Error, Method, Principal, PrincipalKind, Request, RequestKind, Response, RpcService,
 };
@@ -63,10 +60,7 @@ impl Drop for AbortOnDrop {
     }
 }
 
-impl<S: RpcService + Sync> TransactionService<S>
-where
-    S::Future: Send,
-{
+impl<S: RpcService + Sync> TransactionService<S> {
     fn compensator(&self) -> Arc<InnerCompensator<S>> {
         Arc::new(InnerCompensator::new(&self.layer.keys, self.inner.clone()))
     }
@@ -80,8 +74,8 @@ where
 
     /// Answers a method of transactions.
     async fn answer(self, request: Request) -> Result<Response, Error> {
-        let (book, owner) = (&self.layer.book, owner(&request));
-        match request.method.as_str() {
+        let (book, owner, method) = (&self.layer.book, owner(&request), request.method.clone());
+        match method.as_str() {
             transaction::BEGIN => Response::with_body(&book.begin(&owner, &request.body()?).await?),
             transaction::COMMIT => {
                 let NamedTransaction { transaction_id } = request.body()?;
@@ -132,13 +126,10 @@ fn is_method(method: &str) -> bool {
     [transaction::BEGIN, transaction::COMMIT, transaction::ROLLBACK, transaction::STATUS].contains(&method)
 }
 
-impl<S: RpcService + Sync> Service<Request> for TransactionService<S>
-where
-    S::Future: Send,
-{
+impl<S: RpcService + Sync> Service<Request> for TransactionService<S> {
     type Response = Response;
     type Error = Error;
-    type Future = TransactionFuture<S::Future>;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -147,47 +138,21 @@ where
     fn call(&mut self, request: Request) -> Self::Future {
         self.watch_expiry();
         if request.kind == RequestKind::Call && is_method(request.method.as_str()) {
-            return TransactionFuture::Own(Box::pin(self.clone().answer(request)));
+            return Box::pin(self.clone().answer(request));
         }
         if request.kind == RequestKind::Call && request.method == Method::TOOLS_CALL {
             let meta = request.params.object("_meta").unwrap_or_default();
             match TransactionStep::read(&meta) {
                 Ok(None) => {}
                 Ok(Some(place)) => {
-                    return TransactionFuture::Own(Box::pin(self.clone().step(place, request)));
+                    return Box::pin(self.clone().step(place, request));
                 }
-                Err(error) => return TransactionFuture::Own(Box::pin(std::future::ready(Err(error)))),
+                Err(error) => return Box::pin(ready(Err(error))),
             }
         }
-        TransactionFuture::Inner(Box::pin(self.inner.call(request)))
-    }
-}
-
-/// The future of a [`TransactionService`].
-#[must_use = "futures do nothing unless polled"]
-pub enum TransactionFuture<F> {
-    #[doc(hidden)]
-    Own(BoxFuture<'static, Result<Response, Error>>),
-    #[doc(hidden)]
-    Inner(Pin<Box<F>>),
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for TransactionFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut *self {
-            Self::Own(future) => future.as_mut().poll(cx),
-            Self::Inner(future) => future.as_mut().poll(cx),
-        }
+        Box::pin(self.inner.call(request))
     }
 }
 
 mgp_types::partial_debug!(TransactionLayer, self => book: self.book);
 mgp_types::partial_debug!([S] TransactionService<S>, self => layer: self.layer);
-
-impl<F> fmt::Debug for TransactionFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TransactionFuture").finish_non_exhaustive()
-    }
-}

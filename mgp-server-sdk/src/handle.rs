@@ -9,6 +9,8 @@ use crate::error::Error;
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
 use crate::server_shared::ServerShared;
+#[cfg(feature = "ext")]
+use crate::step_undo::StepRule;
 use crate::tool::{Tool, ToolEntry, ToolHandler};
 
 /// The handle of a running server, for changes of its catalog and notifications to its clients.
@@ -18,16 +20,6 @@ use crate::tool::{Tool, ToolEntry, ToolHandler};
 /// [`Cx::server`](crate::Cx::server) one inside a handler.
 #[derive(Clone, Default)]
 pub struct ServerHandle(Arc<OnceLock<Arc<ServerShared>>>);
-
-/// What is known about taking the effect of a tool back.
-#[cfg(feature = "ext")]
-#[derive(Debug, Default)]
-pub(crate) struct StepRule {
-    /// True if the tool says that it changes nothing.
-    pub(crate) is_read_only: bool,
-    /// The tool that takes the effect back.
-    pub(crate) undone_by: Option<Box<str>>,
-}
 
 impl ServerHandle {
     pub(crate) fn of(shared: Option<Arc<ServerShared>>) -> Self {

@@ -97,6 +97,8 @@ mod server;
 mod server_shared;
 #[cfg(feature = "ext")]
 mod signature;
+#[cfg(feature = "ext")]
+mod step_undo;
 mod strings;
 mod task;
 mod tool;

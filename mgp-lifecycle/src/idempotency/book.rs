@@ -268,7 +268,7 @@ fn retold(call: &KeyedCall, first: FirstCall, outcome: CallOutcome) -> Result<Re
     }
 }
 
-#[derive(PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Telling {
     First,
     Again,

@@ -52,10 +52,14 @@ pub(super) trait CallStore: fmt::Debug + Send + Sync {
 
 #[cfg(feature = "store")]
 mod sqlite {
+    use mgp_types::canonical::Digest;
+    use mgp_types::ext::IdempotencyTtl;
+    use mgp_types::mgp::Timestamp;
+    use mgp_types::{BoxFuture, RawJson};
     use rusqlite::{Connection, Row, params};
 
-    use super::*;
-    use crate::store::EffectStore;
+    use super::{CallStore, StoredCall, StoredState};
+    use crate::store::{EffectStore, StoreError};
 
     impl CallStore for EffectStore {
         fn load(&self, now: Timestamp) -> Result<Vec<(StoredCall, StoredState)>, StoreError> {

@@ -37,8 +37,10 @@ struct WriteQueue {
     is_served: bool,
 }
 
+type Change = Box<dyn Fn(&Connection) -> rusqlite::Result<()> + Send>;
+
 struct QueuedWrite {
-    change: Box<dyn Fn(&Connection) -> rusqlite::Result<()> + Send>,
+    change: Change,
     done: oneshot::Sender<Result<(), StoreError>>,
 }
 
@@ -125,7 +127,9 @@ impl EffectStore {
             };
             let mut connection = self.0.connection.lock();
             if batch.len() > 1 && commit(&mut connection, &batch).is_ok() {
-                batch.into_iter().for_each(|write| drop(write.done.send(Ok(()))));
+                for write in batch {
+                    drop(write.done.send(Ok(())));
+                }
                 continue;
             }
             // One that fails must not take others with it.

@@ -97,7 +97,7 @@ impl TransactionBook {
             (key, self.log(key, TransactionEvent::Begun(beginning.clone())))
         };
         let book = self.clone();
-        let begun = async move {
+        let opening = async move {
             let outcome = logging.await;
             let mut table = book.table();
             if let Err(error) = outcome {
@@ -108,9 +108,9 @@ impl TransactionBook {
             transaction.phase = Phase::Active;
             Ok(TransactionBegun::new(beginning.id, transaction.expires_at()))
         };
-        let begun = in_any_case(begun).await;
+        let outcome = in_any_case(opening).await;
         self.0.changes.send_replace(());
-        begun
+        outcome
     }
 
     /// Opens a step of a transaction; one that failed can be opened again. The step is to be carried out when this returns, and ended with

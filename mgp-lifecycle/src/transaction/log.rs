@@ -27,11 +27,13 @@ pub(super) trait TransactionLog: fmt::Debug + Send + Sync {
 
 #[cfg(feature = "store")]
 mod sqlite {
-    use mgp_types::RawJson;
+    use mgp_types::canonical::Digest;
+    use mgp_types::mgp::Timestamp;
+    use mgp_types::{BoxFuture, RawJson};
     use rusqlite::{Row, params};
 
-    use super::*;
-    use crate::store::EffectStore;
+    use super::{LoggedEvent, TransactionLog};
+    use crate::store::{EffectStore, StoreError};
 
     impl TransactionLog for EffectStore {
         fn load(&self) -> Result<Vec<LoggedEvent>, StoreError> {

@@ -75,7 +75,9 @@ impl TransactionTable {
         }
         if self.transactions.len() >= MAX_REMEMBERED {
             let owners: Vec<_> = self.owners.keys().copied().collect();
-            owners.into_iter().for_each(|owner| forgotten.extend(self.forget(owner, now)));
+            for owner in owners {
+                forgotten.extend(self.forget(owner, now));
+            }
             if self.transactions.len() >= MAX_REMEMBERED {
                 return Err(refusal::too_many("too many transactions are remembered"));
             }
@@ -99,7 +101,9 @@ impl TransactionTable {
             })
         };
         let old: Vec<_> = self.owners.get(&owner).into_iter().flatten().filter(is_old).copied().collect();
-        old.iter().for_each(|id| self.remove(id));
+        for id in &old {
+            self.remove(id);
+        }
         old
     }
 

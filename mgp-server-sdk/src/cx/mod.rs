@@ -25,9 +25,9 @@ pub(crate) use self::hints::HINTS;
 use self::hints::ResultHints;
 use self::tell::ResultParts;
 use crate::ServerHandle;
-#[cfg(feature = "ext")]
-use crate::server::transactions::StepUndo;
 use crate::server_shared::ServerShared;
+#[cfg(feature = "ext")]
+use crate::step_undo::StepUndo;
 use crate::task::TaskRun;
 
 /// The context of one call: the caller, the caller's capabilities, and the way back.

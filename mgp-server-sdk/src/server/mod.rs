@@ -8,7 +8,7 @@ mod envelopes;
 mod registry;
 mod sections;
 #[cfg(feature = "ext")]
-pub(crate) mod transactions;
+mod transactions;
 
 use std::sync::Arc;
 use std::time::Duration;

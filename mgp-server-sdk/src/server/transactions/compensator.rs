@@ -1,5 +1,6 @@
 //! The calls that take steps back, made within the server.
 
+use std::borrow::Cow;
 use std::future::poll_fn;
 use std::sync::Arc;
 
@@ -70,7 +71,7 @@ fn failure(response: &Response) -> Error {
 
 fn first_text(result: &Object) -> Option<String> {
     let blocks: Vec<Object> = result.get("content")?.to().ok()?;
-    let text = blocks.iter().find_map(|block| block.text("text").map(|text| text.into_owned()))?;
+    let text = blocks.iter().find_map(|block| block.text("text").map(Cow::into_owned))?;
     Some(text.chars().take(MOST_CHARACTERS).collect())
 }
 

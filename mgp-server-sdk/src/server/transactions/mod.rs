@@ -18,8 +18,8 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use self::compensator::InnerCompensator;
-pub(crate) use self::step::StepUndo;
 use crate::handle::ServerHandle;
+use crate::step_undo::StepUndo;
 
 /// The layer that [`Server::transactions`](crate::Server::transactions) adds.
 #[derive(Clone)]

@@ -3,20 +3,9 @@
 use mgp_lifecycle::transaction::{OpenStep, StepOutcome};
 use mgp_types::ext::transaction::{StepResult, StepStatus};
 use mgp_types::ext::{Compensation, StructuredError};
-use mgp_types::{CallEnding, Error, Object, Origin, Response};
-use parking_lot::Mutex;
+use mgp_types::{CallEnding, Error, Origin, Response};
 
-use crate::handle::StepRule;
-
-/// The place where a handler notes the arguments that take its effect back.
-#[derive(Debug, Default)]
-pub(crate) struct StepUndo(Mutex<Option<Object>>);
-
-impl StepUndo {
-    pub(crate) fn note(&self, arguments: Object) {
-        *self.0.lock() = Some(arguments);
-    }
-}
+use crate::step_undo::{StepRule, StepUndo};
 
 /// Returns how a step ended; `None` where nobody knows.
 pub(super) fn outcome(
@@ -24,8 +13,7 @@ pub(super) fn outcome(
     undo: &StepUndo,
     rule: &StepRule,
 ) -> Option<StepOutcome> {
-    let arguments = undo.0.lock().take();
-    if let (Some(arguments), Some(tool)) = (arguments, &rule.undone_by) {
+    if let (Some(arguments), Some(tool)) = (undo.take(), &rule.undone_by) {
         // A handler that says how its effect is taken back has had one, however it ends.
         return Some(StepOutcome::Undoable(Compensation::new(tool.clone(), arguments)));
     }

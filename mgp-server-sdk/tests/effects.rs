@@ -208,7 +208,7 @@ async fn a_key_whose_time_is_over_is_free() {
     let (mut peer, tracker) = tracker(Era::Session).await;
     let meta = json!({"idempotency_key": "k", "idempotency_ttl_seconds": 1});
     create(&mut peer, "a", meta.clone()).await.unwrap();
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+    let deadline = tokio::time::Instant::now() + Duration::from_mins(1);
     while tracker.tickets().len() < 2 {
         assert!(tokio::time::Instant::now() < deadline, "the key never expires");
         create(&mut peer, "a", meta.clone()).await.unwrap();
@@ -329,7 +329,7 @@ async fn a_transaction_in_which_nothing_happens_is_rolled_back_and_a_late_commit
     let (mut peer, tracker) = tracker(Era::Session).await;
     begin(&mut peer, 5).await.unwrap();
     step(&mut peer, "a").await;
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+    let deadline = tokio::time::Instant::now() + Duration::from_mins(1);
     while !tracker.tickets().is_empty() {
         assert!(tokio::time::Instant::now() < deadline, "nobody rolls back");
         tokio::time::sleep(Duration::from_millis(50)).await;

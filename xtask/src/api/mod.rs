@@ -18,13 +18,13 @@ const MAXIMA: [(&str, usize); 10] = [
     ("mgp-client-sdk", 53),
     ("mgp-discovery", 209),
     ("mgp-kernel", 14),
-    ("mgp-lifecycle", 69),
+    ("mgp-lifecycle", 66),
     ("mgp-security", 238),
-    ("mgp-server-sdk", 78),
+    ("mgp-server-sdk", 73),
     ("mgp-stream", 41),
     ("mgp-toolindex", 85),
     ("mgp-transport", 102),
-    ("mgp-types", 660),
+    ("mgp-types", 621),
 ];
 
 const FILE: &str = "api.txt";

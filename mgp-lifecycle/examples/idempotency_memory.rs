@@ -3,14 +3,15 @@
 //! ```sh
 //! cargo run -p mgp-lifecycle --features ext --example idempotency_memory
 //! ```
+#![allow(clippy::print_stdout, reason = "the figures are what the example is for")]
 
 use std::fs;
 use std::future::{Ready, ready};
 use std::task::{Context, Poll};
-use std::time::Instant;
 
 use mgp_lifecycle::idempotency::{IdempotencyBook, IdempotencyLayer};
 use mgp_types::{Error, Object, Principal, RawJson, Request, Response};
+use tokio::time::Instant;
 use tower_layer::Layer as _;
 use tower_service::Service;
 

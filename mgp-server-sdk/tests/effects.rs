@@ -215,6 +215,29 @@ async fn a_key_whose_time_is_over_is_free() {
     }
 }
 
+// covers: EXT-05-08
+#[tokio::test]
+async fn a_flood_of_keys_is_stopped_and_takes_no_key_from_anybody() {
+    let (mut peer, tracker) = tracker(Era::Session).await;
+    let call = |key: usize| json!({"name": "find", "arguments": {}, "_meta": {"idempotency_key": format!("k{key}")}});
+    for key in 0..10_000 {
+        peer.send("tools/call", call(key)).await.unwrap();
+    }
+    for _ in 0..2 {
+        let error = create(&mut peer, "a", json!({"idempotency_key": "one-more"})).await.unwrap_err();
+        is_told(&error, "SERVER_UNAVAILABLE");
+        let told = error.data().and_then(StructuredError::read).unwrap();
+        assert!((1..=86_400).contains(&told.retry_after_seconds.unwrap()), "{told:?}");
+    }
+    assert!(tracker.tickets().is_empty(), "nothing is done without a place for the key");
+    for key in [0, 4_999, 9_999] {
+        let again = peer.send("tools/call", call(key)).await.unwrap();
+        assert_eq!(again["_meta"]["was_replay"], true, "k{key} still holds");
+    }
+    create(&mut peer, "b", json!({})).await.unwrap();
+    assert_eq!(tracker.tickets(), ["b"], "calls without a key are made");
+}
+
 // covers: EXT-05-11, EXT-05-12
 #[tokio::test]
 async fn a_server_without_support_ignores_the_key_and_the_hint_remains() {

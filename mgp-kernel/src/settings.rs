@@ -254,7 +254,7 @@ pub(crate) fn configured_server(
         "headers": server.headers.keys().collect::<Vec<_>>(),
         "socket": server.socket,
     });
-    let entry = RawJson::from_value(&entry).ok().and_then(|entry| mgp_security::digest(&entry).ok());
+    let entry = RawJson::from_value(&entry).ok().and_then(|entry| mgp_types::canonical::digest(&entry).ok());
     let entry = entry.ok_or_else(|| wrong(format!("the server `{}` has no digest", server.id)))?;
     Ok(configured.with_entry(entry))
 }

@@ -24,18 +24,23 @@
 //! | module | side | contents |
 //! |---|---|---|
 //! | [`server`] | server | health, draining, notifications of changes (§11.3, §11.4) |
-//! | [`supervise`] | runner of servers | connecting, restarts by policy, probes, restoring (§11.2, §11.5) |
 //! | [`call`] | caller | one loop for deadlines, retries, circuit breakers and limits; fallbacks (§14.6) |
+//! | [`supervise`] | runner of servers | connecting, restarts by policy, probes, restoring (§11.2, §11.5) |
+//! | `idempotency` | server or gateway | calls that have their effect once, however often they are made |
+//! | `transaction` | server or gateway, caller | calls that are taken back together |
+//! | `store` | all of these | what of the last two outlives the process |
 //!
 //! The crate root holds the types of two modules: the [settings](RestartSettings) of restarts, how a server
 //! [ended](ServerEnd), and its [changes](LifecycleChanges) of state.
 //!
-//! The crate has no features.
+//! The feature `ext` brings the last three modules, and the feature `store` a file of SQLite for what outlives the process.
 
 mod admission;
 pub mod call;
 #[cfg(test)]
 mod doubles;
+#[cfg(feature = "ext")]
+pub mod idempotency;
 mod methods;
 mod random_source;
 mod refusal;
@@ -43,7 +48,13 @@ mod restart;
 pub mod server;
 mod span;
 mod state;
+#[cfg(feature = "ext")]
+pub mod store;
 pub mod supervise;
+#[cfg(feature = "ext")]
+pub mod transaction;
+#[cfg(feature = "ext")]
+mod wall_clock;
 
 pub use self::restart::{RestartPolicy, RestartSettings, ServerEnd};
 pub use self::state::{InvalidTransition, LifecycleChanges};

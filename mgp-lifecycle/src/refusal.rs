@@ -92,6 +92,13 @@ pub(crate) fn unsent(code: i64, message: impl Into<Cow<'static, str>>, wait: Dur
         .with_recovery(passing(code).with_retry_after_ms(millis_up(wait)))
 }
 
+/// Puts into the data of an error what it says to clients that know its code by a word, whether or not they speak MGP.
+#[cfg(feature = "ext")]
+pub(crate) fn in_words(error: Error) -> Error {
+    let data = mgp_types::ext::StructuredError::of(&error).to_object().to_raw();
+    error.with_data(data)
+}
+
 /// Returns the advice for every error with this code.
 fn told(code: i64) -> Recovery {
     Recovery::for_code(code).unwrap_or_default()

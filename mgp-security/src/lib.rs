@@ -49,8 +49,6 @@ pub mod audit;
 pub mod auth;
 #[cfg(any(feature = "access", feature = "audit", feature = "auth", feature = "permission"))]
 mod blocking;
-#[cfg(any(feature = "validate", feature = "permission", feature = "ext"))]
-mod canonical;
 #[cfg(all(feature = "validate", feature = "code-safety"))]
 pub mod check;
 mod clock;
@@ -121,8 +119,6 @@ pub mod tool;
 #[cfg(feature = "validate")]
 pub mod validator;
 
-#[cfg(any(feature = "validate", feature = "permission", feature = "ext"))]
-pub use canonical::{CanonicalError, Digest, digest};
 pub use clock::Clock;
 pub use finding::Finding;
 #[cfg(any(
@@ -133,6 +129,8 @@ pub use finding::Finding;
     feature = "validate"
 ))]
 pub use gate::GateFuture;
+#[cfg(any(feature = "validate", feature = "permission"))]
+pub use mgp_types::canonical::{CanonicalError, Digest, digest};
 pub use reject::RejectGate;
 #[cfg(feature = "ext")]
 pub use schema::{ArgumentJudge, Violation};

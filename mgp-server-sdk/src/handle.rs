@@ -9,6 +9,8 @@ use crate::error::Error;
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
 use crate::server_shared::ServerShared;
+#[cfg(feature = "ext")]
+use crate::step_undo::StepRule;
 use crate::tool::{Tool, ToolEntry, ToolHandler};
 
 /// The handle of a running server, for changes of its catalog and notifications to its clients.
@@ -66,6 +68,17 @@ impl ServerHandle {
     #[cfg(feature = "ext")]
     pub fn tool(&self, name: &str) -> Option<RawJson> {
         self.0.get()?.catalog().definition(name)
+    }
+
+    /// Returns what is known about taking a tool back; nothing before the server runs.
+    #[cfg(feature = "ext")]
+    pub(crate) fn step_rule(&self, name: &str) -> StepRule {
+        let Some(shared) = self.0.get() else { return StepRule::default() };
+        let catalog = shared.catalog();
+        catalog.tools.get(name).map_or_else(StepRule::default, |tool| StepRule {
+            is_read_only: tool.is_read_only(),
+            undone_by: tool.undone_by.clone(),
+        })
     }
 
     /// Removes a tool; returns whether it existed.

@@ -66,7 +66,8 @@
 //!   comes from (`Cx::cost`, `Cx::source`); the manifest of the server (`Server::offer_manifest`), many calls in one request
 //!   (`Server::batch_calls`), and failures that say what to do next (`ToolError::structured`). The example `registry` shows the
 //!   first of them. Also what clients carry for the server: state (`Cx::session_state`), places that a long call goes on from
-//!   (`Cx::checkpoint`), confirmations (`Tool::confirm`), and references to data (`Cx::refer_to`). Implies `validate`.
+//!   (`Cx::checkpoint`), confirmations (`Tool::confirm`), and references to data (`Cx::refer_to`). Calls with a key are carried
+//!   out once (`Server::idempotency`), and calls are taken back together (`Server::transactions`). Implies `validate`.
 
 /// Guides: the code of a tool of each kind, and the messages that its clients see. The same pages are in `docs/guides`.
 // The tests of `mgp-client-sdk` run these pages, because their asserts need its client.
@@ -101,6 +102,8 @@ mod server;
 mod server_shared;
 #[cfg(feature = "ext")]
 mod signature;
+#[cfg(feature = "ext")]
+mod step_undo;
 mod strings;
 mod task;
 #[cfg(feature = "ext")]
@@ -134,9 +137,9 @@ pub use self::resource::{Blob, IntoContents, Resource, ResourceHandler, Resource
 pub use self::router::{Router, RouterFuture};
 #[cfg(feature = "http")]
 pub use self::schema::check_repeated_arguments;
-#[cfg(feature = "ext")]
-pub use self::server::InProcess;
 pub use self::server::Server;
+#[cfg(feature = "ext")]
+pub use self::server::{InProcess, TransactionLayer};
 #[cfg(feature = "ext")]
 pub use self::signature::{
     Constraint, FieldType, InputField, OutputField, Signature, Timeouts, ToolMetadata, ToolValidator,

@@ -16,9 +16,9 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::change::{Change, Listeners};
+use crate::reference::ReferenceStore;
 #[cfg(feature = "ext")]
 use crate::router::ManifestFacts;
-use crate::reference::ReferenceStore;
 #[cfg(feature = "ext")]
 use crate::signature::RegistrySettings;
 use crate::task::TaskStore;

@@ -31,11 +31,14 @@
 //! | [`frame`] | JSON-RPC messages to and from bytes |
 //! | [`mcp`] | the bodies of MCP, of all five revisions |
 //! | [`mgp`] | what MGP adds: negotiation, the words of each section, error codes, recovery |
-//!
 //! | [`ext`] | optional extensions beside MGP: envelopes, manifests, hints, scopes, errors that say what to do |
 //!
-//! The feature `ext` brings the module `ext`; without it nothing of those extensions is compiled.
+//! | [`canonical`] | the canonical form of a JSON value, and its digest |
+//!
+//! The features `ext` and `canonical` bring the modules of these names; without them nothing of those is compiled.
 
+#[cfg(feature = "canonical")]
+pub mod canonical;
 mod context;
 mod error;
 #[cfg(feature = "ext")]

@@ -5,9 +5,11 @@ use std::fmt;
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::json::RawJson;
+use crate::json::{Object, RawJson};
 use crate::mcp::CacheScope;
 use crate::{Error, Extensions, ResultJson};
+
+const META: &str = "_meta";
 
 /// The answer to a call.
 #[derive(Clone)]
@@ -116,6 +118,21 @@ impl Response {
         }
     }
 
+    /// Changes the `_meta` of the result; an empty one is left out. A result that is no object stays as it is.
+    pub fn change_meta(&mut self, change: impl FnOnce(&mut Object)) {
+        self.absorb_stamp();
+        let Ok(mut result) = Object::from_raw(&self.result) else { return };
+        let mut meta = result.object(META).unwrap_or_default();
+        change(&mut meta);
+        if meta.is_empty() {
+            result.remove(META);
+        } else {
+            result.set(META, meta.to_raw());
+        }
+        self.result = result.to_raw().into();
+        self.context.shape = ResultShape::Opaque;
+    }
+
     /// Returns how many bytes [`write`](Self::write) appends at most.
     pub fn written_bytes(&self) -> usize {
         self.result.as_bytes().len() + self.context.stamp.as_ref().map_or(0, |stamp| stamp.len() + 1)
@@ -160,6 +177,16 @@ mod tests {
         assert_eq!(response.to_raw().as_bytes(), br#"{"resultType":"complete","a":1}"#);
         response.result = RawJson::parse("{ }").unwrap().into();
         assert_eq!(response.to_raw().as_bytes(), br#"{"resultType":"complete" }"#);
+    }
+
+    #[test]
+    fn members_are_added_to_the_metadata_of_a_result_and_an_empty_one_is_left_out() {
+        let mut response = Response::plain(RawJson::parse(r#"{"a":1}"#).unwrap());
+        response.change_meta(|meta| meta.set("n", RawJson::null()));
+        assert_eq!(response.result.as_bytes(), br#"{"a":1,"_meta":{"n":null}}"#);
+        assert_eq!(response.context.shape, ResultShape::Opaque);
+        response.change_meta(|meta| drop(meta.remove("n")));
+        assert_eq!(response.result.as_bytes(), br#"{"a":1}"#);
     }
 
     #[test]

@@ -89,5 +89,7 @@ pub use self::concurrency::ConcurrencyLayer;
 pub use self::deadline::{Deadline, DeadlineLayer};
 pub use self::fallback::{Fallback, FallbackFuture, FallbackLayer};
 pub use self::retry::{RetryBudget, RetryLayer, RetryPolicy};
+#[cfg(feature = "ext")]
+pub(crate) use self::retry::{is_harmless, may_be_executed};
 pub use self::sending::{Sending, SendingFuture, SendingLayer};
 pub use crate::refusal::NotExecuted;

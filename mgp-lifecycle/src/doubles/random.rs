@@ -13,13 +13,20 @@ use mgp_types::{Error, Object, Origin, Request, Revision, Session};
 /// A schedule that fails prints its seed; `MGP_SEED=17 cargo test -p mgp-lifecycle NAME` runs that one alone, where
 /// NAME is the name of the test.
 pub(crate) fn each_seed<T>(seeds: u64, mut schedule: impl AsyncFnMut(Random) -> T) -> Vec<T> {
+    each_seed_alone(seeds, |random| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        runtime.unwrap().block_on(schedule(random))
+    })
+}
+
+/// Runs a schedule for each of `seeds` seeds, as [`each_seed`] does, without a runtime.
+pub(crate) fn each_seed_alone<T>(seeds: u64, mut schedule: impl FnMut(Random) -> T) -> Vec<T> {
     let seeds = match std::env::var("MGP_SEED") {
         Ok(seed) => vec![seed.parse().unwrap()],
         Err(_) => (0..seeds).collect(),
     };
     let mut run = |seed| {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        let run = AssertUnwindSafe(|| runtime.unwrap().block_on(schedule(Random(seed))));
+        let run = AssertUnwindSafe(|| schedule(Random(seed)));
         catch_unwind(run).unwrap_or_else(|_| panic!("replay with MGP_SEED={seed}"))
     };
     seeds.into_iter().map(&mut run).collect()

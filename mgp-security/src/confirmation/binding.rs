@@ -2,11 +2,9 @@
 
 use std::fmt;
 
+use mgp_types::canonical::{Digest, digest};
 use mgp_types::mgp::ResolvedTool;
 use mgp_types::{Error, Principal, RawJson};
-use sha2::{Digest as _, Sha256};
-
-use crate::digest;
 
 /// The call that a confirmation is for, as a digest of the caller, the server, the tool as it is defined now, and the
 /// arguments. A confirmation counts for no other call.
@@ -33,8 +31,7 @@ impl ConfirmationBinding {
         };
         let arguments = canonical(arguments.unwrap_or(&RawJson::empty_object()))?;
         let definition = canonical(&tool.definition.to_raw())?;
-        let mut hash = Sha256::new();
-        for part in [
+        let binding = Digest::of_parts([
             PURPOSE,
             principal.kind().as_str().as_bytes(),
             principal.as_str().as_bytes(),
@@ -43,12 +40,8 @@ impl ConfirmationBinding {
             tool.security.risk.as_str().as_bytes(),
             definition.as_bytes(),
             arguments.as_bytes(),
-        ] {
-            // The lengths keep the boundaries between parts unambiguous.
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
-        }
-        Ok(Self(hash.finalize().into()))
+        ]);
+        Ok(Self(*binding.as_bytes()))
     }
 }
 

@@ -1,9 +1,9 @@
 //! The pinned form of a definition: its canonical form, digest and name.
 
+use mgp_types::canonical::{CanonicalError, CanonicalTree, Digest};
 use mgp_types::{Object, RawJson};
 
 use super::{DefinitionKind, DefinitionName};
-use crate::canonical::{CanonicalError, CanonicalTree, Digest};
 
 /// A definition as it is pinned: everything that a model reads or that decides about calls, in canonical form.
 ///

@@ -2,7 +2,7 @@
 
 use super::{Definition, DefinitionName, ServerId, is_rule};
 use crate::Finding;
-use crate::canonical::Digest;
+use mgp_types::canonical::Digest;
 
 /// A definition with findings.
 #[derive(Debug, Clone, PartialEq, Eq)]

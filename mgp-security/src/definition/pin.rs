@@ -16,7 +16,7 @@ use super::{
     ServerId, StoredPin, ToolName,
 };
 use crate::StoreError;
-use crate::canonical::Digest;
+use mgp_types::canonical::Digest;
 
 /// The pinned definitions of all servers.
 ///

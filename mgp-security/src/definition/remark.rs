@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{DefinitionKind, DefinitionName, ServerId};
-use crate::canonical::Digest;
+use mgp_types::canonical::Digest;
 
 /// A remark on one definition, which applies only while the definition has this digest.
 #[derive(Debug, Clone, PartialEq, Eq)]

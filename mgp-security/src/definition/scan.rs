@@ -20,6 +20,7 @@ mod wording;
 use std::fmt::Write as _;
 
 use mgp_types::Object;
+use mgp_types::canonical::CanonicalTree;
 
 use self::atom::Hit;
 use self::engine::Engine;
@@ -31,7 +32,6 @@ use super::fold::{FoldedText, undisguised};
 use super::invisible::{self, HidingPlace, InvisibleTolerance, visible};
 use super::names::check_spelling;
 use crate::Finding;
-use crate::canonical::CanonicalTree;
 
 /// The decision about a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]

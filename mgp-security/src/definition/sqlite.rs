@@ -1,6 +1,7 @@
 //! The store of pinned definitions in SQLite.
 
 use mgp_types::RawJson;
+use mgp_types::canonical::Digest;
 use mgp_types::mgp::ServerId;
 use rusqlite::{Row, params};
 
@@ -8,7 +9,6 @@ use super::{
     Definition, DefinitionKind, DefinitionName, PinAnnotations, PinState, PinStore, Remark, StoredPin,
 };
 use crate::StoreError;
-use crate::canonical::Digest;
 use crate::sqlite::Database;
 
 /// A store of pins in SQLite.

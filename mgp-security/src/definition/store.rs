@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::{Definition, DefinitionKind, DefinitionName, PinAnnotations, Remark, ServerId};
 use crate::StoreError;
-use crate::canonical::Digest;
+use mgp_types::canonical::Digest;
 
 /// The stored form of a pin: a tool, prompt or template with its pinned definition.
 #[derive(Debug, Clone, PartialEq, Eq)]

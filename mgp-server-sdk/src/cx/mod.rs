@@ -12,6 +12,8 @@ mod tokens;
 use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "ext")]
+use mgp_types::Object;
+#[cfg(feature = "ext")]
 use mgp_types::ext::{Intent, Provenance, Quota, Suggestion};
 #[cfg(feature = "ext")]
 use mgp_types::mcp::Meta;
@@ -28,6 +30,8 @@ use self::hints::ResultHints;
 use self::tell::ResultParts;
 use crate::ServerHandle;
 use crate::server_shared::ServerShared;
+#[cfg(feature = "ext")]
+use crate::step_undo::StepUndo;
 use crate::task::TaskRun;
 #[cfg(feature = "ext")]
 use crate::tokens::CallTokens;
@@ -208,6 +212,15 @@ impl Cx {
     /// of the call it does nothing.
     pub fn suggest(&self, suggestion: Suggestion) {
         self.0.hints.lock().suggestion = Some(suggestion);
+    }
+
+    /// Tells the arguments with which the tool of [`Tool::undone_by`](crate::Tool::undone_by) takes the effect of this call
+    /// back. A handler says so as soon as there is an effect, even if it fails afterwards. Outside of a transaction, and for
+    /// a tool that no other takes back, it does nothing.
+    pub fn undo_with(&self, arguments: Object) {
+        if let Some(undo) = self.extensions().get::<StepUndo>() {
+            undo.note(arguments);
+        }
     }
 
     /// Returns the hints of the result that the caller understands.

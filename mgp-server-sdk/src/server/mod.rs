@@ -2,6 +2,7 @@
 
 #[cfg(feature = "ext")]
 mod documents;
+mod effects;
 #[cfg(feature = "ext")]
 mod envelopes;
 #[cfg(feature = "ext")]
@@ -11,6 +12,7 @@ mod registry;
 mod sections;
 #[cfg(feature = "ext")]
 mod tokens;
+mod transactions;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +29,8 @@ use tower_layer::{Identity, Layer, Stack};
 
 #[cfg(feature = "ext")]
 pub use self::envelopes::InProcess;
+#[cfg(feature = "ext")]
+pub use self::transactions::TransactionLayer;
 use crate::accept::{ServerAccept, ServerCore};
 use crate::catalog::Catalog;
 use crate::completion::{ArgumentOwner, CompletionHandler};
@@ -355,6 +359,8 @@ impl ServerParts {
         faults.extend(dangling(&self.catalog));
         #[cfg(feature = "ext")]
         faults.extend(registry::faults(&self.catalog, &self.about));
+        #[cfg(feature = "ext")]
+        faults.extend(without_undo(&self.catalog));
         Faults::check(faults)?;
         #[cfg(feature = "ext")]
         let info = self.info.clone();
@@ -393,6 +399,19 @@ impl ServerParts {
         let mrtr = MrtrLayer::new(key);
         Ok((mrtr.layer(Router::new(shared, self.fallback)), identity))
     }
+}
+
+/// Returns the faults of tools whose effect is taken back by a tool that does not exist.
+#[cfg(feature = "ext")]
+fn without_undo(catalog: &Catalog) -> Vec<Fault> {
+    let missing = catalog.tools.iter().filter_map(|tool| {
+        let undo = tool.undone_by.as_deref().filter(|undo| catalog.tools.get(undo).is_none())?;
+        Some(Fault::new(
+            format!("tool `{}`", tool.name()),
+            format!("there is no tool `{undo}` that takes it back"),
+        ))
+    });
+    missing.collect()
 }
 
 /// Returns the faults of completions for prompts and templates that do not exist.

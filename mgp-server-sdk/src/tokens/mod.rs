@@ -9,8 +9,8 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_security::digest;
 use mgp_transport::token::{SealingKey, SingleUseTokens, TokenBinding, TokenPurpose};
+use mgp_types::canonical::digest;
 use mgp_types::ext::{ExtensionId, ToolDeclaration};
 use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Object, Params, RawJson, Request};

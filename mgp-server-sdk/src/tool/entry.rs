@@ -51,6 +51,7 @@ pub(crate) struct ToolEntry {
     declared: Option<Box<ToolDeclaration>>,
     #[cfg(feature = "ext")]
     result_check: Option<Arc<ResultCheck>>,
+    pub(crate) undone_by: Option<Box<str>>,
 }
 
 impl ToolEntry {
@@ -76,6 +77,8 @@ impl ToolEntry {
             signature,
             #[cfg(feature = "ext")]
             declared,
+            #[cfg(feature = "ext")]
+            undone_by,
         }: Tool,
         handler: ErasedTool,
         takes: ArgumentMode,
@@ -142,6 +145,7 @@ impl ToolEntry {
             declared,
             #[cfg(feature = "ext")]
             result_check,
+            undone_by,
         })
     }
 
@@ -167,6 +171,12 @@ impl ToolEntry {
     #[cfg(feature = "ext")]
     pub(crate) const fn name(&self) -> &Arc<str> {
         &self.name
+    }
+
+    /// Returns whether the tool says that it changes nothing.
+    #[cfg(feature = "ext")]
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.wire.annotations.as_deref().is_some_and(|hints| hints.read_only_hint == Some(true))
     }
 
     /// Checks that the server has what the tool needs, and the tool what the server demands.

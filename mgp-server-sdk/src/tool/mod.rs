@@ -43,6 +43,8 @@ pub struct Tool {
     signature: Option<Box<Signature>>,
     #[cfg(feature = "ext")]
     declared: Option<Box<ToolDeclaration>>,
+    #[cfg(feature = "ext")]
+    undone_by: Option<Box<str>>,
 }
 
 /// The decision whether calls of a tool run as tasks.
@@ -93,6 +95,8 @@ impl Tool {
             signature: None,
             #[cfg(feature = "ext")]
             declared: None,
+            #[cfg(feature = "ext")]
+            undone_by: None,
         }
     }
 
@@ -224,6 +228,15 @@ impl Tool {
             self = self.security(&ToolSecurity::new(risk).with_confirmation_required(true));
         }
         self.declare(declared).destructive(impact == Impact::Destructive)
+    }
+
+    /// Names the tool that takes the effect of this one back, where this one is a step of a transaction
+    /// ([`Server::transactions`](crate::Server::transactions)). The handler says with
+    /// [`Cx::undo_with`](crate::Cx::undo_with) which arguments that takes.
+    #[cfg(feature = "ext")]
+    pub fn undone_by(mut self, tool: impl Into<Box<str>>) -> Self {
+        self.undone_by = Some(tool.into());
+        self
     }
 
     /// Leaves the demands of the schema beyond the types of the arguments to the handler.

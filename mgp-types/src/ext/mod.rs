@@ -6,11 +6,14 @@
 
 mod advice;
 mod checkpoint;
+mod compensation;
 mod confirmation;
 mod data_reference;
 mod declared_bounds;
+mod effect_id;
 mod envelope;
 mod id;
+mod idempotency;
 mod intent;
 mod manifest;
 mod manifest_of_tools;
@@ -23,6 +26,7 @@ pub mod scope;
 mod session_state;
 mod structured_error;
 mod tool_declaration;
+pub mod transaction;
 
 use serde::Serialize;
 
@@ -30,16 +34,19 @@ pub(crate) use self::advice::recovery_of;
 use crate::RawJson;
 
 pub use self::checkpoint::{MAX_CHECKPOINT_BYTES, RESUME, Resume};
+pub use self::compensation::Compensation;
 pub use self::confirmation::{CONFIRMATION_TOKEN, ConfirmationRequired, USER_CONFIRMED};
 pub use self::data_reference::{
     Checksum, ChecksumAlgorithm, DataReference, ImportData, ImportStatus, ImportedData,
 };
+pub use self::effect_id::{IdempotencyKey, InvalidEffectId, StepId, TransactionId};
 pub use self::envelope::{
     DottedName, ENVELOPE_VERSION, ERROR_DETAIL_SCHEMA, EnvelopeClient, EnvelopeFault, EnvelopeGate,
     EnvelopeReading, ErrorDetail, ErrorType, ProjectedNames, ResultStatus, TOOL_CALL_SCHEMA,
     TOOL_RESULT_SCHEMA, ToolCall, ToolResult,
 };
 pub use self::id::{ExtensionId, ExtensionIds, PREFIX};
+pub use self::idempotency::{IDEMPOTENCY_HEADER, IdempotencyTtl, IdempotentCall, IdempotentResult};
 pub use self::intent::{Intent, IntentCategory, MAX_INTENT_BYTES, Suggestion, max_units};
 pub use self::manifest::{
     AuthMethod, DEFAULT_MANIFEST_TTL_SECONDS, GetManifest, LatencyPercentiles, ListedExtension,

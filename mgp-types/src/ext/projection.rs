@@ -98,6 +98,16 @@ pub fn projection(code: i64) -> ErrorProjection {
         code::TOOL_NOT_FOUND | code::RESOURCE_NOT_FOUND | code::MCP_RESOURCE_NOT_FOUND => {
             row("RESOURCE_NOT_FOUND", Permanent, Kind::ResourceNotFound, TOOL_NOT_FOUND)
         }
+        code::TRANSACTION_NOT_FOUND => {
+            row("RESOURCE_NOT_FOUND", Permanent, Kind::ResourceNotFound, code::INTERNAL_ERROR)
+        }
+        code::TRANSACTION_CONFLICT => {
+            row("TRANSACTION_CONFLICT", Permanent, Kind::ValidationError, VALIDATION_ERROR)
+        }
+        code::TRANSACTION_EXPIRED => row("CONFLICT", Permanent, Kind::TimeoutError, TOOL_EXECUTION),
+        code::IDEMPOTENCY_CONFLICT => {
+            row("IDEMPOTENCY_CONFLICT", Permanent, Kind::ValidationError, VALIDATION_ERROR)
+        }
         code::TOOL_DISABLED => {
             row("UNSUPPORTED_OPERATION", Permanent, Kind::ToolExecutionError, TOOL_NOT_FOUND)
         }

@@ -45,6 +45,12 @@ mgp_codes! {
     SERVER_DRAINING = 2001;
     /// The server is restarting.
     SERVER_RESTARTING = 2002;
+    /// The transaction does not exist, or is over.
+    TRANSACTION_NOT_FOUND = 2020;
+    /// The transaction exists already, or does something else now.
+    TRANSACTION_CONFLICT = 2021;
+    /// The transaction was rolled back because nothing happened for too long.
+    TRANSACTION_EXPIRED = 2022;
     /// The session state that the call brings is none of this server's for this caller.
     SESSION_STATE_INVALID = 2031;
     /// The time of the session state is over.
@@ -83,6 +89,8 @@ mgp_codes! {
     TOOL_NAME_CONFLICT = 4003;
     /// The resource does not exist; from a later draft.
     RESOURCE_NOT_FOUND = 4004;
+    /// The idempotency key stands for another call, or for one whose outcome nobody knows.
+    IDEMPOTENCY_CONFLICT = 4020;
     /// A server with this id is registered already; from a later draft.
     SERVER_ALREADY_REGISTERED = 4101;
     /// An external API answered with an error.
@@ -174,7 +182,11 @@ pub fn to_mcp(code: i64, in_revision_stateless: bool) -> i64 {
         | REFERENCE_EXPIRED
         | STATE_TOO_LARGE
         | CHECKPOINT_INVALID
-        | CHECKPOINT_EXPIRED => INVALID_PARAMS,
+        | CHECKPOINT_EXPIRED
+        | TRANSACTION_NOT_FOUND
+        | TRANSACTION_CONFLICT
+        | TRANSACTION_EXPIRED
+        | IDEMPOTENCY_CONFLICT => INVALID_PARAMS,
         MCP_RESOURCE_NOT_FOUND if in_revision_stateless => INVALID_PARAMS,
         URL_ELICITATION_REQUIRED if in_revision_stateless => INTERNAL_ERROR,
         _ => match category(code) {
@@ -221,7 +233,15 @@ mod tests {
         assert_eq!(name(4003), Some("TOOL_NAME_CONFLICT"));
         assert_eq!(name(4004), Some("RESOURCE_NOT_FOUND"));
         assert_eq!(name(4101), Some("SERVER_ALREADY_REGISTERED"));
-        assert_eq!(NAMED.len(), 35);
+        for (code, expected) in [
+            (2020, "TRANSACTION_NOT_FOUND"),
+            (2021, "TRANSACTION_CONFLICT"),
+            (2022, "TRANSACTION_EXPIRED"),
+            (4020, "IDEMPOTENCY_CONFLICT"),
+        ] {
+            assert_eq!(name(code), Some(expected));
+        }
+        assert_eq!(NAMED.len(), 39);
         for code in [0, 999, 1004, 4100, 5003, -32600, i64::MIN, i64::MAX] {
             assert_eq!(name(code), None, "{code}");
         }
@@ -276,7 +296,7 @@ mod tests {
     fn a_plain_peer_gets_only_numbers_of_json_rpc() {
         for &(code, name) in NAMED {
             let expected = match code {
-                2031 | 2032 | 3020..=3022 | 3025 | 4000..=4004 | 4021 | 4022 => INVALID_PARAMS,
+                2020..=2022 | 2031 | 2032 | 3020..=3022 | 3025 | 4000..=4004 | 4020..=4022 => INVALID_PARAMS,
                 1000..=1099 => INVALID_REQUEST,
                 _ => INTERNAL_ERROR,
             };

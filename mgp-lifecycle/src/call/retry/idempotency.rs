@@ -37,7 +37,7 @@ pub(super) fn is_repeatable(request: &Request, error: &Error) -> bool {
 ///
 /// The codes count where somebody chose them, the server or a layer before it. The code of a lost connection or of an
 /// answer that did not come is made up here and tells nothing.
-fn may_be_executed(error: &Error) -> bool {
+pub(crate) fn may_be_executed(error: &Error) -> bool {
     use mgp_types::Origin::{Local, Peer};
     if NotExecuted::is_cause_of(error) {
         return false;
@@ -63,7 +63,7 @@ fn may_be_executed(error: &Error) -> bool {
 /// Returns whether calling the tool twice is as good as once, by its annotations or its security (§4).
 ///
 /// A tool that says it only reads, and of which effects are known, has contradicted itself and is not believed.
-fn is_harmless(tool: &ResolvedTool) -> bool {
+pub(crate) fn is_harmless(tool: &ResolvedTool) -> bool {
     let security = &tool.security;
     let has_no_effects = security.side_effects.is_empty();
     let annotations: Option<ToolAnnotations> =

@@ -16,6 +16,8 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 
 use self::idempotency::is_repeatable;
+#[cfg(feature = "ext")]
+pub(crate) use self::idempotency::{is_harmless, may_be_executed};
 use super::event;
 use super::sending::{Sending, SendingLayer};
 use crate::random_source;

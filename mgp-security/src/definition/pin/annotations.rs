@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{PinVerdict, PinWrite, PinnedDefinitions, Snapshot};
 use crate::StoreError;
-use crate::canonical::Digest;
+use mgp_types::canonical::Digest;
+
 use crate::definition::{
     Definition, DefinitionKind, DefinitionName, PinAnnotations, PinState, Remark, RemarkKind, ServerId,
 };

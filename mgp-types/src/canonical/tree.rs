@@ -2,18 +2,23 @@
 
 use std::borrow::Cow;
 
-use mgp_types::RawJson;
+use crate::RawJson;
 
 use super::{CanonicalError, number};
 
 /// A JSON value in canonical form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum CanonicalTree {
+#[expect(clippy::exhaustive_enums, reason = "closed by JSON")]
+pub enum CanonicalTree {
+    /// The value `null`.
     Null,
+    /// A truth value.
     Bool(bool),
     /// A number, in its canonical spelling.
     Number(String),
+    /// A string, without its escapes.
     Text(String),
+    /// The items of an array, in their order.
     Array(Vec<Self>),
     /// The members, in the order of their UTF-16 code units, as RFC 8785 sorts.
     Object(Vec<(String, Self)>),
@@ -21,7 +26,10 @@ pub(crate) enum CanonicalTree {
 
 impl CanonicalTree {
     /// Reads the tree of `value`.
-    pub(crate) fn read(value: &RawJson) -> Result<Self, CanonicalError> {
+    ///
+    /// # Errors
+    /// Fails if the value has no canonical form: see [`CanonicalError`].
+    pub fn read(value: &RawJson) -> Result<Self, CanonicalError> {
         // A `RawJson` that serde made has not been scanned: it may have any depth and repeated members.
         let scanned = RawJson::parse(value.to_bytes()).map_err(|_| CanonicalError::NotJson)?;
         let text = std::str::from_utf8(scanned.as_bytes()).map_err(|_| CanonicalError::NotJson)?;
@@ -29,14 +37,13 @@ impl CanonicalTree {
     }
 
     /// Returns the member of this name, if the value is an object that has one.
-    #[cfg(feature = "validate")]
-    pub(crate) fn member(&self, name: &str) -> Option<&Self> {
+    pub fn member(&self, name: &str) -> Option<&Self> {
         let Self::Object(members) = self else { return None };
         members.iter().find(|(member, _)| member == name).map(|(_, value)| value)
     }
 
     /// Returns the canonical bytes.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.write(&mut out);
         out
@@ -48,7 +55,7 @@ impl CanonicalTree {
             Self::Bool(true) => out.extend_from_slice(b"true"),
             Self::Bool(false) => out.extend_from_slice(b"false"),
             Self::Number(spelling) => out.extend_from_slice(spelling.as_bytes()),
-            Self::Text(text) => mgp_types::json::write_string(out, text),
+            Self::Text(text) => crate::json::write_string(out, text),
             Self::Array(items) => {
                 out.push(b'[');
                 for (index, item) in items.iter().enumerate() {
@@ -65,7 +72,7 @@ impl CanonicalTree {
                     if index > 0 {
                         out.push(b',');
                     }
-                    mgp_types::json::write_string(out, name);
+                    crate::json::write_string(out, name);
                     out.push(b':');
                     value.write(out);
                 }

@@ -12,20 +12,20 @@ mod tree;
 use std::fmt;
 use std::str::FromStr;
 
-use mgp_types::RawJson;
+use crate::RawJson;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Digest as _;
 
-pub(crate) use self::tree::CanonicalTree;
+pub use self::tree::CanonicalTree;
 
 /// The SHA-256 digest of a JSON value in its canonical form; its text form is hexadecimal.
 ///
 /// ```
-/// use mgp_security::{Digest, digest};
-/// use mgp_types::RawJson;
+/// use mgp_types::canonical::{Digest, digest};
+/// use crate::RawJson;
 ///
 /// let digest = digest(&RawJson::parse(r#"{"b": 1.0, "a": "\u0078"}"#)?)?;
-/// assert_eq!(digest, mgp_security::digest(&RawJson::parse(r#"{"a":"x","b":1}"#)?)?);
+/// assert_eq!(digest, mgp_types::canonical::digest(&RawJson::parse(r#"{"a":"x","b":1}"#)?)?);
 /// assert_eq!(digest.to_string().parse::<Digest>()?, digest);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -34,8 +34,18 @@ pub struct Digest([u8; 32]);
 
 impl Digest {
     /// Returns the digest of bytes that are in canonical form already.
-    pub(crate) fn of_canonical(bytes: &[u8]) -> Self {
+    pub fn of_canonical(bytes: &[u8]) -> Self {
         Self(sha2::Sha256::digest(bytes).into())
+    }
+
+    /// Returns the digest of a list of parts. The boundaries of the parts count, so that no two lists have one digest.
+    pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hash = sha2::Sha256::new();
+        for part in parts {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        Self(hash.finalize().into())
     }
 
     /// Returns the 32 bytes of the digest.
@@ -143,6 +153,15 @@ mod tests {
         assert_eq!(of(r#"{"a":1,"b":[2,"é"]}"#), of("{ \"b\" : [2.0, \"\\u00e9\"],\n\"a\": 1e0 }"));
         for other in [r#"{"a":1,"b":["é",2]}"#, r#"{"a":1,"b":[2,"e"]}"#, r#"{"a":"1","b":[2,"é"]}"#] {
             assert_ne!(of(r#"{"a":1,"b":[2,"é"]}"#), of(other));
+        }
+    }
+
+    #[test]
+    fn the_boundaries_of_parts_count() {
+        let of = |parts: &[&str]| Digest::of_parts(parts.iter().map(|part| part.as_bytes()));
+        assert_eq!(of(&["a", "b"]), of(&["a", "b"]));
+        for other in [&["ab"][..], &["", "ab"], &["a", "b", ""], &["b", "a"], &[]] {
+            assert_ne!(of(&["a", "b"]), of(other), "{other:?}");
         }
     }
 

@@ -1,0 +1,291 @@
+//! The book of keys: who carries a call out, who waits for it, and what is told of it later.
+
+use std::future::poll_fn;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::canonical::Digest;
+use mgp_types::ext::{IdempotentCall, IdempotentResult};
+use mgp_types::{BoxFuture, CallEnding, Error, Request, Response, RpcService};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tracing::Instrument as _;
+
+use super::call_table::{
+    CallTable, FirstCall, KeptOutcome, KeyLimits, KnownCall, NewCall, NoRoom, RunningCall,
+};
+use super::keyed_call::KeyedCall;
+use super::outcome::{CallOutcome, Verdict};
+use super::refusal;
+use super::store::{CallStore, StoredCall};
+use crate::call::{Deadline, is_harmless};
+use crate::store::StoreError;
+use crate::wall_clock::WallClock;
+
+/// The keys of calls that hold, and the outcomes of the calls. Clones are one book.
+///
+/// The book remembers 10,000 keys of a caller and 100,000 in all, and 64 MiB of outcomes of a caller and 512 MiB in all.
+#[derive(Debug, Clone)]
+pub struct IdempotencyBook(Arc<BookShared>);
+
+#[derive(Debug)]
+struct BookShared {
+    calls: Mutex<CallTable>,
+    store: Option<Box<dyn CallStore>>,
+    clock: WallClock,
+}
+
+impl IdempotencyBook {
+    /// Creates a book that is forgotten with the process.
+    pub fn in_memory() -> Self {
+        Self::with_parts(CallTable::new(KeyLimits::default()), None, WallClock::system())
+    }
+
+    /// Opens the book in `store`. Nobody knows how the calls ended that ran when the last process did.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    #[cfg(feature = "store")]
+    pub fn open(store: crate::store::EffectStore) -> Result<Self, StoreError> {
+        Self::restored(Box::new(store), KeyLimits::default(), WallClock::system())
+    }
+
+    #[cfg(feature = "store")]
+    pub(super) fn restored(
+        store: Box<dyn CallStore>,
+        limits: KeyLimits,
+        clock: WallClock,
+    ) -> Result<Self, StoreError> {
+        let mut calls = CallTable::new(limits);
+        store.load(clock.now())?.into_iter().for_each(|(call, state)| calls.restore(call, state));
+        Ok(Self::with_parts(calls, Some(store), clock))
+    }
+
+    pub(super) fn with_parts(calls: CallTable, store: Option<Box<dyn CallStore>>, clock: WallClock) -> Self {
+        Self(Arc::new(BookShared { calls: Mutex::new(calls), store, clock }))
+    }
+
+    /// Carries the call out with `inner`, or answers as the first call with its key was answered.
+    pub(super) async fn call<S: RpcService>(
+        self,
+        call: KeyedCall,
+        request: Request,
+        inner: S,
+    ) -> Result<Response, Error> {
+        match self.admit(&call).map_err(|NoRoom(wait)| refusal::no_room(wait))? {
+            Admitted::First(begun) => begun.carry_out(call, request, inner).await,
+            Admitted::Again(KnownCall::Running(first, running)) => {
+                wait(&call, first, running, &request).await
+            }
+            Admitted::Again(KnownCall::Done(first, kept)) => self.replay(&call, first, kept).await,
+            Admitted::Again(KnownCall::Other(first)) => Err(refusal::other_arguments(first.begun_at)),
+            Admitted::Again(KnownCall::Unknown(first)) => Err(refusal::unknown_outcome(first.begun_at)),
+        }
+    }
+
+    fn admit(&self, call: &KeyedCall) -> Result<Admitted, NoRoom> {
+        let now = self.0.clock.now();
+        let mut calls = self.0.calls.lock();
+        if let Some(known) = calls.known(call, now) {
+            return Ok(Admitted::Again(known));
+        }
+        let NewCall { first, outcome, expired } = calls.begin(call, now)?;
+        // The write is asked for under the lock, so that the store sees the calls in the order of the table.
+        let written = self.0.store.as_ref().map(|store| {
+            let stored = StoredCall {
+                id: call.id,
+                caller: call.caller,
+                arguments: call.arguments,
+                begun_at: first.begun_at,
+                ttl: first.ttl,
+            };
+            store.begin(stored, expired)
+        });
+        let ending = EndingCall { book: self.clone(), id: call.id, outcome: Some(outcome) };
+        Ok(Admitted::First(FirstRun { first, ending, written }))
+    }
+
+    /// Answers with the outcome that is kept.
+    async fn replay(&self, call: &KeyedCall, first: FirstCall, kept: KeptOutcome) -> Result<Response, Error> {
+        let raw = match (kept, &self.0.store) {
+            (KeptOutcome::Here(raw), _) => Some(raw),
+            (KeptOutcome::Stored, Some(store)) => {
+                store.outcome(call.id).await.map_err(|error| refusal::not_read(&error))?
+            }
+            _ => None,
+        };
+        match raw.as_ref().and_then(CallOutcome::read) {
+            Some(outcome) => retold(call, first, outcome),
+            None => Err(refusal::result_not_kept(first.begun_at)),
+        }
+    }
+}
+
+enum Admitted {
+    First(FirstRun),
+    Again(KnownCall),
+}
+
+/// A call that was noted and is to be carried out.
+struct FirstRun {
+    first: FirstCall,
+    ending: EndingCall,
+    /// The write of the key; nothing is done before it.
+    written: Option<BoxFuture<'static, Result<(), StoreError>>>,
+}
+
+impl FirstRun {
+    /// Carries the call out. It goes on if the future is dropped, so that whoever makes it again learns how it ended.
+    async fn carry_out<S: RpcService>(
+        self,
+        call: KeyedCall,
+        request: Request,
+        mut inner: S,
+    ) -> Result<Response, Error> {
+        let Self { first, ending, written } = self;
+        let work = async move {
+            if let Some(written) = written
+                && let Err(error) = written.await
+            {
+                let error = refusal::not_stored(&error);
+                ending.release(&Err(error.clone()));
+                return Err(error);
+            }
+            let is_repeatable = request.context.tool.as_deref().is_some_and(is_harmless);
+            let mut outcome = match poll_fn(|cx| inner.poll_ready(cx)).await {
+                Ok(()) => inner.call(request).await,
+                Err(error) => Err(error),
+            };
+            ending.end(&outcome, is_repeatable).await;
+            if let Ok(response) = &mut outcome {
+                tell(response, &call, first, Telling::First);
+            }
+            outcome
+        };
+        match tokio::spawn(work.in_current_span()).await {
+            Ok(outcome) => outcome,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                Err(_) => Err(Error::internal("the program ends, and the call with it")),
+            },
+        }
+    }
+}
+
+/// A call that runs. Where it is dropped, nobody knows how the call ended.
+struct EndingCall {
+    book: IdempotencyBook,
+    id: Digest,
+    outcome: Option<watch::Sender<Option<CallOutcome>>>,
+}
+
+impl EndingCall {
+    /// Notes how the call ended, and tells those who wait once that is stored.
+    async fn end(self, outcome: &Result<Response, Error>, is_repeatable: bool) {
+        match Verdict::on(outcome, is_repeatable) {
+            Verdict::Keep => self.keep(CallOutcome::of(outcome)).await,
+            Verdict::Release => self.release(outcome),
+            Verdict::Unknown => drop(self),
+        }
+    }
+
+    async fn keep(mut self, outcome: CallOutcome) {
+        let raw = outcome.to_raw(MOST_OUTCOME_BYTES);
+        let bytes = raw.as_ref().map_or(0, |raw| raw.as_bytes().len());
+        let shared = &self.book.0;
+        let mut kept = raw.clone().map_or(KeptOutcome::TooLarge, KeptOutcome::Here);
+        if let Some(store) = &shared.store {
+            match store.finish(self.id, raw).await {
+                Ok(()) if bytes > 0 => kept = KeptOutcome::Stored,
+                Ok(()) => {}
+                // The effect is there, so that its caller is told the truth. The key stays on the disk as that of a call
+                // that runs: it holds, whatever happens to this process.
+                Err(error) => tracing::error!(%error, "the outcome of a call is kept in memory alone"),
+            }
+        }
+        shared.calls.lock().keep(self.id, kept, bytes);
+        self.tell(outcome);
+    }
+
+    /// Gives the key free, since the call may be carried out again.
+    fn release(mut self, outcome: &Result<Response, Error>) {
+        {
+            let mut calls = self.book.0.calls.lock();
+            calls.remove(&self.id);
+            if let Some(store) = &self.book.0.store {
+                drop(store.remove(self.id));
+            }
+        }
+        self.tell(CallOutcome::of(outcome));
+    }
+
+    fn tell(&mut self, outcome: CallOutcome) {
+        if let Some(waiting) = self.outcome.take() {
+            waiting.send_replace(Some(outcome));
+        }
+    }
+}
+
+impl Drop for EndingCall {
+    fn drop(&mut self) {
+        if self.outcome.is_some() {
+            self.book.0.calls.lock().lose(self.id);
+        }
+    }
+}
+
+/// Waits for the first call with this key, no longer than for the call itself.
+async fn wait(
+    call: &KeyedCall,
+    first: FirstCall,
+    mut running: RunningCall,
+    request: &Request,
+) -> Result<Response, Error> {
+    let most = Deadline::of(request).map_or(LONGEST_WAIT, |deadline| deadline.left().min(LONGEST_WAIT));
+    let ended = timeout(most, running.wait_for(Option::is_some)).await;
+    let outcome = match &ended {
+        Err(_) => return Err(refusal::still_running()),
+        Ok(Err(_)) => None,
+        Ok(Ok(outcome)) => (**outcome).clone(),
+    };
+    match outcome {
+        Some(outcome) => retold(call, first, outcome),
+        None => Err(refusal::unknown_outcome(first.begun_at)),
+    }
+}
+
+/// Returns the outcome of the first call as that of a later one.
+fn retold(call: &KeyedCall, first: FirstCall, outcome: CallOutcome) -> Result<Response, Error> {
+    match outcome {
+        CallOutcome::Error(error) => Err(error),
+        CallOutcome::Result(result) => {
+            let mut response = Response::new(result);
+            tell(&mut response, call, first, Telling::Again);
+            Ok(response)
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    First,
+    Again,
+}
+
+/// Writes into a result what it has to do with the key. Questions of a server are no result of the call.
+fn tell(response: &mut Response, call: &KeyedCall, first: FirstCall, telling: Telling) {
+    if response.result.ending() == CallEnding::Asking {
+        return;
+    }
+    let told = IdempotentCall { key: call.told.key.clone(), ttl: first.ttl };
+    let word = IdempotentResult::new(&told, telling == Telling::Again, first.begun_at);
+    response.change_meta(|meta| word.write(meta));
+}
+
+/// The most bytes of an outcome that is kept.
+const MOST_OUTCOME_BYTES: usize = 1 << 20;
+
+/// How long a call waits for the first one with its key, where it has no deadline of its own.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);

@@ -1,0 +1,268 @@
+//! The keys that hold: a table without a clock, a disk or a lock.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
+use mgp_types::RawJson;
+use mgp_types::canonical::Digest;
+use mgp_types::ext::IdempotencyTtl;
+use mgp_types::mgp::Timestamp;
+use tokio::sync::watch;
+
+use super::keyed_call::KeyedCall;
+use super::outcome::CallOutcome;
+#[cfg(feature = "store")]
+use super::store::{StoredCall, StoredState};
+
+/// The outcome of a call that runs, for those who wait for it: none yet, or how it ended. A sender that is gone has nobody
+/// know how the call ended.
+pub(super) type RunningCall = watch::Receiver<Option<CallOutcome>>;
+
+/// How many keys are remembered, and how many bytes of outcomes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KeyLimits {
+    pub(super) keys_of_caller: usize,
+    pub(super) keys: usize,
+    pub(super) bytes_of_caller: u64,
+    pub(super) bytes: u64,
+}
+
+impl Default for KeyLimits {
+    fn default() -> Self {
+        Self { keys_of_caller: 10_000, keys: 100_000, bytes_of_caller: 64 << 20, bytes: 512 << 20 }
+    }
+}
+
+/// The place where the outcome of a call is.
+#[derive(Debug, Clone)]
+pub(super) enum KeptOutcome {
+    Here(RawJson),
+    Stored,
+    TooLarge,
+}
+
+/// What is known of a call that comes again.
+#[derive(Debug)]
+pub(super) enum KnownCall {
+    Running(FirstCall, RunningCall),
+    Done(FirstCall, KeptOutcome),
+    /// The key stands for other arguments.
+    Other(FirstCall),
+    /// Nobody knows how the call ended.
+    Unknown(FirstCall),
+}
+
+/// A call that begins.
+#[derive(Debug)]
+pub(super) struct NewCall {
+    pub(super) first: FirstCall,
+    /// The sender of the outcome to those who wait.
+    pub(super) outcome: watch::Sender<Option<CallOutcome>>,
+    /// The keys that were forgotten, because they have expired.
+    pub(super) expired: Vec<Digest>,
+}
+
+/// The first call with a key.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FirstCall {
+    pub(super) begun_at: Timestamp,
+    pub(super) ttl: IdempotencyTtl,
+}
+
+impl FirstCall {
+    fn expires_at(self) -> Timestamp {
+        self.begun_at.saturating_add(Duration::from_secs(self.ttl.seconds().into()))
+    }
+}
+
+/// The refusal of a new key; one may be free after the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NoRoom(pub(super) Duration);
+
+#[derive(Debug)]
+pub(super) struct CallTable {
+    limits: KeyLimits,
+    calls: HashMap<Digest, KeptCall>,
+    callers: HashMap<Digest, CallerKeys>,
+    bytes: u64,
+    /// No key expires before this moment.
+    soonest: Timestamp,
+}
+
+#[derive(Debug)]
+struct KeptCall {
+    caller: Digest,
+    arguments: Digest,
+    first: FirstCall,
+    state: KeptState,
+}
+
+#[derive(Debug)]
+enum KeptState {
+    Running(RunningCall),
+    Done { outcome: KeptOutcome, bytes: u64 },
+    Unknown,
+}
+
+#[derive(Debug, Default)]
+struct CallerKeys {
+    running: usize,
+    /// The keys of calls that have ended, by when they expire.
+    ended: BTreeSet<(Timestamp, Digest)>,
+    bytes: u64,
+}
+
+impl CallerKeys {
+    fn len(&self) -> usize {
+        self.running + self.ended.len()
+    }
+
+    fn next_expiry(&self) -> Option<Timestamp> {
+        self.ended.first().map(|(expires_at, _)| *expires_at)
+    }
+}
+
+impl CallTable {
+    pub(super) fn new(limits: KeyLimits) -> Self {
+        let (calls, callers) = (HashMap::new(), HashMap::new());
+        Self { limits, calls, callers, bytes: 0, soonest: Timestamp::EPOCH }
+    }
+
+    /// Adds a call that was stored by a process that has ended.
+    #[cfg(feature = "store")]
+    pub(super) fn restore(&mut self, call: StoredCall, state: StoredState) {
+        let first = FirstCall { begun_at: call.begun_at, ttl: call.ttl };
+        let state = match state {
+            StoredState::Running => KeptState::Unknown,
+            StoredState::Done(None) => KeptState::Done { outcome: KeptOutcome::TooLarge, bytes: 0 },
+            StoredState::Done(Some(bytes)) => {
+                KeptState::Done { outcome: KeptOutcome::Stored, bytes: bytes.into() }
+            }
+        };
+        let (caller, arguments) = (call.caller, call.arguments);
+        self.callers.entry(caller).or_default().running += 1;
+        self.calls.insert(call.id, KeptCall { caller, arguments, first, state: KeptState::Unknown });
+        self.end(call.id, state);
+    }
+
+    /// Returns what is known of a call that comes at `now`; `None` if its key is new, or has expired.
+    pub(super) fn known(&self, call: &KeyedCall, now: Timestamp) -> Option<KnownCall> {
+        let known = self.calls.get(&call.id)?;
+        let first = known.first;
+        if !matches!(known.state, KeptState::Running(_)) && first.expires_at() <= now {
+            return None;
+        }
+        Some(match &known.state {
+            _ if known.arguments != call.arguments => KnownCall::Other(first),
+            KeptState::Running(running) => KnownCall::Running(first, running.clone()),
+            KeptState::Done { outcome, .. } => KnownCall::Done(first, outcome.clone()),
+            KeptState::Unknown => KnownCall::Unknown(first),
+        })
+    }
+
+    /// Notes that a call begins at `now` whose key is new, or has expired.
+    ///
+    /// # Errors
+    /// No more keys are remembered for the caller, or for all.
+    pub(super) fn begin(&mut self, call: &KeyedCall, now: Timestamp) -> Result<NewCall, NoRoom> {
+        self.remove(&call.id);
+        let expired = self.make_room(&call.caller, now)?;
+        let (outcome, running) = watch::channel(None);
+        let first = FirstCall { begun_at: now, ttl: call.told.ttl };
+        let kept = KeptCall {
+            caller: call.caller,
+            arguments: call.arguments,
+            first,
+            state: KeptState::Running(running),
+        };
+        self.calls.insert(call.id, kept);
+        self.callers.entry(call.caller).or_default().running += 1;
+        Ok(NewCall { first, outcome, expired })
+    }
+
+    /// Notes the outcome of a call that ran.
+    pub(super) fn keep(&mut self, id: Digest, outcome: KeptOutcome, bytes: usize) {
+        self.end(id, KeptState::Done { outcome, bytes: bytes as u64 });
+    }
+
+    /// Notes that nobody knows how a call ended that ran.
+    pub(super) fn lose(&mut self, id: Digest) {
+        self.end(id, KeptState::Unknown);
+    }
+
+    /// Forgets a call.
+    pub(super) fn remove(&mut self, id: &Digest) {
+        let Some(call) = self.calls.remove(id) else { return };
+        let Some(keys) = self.callers.get_mut(&call.caller) else { return };
+        match call.state {
+            KeptState::Running(_) => keys.running -= 1,
+            KeptState::Done { bytes, .. } => {
+                keys.ended.remove(&(call.first.expires_at(), *id));
+                keys.bytes -= bytes;
+                self.bytes -= bytes;
+            }
+            KeptState::Unknown => {
+                keys.ended.remove(&(call.first.expires_at(), *id));
+            }
+        }
+        if keys.len() == 0 {
+            self.callers.remove(&call.caller);
+        }
+    }
+
+    /// Notes how a call that ran has ended.
+    fn end(&mut self, id: Digest, state: KeptState) {
+        let Some(call) = self.calls.get_mut(&id) else { return };
+        let Some(keys) = self.callers.get_mut(&call.caller) else { return };
+        if let KeptState::Done { bytes, .. } = &state {
+            keys.bytes += bytes;
+            self.bytes += bytes;
+        }
+        keys.running -= 1;
+        keys.ended.insert((call.first.expires_at(), id));
+        self.soonest = self.soonest.min(call.first.expires_at());
+        call.state = state;
+    }
+
+    /// Forgets keys of the caller that have expired, and those of all where there are too many, and returns them.
+    fn make_room(&mut self, caller: &Digest, now: Timestamp) -> Result<Vec<Digest>, NoRoom> {
+        let mut expired = self.callers.get(caller).map_or_else(Vec::new, |keys| expired_at(keys, now));
+        for id in &expired {
+            self.remove(id);
+        }
+        if self.is_full() && self.soonest <= now {
+            let of_others: Vec<_> = self.callers.values().flat_map(|keys| expired_at(keys, now)).collect();
+            for id in &of_others {
+                self.remove(id);
+            }
+            expired.extend(of_others);
+            self.soonest = self.callers.values().filter_map(CallerKeys::next_expiry).min().unwrap_or(now);
+        }
+        let keys = self.callers.get(caller);
+        let is_full_for_caller = keys.is_some_and(|keys| {
+            keys.len() >= self.limits.keys_of_caller || keys.bytes >= self.limits.bytes_of_caller
+        });
+        let next = match (is_full_for_caller, self.is_full()) {
+            (false, false) => return Ok(expired),
+            (true, _) => keys.and_then(CallerKeys::next_expiry),
+            (false, true) => Some(self.soonest),
+        };
+        Err(NoRoom(next.map_or(Duration::ZERO, |next| next.since(now)).max(LEAST_WAIT)))
+    }
+
+    fn is_full(&self) -> bool {
+        self.calls.len() >= self.limits.keys || self.bytes >= self.limits.bytes
+    }
+}
+
+/// Returns the first keys that have expired; the bound keeps one call from paying for many.
+fn expired_at(keys: &CallerKeys, now: Timestamp) -> Vec<Digest> {
+    let expired = keys.ended.iter().take_while(|(expires_at, _)| *expires_at <= now);
+    expired.take(MOST_AT_ONCE).map(|(_, id)| *id).collect()
+}
+
+/// The least time to wait for a key to expire.
+const LEAST_WAIT: Duration = Duration::from_secs(1);
+
+/// How many keys of a caller one call forgets.
+const MOST_AT_ONCE: usize = 256;

@@ -1,0 +1,81 @@
+//! The errors of transactions.
+
+use std::time::Duration;
+
+use mgp_types::ext::{StepId, TransactionId};
+use mgp_types::mgp::Recovery;
+use mgp_types::{Error, code};
+
+use crate::refusal::{in_words, unsent};
+use crate::store::StoreError;
+
+/// Returns 2020 for a transaction that does not exist, is over, or belongs to another caller.
+pub(super) fn not_found(id: &TransactionId) -> Error {
+    told(code::TRANSACTION_NOT_FOUND, format!("there is no open transaction {id}"))
+}
+
+/// Returns 2022 for a transaction that was rolled back because nothing happened.
+pub(super) fn expired(id: &TransactionId) -> Error {
+    told(
+        code::TRANSACTION_EXPIRED,
+        format!(
+            "the transaction {id} had no step for too long and is rolled back; transaction/status tells more"
+        ),
+    )
+}
+
+/// Returns 2021 for a transaction that exists already.
+pub(super) fn taken(id: &TransactionId) -> Error {
+    conflict(format!("the transaction {id} exists already; choose another id"))
+}
+
+/// Returns 2021 for a step that exists already.
+pub(super) fn step_taken(id: &StepId) -> Error {
+    conflict(format!("the step {id} exists already; give each step an id of its own"))
+}
+
+/// Returns 2021 for a transaction that is about something else.
+pub(super) fn busy(id: &TransactionId, with_what: &str) -> Error {
+    conflict(format!("the transaction {id} {with_what}"))
+}
+
+fn conflict(message: String) -> Error {
+    told(code::TRANSACTION_CONFLICT, message)
+}
+
+fn told(code: i64, message: String) -> Error {
+    let advice = Recovery::for_code(code).unwrap_or_default();
+    in_words(Error::new(code, message).with_recovery(advice))
+}
+
+/// Returns 3001 for a caller that has too many transactions, or a transaction with too many steps.
+pub(super) fn too_many(what: &'static str) -> Error {
+    in_words(unsent(code::RESOURCE_EXHAUSTED, what, Duration::from_mins(1)))
+}
+
+/// Returns the error of something that could not be logged, and so was not done.
+pub(super) fn not_logged(error: &StoreError) -> Error {
+    tracing::error!(%error, "the log of transactions cannot be written");
+    let message = match error {
+        StoreError::Full => {
+            "the log of transactions cannot be written because the disk is full; nothing was done"
+        }
+        _ => {
+            "the log of transactions cannot be written; nothing was done, and the operator has to look at the store"
+        }
+    };
+    in_words(unsent(code::RESOURCE_EXHAUSTED, message, Duration::from_mins(1)))
+}
+
+/// Returns the error of a step of which nobody knows how it ended.
+pub(super) fn unknown_step() -> Error {
+    conflict(
+        "the step was interrupted, and nobody knows whether it had its effect; look, and take it back by hand"
+            .into(),
+    )
+}
+
+/// Returns the error of a step that no call takes back.
+pub(super) fn no_compensation() -> Error {
+    conflict("no call takes this step back; take it back by hand".into())
+}

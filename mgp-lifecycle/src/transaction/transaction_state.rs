@@ -1,0 +1,237 @@
+//! One transaction: its steps and its phase, without a clock, a disk or a lock.
+
+use std::time::Duration;
+
+use mgp_types::canonical::Digest;
+use mgp_types::ext::transaction::{CompensatedStep, TransactionReport, TransactionState};
+use mgp_types::ext::{Compensation, IdempotencyKey, StepId, StructuredError};
+use mgp_types::mgp::Timestamp;
+
+use super::event::{Beginning, RollbackCause, TransactionEvent};
+use super::step::{StepCall, StepOutcome};
+
+#[derive(Debug)]
+pub(super) struct Transaction {
+    pub(super) beginning: Beginning,
+    pub(super) phase: Phase,
+    pub(super) steps: Vec<Step>,
+    /// True while a task takes steps back.
+    pub(super) is_driven: bool,
+    pub(super) ended_at: Option<Timestamp>,
+    begun_at: Timestamp,
+    active_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The beginning is being stored.
+    Opening,
+    Active,
+    /// The commit is being stored.
+    Committing,
+    Committed,
+    RollingBack(RollbackCause),
+    RolledBack(RollbackCause),
+}
+
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) id: StepId,
+    pub(super) call: StepCall,
+    pub(super) state: StepState,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum StepState {
+    Running,
+    /// Nobody knows how the step ended.
+    Unknown,
+    Ended(StepOutcome),
+    Compensated,
+    NotCompensated(StructuredError),
+}
+
+/// What a rollback does next.
+#[derive(Debug)]
+pub(super) enum NextUndo {
+    /// A step runs, and is waited for.
+    Wait,
+    /// Nobody knows how this step ended.
+    Resolve(StepId, StepCall),
+    Compensate(StepId, StepCall, Compensation),
+    /// No call takes this step back.
+    GiveUp(StepId),
+    Finish,
+}
+
+impl Transaction {
+    pub(super) const fn new(beginning: Beginning, begun_at: Timestamp) -> Self {
+        Self {
+            beginning,
+            phase: Phase::Opening,
+            steps: Vec::new(),
+            is_driven: false,
+            ended_at: None,
+            begun_at,
+            active_at: begun_at,
+        }
+    }
+
+    /// Brings the state up to date with an event that happened at `at`.
+    pub(super) fn apply(&mut self, event: TransactionEvent, at: Timestamp) {
+        match event {
+            TransactionEvent::Begun(_) => self.phase = Phase::Active,
+            TransactionEvent::StepBegun { step, call } => {
+                self.active_at = self.active_at.max(at);
+                // A step that failed may come again.
+                self.steps.retain(|one| one.id != step);
+                self.steps.push(Step { id: step, call, state: StepState::Running });
+            }
+            TransactionEvent::StepEnded { step, outcome } => {
+                self.active_at = self.active_at.max(at);
+                self.set(&step, StepState::Ended(outcome));
+            }
+            TransactionEvent::Committed => self.end(Phase::Committed, at),
+            TransactionEvent::RollbackBegun { cause } => {
+                (self.phase, self.ended_at) = (Phase::RollingBack(cause), None);
+            }
+            TransactionEvent::CompensationBegun { .. } => self.note_rollback(),
+            TransactionEvent::CompensationEnded { step, error } => {
+                self.note_rollback();
+                self.set(&step, error.map_or(StepState::Compensated, StepState::NotCompensated));
+            }
+            TransactionEvent::RolledBack => {
+                if let Phase::RollingBack(cause) = &self.phase {
+                    self.end(Phase::RolledBack(cause.clone()), at);
+                }
+            }
+        }
+    }
+
+    /// Notes that steps are taken back. Nobody waits for the write of an expiry, so that it may be missing before.
+    fn note_rollback(&mut self) {
+        if self.phase == Phase::Active {
+            self.phase = Phase::RollingBack(RollbackCause::Expired);
+        }
+    }
+
+    /// Notes that the process ended in which the steps ran.
+    #[cfg(feature = "store")]
+    pub(super) fn interrupt(&mut self) {
+        for step in &mut self.steps {
+            if matches!(step.state, StepState::Running) {
+                step.state = StepState::Unknown;
+            }
+        }
+    }
+
+    pub(super) fn set(&mut self, id: &StepId, state: StepState) {
+        if let Some(step) = self.steps.iter_mut().find(|step| step.id == *id) {
+            step.state = state;
+        }
+    }
+
+    /// Ends the transaction. What takes its steps back is not needed any more.
+    fn end(&mut self, phase: Phase, at: Timestamp) {
+        (self.phase, self.ended_at) = (phase, Some(at));
+        for step in &mut self.steps {
+            if let StepState::Ended(StepOutcome::Undoable(_)) = &step.state {
+                step.state = StepState::Ended(StepOutcome::Final);
+            }
+            step.call.arguments = None;
+        }
+    }
+
+    /// Returns whether there is a step with this id that did not fail.
+    pub(super) fn has_step(&self, id: &StepId) -> bool {
+        let has_failed = |step: &Step| matches!(step.state, StepState::Ended(StepOutcome::Failed));
+        self.steps.iter().any(|step| step.id == *id && !has_failed(step))
+    }
+
+    /// Returns the moment at which the transaction is rolled back if nothing happens. A step that runs is something that
+    /// happens, until the transaction is an hour old.
+    pub(super) fn expires_at(&self) -> Timestamp {
+        let oldest = self.begun_at.saturating_add(LONGEST_TRANSACTION);
+        if self.steps.iter().any(|step| matches!(step.state, StepState::Running)) {
+            return oldest;
+        }
+        let timeout = Duration::from_secs(self.beginning.timeout_seconds.into());
+        oldest.min(self.active_at.saturating_add(timeout))
+    }
+
+    pub(super) fn has_expired(&self, now: Timestamp) -> bool {
+        self.phase == Phase::Active && self.expires_at() <= now
+    }
+
+    /// Returns the number of steps that were carried out.
+    pub(super) fn completed(&self) -> usize {
+        let is_done = |step: &&Step| matches!(&step.state, StepState::Ended(outcome) if *outcome != StepOutcome::Failed);
+        self.steps.iter().filter(is_done).count()
+    }
+
+    /// Returns what a rollback does next: it takes back what was done last.
+    pub(super) fn next_undo(&self) -> NextUndo {
+        if self.steps.iter().any(|step| matches!(step.state, StepState::Running)) {
+            return NextUndo::Wait;
+        }
+        for Step { id, call, state } in self.steps.iter().rev() {
+            match state {
+                StepState::Unknown => return NextUndo::Resolve(id.clone(), call.clone()),
+                StepState::Ended(StepOutcome::Undoable(undo)) => {
+                    return NextUndo::Compensate(id.clone(), call.clone(), undo.clone());
+                }
+                StepState::Ended(StepOutcome::Final) => return NextUndo::GiveUp(id.clone()),
+                _ => {}
+            }
+        }
+        NextUndo::Finish
+    }
+
+    /// Returns the key of the call that takes a step back. The digest tells the step from others whose ids read alike, and
+    /// from those of an earlier transaction with the same id.
+    pub(super) fn compensation_key(&self, step: &StepId) -> IdempotencyKey {
+        let (id, step) = (self.beginning.id.as_str(), step.as_str());
+        let begun_at = self.begun_at.as_millis().to_be_bytes();
+        let digest = Digest::of_parts([id.as_bytes(), step.as_bytes(), &begun_at]).to_string();
+        let mut key = format!("compensate-{id}-{step}");
+        key.truncate(MOST_READABLE);
+        format!("{key}.{}", &digest[..16]).parse().expect("ids have the characters of keys")
+    }
+
+    pub(super) fn state(&self) -> TransactionState {
+        let has_failure = || self.steps.iter().any(|step| matches!(step.state, StepState::NotCompensated(_)));
+        match self.phase {
+            Phase::Opening | Phase::Active | Phase::Committing => TransactionState::Active,
+            Phase::Committed => TransactionState::Committed,
+            Phase::RollingBack(_) => TransactionState::RollingBack,
+            Phase::RolledBack(_) if has_failure() => TransactionState::PartiallyRolledBack,
+            Phase::RolledBack(_) => TransactionState::RolledBack,
+        }
+    }
+
+    pub(super) fn report(&self) -> TransactionReport {
+        let mut report = TransactionReport::new(self.beginning.id.clone(), self.state());
+        let steps = self.steps.iter().rev();
+        report.steps_compensated = steps
+            .filter_map(|step| match &step.state {
+                StepState::Compensated => Some(CompensatedStep::compensated(step.id.clone())),
+                StepState::NotCompensated(error) => {
+                    Some(CompensatedStep::failed(step.id.clone(), error.clone()))
+                }
+                _ => None,
+            })
+            .collect();
+        report.reason = match &self.phase {
+            Phase::RollingBack(cause) | Phase::RolledBack(cause) => cause.reason().map(Into::into),
+            _ => None,
+        };
+        report.expires_at = (self.phase == Phase::Active).then(|| self.expires_at());
+        report
+    }
+}
+
+/// The age at which a transaction is rolled back, whatever happens.
+const LONGEST_TRANSACTION: Duration = Duration::from_hours(1);
+
+/// The readable bytes of a key, which leave room for the digest.
+const MOST_READABLE: usize = 128 - 17;

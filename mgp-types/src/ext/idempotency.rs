@@ -1,0 +1,202 @@
+//! Calls that have their effect once, however often they are made: the key of a call, and what the result tells of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::IdempotencyKey;
+use crate::mgp::Timestamp;
+use crate::{Error, Object, RawJson};
+
+/// The HTTP header that can hold the key of a call.
+pub const IDEMPOTENCY_HEADER: &str = "x-idempotency-key";
+
+const KEY: &str = "idempotency_key";
+const TTL: &str = "idempotency_ttl_seconds";
+const WAS_REPLAY: &str = "was_replay";
+const ORIGINAL_TIMESTAMP: &str = "original_timestamp";
+
+/// The time in seconds for which a server remembers a key: from one second to a week, a day where the call names none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct IdempotencyTtl(u32);
+
+impl IdempotencyTtl {
+    /// The longest time.
+    pub const MAX: Self = Self(604_800);
+
+    /// Returns the time that is nearest to `seconds`.
+    pub fn nearest(seconds: i64) -> Self {
+        let seconds = seconds.clamp(1, i64::from(Self::MAX.0));
+        Self(u32::try_from(seconds).unwrap_or(Self::MAX.0))
+    }
+
+    /// Returns the seconds.
+    pub const fn seconds(self) -> u32 {
+        self.0
+    }
+}
+
+impl Default for IdempotencyTtl {
+    fn default() -> Self {
+        Self(86_400)
+    }
+}
+
+impl<'de> Deserialize<'de> for IdempotencyTtl {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        i64::deserialize(deserializer).map(Self::nearest)
+    }
+}
+
+/// The key of a call, in the metadata of its params, and the time for which it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
+pub struct IdempotentCall {
+    /// The key.
+    pub key: IdempotencyKey,
+    /// The time for which the server is to remember the key.
+    pub ttl: IdempotencyTtl,
+}
+
+impl IdempotentCall {
+    /// Creates the member for a call with this key, which holds for a day.
+    pub fn new(key: IdempotencyKey) -> Self {
+        Self { key, ttl: IdempotencyTtl::default() }
+    }
+
+    /// Reads the key in the metadata of a call; `None` if the call has none.
+    ///
+    /// # Errors
+    ///
+    /// A key or a time of another form is an error for the caller, because a call whose key is overlooked could have its
+    /// effect twice.
+    pub fn read(meta: &Object) -> Result<Option<Self>, Error> {
+        let Some(key) = meta.get(KEY) else { return Ok(None) };
+        let key = key.to().map_err(|_| {
+            Error::invalid_params(
+                "`_meta.idempotency_key` must be a string of 1 to 128 letters, digits or characters of `_-:.`",
+            )
+        })?;
+        let ttl = match meta.get(TTL) {
+            None => IdempotencyTtl::default(),
+            Some(ttl) => ttl.to().map_err(|_| {
+                Error::invalid_params("`_meta.idempotency_ttl_seconds` must be a whole number of seconds")
+            })?,
+        };
+        Ok(Some(Self { key, ttl }))
+    }
+
+    /// Writes the key into the metadata of a call.
+    pub fn write(&self, meta: &mut Object) {
+        meta.set(KEY, RawJson::from_text(self.key.as_str()));
+        if self.ttl != IdempotencyTtl::default() {
+            meta.set(TTL, number(self.ttl));
+        }
+    }
+}
+
+/// The word of a server about the key of a call, in the metadata of the result.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct IdempotentResult {
+    /// The key.
+    pub idempotency_key: IdempotencyKey,
+    /// True if the result is that of an earlier call with this key.
+    #[serde(default)]
+    pub was_replay: bool,
+    /// The moment at which the call was carried out.
+    #[serde(default)]
+    pub original_timestamp: Option<Timestamp>,
+    /// The time for which the server remembers the key, counted from that moment.
+    #[serde(default, rename = "idempotency_ttl_seconds")]
+    pub ttl: Option<IdempotencyTtl>,
+}
+
+impl IdempotentResult {
+    /// Creates the word about a call that was carried out at `original_timestamp`.
+    pub fn new(call: &IdempotentCall, was_replay: bool, original_timestamp: Timestamp) -> Self {
+        Self {
+            idempotency_key: call.key.clone(),
+            was_replay,
+            original_timestamp: Some(original_timestamp),
+            ttl: Some(call.ttl),
+        }
+    }
+
+    /// Reads the word about the key in the metadata of a result.
+    pub fn read(meta: &Object) -> Option<Self> {
+        meta.contains(KEY).then(|| meta.to().ok())?
+    }
+
+    /// Writes the word about the key into the metadata of a result.
+    pub fn write(&self, meta: &mut Object) {
+        meta.set(KEY, RawJson::from_text(self.idempotency_key.as_str()));
+        meta.set(WAS_REPLAY, RawJson::from_valid(if self.was_replay { "true" } else { "false" }));
+        if let Some(moment) = self.original_timestamp {
+            meta.set(ORIGINAL_TIMESTAMP, RawJson::from_text(&moment.to_string()));
+        }
+        if let Some(ttl) = self.ttl {
+            meta.set(TTL, number(ttl));
+        }
+    }
+}
+
+fn number(ttl: IdempotencyTtl) -> RawJson {
+    RawJson::from_valid(ttl.seconds().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meta(json: &str) -> Object {
+        Object::parse(json.to_owned()).unwrap()
+    }
+
+    // covers: EXT-05-01, EXT-05-02
+    #[test]
+    fn the_key_of_a_call_is_read_as_it_is_written_and_a_wrong_one_is_refused() {
+        let call = IdempotentCall::new("op-1".parse().unwrap());
+        let mut written = Object::new();
+        call.write(&mut written);
+        assert_eq!(written.to_raw().as_bytes(), br#"{"idempotency_key":"op-1"}"#);
+        assert_eq!(IdempotentCall::read(&written).unwrap(), Some(call));
+        assert_eq!(IdempotentCall::read(&meta("{}")).unwrap(), None);
+        for wrong in [r#""a/b""#, r#""""#, "7", "null", r#"["a"]"#] {
+            let error =
+                IdempotentCall::read(&meta(&format!(r#"{{"idempotency_key":{wrong}}}"#))).unwrap_err();
+            assert_eq!(error.code(), -32602, "{wrong}");
+        }
+    }
+
+    // covers: EXT-05-03
+    #[test]
+    fn a_key_holds_for_a_day_and_at_most_for_a_week() {
+        let ttl = |json: &str| {
+            let json = format!(r#"{{"idempotency_key":"k"{json}}}"#);
+            IdempotentCall::read(&meta(&json)).map(|call| call.unwrap().ttl.seconds())
+        };
+        assert_eq!(ttl("").unwrap(), 86_400);
+        for (asked, given) in [(60, 60), (0, 1), (-5, 1), (604_800, 604_800), (604_801, 604_800)] {
+            assert_eq!(ttl(&format!(r#","idempotency_ttl_seconds":{asked}"#)).unwrap(), given, "{asked}");
+        }
+        for wrong in ["1.5", r#""60""#, "null"] {
+            assert!(ttl(&format!(r#","idempotency_ttl_seconds":{wrong}"#)).is_err(), "{wrong}");
+        }
+    }
+
+    // covers: EXT-05-07
+    #[test]
+    fn a_result_tells_of_its_key_as_the_specification_prints_it() {
+        let json = concat!(
+            r#"{"idempotency_key":"op-2026-03-15-abc123","was_replay":true,"#,
+            r#""original_timestamp":"2026-03-15T10:30:00.000Z","idempotency_ttl_seconds":60}"#
+        );
+        let told = IdempotentResult::read(&meta(json)).unwrap();
+        assert!(told.was_replay);
+        let mut written = Object::new();
+        told.write(&mut written);
+        assert_eq!(written.to_raw().as_bytes(), json.as_bytes());
+        assert_eq!(IdempotentResult::read(&meta(r#"{"was_replay":true}"#)), None);
+        let least = IdempotentResult::read(&meta(r#"{"idempotency_key":"k","more":1}"#)).unwrap();
+        assert!(!least.was_replay && least.original_timestamp.is_none());
+    }
+}

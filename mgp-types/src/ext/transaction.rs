@@ -1,0 +1,332 @@
+//! Calls that are taken back together: the messages of transactions.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Compensation, ErrorClass, StepId, StructuredError, TransactionId, written};
+use crate::mgp::Timestamp;
+use crate::mgp::words::words;
+use crate::{Error, Object, RawJson};
+
+/// The method that opens a transaction.
+pub const BEGIN: &str = "transaction/begin";
+/// The method that ends a transaction and keeps its effects.
+pub const COMMIT: &str = "transaction/commit";
+/// The method that ends a transaction and takes its effects back.
+pub const ROLLBACK: &str = "transaction/rollback";
+/// The method that tells how a transaction stands, for a day after its end.
+pub const STATUS: &str = "transaction/status";
+
+/// The most bytes of a description, and of a reason.
+pub const MAX_WORDS_BYTES: usize = 1024;
+
+const META: &str = "transaction";
+const DEFAULT_TIMEOUT_SECONDS: u32 = 300;
+const MAX_TIMEOUT_SECONDS: i64 = 3600;
+
+/// The params of `transaction/begin`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct BeginTransaction {
+    /// The id of the new transaction.
+    pub transaction_id: TransactionId,
+    /// The time in seconds without a call after which the transaction is rolled back, from one to an hour. A number
+    /// beyond that is read as the nearest one.
+    #[serde(default = "usual_timeout", deserialize_with = "nearest_timeout")]
+    pub timeout_seconds: u32,
+    /// What the transaction does, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Box<str>>,
+}
+
+impl BeginTransaction {
+    /// Creates a request for a transaction that is rolled back after five minutes without a call.
+    pub const fn new(transaction_id: TransactionId) -> Self {
+        Self { transaction_id, timeout_seconds: DEFAULT_TIMEOUT_SECONDS, description: None }
+    }
+
+    /// Sets the time in seconds without a call after which the transaction is rolled back.
+    #[must_use]
+    pub fn with_timeout_seconds(mut self, seconds: u32) -> Self {
+        self.timeout_seconds = nearest(i64::from(seconds));
+        self
+    }
+}
+
+const fn usual_timeout() -> u32 {
+    DEFAULT_TIMEOUT_SECONDS
+}
+
+fn nearest_timeout<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    i64::deserialize(deserializer).map(nearest)
+}
+
+fn nearest(seconds: i64) -> u32 {
+    u32::try_from(seconds.clamp(1, MAX_TIMEOUT_SECONDS)).unwrap_or(DEFAULT_TIMEOUT_SECONDS)
+}
+
+/// The params of the methods that name a transaction and say no more: `transaction/commit` and `transaction/status`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
+pub struct NamedTransaction {
+    /// The id of the transaction.
+    pub transaction_id: TransactionId,
+}
+
+/// The params of `transaction/rollback`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RollbackTransaction {
+    /// The id of the transaction.
+    pub transaction_id: TransactionId,
+    /// The reason in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Box<str>>,
+}
+
+impl RollbackTransaction {
+    /// Creates a request to roll the transaction back.
+    pub const fn new(transaction_id: TransactionId) -> Self {
+        Self { transaction_id, reason: None }
+    }
+}
+
+words! {
+    /// The state of a transaction.
+    TransactionState {
+        /// The transaction takes steps.
+        Active = "active",
+        /// The effects of all steps are kept.
+        Committed = "committed",
+        /// The steps are being taken back.
+        RollingBack = "rolling_back",
+        /// All steps that had an effect were taken back.
+        RolledBack = "rolled_back",
+        /// A step could not be taken back, and somebody has to look after it.
+        PartiallyRolledBack = "partially_rolled_back",
+    }
+}
+
+impl TransactionState {
+    /// Returns whether nothing changes any more.
+    pub const fn is_end(self) -> bool {
+        matches!(self, Self::Committed | Self::RolledBack | Self::PartiallyRolledBack)
+    }
+}
+
+/// The result of `transaction/begin`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TransactionBegun {
+    /// The id of the transaction.
+    pub transaction_id: TransactionId,
+    /// The word `begun`.
+    pub status: Box<str>,
+    /// The moment at which the transaction is rolled back if nothing happens.
+    pub expires_at: Timestamp,
+}
+
+impl TransactionBegun {
+    /// Creates the result for a transaction that is rolled back at `expires_at` if nothing happens.
+    pub fn new(transaction_id: TransactionId, expires_at: Timestamp) -> Self {
+        Self { transaction_id, status: "begun".into(), expires_at }
+    }
+}
+
+/// The result of `transaction/commit`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TransactionCommitted {
+    /// The id of the transaction.
+    pub transaction_id: TransactionId,
+    /// The state, which is [`Committed`](TransactionState::Committed).
+    pub status: TransactionState,
+    /// The number of steps that were carried out.
+    pub steps_completed: usize,
+}
+
+impl TransactionCommitted {
+    /// Creates the result for a transaction of `steps_completed` steps.
+    pub const fn new(transaction_id: TransactionId, steps_completed: usize) -> Self {
+        Self { transaction_id, status: TransactionState::Committed, steps_completed }
+    }
+}
+
+words! {
+    /// The outcome of taking a step back.
+    CompensationStatus {
+        /// The step was taken back.
+        Compensated = "compensated",
+        /// The step was not taken back: its effect is still there, or nobody knows.
+        CompensationFailed = "compensation_failed",
+    }
+}
+
+/// The report about one step that was to be taken back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CompensatedStep {
+    /// The id of the step.
+    pub step_id: StepId,
+    /// The outcome.
+    pub status: CompensationStatus,
+    /// The reason why the step was not taken back. A peer may write it as plain text.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "error_or_text")]
+    pub error: Option<StructuredError>,
+}
+
+impl CompensatedStep {
+    /// Creates the report about a step that was taken back.
+    pub const fn compensated(step_id: StepId) -> Self {
+        Self { step_id, status: CompensationStatus::Compensated, error: None }
+    }
+
+    /// Creates the report about a step that was not taken back.
+    pub const fn failed(step_id: StepId, error: StructuredError) -> Self {
+        Self { step_id, status: CompensationStatus::CompensationFailed, error: Some(error) }
+    }
+}
+
+fn error_or_text<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<StructuredError>, D::Error> {
+    let Some(error) = Option::<RawJson>::deserialize(deserializer)? else { return Ok(None) };
+    Ok(StructuredError::read(&error).or_else(|| {
+        let text = error.to_text()?;
+        Some(StructuredError::new("SERVER_ERROR", ErrorClass::Permanent, text))
+    }))
+}
+
+/// The result of `transaction/rollback`, and of `transaction/status`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TransactionReport {
+    /// The id of the transaction.
+    pub transaction_id: TransactionId,
+    /// The state; some servers do not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<TransactionState>,
+    /// The steps that were to be taken back, the last one first.
+    #[serde(default)]
+    pub steps_compensated: Vec<CompensatedStep>,
+    /// The reason of the rollback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Box<str>>,
+    /// The moment at which an active transaction is rolled back if nothing happens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+}
+
+impl TransactionReport {
+    /// Creates the report about a transaction in this state.
+    pub const fn new(transaction_id: TransactionId, status: TransactionState) -> Self {
+        Self {
+            transaction_id,
+            status: Some(status),
+            steps_compensated: Vec::new(),
+            reason: None,
+            expires_at: None,
+        }
+    }
+
+    /// Returns the steps that were not taken back.
+    pub fn failures(&self) -> impl Iterator<Item = &CompensatedStep> {
+        self.steps_compensated.iter().filter(|step| step.status == CompensationStatus::CompensationFailed)
+    }
+}
+
+/// The place of a call in a transaction, in the metadata of its params.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
+pub struct TransactionStep {
+    /// The id of the transaction.
+    pub transaction_id: TransactionId,
+    /// The id of the step; the server chooses one where the call has none.
+    pub step_id: Option<StepId>,
+}
+
+impl TransactionStep {
+    /// Reads the place in the metadata of a call; `None` if the call belongs to no transaction.
+    ///
+    /// # Errors
+    ///
+    /// An id of another form is an error for the caller: a step that is overlooked would not be taken back.
+    pub fn read(meta: &Object) -> Result<Option<Self>, Error> {
+        let wrong = |name: &str| {
+            Error::invalid_params(format!(
+                "`_meta.{name}` must be a string of 1 to 128 letters, digits or characters of `_-:.`"
+            ))
+        };
+        let Some(transaction_id) = meta.get("transaction_id") else { return Ok(None) };
+        let transaction_id = transaction_id.to().map_err(|_| wrong("transaction_id"))?;
+        let step_id = meta.get("step_id").map(|id| id.to()).transpose().map_err(|_| wrong("step_id"))?;
+        Ok(Some(Self { transaction_id, step_id }))
+    }
+
+    /// Writes the place into the metadata of a call.
+    pub fn write(&self, meta: &mut Object) {
+        meta.set("transaction_id", RawJson::from_text(self.transaction_id.as_str()));
+        if let Some(step_id) = &self.step_id {
+            meta.set("step_id", RawJson::from_text(step_id.as_str()));
+        }
+    }
+}
+
+words! {
+    /// The outcome of a step.
+    StepStatus {
+        /// The step was carried out.
+        Ok = "ok",
+        /// The step failed; its client decides what happens to the others.
+        Failed = "failed",
+    }
+}
+
+/// The word of a server about a step, in the metadata of its result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StepResult {
+    /// The id of the transaction.
+    pub transaction_id: TransactionId,
+    /// The id of the step.
+    pub step_id: StepId,
+    /// The outcome; some servers do not write it where the step was carried out.
+    #[serde(default = "carried_out")]
+    pub status: StepStatus,
+    /// The call that takes the step back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compensation: Option<Compensation>,
+    /// The reason why the step failed.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "error_or_text")]
+    pub error: Option<StructuredError>,
+}
+
+const fn carried_out() -> StepStatus {
+    StepStatus::Ok
+}
+
+impl StepResult {
+    /// Creates the word about a step with this outcome.
+    pub const fn new(transaction_id: TransactionId, step_id: StepId, status: StepStatus) -> Self {
+        Self { transaction_id, step_id, status, compensation: None, error: None }
+    }
+
+    /// Reads the word about the step in the metadata of a result.
+    ///
+    /// # Errors
+    ///
+    /// A word of another form is an error: a compensation that is overlooked would never run.
+    pub fn read(meta: &Object) -> Result<Option<Self>, Error> {
+        let Some(step) = meta.get(META) else { return Ok(None) };
+        step.to().map(Some).map_err(|error| {
+            Error::misbehaved("the server's `_meta.transaction` is not that of a step").with_source(error)
+        })
+    }
+
+    /// Writes the word about the step into the metadata of a result.
+    pub fn write(&self, meta: &mut Object) {
+        meta.set(META, written(self));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -48,6 +48,7 @@
 //! | [`Supervisor`], [`Supervised`] | servers that are kept alive |
 //! | [`Elicited`], [`IntoReply`] | what handlers answer |
 //! | `ApprovalQuestion`, `UserAdvice`, `ResultHints` | what a host asks and tells its user (feature `ext`) |
+//! | `Saga`, `SagaStep`, `SagaOutcome` | calls at several servers that are taken back together (feature `ext`) |
 //! | [`ConnectionHandle`], [`ClientAccept`], [`ClientCore`] | for transports of your own |
 //! | [`mcp`], [`mgp`], [`types`], [`json!`] | bodies and words of the protocols, all of `mgp-types`, and arguments |
 //!
@@ -95,6 +96,8 @@ mod http;
 mod pages;
 mod progress;
 mod resources;
+#[cfg(feature = "ext")]
+mod saga;
 mod streamed;
 mod subscription;
 mod supervise;
@@ -136,6 +139,8 @@ pub use mgp_types::{
     self as types, BoxedService, Error, Object, RawJson, Request, Response, Revision, RpcService, mcp, mgp,
 };
 pub use pages::{PagedList, Pages};
+#[cfg(feature = "ext")]
+pub use saga::{Saga, SagaBuilder, SagaEntry, SagaOutcome, SagaStep, UndoCall};
 pub use serde_json::json;
 pub use streamed::StreamedCall;
 pub use subscription::Subscription;

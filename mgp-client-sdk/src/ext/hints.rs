@@ -104,7 +104,7 @@ fn risk(tool: &Tool) -> Impact {
 }
 
 /// Returns the harm that a call can do. A tool that says nothing counts as destructive.
-pub(super) fn impact(declared: Option<Impact>, hints: Option<&ToolAnnotations>) -> Impact {
+pub(crate) fn impact(declared: Option<Impact>, hints: Option<&ToolAnnotations>) -> Impact {
     match declared {
         Some(impact) => impact,
         None if hints.is_some_and(|hints| hints.read_only_hint == Some(true)) => Impact::Safe,

@@ -13,3 +13,4 @@ mod tool_version;
 pub use self::advice::UserAdvice;
 pub use self::approval::{ApprovalGate, ApprovalQuestion};
 pub use self::hints::ResultHints;
+pub(crate) use self::hints::impact;

@@ -16,7 +16,7 @@ use super::event::{Beginning, Owner, RollbackCause, TransactionEvent};
 use super::log::TransactionLog;
 use super::open_step::OpenStep;
 use super::refusal;
-use super::step::StepCall;
+use super::step::{LoggedStep, StepCall};
 use super::transaction_state::{Phase, StepState, Transaction};
 use super::transaction_table::{TransactionTable, transaction_key};
 use crate::store::StoreError;
@@ -206,6 +206,16 @@ impl TransactionBook {
             self.expire(key, transaction);
         }
         Ok(transaction.report())
+    }
+
+    /// Returns the steps of a transaction, the first one first.
+    ///
+    /// # Errors
+    /// 2020 if `owner` has no such transaction, and had none in the last day.
+    pub fn steps(&self, owner: &Principal, id: &TransactionId) -> Result<Vec<LoggedStep>, Error> {
+        let (table, key) = (self.table(), transaction_key(owner, id));
+        let transaction = table.get(&key).filter(|one| one.phase != Phase::Opening);
+        transaction.map(Transaction::logged_steps).ok_or_else(|| refusal::not_found(id))
     }
 
     pub(super) fn table(&self) -> MutexGuard<'_, TransactionTable> {

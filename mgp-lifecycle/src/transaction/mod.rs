@@ -24,6 +24,7 @@
 //! |---|---|
 //! | [`TransactionBook`] | the transactions, and what is asked of them |
 //! | [`OpenStep`], [`StepCall`], [`StepOutcome`] | a step: what it calls, and how it ended |
+//! | [`LoggedStep`], [`StepStage`] | a step as the log has it |
 //! | [`Compensator`], [`CompensationCall`] | whoever makes the calls that take steps back |
 
 mod book;
@@ -43,4 +44,4 @@ mod tests;
 pub use self::book::TransactionBook;
 pub use self::compensator::{CompensationCall, Compensator, InterruptedStep};
 pub use self::open_step::OpenStep;
-pub use self::step::{StepCall, StepOutcome};
+pub use self::step::{LoggedStep, StepCall, StepOutcome, StepStage};

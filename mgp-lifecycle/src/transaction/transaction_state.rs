@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use mgp_types::Object;
 use mgp_types::canonical::Digest;
 use mgp_types::ext::transaction::{CompensatedStep, TransactionReport, TransactionState};
 use mgp_types::ext::{Compensation, IdempotencyKey, StepId, StructuredError};
 use mgp_types::mgp::Timestamp;
 
 use super::event::{Beginning, RollbackCause, TransactionEvent};
-use super::step::{StepCall, StepOutcome};
+use super::step::{LoggedStep, StepCall, StepOutcome, StepStage};
 
 #[derive(Debug)]
 pub(super) struct Transaction {
@@ -51,6 +52,20 @@ pub(super) enum StepState {
     NotCompensated(StructuredError),
 }
 
+impl StepState {
+    const fn stage(&self) -> StepStage {
+        match self {
+            Self::Running => StepStage::Running,
+            Self::Unknown => StepStage::Unknown,
+            Self::Ended(StepOutcome::Failed) => StepStage::Failed,
+            Self::Ended(StepOutcome::Undoable(_)) => StepStage::Pending,
+            Self::Ended(StepOutcome::Harmless | StepOutcome::Final) => StepStage::Done,
+            Self::Compensated => StepStage::Compensated,
+            Self::NotCompensated(_) => StepStage::CompensationFailed,
+        }
+    }
+}
+
 /// What a rollback does next.
 #[derive(Debug)]
 pub(super) enum NextUndo {
@@ -89,6 +104,11 @@ impl Transaction {
             }
             TransactionEvent::StepEnded { step, outcome } => {
                 self.active_at = self.active_at.max(at);
+                if let StepOutcome::Undoable(undo) = &outcome
+                    && let Some(ended) = self.steps.iter_mut().find(|one| one.id == step)
+                {
+                    ended.call.compensation = Some(undo.clone());
+                }
                 self.set(&step, StepState::Ended(outcome));
             }
             TransactionEvent::Committed => self.end(Phase::Committed, at),
@@ -139,6 +159,9 @@ impl Transaction {
                 step.state = StepState::Ended(StepOutcome::Final);
             }
             step.call.arguments = None;
+            if let Some(compensation) = &mut step.call.compensation {
+                compensation.arguments = Object::new();
+            }
         }
     }
 
@@ -196,6 +219,17 @@ impl Transaction {
         let mut key = format!("compensate-{id}-{step}");
         key.truncate(MOST_READABLE);
         format!("{key}.{}", &digest[..16]).parse().expect("ids have the characters of keys")
+    }
+
+    /// Returns the steps, the first one first.
+    pub(super) fn logged_steps(&self) -> Vec<LoggedStep> {
+        let logged = |step: &Step| LoggedStep {
+            id: step.id.clone(),
+            call: step.call.clone(),
+            compensation_key: self.compensation_key(&step.id),
+            stage: step.state.stage(),
+        };
+        self.steps.iter().map(logged).collect()
     }
 
     pub(super) fn state(&self) -> TransactionState {

@@ -1,0 +1,183 @@
+//! A server that takes part in a saga, behind the client of the caller.
+
+use std::time::Duration;
+
+use mgp_lifecycle::call::NotExecuted;
+use mgp_lifecycle::transaction::StepOutcome;
+use mgp_types::ext::transaction::{
+    self, BeginTransaction, NamedTransaction, RollbackTransaction, StepResult, TransactionReport,
+    TransactionState, TransactionStep,
+};
+use mgp_types::ext::{
+    Compensation, ExtensionId, ExtensionIds, IdempotencyKey, IdempotentCall, Impact, StructuredError,
+    ToolDeclaration, TransactionId,
+};
+use mgp_types::mcp::CallToolResult;
+use mgp_types::{Error, Object, Origin, RawJson, code};
+
+use crate::Client;
+use crate::ext::impact;
+
+pub(super) struct SagaServer {
+    client: Client,
+}
+
+/// A call at a server, with its key.
+#[derive(Clone, Copy)]
+pub(super) struct KeyedCall<'a> {
+    pub(super) tool: &'a str,
+    pub(super) arguments: &'a Object,
+    pub(super) key: &'a IdempotencyKey,
+    /// The server's transaction that the call is the only step of.
+    pub(super) transaction: Option<&'a TransactionId>,
+}
+
+impl SagaServer {
+    pub(super) const fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    pub(super) fn has(&self, extension: ExtensionId) -> bool {
+        ExtensionIds::read(&self.client.capabilities()).has(extension)
+    }
+
+    /// Makes a call. One without an answer is made once more, if its key keeps it from having its effect twice.
+    pub(super) async fn call(&self, call: KeyedCall<'_>) -> Result<CallToolResult, Error> {
+        match self.call_once(call).await {
+            Err(error) if !had_no_effect(&error) && self.has(ExtensionId::Idempotency) => {
+                self.call_once(call).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn call_once(&self, call: KeyedCall<'_>) -> Result<CallToolResult, Error> {
+        let request = self.client.call_tool(call.tool, call.arguments);
+        let request = request.request_with(|request| {
+            let meta = request.meta_mut_or_new();
+            IdempotentCall::new(call.key.clone()).write(meta);
+            if let Some(transaction_id) = call.transaction {
+                TransactionStep { transaction_id: transaction_id.clone(), step_id: None }.write(meta);
+            }
+        });
+        request.await
+    }
+
+    /// Returns how a call ended that a server answered, where no transaction of the server has it taken back.
+    pub(super) async fn outcome(
+        &self,
+        tool: &str,
+        compensation: Option<Compensation>,
+        result: &CallToolResult,
+    ) -> Result<StepOutcome, Error> {
+        if result.is_error() {
+            return Ok(StepOutcome::Failed);
+        }
+        let compensation = match compensation {
+            Some(compensation) => Some(compensation),
+            None => StepResult::read(&meta(result))?.and_then(|step| step.compensation),
+        };
+        Ok(match compensation {
+            Some(compensation) => StepOutcome::Undoable(compensation),
+            None if self.impact(tool).await? == Impact::Safe => StepOutcome::Harmless,
+            None => StepOutcome::Final,
+        })
+    }
+
+    /// Returns the harm that a tool can do. One that the server does not list counts as destructive.
+    pub(super) async fn impact(&self, tool: &str) -> Result<Impact, Error> {
+        match self.client.find_tool(tool).await {
+            Ok(tool) => {
+                let declared = ToolDeclaration::of_tool(&tool).risk_level;
+                Ok(impact(declared, tool.annotations.as_deref()))
+            }
+            Err(error) if error.code() == code::TOOL_NOT_FOUND => Ok(Impact::Destructive),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn begin(&self, id: &TransactionId, timeout: Duration) -> Result<(), Error> {
+        let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
+        let begin = BeginTransaction::new(id.clone()).with_timeout_seconds(seconds);
+        self.client.request(transaction::BEGIN, begin).await.map(drop)
+    }
+
+    /// Commits a transaction. Where the answer is lost, the server is asked how the transaction stands.
+    pub(super) async fn commit(&self, id: &TransactionId) -> Result<(), Error> {
+        let named = NamedTransaction { transaction_id: id.clone() };
+        let Err(error) = self.client.request(transaction::COMMIT, named).await else { return Ok(()) };
+        match self.state(id).await {
+            Ok(Some(TransactionState::Committed)) => Ok(()),
+            _ => Err(error),
+        }
+    }
+
+    /// Has a transaction of one step rolled back.
+    ///
+    /// # Errors
+    /// The server does not answer, or the step was not taken back.
+    pub(super) async fn roll_back(&self, id: &TransactionId) -> Result<(), Error> {
+        let ask = RollbackTransaction::new(id.clone());
+        let answer = self.client.request(transaction::ROLLBACK, ask).await?;
+        let report: TransactionReport = read(&answer)?;
+        match report.failures().next() {
+            Some(step) => {
+                let told = step.error.as_ref().map_or("the server does not say why", |error| &*error.message);
+                Err(Error::new(code::UPSTREAM_ERROR, format!("the server did not take the step back: {told}")))
+            }
+            None if report.status == Some(TransactionState::PartiallyRolledBack) => Err(not_taken_back()),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns how a transaction stands; `None` if the server has none with this id.
+    pub(super) async fn state(&self, id: &TransactionId) -> Result<Option<TransactionState>, Error> {
+        let named = NamedTransaction { transaction_id: id.clone() };
+        match self.client.request(transaction::STATUS, named).await {
+            Ok(answer) => Ok(read::<TransactionReport>(&answer)?.status),
+            Err(error) if is_not_found(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Returns whether a call that ended in this error is known to have had no effect.
+pub(super) fn had_no_effect(error: &Error) -> bool {
+    let was_sent = std::error::Error::source(error).is_none_or(|source| !source.is::<NotExecuted>());
+    let may_run_on = matches!(error.code(), code::TIMEOUT | code::UPSTREAM_TIMEOUT | code::IDEMPOTENCY_CONFLICT);
+    match error.origin() {
+        Origin::Local | Origin::Peer | Origin::InputRequired => !may_run_on || !was_sent,
+        _ => !was_sent,
+    }
+}
+
+/// Returns the error that a failed result tells, in few words.
+pub(super) fn failure(result: &CallToolResult) -> Error {
+    let told = result.content.iter().find_map(|block| block.as_text()).unwrap_or("the tool failed");
+    let told: String = told.chars().take(MOST_CHARACTERS).collect();
+    Error::new(code::UPSTREAM_ERROR, told)
+}
+
+pub(super) fn not_taken_back() -> Error {
+    Error::new(
+        code::UPSTREAM_ERROR,
+        "the server could not take the step back: look at `transaction/status`, and take it back by hand",
+    )
+}
+
+fn is_not_found(error: &Error) -> bool {
+    let word = || error.data().and_then(StructuredError::read).map(|told| told.code);
+    error.code() == code::TRANSACTION_NOT_FOUND || word().as_deref() == Some("RESOURCE_NOT_FOUND")
+}
+
+fn meta(result: &CallToolResult) -> Object {
+    result.meta.as_ref().and_then(|meta| Object::from_value(meta).ok()).unwrap_or_default()
+}
+
+fn read<T: serde::de::DeserializeOwned>(answer: &RawJson) -> Result<T, Error> {
+    let wrong = |error| Error::misbehaved("the server's answer is not about a transaction").with_source(error);
+    answer.to().map_err(wrong)
+}
+
+/// The most characters of a failed result that are told.
+const MOST_CHARACTERS: usize = 500;

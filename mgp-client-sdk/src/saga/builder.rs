@@ -63,8 +63,8 @@ impl SagaBuilder {
         self
     }
 
-    /// Sets how long a server with transactions waits for this client before it takes the step by itself back that it carries
-    /// out. Default: five minutes; at least a second and at most an hour.
+    /// Sets how long a server with transactions waits for this client before it takes back by itself what a step did that the
+    /// client did not hear of. Default: five minutes; at least a second and at most an hour.
     pub const fn server_timeout(mut self, timeout: Duration) -> Self {
         self.server_timeout = timeout;
         self

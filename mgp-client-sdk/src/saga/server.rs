@@ -63,7 +63,7 @@ impl SagaServer {
         request.await
     }
 
-    /// Returns how a call ended that a server answered, where no transaction of the server has it taken back.
+    /// Returns how a call ended that the server answered: what takes it back is `compensation`, or what the result says.
     pub(super) async fn outcome(
         &self,
         tool: &str,
@@ -82,6 +82,19 @@ impl SagaServer {
             None if self.impact(tool).await? == Impact::Safe => StepOutcome::Harmless,
             None => StepOutcome::Final,
         })
+    }
+
+    /// Ends the transaction of a step that ended like this: a step that failed is rolled back, any other one is kept. Where
+    /// nobody knows, the server takes the step back by itself in time.
+    pub(super) async fn settle(
+        &self,
+        id: &TransactionId,
+        ended: Result<StepOutcome, Error>,
+    ) -> Result<StepOutcome, Error> {
+        match ended? {
+            StepOutcome::Failed => self.roll_back(id).await.map(|()| StepOutcome::Failed),
+            done => self.commit(id).await.map(|()| done),
+        }
     }
 
     /// Returns the harm that a tool can do. One that the server does not list counts as destructive.
@@ -143,12 +156,10 @@ impl SagaServer {
 
 /// Returns whether a call that ended in this error is known to have had no effect.
 pub(super) fn had_no_effect(error: &Error) -> bool {
-    let was_sent = std::error::Error::source(error).is_none_or(|source| !source.is::<NotExecuted>());
-    let may_run_on = matches!(error.code(), code::TIMEOUT | code::UPSTREAM_TIMEOUT | code::IDEMPOTENCY_CONFLICT);
-    match error.origin() {
-        Origin::Local | Origin::Peer | Origin::InputRequired => !may_run_on || !was_sent,
-        _ => !was_sent,
-    }
+    let was_answered = matches!(error.origin(), Origin::Local | Origin::Peer | Origin::InputRequired);
+    let may_run_on =
+        matches!(error.code(), code::TIMEOUT | code::UPSTREAM_TIMEOUT | code::IDEMPOTENCY_CONFLICT);
+    NotExecuted::is_cause_of(error) || was_answered && !may_run_on
 }
 
 /// Returns the error that a failed result tells, in few words.

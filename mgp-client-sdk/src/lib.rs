@@ -125,6 +125,8 @@ pub use headers::{HeaderMirror, MirroredCall};
 #[cfg(feature = "http")]
 pub use http::HttpWire;
 pub use mgp_lifecycle::supervise::{StandingRequestsService, Supervised, Supervisor};
+#[cfg(feature = "ext")]
+pub use mgp_lifecycle::transaction::StepStage;
 pub use mgp_lifecycle::{RestartPolicy, RestartSettings, ServerEnd};
 pub use mgp_stream::call::StreamPart;
 pub use mgp_stream::event::EventItem;

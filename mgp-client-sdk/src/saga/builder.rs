@@ -13,7 +13,7 @@ use mgp_types::{Error, Object};
 
 use super::run::{Saga, owner};
 use super::server::SagaServer;
-use super::undo::{SagaUndo, UndoCall};
+use super::undo::{ConfirmFn, SagaUndo, UndoCall, VerifyFn};
 use crate::{Client, ClientBuilder};
 
 impl<L, I> ClientBuilder<L, I> {
@@ -77,7 +77,8 @@ impl SagaBuilder {
         F: Fn(UndoCall) -> A + Send + Sync + 'static,
         A: Future<Output = bool> + Send + 'static,
     {
-        self.undo.confirm = Some(Box::new(move |call| Box::pin(ask(call))));
+        let ask: ConfirmFn = Box::new(move |call| Box::pin(ask(call)));
+        self.undo.confirm = Some(ask);
         self
     }
 
@@ -87,7 +88,8 @@ impl SagaBuilder {
         F: Fn(UndoCall) -> A + Send + Sync + 'static,
         A: Future<Output = Result<(), Error>> + Send + 'static,
     {
-        self.undo.verify = Some(Box::new(move |call| Box::pin(look(call))));
+        let look: VerifyFn = Box::new(move |call| Box::pin(look(call)));
+        self.undo.verify = Some(look);
         self
     }
 

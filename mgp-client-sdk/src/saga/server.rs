@@ -12,7 +12,7 @@ use mgp_types::ext::{
     Compensation, ExtensionId, ExtensionIds, IdempotencyKey, IdempotentCall, Impact, StructuredError,
     ToolDeclaration, TransactionId,
 };
-use mgp_types::mcp::CallToolResult;
+use mgp_types::mcp::{CallToolResult, ContentBlock};
 use mgp_types::{Error, Object, Origin, RawJson, code};
 
 use crate::Client;
@@ -159,12 +159,12 @@ pub(super) fn had_no_effect(error: &Error) -> bool {
     let was_answered = matches!(error.origin(), Origin::Local | Origin::Peer | Origin::InputRequired);
     let may_run_on =
         matches!(error.code(), code::TIMEOUT | code::UPSTREAM_TIMEOUT | code::IDEMPOTENCY_CONFLICT);
-    NotExecuted::is_cause_of(error) || was_answered && !may_run_on
+    NotExecuted::is_cause_of(error) || (was_answered && !may_run_on)
 }
 
 /// Returns the error that a failed result tells, in few words.
 pub(super) fn failure(result: &CallToolResult) -> Error {
-    let told = result.content.iter().find_map(|block| block.as_text()).unwrap_or("the tool failed");
+    let told = result.content.iter().find_map(ContentBlock::as_text).unwrap_or("the tool failed");
     let told: String = told.chars().take(MOST_CHARACTERS).collect();
     Error::new(code::UPSTREAM_ERROR, told)
 }

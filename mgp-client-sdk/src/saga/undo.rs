@@ -27,8 +27,8 @@ pub struct UndoCall {
     pub arguments: Object,
 }
 
-type ConfirmFn = Box<dyn Fn(UndoCall) -> BoxFuture<'static, bool> + Send + Sync>;
-type VerifyFn = Box<dyn Fn(UndoCall) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
+pub(super) type ConfirmFn = Box<dyn Fn(UndoCall) -> BoxFuture<'static, bool> + Send + Sync>;
+pub(super) type VerifyFn = Box<dyn Fn(UndoCall) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
 
 /// Takes the steps of one saga back, each at its server.
 #[derive(Default)]
@@ -55,7 +55,8 @@ impl SagaUndo {
     /// Refuses a call that may destroy something, and that nobody agreed to.
     async fn admit(&self, server: &SagaServer, call: &UndoCall) -> Result<(), Error> {
         let identity = identity(&call.server, &call.tool, &call.arguments);
-        if self.authorised.lock().contains(&identity) || server.impact(&call.tool).await? != Impact::Destructive {
+        let is_authorised = self.authorised.lock().contains(&identity);
+        if is_authorised || server.impact(&call.tool).await? != Impact::Destructive {
             return Ok(());
         }
         let agrees = match &self.confirm {

@@ -15,6 +15,7 @@ mod outputs;
 #[path = "../client/peer.rs"]
 mod peer;
 mod retries;
+mod sagas;
 mod scopes;
 mod servers;
 mod tool_versions;

@@ -36,13 +36,6 @@ impl StepCall {
         (self.key, self.arguments) = (Some(key), Some(arguments));
         self
     }
-
-    /// Sets the call that takes the step back.
-    #[must_use]
-    pub fn undone_by(mut self, compensation: Compensation) -> Self {
-        self.compensation = Some(compensation);
-        self
-    }
 }
 
 /// The outcome of a step that has ended.

@@ -1,0 +1,497 @@
+//! Sagas: calls at several servers that are taken back together, whatever breaks in between.
+
+use std::future::ready;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mgp_client_sdk::types::BoxFuture;
+use mgp_client_sdk::types::code;
+use mgp_client_sdk::types::ext::Compensation;
+use mgp_client_sdk::types::ext::transaction::{CompensatedStep, CompensationStatus};
+use mgp_client_sdk::{
+    Client, EraMode, Error, Object, RawJson, Request, Response, RpcService, Saga, SagaBuilder, SagaOutcome,
+    SagaStep, UndoCall,
+};
+use mgp_lifecycle::idempotency::IdempotencyBook;
+use mgp_lifecycle::store::EffectStore;
+use mgp_lifecycle::transaction::TransactionBook;
+use mgp_server_sdk::{Cx, Server, ServerCore, Tool, ToolError};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::servers::MODES;
+
+/// What exists behind two servers, and what they did in which order.
+#[derive(Debug, Default)]
+struct World {
+    things: Mutex<Vec<String>>,
+    done: Mutex<Vec<String>>,
+    /// The key and the token of each call that changed something.
+    keys: Mutex<Vec<(String, String)>>,
+}
+
+impl World {
+    fn things(&self) -> Vec<String> {
+        self.things.lock().clone()
+    }
+
+    fn done(&self) -> Vec<String> {
+        self.done.lock().clone()
+    }
+
+    fn note(&self, server: &str, tool: &str, name: &str, cx: &Cx) {
+        self.done.lock().push(format!("{server} {tool} {name}"));
+        let [key, token] =
+            ["idempotency_key", "session_token"].map(|meta| cx.meta(meta).and_then(|text| text.to_text()));
+        let (key, token) = (key.unwrap_or_default(), token.unwrap_or_default());
+        self.keys.lock().push((key.to_string(), token.to_string()));
+    }
+}
+
+/// Adds tools to a server: `delete` may destroy something and `close` does not, but both take `create` back.
+fn tools<L>(server: Server<L>, name: &'static str, world: &Arc<World>) -> Server<L> {
+    let [creating, deleting, closing, finding] = std::array::from_fn(|_| Arc::clone(world));
+    let remove = |world: Arc<World>, tool: &'static str| {
+        move |arguments: Object, cx: Cx| {
+            let world = Arc::clone(&world);
+            async move {
+                let thing = title(&arguments);
+                if thing == "stuck" {
+                    return Err(ToolError::new("the disk is full"));
+                }
+                world.note(name, tool, &thing, &cx);
+                if thing != "kept" {
+                    world.things.lock().retain(|one| *one != thing);
+                }
+                Ok(thing)
+            }
+        }
+    };
+    server
+        .tool(Tool::new("create", "Creates a thing.").undone_by("delete"), move |arguments: Object, cx: Cx| {
+            let world = Arc::clone(&creating);
+            async move {
+                let thing = title(&arguments);
+                if thing == "impossible" {
+                    return Err(ToolError::new("no such project"));
+                }
+                world.note(name, "create", &thing, &cx);
+                world.things.lock().push(thing.clone());
+                cx.undo_with(titled(&thing));
+                Ok(thing)
+            }
+        })
+        .tool(Tool::new("delete", "Deletes a thing."), remove(deleting, "delete"))
+        .tool(Tool::new("close", "Closes a thing.").destructive(false), remove(closing, "close"))
+        .tool(Tool::new("find", "Finds things.").read_only(), move |_: Object| {
+            ready(finding.things().join(","))
+        })
+}
+
+fn title(arguments: &Object) -> String {
+    arguments.text("title").unwrap().into_owned()
+}
+
+fn titled(title: &str) -> Object {
+    Object::from_value(&json!({"title": title})).unwrap()
+}
+
+const UP: u8 = 0;
+/// The next answer to a call of a tool is lost.
+const BLINKS: u8 = 1;
+/// The next answer to a call of a tool is lost, and all that comes after it.
+const BREAKS: u8 = 2;
+const DOWN: u8 = 3;
+
+/// The line to a server. It puts the same token into each call, as a login does.
+#[derive(Clone)]
+struct Line {
+    state: Arc<AtomicU8>,
+    token: &'static str,
+}
+
+impl Line {
+    fn new(token: &'static str) -> Self {
+        Self { state: Arc::default(), token }
+    }
+
+    fn set(&self, state: u8) {
+        self.state.store(state, Ordering::SeqCst);
+    }
+}
+
+impl<S> Layer<S> for Line {
+    type Service = OnLine<S>;
+
+    fn layer(&self, inner: S) -> OnLine<S> {
+        OnLine { inner, line: self.clone() }
+    }
+}
+
+#[derive(Clone)]
+struct OnLine<S> {
+    inner: S,
+    line: Line,
+}
+
+impl<S: RpcService> Service<Request> for OnLine<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let line = self.line.clone();
+        let state = line.state.load(Ordering::SeqCst);
+        if state == DOWN {
+            return Box::pin(ready(Err(Error::disconnected("the server is gone"))));
+        }
+        let calls_tool = request.method.as_str() == "tools/call";
+        if calls_tool {
+            request.meta_mut_or_new().set("session_token", RawJson::from_text(line.token));
+        }
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let outcome = answer.await;
+            if !calls_tool || state == UP {
+                return outcome;
+            }
+            line.set(if state == BREAKS { DOWN } else { UP });
+            Err(Error::disconnected("the answer is lost"))
+        })
+    }
+}
+
+async fn connect<L>(server: Server<L>, line: &Line, mode: EraMode) -> Client
+where
+    L: Layer<ServerCore, Service: RpcService + Sync + Unpin>,
+{
+    let builder = Client::builder("tester", "1.0.0").sagas().era(mode).layer(line.clone());
+    builder.in_process(server.accept().unwrap()).await.unwrap().boxed()
+}
+
+/// Two servers: `jira` says itself what takes its steps back, `wiki` only knows keys.
+struct Office {
+    world: Arc<World>,
+    lines: [Line; 2],
+    clients: [Client; 2],
+}
+
+impl Office {
+    async fn open(mode: EraMode) -> Self {
+        let world = Arc::new(World::default());
+        let lines = [Line::new("token of jira"), Line::new("token of wiki")];
+        let jira = Server::new("jira", "1.0.0")
+            .transactions(&TransactionBook::in_memory(), &IdempotencyBook::in_memory());
+        let wiki = Server::new("wiki", "1.0.0").idempotency(&IdempotencyBook::in_memory());
+        let clients = [
+            connect(tools(jira, "jira", &world), &lines[0], mode).await,
+            connect(tools(wiki, "wiki", &world), &lines[1], mode).await,
+        ];
+        Self { world, lines, clients }
+    }
+
+    /// Returns the settings of a saga over both servers, without anybody who confirms.
+    fn strict_saga(&self) -> SagaBuilder {
+        let [jira, wiki] = self.clients.clone();
+        Saga::builder("order-7".parse().unwrap()).server("jira", jira).server("wiki", wiki)
+    }
+
+    fn saga(&self) -> SagaBuilder {
+        self.strict_saga().confirm_undo(|_| ready(true))
+    }
+}
+
+/// Returns a step whose server says what takes it back.
+fn ticket(title: &str) -> SagaStep {
+    SagaStep::new(format!("ticket-{title}").parse().unwrap(), "jira", "create", titled(title))
+}
+
+/// Returns a step whose caller says what takes it back.
+fn page(title: &str) -> SagaStep {
+    SagaStep::new(format!("page-{title}").parse().unwrap(), "wiki", "create", titled(title))
+        .undone_by(Compensation::new("delete", titled(title)))
+}
+
+fn failed(outcome: SagaOutcome) -> Vec<CompensatedStep> {
+    match outcome {
+        SagaOutcome::Partial { failed } => failed,
+        SagaOutcome::Clean => panic!("all was taken back"),
+    }
+}
+
+fn entries(saga: &Saga) -> Value {
+    serde_json::to_value(saga.entries().unwrap()).unwrap()
+}
+
+// covers: EXT-05-40, EXT-05-41, EXT-05-43
+#[tokio::test]
+async fn a_saga_that_finishes_keeps_its_steps_and_logs_each_in_order() {
+    for mode in MODES {
+        let office = Office::open(mode).await;
+        let mut saga = office.saga().begin().await.unwrap();
+        saga.step(ticket("a")).await.unwrap();
+        saga.step(page("b")).await.unwrap();
+        let found = SagaStep::new("look".parse().unwrap(), "wiki", "find", Object::new());
+        saga.step(found).await.unwrap();
+        assert_eq!(office.world.done(), ["jira create a", "wiki create b"]);
+
+        let mut log = entries(&saga);
+        for (entry, id) in log.as_array_mut().unwrap().iter_mut().zip(["ticket-a", "page-b", "look"]) {
+            let key = entry["idempotency_key"].take();
+            let key = key.as_str().unwrap();
+            assert!(key.starts_with(&format!("compensate-order-7-{id}")), "{key}");
+        }
+        let entry = |server: &str, step: &str| {
+            json!({
+                "server_id": server, "step_id": step, "compensation_tool": "delete",
+                "compensation_arguments": {"title": "[redacted]"}, "idempotency_key": null, "status": "pending",
+            })
+        };
+        let harmless = json!({
+            "server_id": "wiki", "step_id": "look", "compensation_tool": null, "compensation_arguments": null,
+            "idempotency_key": null, "status": "done",
+        });
+        assert_eq!(log, json!([entry("jira", "ticket-a"), entry("wiki", "page-b"), harmless]));
+
+        saga.finish().await.unwrap();
+        let statuses: Vec<_> = entries(&saga).as_array().unwrap().iter().map(|e| e["status"].clone()).collect();
+        assert_eq!(statuses, ["done", "done", "done"]);
+        assert_eq!(saga.rollback().await.unwrap_err().code(), code::TRANSACTION_CONFLICT);
+        assert_eq!(office.world.things(), ["a", "b"]);
+    }
+}
+
+// covers: EXT-05-34, EXT-05-43
+#[tokio::test]
+async fn after_a_step_that_fails_the_caller_decides_whether_the_others_are_taken_back() {
+    for mode in MODES {
+        let office = Office::open(mode).await;
+        let mut saga = office.saga().begin().await.unwrap();
+        saga.step(ticket("a")).await.unwrap();
+        saga.step(page("b")).await.unwrap();
+        for step in [ticket("impossible"), page("impossible")] {
+            assert!(saga.step(step).await.unwrap().is_error());
+            assert_eq!(office.world.things(), ["a", "b"], "nothing is taken back unasked");
+        }
+        saga.step(ticket("c")).await.unwrap();
+        let again = page("b");
+        assert_eq!(saga.step(again).await.unwrap_err().code(), code::TRANSACTION_CONFLICT);
+
+        for _ in 0..2 {
+            assert_eq!(saga.rollback().await.unwrap(), SagaOutcome::Clean, "it tells the same again");
+        }
+        assert_eq!(office.world.things(), [""; 0]);
+        assert_eq!(office.world.done()[3..], ["jira delete c", "wiki delete b", "jira delete a"]);
+    }
+}
+
+// covers: EXT-05-43
+#[tokio::test]
+async fn a_step_that_is_not_taken_back_is_told_and_stops_no_other() {
+    for mode in MODES {
+        let office = Office::open(mode).await;
+        let mut saga = office.saga().begin().await.unwrap();
+        for step in [ticket("a"), page("stuck"), ticket("c")] {
+            saga.step(step).await.unwrap();
+        }
+        let failed = failed(saga.rollback().await.unwrap());
+        assert_eq!(failed.len(), 1, "{failed:?}");
+        let told = (failed[0].step_id.as_str(), failed[0].status, &*failed[0].error.as_ref().unwrap().message);
+        assert_eq!(told, ("page-stuck", CompensationStatus::CompensationFailed, "the disk is full"));
+        assert_eq!(office.world.things(), ["stuck"]);
+        assert_eq!(entries(&saga)[1]["status"], "compensation_failed");
+    }
+}
+
+// covers: EXT-05-42
+#[tokio::test]
+async fn a_call_that_takes_back_is_repeated_with_its_key_and_has_one_effect() {
+    for mode in MODES {
+        let office = Office::open(mode).await;
+        let mut saga = office.saga().begin().await.unwrap();
+        for step in [ticket("a"), page("b")] {
+            saga.step(step).await.unwrap();
+        }
+        office.lines.iter().for_each(|line| line.set(BLINKS));
+        assert_eq!(saga.rollback().await.unwrap(), SagaOutcome::Clean);
+        assert_eq!(office.world.done()[2..], ["wiki delete b", "jira delete a"]);
+        let keys = office.world.keys.lock();
+        for (key, step) in keys[2..].iter().map(|(key, _)| key).zip(["page-b", "ticket-a"]) {
+            assert!(key.starts_with(&format!("compensate-order-7-{step}")), "{key}");
+        }
+    }
+}
+
+/// Opens the log once the process before has let go of it.
+async fn log(path: &Path) -> TransactionBook {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        match EffectStore::open(path) {
+            Ok(store) => return TransactionBook::open(store).unwrap(),
+            Err(error) => assert!(Instant::now() < deadline, "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+// covers: EXT-05-43
+#[tokio::test]
+async fn a_client_that_crashes_resumes_from_its_log_and_takes_back_what_it_never_heard_of() {
+    for mode in MODES {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sagas.db");
+        let office = Office::open(mode).await;
+        {
+            let mut saga = office.saga().log(&log(&path).await).begin().await.unwrap();
+            for step in [ticket("a"), page("b")] {
+                saga.step(step).await.unwrap();
+            }
+            // The last thing that this client does is to make calls whose answers it never gets.
+            office.lines.iter().for_each(|line| line.set(BREAKS));
+            for step in [ticket("c"), page("d")] {
+                saga.step(step).await.unwrap_err();
+            }
+        }
+        office.lines.iter().for_each(|line| line.set(UP));
+        assert_eq!(office.world.things(), ["a", "b", "c", "d"]);
+
+        let mut saga = office.saga().log(&log(&path).await).resume().unwrap();
+        let statuses: Vec<_> = entries(&saga).as_array().unwrap().iter().map(|e| e["status"].clone()).collect();
+        assert_eq!(statuses, ["pending", "pending", "unknown", "unknown"]);
+        assert_eq!(saga.finish().await.unwrap_err().code(), code::TRANSACTION_CONFLICT);
+        assert_eq!(saga.rollback().await.unwrap(), SagaOutcome::Clean);
+        assert_eq!(
+            office.world.done()[4..],
+            ["wiki delete d", "jira delete c", "wiki delete b", "jira delete a"],
+            "each thing is taken back once"
+        );
+        let other = office.saga().resume().unwrap_err();
+        assert_eq!(other.code(), code::TRANSACTION_NOT_FOUND, "another log knows nothing of it");
+    }
+}
+
+// covers: EXT-05-43
+#[tokio::test]
+async fn a_server_that_is_gone_takes_its_step_back_by_itself_and_the_client_the_others() {
+    for mode in MODES {
+        let office = Office::open(mode).await;
+        let saga = office.saga().server_timeout(Duration::from_secs(1));
+        let mut saga = saga.begin().await.unwrap();
+        saga.step(page("a")).await.unwrap();
+        office.lines[0].set(BREAKS);
+        saga.step(ticket("b")).await.unwrap_err();
+        let failed = failed(saga.rollback().await.unwrap());
+        let told: Vec<_> = failed.iter().map(|step| step.step_id.as_str()).collect();
+        assert_eq!(told, ["ticket-b"], "nobody knows what became of it");
+        assert!(!office.world.things().contains(&"a".to_owned()));
+
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !office.world.things().is_empty() {
+            assert!(Instant::now() < deadline, "the server never takes it back");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let done = office.world.done();
+        assert_eq!(done.iter().filter(|call| *call == "jira delete b").count(), 1, "{done:?}");
+    }
+}
+
+// covers: EXT-05-43
+#[tokio::test]
+async fn a_server_that_lies_about_what_it_took_back_is_found_out() {
+    for mode in MODES {
+        let office = Office::open(mode).await;
+        let jira = office.clients[0].clone();
+        let look = move |undone: UndoCall| {
+            let jira = jira.clone();
+            async move {
+                let found = jira.call_tool("find", ()).await?;
+                let title = title(&undone.arguments);
+                if found.content[0].as_text().unwrap().split(',').any(|thing| thing == title) {
+                    return Err(Error::new(code::UPSTREAM_ERROR, "it is still there"));
+                }
+                Ok(())
+            }
+        };
+        let mut saga = office.saga().verify_undo(look).begin().await.unwrap();
+        for step in [ticket("a"), ticket("kept")] {
+            saga.step(step).await.unwrap();
+        }
+        let failed = failed(saga.rollback().await.unwrap());
+        let told: Vec<_> =
+            failed.iter().map(|step| (step.step_id.as_str(), &*step.error.as_ref().unwrap().message)).collect();
+        assert_eq!(told, [("ticket-kept", "it is still there")]);
+        assert_eq!(office.world.things(), ["kept"]);
+    }
+}
+
+// covers: EXT-05-44
+#[tokio::test]
+async fn a_step_is_taken_back_by_who_made_it_and_the_log_shows_no_values() {
+    for mode in MODES {
+        let office = Office::open(mode).await;
+        let mut saga = office.saga().begin().await.unwrap();
+        for step in [ticket("secret-1"), page("secret-2")] {
+            saga.step(step).await.unwrap();
+        }
+        let shown = format!("{saga:?} {:?} {}", saga.entries().unwrap(), entries(&saga));
+        assert!(shown.contains("ticket-secret-1"), "ids are shown");
+        for value in [r#""secret-1""#, r#""secret-2""#, "token of"] {
+            assert!(!shown.contains(value), "{shown}");
+        }
+        assert_eq!(saga.rollback().await.unwrap(), SagaOutcome::Clean);
+        let keys = office.world.keys.lock();
+        let tokens: Vec<_> = keys.iter().map(|(_, token)| token.as_str()).collect();
+        assert_eq!(tokens, ["token of jira", "token of wiki", "token of wiki", "token of jira"]);
+    }
+}
+
+// covers: EXT-05-45
+#[tokio::test]
+async fn what_may_destroy_something_is_not_done_unless_somebody_agreed_to_that_very_call() {
+    for mode in MODES {
+        // Nobody agrees.
+        let office = Office::open(mode).await;
+        let mut saga = office.strict_saga().begin().await.unwrap();
+        saga.step(ticket("a")).await.unwrap();
+        let mild = SagaStep::new("mild".parse().unwrap(), "wiki", "create", titled("b"))
+            .undone_by(Compensation::new("close", titled("b")));
+        saga.step(mild).await.unwrap();
+        let refused = failed(saga.rollback().await.unwrap());
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert_eq!(refused[0].error.as_ref().unwrap().code, "PERMISSION_DENIED");
+        assert_eq!(office.world.things(), ["a"], "what is not destructive needs no agreement");
+
+        // One call was authorised before, and each other one is asked about.
+        let office = Office::open(mode).await;
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let questions = Arc::clone(&asked);
+        let confirm = move |call: UndoCall| {
+            let agrees = call.server.as_str() == "jira";
+            questions.lock().push((call.server.to_string(), call.tool.to_string(), title(&call.arguments)));
+            ready(agrees)
+        };
+        let mut saga = office.strict_saga().confirm_undo(confirm).begin().await.unwrap();
+        for step in [page("a"), page("b"), ticket("a")] {
+            saga.step(step).await.unwrap();
+        }
+        saga.authorise_undo(&"page-a".parse().unwrap()).unwrap();
+        let unknown = saga.authorise_undo(&"page-z".parse().unwrap()).unwrap_err();
+        assert_eq!(unknown.code(), code::TRANSACTION_NOT_FOUND);
+        let refused = failed(saga.rollback().await.unwrap());
+        let told: Vec<_> = refused.iter().map(|step| step.step_id.as_str()).collect();
+        assert_eq!(told, ["page-b"]);
+        let question = |server: &str, title: &str| (server.to_owned(), "delete".to_owned(), title.to_owned());
+        assert_eq!(*asked.lock(), [question("jira", "a"), question("wiki", "b")]);
+        assert_eq!(office.world.things(), ["b"]);
+    }
+}

@@ -54,7 +54,7 @@
 //!
 //! Features: `stdio` (default) for servers as child processes, `http` (default) for servers behind HTTP, `tls` for
 //! `https` URLs, `unix` for servers behind Unix sockets, `ext` for optional extensions: hints of calls, versions and
-//! output schemas of tools, envelopes, scopes, service manifests, errors that a user can do something about, and what a
+//! output schemas of tools, envelopes, scopes, service manifests, errors that a user can do something about, sagas, and what a
 //! client carries for servers: the state of conversations, places that interrupted calls go on from, and confirmations.
 //!
 //! Layers of [`tower`](https://docs.rs/tower) go around the connection by [`ClientBuilder::layer`], and around

@@ -22,6 +22,6 @@ fn again<S: RpcService>(call: &Call<S, CallToolResult>) -> Call<S, CallToolResul
 }
 
 /// Returns the metadata of a result.
-fn meta(result: &CallToolResult) -> Object {
+pub(crate) fn meta(result: &CallToolResult) -> Object {
     result.meta.as_ref().and_then(|meta| Object::from_value(meta).ok()).unwrap_or_default()
 }

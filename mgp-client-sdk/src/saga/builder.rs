@@ -71,7 +71,8 @@ impl SagaBuilder {
     }
 
     /// Asks somebody before a step is taken back by a call that may destroy something, unless that call was
-    /// [authorised](Saga::authorise_undo). Without this such a call is not made.
+    /// [authorised](Saga::authorise_undo). Without this such a call is not made. An answer is for the server and the arguments
+    /// of the question; one that takes ten minutes is too late.
     pub fn confirm_undo<F, A>(mut self, ask: F) -> Self
     where
         F: Fn(UndoCall) -> A + Send + Sync + 'static,

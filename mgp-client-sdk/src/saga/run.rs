@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_lifecycle::transaction::{StepCall, StepOutcome, StepStage, TransactionBook};
-use mgp_types::ext::transaction::{
-    CompensatedStep, RollbackTransaction, TransactionState, TransactionStep,
-};
+use mgp_types::ext::transaction::{CompensatedStep, RollbackTransaction, TransactionState, TransactionStep};
 use mgp_types::ext::{ExtensionId, StepId, TransactionId};
 use mgp_types::mcp::CallToolResult;
 use mgp_types::{Error, Principal, code};
@@ -101,7 +99,8 @@ impl Saga {
             return Err(error);
         }
         let tool = step.tool.as_str();
-        let call = KeyedCall { tool, arguments: &step.arguments, key: &key, transaction: transaction.as_ref() };
+        let call =
+            KeyedCall { tool, arguments: &step.arguments, key: &key, transaction: transaction.as_ref() };
         let outcome = server.call(call).await;
         let mut ended = match &outcome {
             Ok(result) => server.outcome(tool, step.compensation, result).await,

@@ -16,6 +16,7 @@ use mgp_types::mcp::{CallToolResult, ContentBlock};
 use mgp_types::{Error, Object, Origin, RawJson, code};
 
 use crate::Client;
+use crate::carried::meta;
 use crate::ext::impact;
 
 pub(super) struct SagaServer {
@@ -136,7 +137,10 @@ impl SagaServer {
         match report.failures().next() {
             Some(step) => {
                 let told = step.error.as_ref().map_or("the server does not say why", |error| &*error.message);
-                Err(Error::new(code::UPSTREAM_ERROR, format!("the server did not take the step back: {told}")))
+                Err(Error::new(
+                    code::UPSTREAM_ERROR,
+                    format!("the server did not take the step back: {told}"),
+                ))
             }
             None if report.status == Some(TransactionState::PartiallyRolledBack) => Err(not_taken_back()),
             None => Ok(()),
@@ -181,13 +185,10 @@ fn is_not_found(error: &Error) -> bool {
     error.code() == code::TRANSACTION_NOT_FOUND || word().as_deref() == Some("RESOURCE_NOT_FOUND")
 }
 
-fn meta(result: &CallToolResult) -> Object {
-    result.meta.as_ref().and_then(|meta| Object::from_value(meta).ok()).unwrap_or_default()
-}
-
 fn read<T: serde::de::DeserializeOwned>(answer: &RawJson) -> Result<T, Error> {
-    let wrong = |error| Error::misbehaved("the server's answer is not about a transaction").with_source(error);
-    answer.to().map_err(wrong)
+    answer.to().map_err(|error| {
+        Error::misbehaved("the server's answer is not about a transaction").with_source(error)
+    })
 }
 
 /// The most characters of a failed result that are told.

@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn arguments_that_the_log_would_not_keep_are_refused_before_the_call() {
-        let arguments = |bytes: usize| Object::from_value(&serde_json::json!({"text": "x".repeat(bytes)})).unwrap();
+        let arguments =
+            |bytes: usize| Object::from_value(&serde_json::json!({"text": "x".repeat(bytes)})).unwrap();
         let step = |bytes| SagaStep::new("one".parse().unwrap(), "a", "create", arguments(bytes));
         step(1000).undone_by(Compensation::new("delete", arguments(1000))).check().unwrap();
         step(70_000).check().unwrap_err();

@@ -74,19 +74,22 @@ fn tools<L>(server: Server<L>, name: &'static str, world: &Arc<World>) -> Server
         }
     };
     server
-        .tool(Tool::new("create", "Creates a thing.").undone_by("delete"), move |arguments: Object, cx: Cx| {
-            let world = Arc::clone(&creating);
-            async move {
-                let thing = title(&arguments);
-                if thing == "impossible" {
-                    return Err(ToolError::new("no such project"));
+        .tool(
+            Tool::new("create", "Creates a thing.").undone_by("delete"),
+            move |arguments: Object, cx: Cx| {
+                let world = Arc::clone(&creating);
+                async move {
+                    let thing = title(&arguments);
+                    if thing == "impossible" {
+                        return Err(ToolError::new("no such project"));
+                    }
+                    world.note(name, "create", &thing, &cx);
+                    world.things.lock().push(thing.clone());
+                    cx.undo_with(titled(&thing));
+                    Ok(thing)
                 }
-                world.note(name, "create", &thing, &cx);
-                world.things.lock().push(thing.clone());
-                cx.undo_with(titled(&thing));
-                Ok(thing)
-            }
-        })
+            },
+        )
         .tool(Tool::new("delete", "Deletes a thing."), remove(deleting, "delete"))
         .tool(Tool::new("close", "Closes a thing.").destructive(false), remove(closing, "close"))
         .tool(Tool::new("find", "Finds things.").read_only(), move |_: Object| {
@@ -264,7 +267,8 @@ async fn a_saga_that_finishes_keeps_its_steps_and_logs_each_in_order() {
         assert_eq!(log, json!([entry("jira", "ticket-a"), entry("wiki", "page-b"), harmless]));
 
         saga.finish().await.unwrap();
-        let statuses: Vec<_> = entries(&saga).as_array().unwrap().iter().map(|e| e["status"].clone()).collect();
+        let statuses: Vec<_> =
+            entries(&saga).as_array().unwrap().iter().map(|e| e["status"].clone()).collect();
         assert_eq!(statuses, ["done", "done", "done"]);
         assert_eq!(saga.rollback().await.unwrap_err().code(), code::TRANSACTION_CONFLICT);
         assert_eq!(office.world.things(), ["a", "b"]);
@@ -306,7 +310,8 @@ async fn a_step_that_is_not_taken_back_is_told_and_stops_no_other() {
         }
         let failed = failed(saga.rollback().await.unwrap());
         assert_eq!(failed.len(), 1, "{failed:?}");
-        let told = (failed[0].step_id.as_str(), failed[0].status, &*failed[0].error.as_ref().unwrap().message);
+        let told =
+            (failed[0].step_id.as_str(), failed[0].status, &*failed[0].error.as_ref().unwrap().message);
         assert_eq!(told, ("page-stuck", CompensationStatus::CompensationFailed, "the disk is full"));
         assert_eq!(office.world.things(), ["stuck"]);
         assert_eq!(entries(&saga)[1]["status"], "compensation_failed");
@@ -366,7 +371,8 @@ async fn a_client_that_crashes_resumes_from_its_log_and_takes_back_what_it_never
         assert_eq!(office.world.things(), ["a", "b", "c", "d"]);
 
         let mut saga = office.saga().log(&log(&path).await).resume().unwrap();
-        let statuses: Vec<_> = entries(&saga).as_array().unwrap().iter().map(|e| e["status"].clone()).collect();
+        let statuses: Vec<_> =
+            entries(&saga).as_array().unwrap().iter().map(|e| e["status"].clone()).collect();
         assert_eq!(statuses, ["pending", "pending", "unknown", "unknown"]);
         assert_eq!(saga.finish().await.unwrap_err().code(), code::TRANSACTION_CONFLICT);
         assert_eq!(saga.rollback().await.unwrap(), SagaOutcome::Clean);
@@ -427,8 +433,10 @@ async fn a_server_that_lies_about_what_it_took_back_is_found_out() {
             saga.step(step).await.unwrap();
         }
         let failed = failed(saga.rollback().await.unwrap());
-        let told: Vec<_> =
-            failed.iter().map(|step| (step.step_id.as_str(), &*step.error.as_ref().unwrap().message)).collect();
+        let told: Vec<_> = failed
+            .iter()
+            .map(|step| (step.step_id.as_str(), &*step.error.as_ref().unwrap().message))
+            .collect();
         assert_eq!(told, [("ticket-kept", "it is still there")]);
         assert_eq!(office.world.things(), ["kept"]);
     }

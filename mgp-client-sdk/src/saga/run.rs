@@ -72,7 +72,8 @@ impl Saga {
         SagaBuilder::new(id)
     }
 
-    /// Makes a step. A call without an answer is made once more, if its server knows keys.
+    /// Makes a step. The saga is borrowed until the step has ended, so that no two run at once. A call without an answer is
+    /// made once more, if its server knows keys.
     ///
     /// A tool that fails answers with a result, too: see [`CallToolResult::is_error`]. A step that failed can be made again
     /// under its id. One of which nobody knows how it ended cannot, and the saga can only be rolled back then.

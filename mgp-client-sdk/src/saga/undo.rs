@@ -108,7 +108,7 @@ impl Compensator for SagaUndo {
                     Some(TransactionState::RolledBack) => return Ok(StepOutcome::Failed),
                     Some(TransactionState::PartiallyRolledBack) => return Err(not_taken_back()),
                     Some(TransactionState::Committed) => {}
-                    _ => return Err(nobody_knows()),
+                    None => return Err(nobody_knows()),
                 }
             } else if !server.has(ExtensionId::Idempotency) {
                 return Err(nobody_knows());

@@ -11,5 +11,5 @@ mod scopes;
 mod tool_version;
 
 pub use self::advice::UserAdvice;
-pub use self::approval::{ApprovalGate, ApprovalQuestion};
+pub use self::approval::{ApprovalLayer, ApprovalQuestion, ApprovalService};
 pub use self::hints::ResultHints;

@@ -6,7 +6,9 @@
 //!
 //! Without a name, all of them are shown.
 
+mod carried;
 mod documents;
+mod effects;
 mod envelopes;
 mod errors;
 mod hints;
@@ -34,6 +36,12 @@ const EXAMPLES: &[(ExtensionId, Example)] = &[
     (ExtensionId::Provenance, || Box::pin(hints::provenance())),
     (ExtensionId::MultimodalSignatures, || Box::pin(hints::media())),
     (ExtensionId::ScopedAuth, || Box::pin(scopes::scopes())),
+    (ExtensionId::Idempotency, || Box::pin(effects::idempotency())),
+    (ExtensionId::Transactions, || Box::pin(effects::transactions())),
+    (ExtensionId::HumanInTheLoop, || Box::pin(carried::confirmations())),
+    (ExtensionId::SessionState, || Box::pin(carried::state())),
+    (ExtensionId::Streaming, || Box::pin(carried::checkpoints())),
+    (ExtensionId::DataReferences, || Box::pin(carried::references())),
 ];
 
 #[tokio::main]

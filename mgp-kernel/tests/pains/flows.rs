@@ -129,7 +129,10 @@ async fn a_manifest_a_check_and_a_negotiation_lead_to_the_call() {
         let reading = session(&mut client, &["read:docs"]).await;
         let check = json!({"tool": name, "_meta": {"session_token": reading}});
         let checked = client.result("mgp/permission/check", check).await;
-        assert_eq!((&checked["allowed"], &checked["missing_scopes"]), (&json!(false), &json!(["write:docs"])));
+        assert_eq!(
+            (&checked["allowed"], &checked["missing_scopes"]),
+            (&json!(false), &json!(["write:docs"]))
+        );
         let writing = session(&mut client, &["read:docs", "write:docs"]).await;
         let call = |token: &Value| json!({"name": name, "arguments": {}, "_meta": {"session_token": token}});
         let refused = client.call("tools/call", call(&reading)).await.to_string();

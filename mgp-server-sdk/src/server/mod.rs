@@ -39,9 +39,9 @@ use crate::handle::ServerHandle;
 use crate::method::{ErasedMethod, MethodHandler, NotificationHandler};
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
-#[cfg(feature = "ext")]
-use crate::router::ManifestFacts;
 use crate::router::{DynFallback, Router};
+#[cfg(feature = "ext")]
+use crate::server_shared::ManifestFacts;
 use crate::server_shared::{ServerDescription, ServerShared};
 use crate::task::{TaskLimits, TaskStore};
 use crate::tool::{Tool, ToolEntry, ToolHandler};

@@ -119,7 +119,7 @@ impl ToolEntry {
         // What a handler returns by type fits the schema of the type.
         #[cfg(feature = "ext")]
         let result_check = match &wire.output_schema {
-            Some(schema) => Some(Arc::new(ResultCheck::new(&wire.name, schema).map_err(fault)?)),
+            Some(schema) => Some(Arc::new(ResultCheck::new(schema).map_err(fault)?)),
             None => None,
         };
         wire.input_schema = input_schema;
@@ -228,7 +228,8 @@ impl ToolEntry {
         if let Some(check) = &self.result_check {
             let shared = input.extras.shared.as_deref();
             let is_strict = shared.is_some_and(|shared| shared.about.registry.requires_schemas);
-            return Ok(check.around(self.start_unchecked(input)?, is_strict));
+            let call = self.start_unchecked(input)?;
+            return Ok(judged(self.name.clone(), check.clone(), call, is_strict));
         }
         self.start_unchecked(input)
     }
@@ -303,6 +304,26 @@ impl ListEntry for ToolEntry {
 #[cfg(feature = "ext")]
 fn call(handler: &ErasedTool, input: CallInput) -> ToolFuture {
     handler.call(input).unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::refused(fault)))))
+}
+
+/// Judges the result of a call. One that does not fit the schema of its tool is an error where the server requires schemas;
+/// anywhere else there is a warning in the log.
+#[cfg(feature = "ext")]
+fn judged(tool: Arc<str>, check: Arc<ResultCheck>, call: ToolFuture, is_strict: bool) -> ToolFuture {
+    Box::pin(async move {
+        let result = call.await?;
+        if result.is_error() || result.is_unfinished() {
+            return Ok(result);
+        }
+        let Some(fault) = check.fault(result.structured()) else { return Ok(result) };
+        tracing::warn!(%tool, fault, "a result does not fit the schema that its tool declares");
+        if !is_strict {
+            return Ok(result);
+        }
+        let reason =
+            format!("the result of `{tool}` does not fit the schema that the tool declares: {fault}");
+        Err(Error::internal(reason))
+    })
 }
 
 #[cfg(feature = "ext")]

@@ -365,12 +365,7 @@ impl ServerParts {
         }
         let key = self.sealing.unwrap_or_else(SealingKey::random).for_server(&name);
         #[cfg(feature = "ext")]
-        let about = {
-            let mut about = self.about;
-            about.declare_tokens(&self.catalog);
-            about.tokens.seal_with(&key);
-            about
-        };
+        let about = tokens::sealed_with(self.about, &self.catalog, &key);
         #[cfg(not(feature = "ext"))]
         let about = self.about;
         let shared = Arc::new(ServerShared::new(self.catalog, about, TaskStore::new(self.tasks)));

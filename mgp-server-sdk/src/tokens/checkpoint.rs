@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use mgp_stream::call::FIRST_INDEX;
 use mgp_transport::token::{TokenBinding, TokenError, TokenPurpose};
 use mgp_types::ext::{ExtensionId, MAX_CHECKPOINT_BYTES, RESUME, Resume};
 use mgp_types::{Error, Object, RawJson, Request, code};
@@ -117,12 +118,12 @@ impl CallCheckpoints {
         Ok(members)
     }
 
-    /// Writes the number of the next part of a call that goes on.
+    /// Tells the layer that numbers the parts from which number on, if the call goes on with another one.
     pub(crate) fn number(&self, params: &mut Object) {
         if self.resumed.is_some()
-            && let Ok(index) = RawJson::from_value(&(self.first + self.sent.load(Ordering::Acquire)))
+            && let Ok(first) = RawJson::from_value(&self.first)
         {
-            params.set("index", index);
+            params.set(FIRST_INDEX, first);
         }
     }
 

@@ -376,11 +376,8 @@ impl ServerParts {
         let key = self.sealing.unwrap_or_else(SealingKey::random).for_server(&name);
         #[cfg(feature = "ext")]
         let about = {
-            let mut about = self.about;
-            about.manifest = ManifestFacts { info: Some(info), ..about.manifest };
-            about.declare_tokens(&self.catalog);
-            about.tokens.seal_with(&key);
-            about
+            let manifest = ManifestFacts { info: Some(info), ..self.about.manifest.clone() };
+            tokens::sealed_with(ServerDescription { manifest, ..self.about }, &self.catalog, &key)
         };
         #[cfg(not(feature = "ext"))]
         let about = self.about;

@@ -16,6 +16,8 @@ use mgp_types::{Params, RawJson, Revision, mcp};
 use serde_json::Value;
 
 use super::arguments::ArgumentFault;
+#[cfg(feature = "ext")]
+use super::handler::with_tokens;
 use super::handler::{ArgumentMode, CallInput, ErasedTool, ToolFuture, ToolHandler};
 use super::{TaskMode, Tool, arguments};
 #[cfg(feature = "ext")]
@@ -27,7 +29,7 @@ use crate::schema::{HeaderParams, Validator};
 #[cfg(feature = "ext")]
 use crate::signature::{ArgumentChecks, RegistrySettings, Violation, failure};
 #[cfg(feature = "ext")]
-use crate::tokens;
+use crate::tokens::TokenTool;
 
 /// A tool with its handler and its checks.
 #[derive(Debug)]
@@ -85,7 +87,7 @@ impl ToolEntry {
         output: Option<RawJson>,
     ) -> Result<Self, Fault> {
         #[cfg(feature = "ext")]
-        let handler = tokens::around(&wire.name, declared.as_deref(), handler);
+        let handler = with_tokens(TokenTool::new(&wire.name, declared.as_deref()), handler);
         let fault = |reason: String| Fault::new(format!("tool `{}`", wire.name), reason);
         check_name(&wire.name).map_err(|reason| fault(reason.into()))?;
         let is_raw = matches!(takes, ArgumentMode::Raw);

@@ -17,7 +17,6 @@ tests![
     an_error_keeps_the_address_that_explains_it,
     a_call_that_takes_too_long_is_told_of_with_its_tool_its_time_and_what_to_do,
     a_call_has_half_a_minute_where_nobody_says_otherwise,
-    a_list_that_does_not_come_in_time_is_an_error_and_no_part_of_it_is_served,
     one_request_too_many_is_refused_with_the_time_to_wait,
     a_limit_of_one_tool_refuses_that_tool_alone,
     a_refusal_is_an_error_to_the_registry_and_a_structured_result_to_others,
@@ -178,44 +177,6 @@ async fn a_call_has_half_a_minute_where_nobody_says_otherwise() {
     assert!(told() > 300_000, "what takes minutes has more time: {}", told());
     other.tool("files.works", json!({})).await;
     assert!(told() > 300_000, "other clients have more time: {}", told());
-}
-
-/// A server that lists its tools on two pages, of which the second one never comes.
-const HALF_A_LIST: &str = r#"
-while read -r line; do
-  id=${line#*\"id\":}; id=${id%%[,\}]*}
-  case "$line" in
-    *'"method":"initialize"'*)
-      result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"half","version":"1"}}' ;;
-    *'"cursor":"2"'*) continue ;;
-    *'"method":"tools/list"'*)
-      result='{"tools":[{"name":"first","description":"Works.","inputSchema":{"type":"object"}}],"nextCursor":"2"}' ;;
-    *'"id":'*)
-      printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}\n' "$id"; continue ;;
-    *) continue ;;
-  esac
-  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
-done
-"#;
-
-// covers: GGEN-6-03
-async fn a_list_that_does_not_come_in_time_is_an_error_and_no_part_of_it_is_served() {
-    let half = json!({
-        "id": "half", "command": "sh", "args": ["-c", HALF_A_LIST], "startup_timeout_ms": 1000,
-        "backoff_base_ms": 20, "backoff_max_ms": 50,
-    });
-    let host = Host::with(quiet([half])).await;
-    let view = until("the list fails", || {
-        let view = host.view("half");
-        view.last_error.is_some().then_some(view)
-    })
-    .await;
-    assert_eq!(view.tools, 0, "{view:?}");
-    let mut ada = client(&host, "ada").await;
-    let listed = ada.result("tools/list", json!({})).await;
-    assert!(!listed.to_string().contains("first"), "{listed}");
-    let error = ada.error("tools/call", json!({"name": "half.first", "arguments": {}})).await;
-    assert_eq!(error["data"]["category"], "transient", "{error}");
 }
 
 // covers: GGEN-7-15, GGEN-8.4-03

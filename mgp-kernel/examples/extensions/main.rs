@@ -6,6 +6,8 @@
 //!
 //! Without a name, all of them are shown.
 
+#![expect(clippy::print_stdout, reason = "what the examples print is what they are run for")]
+
 mod carried;
 mod documents;
 mod effects;

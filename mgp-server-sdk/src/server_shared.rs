@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::change::{Change, Listeners};
+#[cfg(feature = "ext")]
 use crate::reference::ReferenceStore;
 #[cfg(feature = "ext")]
 use crate::signature::RegistrySettings;
@@ -58,6 +59,7 @@ pub(crate) struct ServerDescription {
     pub(crate) registry: RegistrySettings,
     #[cfg(feature = "ext")]
     pub(crate) manifest: ManifestFacts,
+    #[cfg(feature = "ext")]
     pub(crate) tokens: TokenSettings,
     /// The data that is held for other servers.
     #[cfg(feature = "ext")]

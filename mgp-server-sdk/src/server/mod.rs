@@ -2,6 +2,7 @@
 
 #[cfg(feature = "ext")]
 mod documents;
+#[cfg(feature = "ext")]
 mod effects;
 #[cfg(feature = "ext")]
 mod envelopes;
@@ -12,6 +13,7 @@ mod registry;
 mod sections;
 #[cfg(feature = "ext")]
 mod tokens;
+#[cfg(feature = "ext")]
 mod transactions;
 
 use std::sync::Arc;

@@ -53,6 +53,7 @@ pub(crate) struct ToolEntry {
     declared: Option<Box<ToolDeclaration>>,
     #[cfg(feature = "ext")]
     result_check: Option<Arc<ResultCheck>>,
+    #[cfg(feature = "ext")]
     pub(crate) undone_by: Option<Box<str>>,
 }
 
@@ -79,6 +80,7 @@ impl ToolEntry {
             signature,
             #[cfg(feature = "ext")]
             declared,
+            #[cfg(feature = "ext")]
             #[cfg(feature = "ext")]
             undone_by,
         }: Tool,
@@ -147,6 +149,7 @@ impl ToolEntry {
             declared,
             #[cfg(feature = "ext")]
             result_check,
+            #[cfg(feature = "ext")]
             undone_by,
         })
     }

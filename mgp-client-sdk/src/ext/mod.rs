@@ -11,6 +11,6 @@ mod scopes;
 mod tool_version;
 
 pub use self::advice::UserAdvice;
-pub use self::approval::{ApprovalGate, ApprovalQuestion};
+pub use self::approval::{ApprovalLayer, ApprovalQuestion, ApprovalService};
 pub use self::hints::ResultHints;
 pub(crate) use self::hints::impact;

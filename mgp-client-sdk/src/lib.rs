@@ -55,7 +55,7 @@
 //! Features: `stdio` (default) for servers as child processes, `http` (default) for servers behind HTTP, `tls` for
 //! `https` URLs, `unix` for servers behind Unix sockets, `ext` for optional extensions: hints of calls, versions and
 //! output schemas of tools, envelopes, scopes, service manifests, errors that a user can do something about, sagas, and what a
-//! client carries for servers: the state of conversations, places that interrupted calls go on from, and confirmations.
+//! client carries for servers: the state of conversations, and places that interrupted calls go on from.
 //!
 //! Layers of [`tower`](https://docs.rs/tower) go around the connection by [`ClientBuilder::layer`], and around
 //! the handlers by [`ClientBuilder::inbound_layer`].
@@ -110,9 +110,7 @@ pub use builder::{ClientAccept, ClientBuilder, ClientCore};
 pub use cache::{Cache, CacheGate};
 pub use call::{Call, CallFuture};
 #[cfg(feature = "ext")]
-pub use carried::{
-    ConfirmationPrompt, ConfirmationStyle, Conversation, ConversationReply, SessionStates, StreamCheckpoint,
-};
+pub use carried::{Conversation, ConversationReply, SessionStates, StreamCheckpoint};
 pub use changes::Change;
 pub use client::Client;
 pub use connect::PlainStack;

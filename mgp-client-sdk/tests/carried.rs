@@ -3,15 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mgp_client_sdk::mcp::Tool as ListedTool;
+use mgp_client_sdk::mcp::{ElicitAction, Tool as ListedTool};
 use mgp_client_sdk::mgp::{Extension, ExtensionSet, Offer};
 use mgp_client_sdk::types::{Flow, Gate, Method};
-use mgp_client_sdk::{
-    Client, ConfirmationPrompt, ConfirmationStyle, Error, Request, Revision, SessionStates, StreamPart, json,
-};
+use mgp_client_sdk::{Client, Error, Request, Revision, SessionStates, StreamPart, json};
 use mgp_server_sdk::types::code;
 use mgp_server_sdk::types::ext::{ExtensionId, Impact, ToolDeclaration};
 use mgp_server_sdk::{Cx, Object, SealingKey, Server, Tool, ToolError, schemars};
@@ -194,40 +192,28 @@ impl Gate for SentCalls {
     }
 }
 
-/// Connects to the forge, and returns the client and its tool as it is listed.
-async fn forge_client(
-    revision: Revision,
-    calls: &Arc<AtomicUsize>,
-    sent: &SentCalls,
-) -> (Client, ListedTool) {
-    let builder = Client::builder("app", "1").revisions([revision]).confirmations();
-    let builder = builder.layer(sent.clone().into_layer());
-    let client = builder.in_process(forge(calls).accept().unwrap()).await.unwrap().boxed();
-    let tool = client.list_tools().await.unwrap().remove(0);
-    (client, tool)
-}
-
 // covers: EXT-06-04, EXT-06-06, EXT-06-07
 #[tokio::test]
 async fn a_call_is_made_once_after_the_user_agreed_and_never_after_a_no() {
     for revision in REVISIONS {
-        let calls: Arc<AtomicUsize> = Arc::default();
-        let sent = SentCalls::default();
-        let (client, tool) = forge_client(revision, &calls, &sent).await;
-        let asked = Mutex::new(Vec::new());
-        let answer = |agrees| {
-            let asked = &asked;
-            move |prompt: ConfirmationPrompt| {
-                asked.lock().push(prompt.message);
-                std::future::ready(agrees)
-            }
-        };
+        let (calls, sent) = (Arc::default(), SentCalls::default());
+        let (asked, agrees) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let (shown, answer) = (asked.clone(), agrees.clone());
+        let builder = Client::builder("app", "1").revisions([revision]).on_approval(move |question| {
+            shown.lock().push(question.message);
+            let agrees = answer.load(Ordering::SeqCst);
+            std::future::ready(if agrees { ElicitAction::Accept } else { ElicitAction::Decline })
+        });
+        let builder = builder.layer(sent.clone().into_layer());
+        let client = builder.in_process(forge(&calls).accept().unwrap()).await.unwrap();
+        let tool = client.list_tools().await.unwrap().remove(0);
         let repo = json!({"repo": "web"});
-        let refused = client.call_confirmed(&tool, &repo, answer(false)).await.unwrap_err();
+        let refused = client.call_listed(&tool, &repo).await.unwrap_err();
         assert_eq!(refused.code(), code::CONFIRMATION_DECLINED);
         assert!(refused.message().contains("it was not made"), "{refused}");
         assert_eq!((sent.0.load(Ordering::SeqCst), calls.load(Ordering::SeqCst)), (0, 0), "nothing was sent");
-        let done = client.call_confirmed(&tool, &repo, answer(true)).await.unwrap();
+        agrees.store(true, Ordering::SeqCst);
+        let done = client.call_listed(&tool, &repo).await.unwrap();
         assert_eq!(done.content[0].as_text(), Some("deleted"));
         assert_eq!(calls.load(Ordering::SeqCst), 1);
         let question = || "Delete “web” for good?".into();
@@ -235,33 +221,11 @@ async fn a_call_is_made_once_after_the_user_agreed_and_never_after_a_no() {
         // A definition that says nothing of it does not lead around the question.
         let bare = ListedTool::new("delete", mgp_client_sdk::RawJson::empty_object());
         asked.lock().clear();
-        client.call_confirmed(&bare, &repo, answer(false)).await.unwrap_err();
+        agrees.store(false, Ordering::SeqCst);
+        let refused = client.call_listed(&bare, &repo).await.unwrap_err();
+        assert_eq!(refused.code(), code::CONFIRMATION_DECLINED);
         assert_eq!(*asked.lock(), [question()]);
         assert_eq!(sent.0.load(Ordering::SeqCst), 3, "the confirmed call was not sent");
         assert_eq!(calls.load(Ordering::SeqCst), 1);
     }
-}
-
-// covers: EXT-06-11
-#[tokio::test]
-async fn the_style_of_a_question_follows_from_the_harm_that_the_call_can_do() {
-    let calls: Arc<AtomicUsize> = Arc::default();
-    for revision in REVISIONS {
-        let (client, mut tool) = forge_client(revision, &calls, &SentCalls::default()).await;
-        for (risk, style) in [
-            ("safe", ConfirmationStyle::Plain),
-            ("reversible", ConfirmationStyle::Warning),
-            ("destructive", ConfirmationStyle::TypeToConfirm),
-        ] {
-            tool.extra.insert("risk_level", mgp_client_sdk::RawJson::from_text(risk));
-            let shown = Mutex::new(None);
-            let no = |prompt: ConfirmationPrompt| {
-                *shown.lock() = Some(prompt.style());
-                std::future::ready(false)
-            };
-            client.call_confirmed(&tool, json!({"repo": "web"}), no).await.unwrap_err();
-            assert_eq!(*shown.lock(), Some(style), "{risk}");
-        }
-    }
-    assert_eq!(calls.load(Ordering::SeqCst), 0);
 }

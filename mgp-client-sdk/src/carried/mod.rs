@@ -1,13 +1,11 @@
-//! What a client carries for servers: the state of conversations, places to go on from, and confirmations of people.
+//! What a client carries for servers: the state of conversations, and places to go on from.
 
-mod confirm;
 mod resume;
 mod session_state;
 
 use mgp_types::mcp::CallToolResult;
 use mgp_types::{Object, RpcService};
 
-pub use self::confirm::{ConfirmationPrompt, ConfirmationStyle};
 pub use self::resume::StreamCheckpoint;
 pub(crate) use self::resume::{CheckpointWatch, FirstPart};
 pub use self::session_state::{Conversation, ConversationReply, SessionStates};

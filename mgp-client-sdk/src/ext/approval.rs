@@ -8,7 +8,8 @@ use std::task::{Context, Poll};
 
 use mgp_lifecycle::call::NotExecuted;
 use mgp_types::ext::{
-    CONFIRMATION_TOKEN, ConfirmationRequired, Cost, CostCategory, Impact, ToolDeclaration, USER_CONFIRMED,
+    CONFIRMATION_TOKEN, ConfirmationRequired, Cost, CostCategory, ExtensionId, Impact, ToolDeclaration,
+    USER_CONFIRMED,
 };
 use mgp_types::mcp::{ElicitAction, ToolAnnotations};
 use mgp_types::{
@@ -23,7 +24,7 @@ use crate::ClientBuilder;
 
 impl<L, I> ClientBuilder<L, I> {
     /// Asks a person before each call whose tool wants that: it declares `requires_confirmation`, or costs that
-    /// `requires_approval`. A call that the person does not accept never leaves the client.
+    /// `requires_approval`. A call that the person does not accept never leaves the client, and ends with 1022.
     ///
     /// Tools are known from the lists that went through the client, and from
     /// [`call_listed`](crate::Client::call_listed). Nobody knows what any other tool wants, so the person is asked about it
@@ -50,7 +51,8 @@ impl<L, I> ClientBuilder<L, I> {
         A: Future<Output = ElicitAction> + Send + 'static,
     {
         let ask: AskFn = Arc::new(move |question| Box::pin(ask(question)));
-        self.confirmations().layer(ApprovalLayer { ask, tools: Arc::default() })
+        let builder = self.extension(ExtensionId::HumanInTheLoop.id(), &Object::new());
+        builder.layer(ApprovalLayer { ask, tools: Arc::default() })
     }
 }
 
@@ -243,9 +245,10 @@ fn required(response: &Response) -> Option<ConfirmationRequired> {
 }
 
 fn not_approved(tool: &str) -> Error {
-    let told =
-        format!("the user did not approve the call of `{tool}`: call it again only if the user asks for it");
-    Error::new(code::PERMISSION_DENIED, told).with_source(NotExecuted)
+    let told = format!(
+        "the user did not approve the call of `{tool}`, and it was not made: call it again only if the user asks for it"
+    );
+    Error::new(code::CONFIRMATION_DECLINED, told).with_source(NotExecuted)
 }
 
 impl fmt::Debug for ApprovalLayer {

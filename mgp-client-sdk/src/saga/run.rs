@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_lifecycle::transaction::{StepCall, StepOutcome, StepStage, TransactionBook};
+use mgp_lifecycle::transaction::{OpenStep, StepCall, StepOutcome, StepStage, TransactionBook};
 use mgp_types::ext::transaction::{CompensatedStep, RollbackTransaction, TransactionState, TransactionStep};
 use mgp_types::ext::{ExtensionId, StepId, TransactionId};
 use mgp_types::mcp::CallToolResult;
@@ -80,7 +80,8 @@ impl Saga {
     ///
     /// # Errors
     /// The call is refused or has no answer; the saga has another step of this id, is over, or has 100 steps; the log cannot
-    /// be written.
+    /// be written, and then nothing was done. A log that fails after the call takes no answer away: the saga knows how the
+    /// step ended, and the process that resumes it finds that out.
     pub async fn step(&mut self, step: SagaStep) -> Result<CallToolResult, Error> {
         step.check()?;
         let server = self.undo.server(&step.server)?;
@@ -96,7 +97,7 @@ impl Saga {
         if let Some(id) = &transaction
             && let Err(error) = server.begin(id, self.server_timeout).await
         {
-            open.end(StepOutcome::Failed).await?;
+            end(open, StepOutcome::Failed).await;
             return Err(error);
         }
         let tool = step.tool.as_str();
@@ -113,7 +114,7 @@ impl Saga {
         }
         match ended {
             Ok(ended) => {
-                open.end(ended).await?;
+                end(open, ended).await;
                 outcome
             }
             // The step stays open in the log, which means that nobody knows.
@@ -174,6 +175,13 @@ impl Saga {
     pub fn entries(&self) -> Result<Vec<SagaEntry>, Error> {
         let steps = self.log.steps(&owner(), &self.id)?;
         Ok(steps.into_iter().map(SagaEntry::new).collect())
+    }
+}
+
+/// Logs how a step ended. Its effect is there whether or not the log can be written.
+async fn end(open: OpenStep, outcome: StepOutcome) {
+    if let Err(error) = open.end(outcome).await {
+        tracing::error!(%error, "the end of a step is kept in memory alone");
     }
 }
 

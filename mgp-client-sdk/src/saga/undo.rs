@@ -75,9 +75,12 @@ impl Compensator for SagaUndo {
             tool: call.compensation.tool,
             arguments: call.compensation.arguments,
         };
-        let key = call.key;
+        let (key, was_begun) = (call.key, call.was_begun);
         Box::pin(async move {
             let server = self.server(&undo.server)?;
+            if was_begun && !server.has(ExtensionId::Idempotency) {
+                return Err(maybe_taken_back());
+            }
             self.admit(server, &undo).await?;
             let call =
                 KeyedCall { tool: &undo.tool, arguments: &undo.arguments, key: &key, transaction: None };
@@ -135,6 +138,15 @@ fn not_agreed(call: &UndoCall) -> Error {
          confirm it"
     );
     Error::new(code::PERMISSION_DENIED, told)
+}
+
+/// Returns the error of a call that must not be made twice, at a server without keys.
+fn maybe_taken_back() -> Error {
+    Error::new(
+        code::TRANSACTION_CONFLICT,
+        "the call that takes the step back was interrupted, and nobody knows whether it had its effect: look, and take it \
+         back by hand",
+    )
 }
 
 fn nobody_knows() -> Error {

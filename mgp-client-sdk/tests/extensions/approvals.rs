@@ -98,7 +98,7 @@ async fn a_call_that_the_person_does_not_accept_is_never_sent() {
                     client.call_tool(&tool.name, json!({"id": 1})).stream().unwrap().finish().await;
                 for refused in [by_name, listed, streamed] {
                     let refused = refused.unwrap_err();
-                    assert_eq!(refused.code(), code::PERMISSION_DENIED);
+                    assert_eq!(refused.code(), code::CONFIRMATION_DECLINED);
                     let told = format!("the user did not approve the call of `{}`", tool.name);
                     assert!(refused.message().contains(&told), "{refused}");
                 }

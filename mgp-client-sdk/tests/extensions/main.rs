@@ -7,14 +7,21 @@
 mod advice;
 mod approvals;
 mod composing;
+mod death;
 mod envelopes;
 mod hints;
 mod manifest;
+mod office;
 mod outputs;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "../client/peer.rs"]
 mod peer;
 mod retries;
+#[allow(dead_code, reason = "other tests use the rest of it")]
+#[path = "../faults/rng.rs"]
+mod rng;
+mod saga_kills;
+mod saga_log;
 mod sagas;
 mod scopes;
 mod servers;

@@ -1,13 +1,17 @@
 //! What clients carry for servers: the state of a conversation, places to go on from, confirmations, and references.
 
+use std::future::ready;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, ConfirmationPrompt, SessionStates, StreamPart};
+use mgp_client_sdk::mcp::ElicitAction;
+use mgp_client_sdk::{ApprovalQuestion, Client, SessionStates, StreamPart};
 use mgp_server_sdk::mcp::ContentBlock;
 use mgp_server_sdk::mgp::{Extension, ExtensionSet, Offer};
 use mgp_server_sdk::{Cx, Object, ReferenceStore, Server, Tool, ToolError};
 use mgp_types::RawJson;
 use mgp_types::ext::{ExtensionId, Impact, ToolDeclaration};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::stage::Shown;
@@ -73,14 +77,16 @@ pub(crate) async fn checkpoints() -> Shown {
 pub(crate) async fn confirmations() -> Shown {
     let delete = Tool::new("delete", "Deletes a repository.").confirm("Delete {repo}?", Impact::Destructive);
     let server = Server::new("forge", "1.0.0").tool(delete, async |_: Object| "deleted");
-    let client = Client::builder("example", "1.0.0").confirmations().in_process(server.accept()?).await?;
-    let tools = client.list_tools().await?;
-    let mut lines = Vec::new();
-    let person = |prompt: ConfirmationPrompt| {
-        lines.push(format!("{} yes", prompt.message));
-        std::future::ready(true)
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let shown = Arc::clone(&asked);
+    let person = move |question: ApprovalQuestion| {
+        shown.lock().push(format!("{} yes", question.message));
+        ready(ElicitAction::Accept)
     };
-    let result = client.call_confirmed(&tools[0], json!({"repo": "web"}), person).await?;
+    let client = Client::builder("example", "1.0.0").on_approval(person).in_process(server.accept()?).await?;
+    let tools = client.list_tools().await?;
+    let result = client.call_listed(&tools[0], json!({"repo": "web"})).await?;
+    let mut lines = asked.lock().clone();
     lines.push(result.content[0].as_text().unwrap_or_default().to_owned());
     Ok(lines)
 }

@@ -1,10 +1,12 @@
 //! The flows that the extensions are published with, from end to end: a call that a person confirms, a transaction that is
 //! taken back, and a call that is prepared by the manifest, a check and a negotiation.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mgp_client_sdk::Client;
+use mgp_client_sdk::mcp::ElicitAction;
+use mgp_client_sdk::{ApprovalQuestion, Client};
 use mgp_lifecycle::idempotency::IdempotencyBook;
 use mgp_lifecycle::transaction::TransactionBook;
 use mgp_server_sdk::{Cx, Object, RawJson, Server, ServerCore, Tool, ToolError};
@@ -40,15 +42,16 @@ fn forge(deleted: &Arc<AtomicUsize>) -> Server {
 async fn a_call_is_confirmed_by_a_person_and_then_made_once() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let deleted = Arc::new(AtomicUsize::new(0));
-        let builder = Client::builder("app", "1").revisions([revision]).confirmations();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (shown, counted) = (Arc::clone(&asked), Arc::clone(&deleted));
+        let person = move |question: ApprovalQuestion| {
+            shown.lock().push((question.message.to_string(), counted.load(Ordering::SeqCst)));
+            ready(ElicitAction::Accept)
+        };
+        let builder = Client::builder("app", "1").revisions([revision]).on_approval(person);
         let client = builder.in_process(forge(&deleted).accept().unwrap()).await.unwrap();
         let tool = client.list_tools().await.unwrap().remove(0);
-        let asked = Mutex::new(Vec::new());
-        let person = |prompt: mgp_client_sdk::ConfirmationPrompt| {
-            asked.lock().push((prompt.message.to_string(), deleted.load(Ordering::SeqCst)));
-            std::future::ready(true)
-        };
-        let result = client.call_confirmed(&tool, json!({"repo": "web"}), person).await.unwrap();
+        let result = client.call_listed(&tool, json!({"repo": "web"})).await.unwrap();
         assert_eq!(result.content[0].as_text(), Some("deleted"));
         assert_eq!(deleted.load(Ordering::SeqCst), 1);
         assert_eq!(*asked.lock(), [("Delete “web”?".to_owned(), 0)], "asked once, before anything was done");

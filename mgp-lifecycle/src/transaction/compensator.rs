@@ -13,7 +13,8 @@ use super::step::{StepCall, StepOutcome};
 /// The calls are made one after the other, and each in the name of the one that began the transaction: whoever makes them
 /// holds them to what that one may do now.
 pub trait Compensator: Send + Sync + 'static {
-    /// Makes a call that takes a step back. The call may come twice, with the same key, and is to have its effect once.
+    /// Makes a call that takes a step back. The call may come twice, with the same key, and is to have its effect once; a call
+    /// that may have been made before [says so](CompensationCall::was_begun).
     fn compensate(&self, call: CompensationCall) -> BoxFuture<'_, Result<(), Error>>;
 
     /// Finds out how a step ended whose answer was lost, perhaps by making its call again with the same key.
@@ -42,6 +43,8 @@ pub struct CompensationCall {
     pub compensation: Compensation,
     /// The key of the call to make.
     pub key: IdempotencyKey,
+    /// True if the call may have been made before: a process died while it made the call, or could not log its end.
+    pub was_begun: bool,
 }
 
 /// A step whose answer was lost.

@@ -63,7 +63,7 @@ impl OpenStep {
     pub async fn end(mut self, outcome: StepOutcome) -> Result<(), Error> {
         self.progress = StepProgress::Ended;
         let logging = self.settle(outcome);
-        in_any_case(async move { logging.await.map_err(|error| refusal::not_logged(&error)) }).await
+        in_any_case(async move { logging.await.map_err(|error| refusal::end_not_logged(&error)) }).await
     }
 
     fn settle(&self, outcome: StepOutcome) -> super::book::Logging {

@@ -58,13 +58,31 @@ pub(super) fn not_logged(error: &StoreError) -> Error {
     tracing::error!(%error, "the log of transactions cannot be written");
     let message = match error {
         StoreError::Full => {
-            "the log of transactions cannot be written because the disk is full; nothing was done"
+            "the log of transactions cannot be written because the disk is full; nothing was done: free some space"
         }
         _ => {
             "the log of transactions cannot be written; nothing was done, and the operator has to look at the store"
         }
     };
     in_words(unsent(code::RESOURCE_EXHAUSTED, message, Duration::from_mins(1)))
+}
+
+/// Returns the error of a step that ended, whose end could not be logged.
+pub(super) fn end_not_logged(error: &StoreError) -> Error {
+    let message = format!("the step has ended, but its end is not in the log of transactions: {error}");
+    in_words(
+        Error::new(code::RESOURCE_EXHAUSTED, message)
+            .with_recovery(Recovery::default().with_retryable(false)),
+    )
+}
+
+/// Returns the error of a rollback that stops because what it did, or does next, cannot be logged.
+pub(super) fn rollback_not_logged(error: &StoreError) -> Error {
+    tracing::error!(%error, "a rollback cannot be logged");
+    let message = format!(
+        "the rollback was interrupted because the log of transactions cannot be written: {error}; roll it back again then"
+    );
+    told(code::RESOURCE_EXHAUSTED, message)
 }
 
 /// Returns the error of a step of which nobody knows how it ended.

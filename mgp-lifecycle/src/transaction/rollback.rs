@@ -160,7 +160,7 @@ impl TransactionBook {
                     };
                     self.record(key, event).await?;
                 }
-                NextUndo::Compensate(step_id, step, compensation) => {
+                NextUndo::Compensate { step: step_id, call: step, undo: compensation, was_begun } => {
                     let begun = TransactionEvent::CompensationBegun { step: step_id.clone() };
                     self.record(key, begun).await?;
                     let compensation_key =
@@ -172,6 +172,7 @@ impl TransactionBook {
                         step,
                         compensation,
                         key: compensation_key,
+                        was_begun,
                     };
                     let event = match in_time(compensator.compensate(call)).await {
                         Ok(()) => TransactionEvent::CompensationEnded { step: step_id, error: None },
@@ -193,7 +194,7 @@ impl TransactionBook {
     /// Logs an event, and then brings the transaction up to date with it: what could not be logged did not happen, and is
     /// done again.
     async fn record(&self, key: Digest, event: TransactionEvent) -> Result<(), Error> {
-        self.log(key, event.clone()).await.map_err(|error| refusal::not_logged(&error))?;
+        self.log(key, event.clone()).await.map_err(|error| refusal::rollback_not_logged(&error))?;
         if let Some(transaction) = self.table().get_mut(&key) {
             transaction.apply(event, self.now());
         }

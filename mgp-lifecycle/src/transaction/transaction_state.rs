@@ -40,6 +40,8 @@ pub(super) struct Step {
     pub(super) id: StepId,
     pub(super) call: StepCall,
     pub(super) state: StepState,
+    /// True once the call that takes the step back may have been made.
+    undo_begun: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -73,7 +75,13 @@ pub(super) enum NextUndo {
     Wait,
     /// Nobody knows how this step ended.
     Resolve(StepId, StepCall),
-    Compensate(StepId, StepCall, Compensation),
+    Compensate {
+        step: StepId,
+        call: StepCall,
+        undo: Compensation,
+        /// True if the call that takes the step back may have been made before.
+        was_begun: bool,
+    },
     /// No call takes this step back.
     GiveUp(StepId),
     Finish,
@@ -100,7 +108,7 @@ impl Transaction {
                 self.active_at = self.active_at.max(at);
                 // A step that failed may come again.
                 self.steps.retain(|one| one.id != step);
-                self.steps.push(Step { id: step, call, state: StepState::Running });
+                self.steps.push(Step { id: step, call, state: StepState::Running, undo_begun: false });
             }
             TransactionEvent::StepEnded { step, outcome } => {
                 self.active_at = self.active_at.max(at);
@@ -115,7 +123,12 @@ impl Transaction {
             TransactionEvent::RollbackBegun { cause } => {
                 (self.phase, self.ended_at) = (Phase::RollingBack(cause), None);
             }
-            TransactionEvent::CompensationBegun { .. } => self.note_rollback(),
+            TransactionEvent::CompensationBegun { step } => {
+                self.note_rollback();
+                if let Some(undone) = self.steps.iter_mut().find(|one| one.id == step) {
+                    undone.undo_begun = true;
+                }
+            }
             TransactionEvent::CompensationEnded { step, error } => {
                 self.note_rollback();
                 self.set(&step, error.map_or(StepState::Compensated, StepState::NotCompensated));
@@ -197,11 +210,16 @@ impl Transaction {
         if self.steps.iter().any(|step| matches!(step.state, StepState::Running)) {
             return NextUndo::Wait;
         }
-        for Step { id, call, state } in self.steps.iter().rev() {
+        for Step { id, call, state, undo_begun } in self.steps.iter().rev() {
             match state {
                 StepState::Unknown => return NextUndo::Resolve(id.clone(), call.clone()),
                 StepState::Ended(StepOutcome::Undoable(undo)) => {
-                    return NextUndo::Compensate(id.clone(), call.clone(), undo.clone());
+                    return NextUndo::Compensate {
+                        step: id.clone(),
+                        call: call.clone(),
+                        undo: undo.clone(),
+                        was_begun: *undo_begun,
+                    };
                 }
                 StepState::Ended(StepOutcome::Final) => return NextUndo::GiveUp(id.clone()),
                 _ => {}

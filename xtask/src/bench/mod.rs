@@ -8,6 +8,7 @@
 mod audit;
 mod callgrind;
 mod gates;
+mod idempotency;
 mod kernel;
 mod load;
 mod origin;
@@ -67,6 +68,8 @@ enum Part {
     Audit,
     /// What a model reads and writes for whole tasks, at each level of tool discovery
     Tokens,
+    /// Calls with keys: their memory, and the time of those that come again
+    Idempotency,
 }
 
 // covers: GGEN-8.5-02
@@ -96,6 +99,10 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if chosen(Part::Audit) {
         let head = origin("cargo xtask bench --only audit", args.quick)?;
         missed.extend(audit::run(workspace, args.quick, &head)?);
+    }
+    if chosen(Part::Idempotency) {
+        let head = origin("cargo xtask bench --only idempotency", args.quick)?;
+        missed.extend(idempotency::run(workspace, args.quick, &head)?);
     }
     if chosen(Part::Tokens) {
         tokens::run(workspace, &args.search)?;

@@ -1,6 +1,8 @@
 //! Transactions, and what becomes of their steps.
 
 #[cfg(feature = "store")]
+mod full_disk;
+#[cfg(feature = "store")]
 mod kills;
 mod limits;
 mod rollbacks;

@@ -36,6 +36,7 @@ use crate::call::listed_security::ListedSecurityGate;
 use crate::call::meter::{Meter, MeterGate};
 use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::resolve::ResolveToolGate;
+use crate::call::session_state::SessionStateGate;
 use crate::listen::http::RepeatedHeadersGate;
 use crate::methods::{
     MethodsAsToolsGate, OwnPermissionsGate, ScopeMethodsGate, ServerHealthGate, ToolDocumentsGate,
@@ -189,6 +190,8 @@ fn layers(
 ) -> Result<ServerStack<impl RpcService<Future: 'static> + Sync + use<>>, StartError> {
     let ServerSupport { policies, audit, tools, books, .. } = support;
     let config = support.config.load();
+    let states = Arc::clone(&policies.session_states);
+    let states = SessionStateGate::new(line.server.clone(), current.clone(), states);
     let session = move || current.load().as_ref().and_then(|client| client.session());
     let id = line.server.clone();
     let timeout = settings::call_timeout(server);
@@ -234,6 +237,8 @@ fn layers(
             LimitGate::new(settings::server_limits(server)),
             // A call that nobody may make or pay for is not judged further.
             CallHintsGate::new(id.clone(), Arc::clone(&support.config), Arc::clone(&policies.budgets)),
+            // No server sees the state that another one, or the same one for another agent, gave.
+            states,
             tasks.clone(),
             // From here on the operation of a request that calls no tool is known; a method that the table of methods
             // does not have ends here, unless the operator passes it.

@@ -227,6 +227,7 @@ const RULES: &[MethodRule] = rules! {
     "notifications/mgp.callback.request"          Server Notify Report     [];
     "notifications/mgp.event"                     Server Notify Report     [];
     "notifications/mgp.lifecycle"                 Server Notify Report     [];
+    "notifications/mgp.session.lifecycle"         Server Notify Report     [];
     "notifications/mgp.stream.chunk"              Server Notify Report     [];
     "notifications/mgp.stream.gap"                Client Notify Running    [Access];
     "notifications/mgp.stream.gap_unrecoverable"  Server Notify Report     [];
@@ -273,7 +274,8 @@ mod tests {
     #[test]
     fn every_method_of_all_revisions_and_of_mgp_has_one_row() {
         assert!(RULES.is_sorted_by(|one, other| one.method < other.method));
-        let known = [method::NAMES, notification_name::NAMES, mgp::NAMES, &[mgp::REGISTRY_VALIDATE]].concat();
+        let optional = [mgp::REGISTRY_VALIDATE, "notifications/mgp.session.lifecycle"];
+        let known = [method::NAMES, notification_name::NAMES, mgp::NAMES, &optional].concat();
         for name in &known {
             let rule = MethodRule::named(name).unwrap_or_else(|| panic!("{name} has no row"));
             assert_eq!(rule.kind == RequestKind::Notify, name.starts_with("notifications/"), "{name}");

@@ -8,6 +8,7 @@
 mod approval;
 mod callers;
 mod cancelling;
+mod carried;
 mod definitions;
 mod flows;
 mod front;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         front::TESTS,
         methods::TESTS,
         scopes::TESTS,
+        carried::TESTS,
     ];
     runner::run(&[tests.concat(), sections::tests(), registry::tests()].concat(), &arguments)
 }

@@ -12,7 +12,7 @@ use mgp_security::permission::PermissionAnswerGate;
 use mgp_transport::ConnectionLimits;
 use mgp_transport::child::{ChildCommand, StderrTarget};
 use mgp_transport::http::HttpClientBuilder;
-use mgp_types::ext::ReferenceGate;
+use mgp_types::ext::{ExtensionId, ReferenceGate};
 use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{Error, Gate as _, Object, Principal, RawJson, RpcService};
 use tower_layer::Layer;
@@ -35,8 +35,9 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
     let name = settings::name(&shared.support.config.load()).to_owned();
     let declared = |json: &'static str| RawJson::from_written(json.into());
     let builder = Client::builder(name, env!("CARGO_PKG_VERSION"));
-    // What results tell of costs, sources and better tools reaches the clients that declared it, too.
-    let builder = HINTS.iter().fold(builder, |builder, id| builder.extension(id.id(), &Object::new()));
+    // What results tell of costs, sources, better tools and state reaches the clients that declared it, too.
+    let passed = HINTS.iter().chain(&[ExtensionId::SessionState]);
+    let builder = passed.fold(builder, |builder, id| builder.extension(id.id(), &Object::new()));
     let builder = builder
         .mgp(Offer::new(ExtensionSet::standard()))
         .capability("sampling", declared(r#"{"tools":{},"context":{}}"#))

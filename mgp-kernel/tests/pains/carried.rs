@@ -44,7 +44,9 @@ fn server(name: &'static str, brought: &Brought) -> Server {
             brought.push(cx.meta(SESSION_STATE).map(|token| token.to_string()).unwrap_or_default());
             given(format!("\"{ODD}{}\"", brought.len()))
         })
-        .tool(Tool::new("flood", "Keeps too much."), move |_: Cx| given(format!("\"{}\"", "x".repeat(65_537))))
+        .tool(Tool::new("flood", "Keeps too much."), move |_: Cx| {
+            given(format!("\"{}\"", "x".repeat(65_537)))
+        })
 }
 
 /// A client of an agent that speaks MGP and carries state.
@@ -97,9 +99,11 @@ async fn state_passes_unread_between_a_server_and_the_agent_that_it_was_given_to
         }
         if !revision.is_stateless() {
             // Not even its escapes are written in another way.
-            let params = format!(r#"{{"name":"docs.keep","arguments":{{}},"_meta":{{"session_state":"{ODD}2"}}}}"#);
-            let third =
-                ada.say(&format!(r#"{{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{params}}}"#)).await;
+            let params =
+                format!(r#"{{"name":"docs.keep","arguments":{{}},"_meta":{{"session_state":"{ODD}2"}}}}"#);
+            let third = ada
+                .say(&format!(r#"{{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{params}}}"#))
+                .await;
             assert_eq!(*token(&third), odd(3), "{third}");
             assert_eq!(brought.lock()[2], format!("\"{ODD}2\""));
         }
@@ -115,7 +119,8 @@ async fn state_that_was_given_to_another_reaches_no_server() {
     host.up("docs").await;
     host.up("mail").await;
     for revision in ERAS {
-        let (mut ada, mut bob) = (carrier(&host, "ada", revision).await, carrier(&host, "bob", revision).await);
+        let (mut ada, mut bob) =
+            (carrier(&host, "ada", revision).await, carrier(&host, "bob", revision).await);
         let given = call(&mut ada, "docs.keep", &Value::Null).await;
         let given = token(&given).clone();
         let calls = brought.lock().len();
@@ -181,9 +186,12 @@ async fn a_conversation_with_the_state_of_another_agent_is_begun_anew() {
         let (ada, bob) = (host.connect("ada", builder()).await, host.connect("bob", builder()).await);
         // Whoever stole it has all that ada has.
         let chat = SessionStates::new().conversation("docs", "chat");
-        for (client, page, restarted) in
-            [(&ada, "page 1", false), (&ada, "page 2", false), (&bob, "page 1", true), (&bob, "page 2", false)]
-        {
+        for (client, page, restarted) in [
+            (&ada, "page 1", false),
+            (&ada, "page 2", false),
+            (&bob, "page 1", true),
+            (&bob, "page 2", false),
+        ] {
             let reply = client.call_tool("docs.next_page", json!({})).within(&chat).await.unwrap();
             assert_eq!((&*text(&reply.result), reply.restarted), (page, restarted), "{revision:?}");
         }
@@ -196,13 +204,17 @@ async fn what_happens_to_a_session_is_told_to_the_agent_whose_it_is() {
     let host = Host::with(quiet([docs.config.clone()])).await;
     host.up("docs").await;
     for revision in ERAS {
-        let (mut ada, mut bob) = (carrier(&host, "ada", revision).await, carrier(&host, "bob", revision).await);
+        let (mut ada, mut bob) =
+            (carrier(&host, "ada", revision).await, carrier(&host, "bob", revision).await);
         let first = call(&mut ada, "docs.next_page", &Value::Null).await;
         let created = ada.told("notifications/mgp.session.lifecycle").await["params"].clone();
         assert_eq!(created["type"], "session_created", "{revision:?}: {created}");
         call(&mut ada, "docs.next_page", token(&first)).await;
         let renewed = ada.told("notifications/mgp.session.lifecycle").await["params"].clone();
-        assert_eq!((&renewed["type"], &renewed["session_id"]), (&json!("session_renewed"), &created["session_id"]));
+        assert_eq!(
+            (&renewed["type"], &renewed["session_id"]),
+            (&json!("session_renewed"), &created["session_id"])
+        );
         // All that a client needs to keep the session in the form of the specification.
         let kept: SessionState = serde_json::from_value(json!({
             "session_id": created["session_id"], "state": token(&first), "created_at": created["timestamp"],

@@ -9,6 +9,7 @@ mod approval;
 mod callers;
 mod cancelling;
 mod carried;
+mod data;
 mod definitions;
 mod flows;
 mod front;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
         methods::TESTS,
         scopes::TESTS,
         carried::TESTS,
+        data::TESTS,
     ];
     runner::run(&[tests.concat(), sections::tests(), registry::tests()].concat(), &arguments)
 }

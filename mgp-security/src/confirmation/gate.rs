@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, RiskLevel, Timestamp, code};
+use mgp_types::{Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
 #[cfg(feature = "ext")]
 use mgp_types::{Object, ext::ToolDeclaration};
-use mgp_types::{Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
 use tokio::sync::watch;
 
 use super::batches::ConfirmationBatches;

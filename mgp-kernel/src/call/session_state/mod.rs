@@ -5,9 +5,7 @@ mod owners;
 use std::sync::{Arc, LazyLock};
 
 use memchr::memmem::{self, Finder};
-use mgp_types::ext::{
-    ExtensionId, MAX_SESSION_STATE_BYTES, SESSION_STATE, STATE_CHANGED, STATE_DROPPED,
-};
+use mgp_types::ext::{ExtensionId, MAX_SESSION_STATE_BYTES, SESSION_STATE, STATE_CHANGED, STATE_DROPPED};
 use mgp_types::mgp::{Recovery, Refusal, ServerId};
 use mgp_types::{
     Error, Flow, Gate, Method, Object, Principal, RawJson, Request, RequestKind, Response, Session, code,
@@ -15,7 +13,6 @@ use mgp_types::{
 
 pub(crate) use self::owners::StateOwners;
 use super::hints::{change_meta, mentioning};
-use crate::servers::upstream::CurrentClient;
 
 /// A gate that lets state tokens (`_meta.session_state`) pass unread, each between its server and the agent that it was
 /// given to.
@@ -29,15 +26,19 @@ pub(crate) struct SessionStateGate(Arc<SessionStates>);
 
 struct SessionStates {
     server: ServerId,
-    current: CurrentClient,
+    /// Returns the session with the connected incarnation of the server.
+    session: Arc<PeerSession>,
     owners: Arc<StateOwners>,
 }
 
 impl SessionStateGate {
-    pub(crate) fn new(server: ServerId, current: CurrentClient, owners: Arc<StateOwners>) -> Self {
-        Self(Arc::new(SessionStates { server, current, owners }))
+    pub(crate) fn new(server: ServerId, session: Arc<PeerSession>, owners: Arc<StateOwners>) -> Self {
+        Self(Arc::new(SessionStates { server, session, owners }))
     }
 }
+
+/// A function that returns the session with a peer, if it is connected.
+type PeerSession = dyn Fn() -> Option<Arc<Session>> + Send + Sync;
 
 /// The caller to whom the state in a result belongs.
 pub(crate) struct StateCaller {
@@ -72,8 +73,7 @@ impl Gate for SessionStateGate {
 impl SessionStates {
     /// Returns whether the connected incarnation of the server declared the extension.
     fn is_offered(&self) -> bool {
-        let session = self.current.load().as_ref().and_then(|client| client.session());
-        session.is_some_and(|session| has_extension(&session))
+        (self.session)().is_some_and(|session| has_extension(&session))
     }
 
     fn admit(&self, request: &Request) -> Result<StateCaller, Error> {
@@ -89,9 +89,8 @@ impl SessionStates {
     }
 
     fn check(&self, agent: &Principal, token: &RawJson) -> Result<(), Error> {
-        let token = token
-            .to_text()
-            .ok_or_else(|| Error::invalid_params("`_meta.session_state` must be a string"))?;
+        let token =
+            token.to_text().ok_or_else(|| Error::invalid_params("`_meta.session_state` must be a string"))?;
         if token.len() > MAX_SESSION_STATE_BYTES {
             let message = format!(
                 "the session state has more than {MAX_SESSION_STATE_BYTES} bytes; send the token as the server gave it"
@@ -111,7 +110,8 @@ impl SessionStates {
         if memmem::find(response.result.as_bytes(), br#""_meta""#).is_none() {
             return;
         }
-        let Some(meta) = Object::from_raw(&response.result).ok().and_then(|result| result.object("_meta")) else {
+        let Some(meta) = Object::from_raw(&response.result).ok().and_then(|result| result.object("_meta"))
+        else {
             return;
         };
         let token = meta.text(SESSION_STATE);

@@ -23,6 +23,7 @@ use super::inbound::ServerInboundLayer;
 use crate::approvals::RelayQuestionsLayer;
 use crate::call::erased::ErasedService;
 use crate::call::hints::HINTS;
+use crate::data::transports;
 use crate::settings;
 
 /// Connects to the server once, in the way that is configured.
@@ -38,6 +39,11 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
     // What results tell of costs, sources, better tools and state reaches the clients that declared it, too.
     let passed = HINTS.iter().chain(&[ExtensionId::SessionState]);
     let builder = passed.fold(builder, |builder, id| builder.extension(id.id(), &Object::new()));
+    let builder = if shared.support.data.is_on() {
+        builder.extension(ExtensionId::DataReferences.id(), &transports())
+    } else {
+        builder
+    };
     let builder = builder
         .mgp(Offer::new(ExtensionSet::standard()))
         .capability("sampling", declared(r#"{"tools":{},"context":{}}"#))

@@ -98,6 +98,10 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             return shared.vendor(request);
         }
         if request.kind == RequestKind::Call {
+            if request.method.as_str().starts_with("mgp/data/") {
+                let answer = shared.support.data.answer_server(&shared.server, &request);
+                return Box::pin(std::future::ready(answer));
+            }
             return if is_question(&request.method) && shared.is_about_no_call(&request) {
                 Box::pin(Arc::clone(shared).ask_anybody(request))
             } else {

@@ -189,9 +189,9 @@ impl PendingApprovals {
     fn check_batch(&self, id: &ApprovalId, max_uses: u32) -> Result<(), Error> {
         let Some(PendingApproval { subject, .. }) = self.find(id) else { return Err(unknown()) };
         match subject {
-            ApprovalSubject::Call { risk, .. } if risk >= RiskLevel::Dangerous => {
-                Err(Error::invalid_params("the call is dangerous: approve each such call by itself, for one use"))
-            }
+            ApprovalSubject::Call { risk, .. } if risk >= RiskLevel::Dangerous => Err(Error::invalid_params(
+                "the call is dangerous: approve each such call by itself, for one use",
+            )),
             ApprovalSubject::Call { .. } if (1..=MAX_USES).contains(&max_uses) => Ok(()),
             ApprovalSubject::Call { .. } => {
                 Err(Error::invalid_params(format!("a call is approved for 1 to {MAX_USES} uses")))

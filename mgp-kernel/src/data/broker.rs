@@ -152,10 +152,10 @@ impl DataBroker {
         };
         let config = self.config.load_full();
         let server = config.server(taken.origin.as_str()).ok_or_else(unknown)?;
-        let importer = origins::importer(&config, server, Arc::new(HttpSource::new()?))?;
+        let importer = origins::importer(&config, server, Arc::new(HttpSource::new()?))?.max_bytes(MAX_BYTES);
         let _turn =
             self.fetches.acquire().await.map_err(|_| Error::internal("no data is fetched any more"))?;
-        self.grants.make_room(taken.reference.size_bytes.unwrap_or_default(), Timestamp::now())?;
+        self.grants.make_room(taken.reference.size_bytes.unwrap_or(MAX_BYTES), Timestamp::now())?;
         let unstored =
             |error: std::io::Error| Error::internal("the data cannot be stored").with_source(error);
         // A file without a name, which is gone when nobody holds it, however the kernel ends.
@@ -232,6 +232,8 @@ pub(super) fn unknown() -> Error {
     error(code::REFERENCE_NOT_FOUND, message)
 }
 
+/// The bytes that are fetched at most; a reference that does not tell its size counts as that many.
+const MAX_BYTES: u64 = 1 << 30;
 /// The path below which data is served.
 pub(super) const PATH: &str = "/data";
 /// The time for which a copy is held, unless its reader renews it.

@@ -82,3 +82,50 @@ impl DataGrants {
 const MAX_GRANTS: usize = 512;
 /// The largest number of bytes that are held, on disk.
 const MAX_HELD_BYTES: u64 = 4 << 30;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const END: Duration = Duration::from_mins(5);
+
+    fn grant(audience: &str, size: u64) -> DataGrant {
+        DataGrant {
+            ref_id: "ref-1".into(),
+            origin: "shop".into(),
+            agent: Principal::new("ada"),
+            audience: audience.into(),
+            size,
+            ends_at: Timestamp::EPOCH.saturating_add(END),
+            sent: 0,
+        }
+    }
+
+    #[test]
+    fn a_copy_is_found_by_its_reader_alone() {
+        let all = DataGrants::default();
+        all.put("held-1".into(), grant("sheets", 10));
+        let of = |origin: &str, audience: &str| all.of("ref-1", origin, &audience.into());
+        assert_eq!(of("shop", "sheets").as_deref(), Some("held-1"));
+        assert_eq!((of("shop", "mail"), of("mail", "sheets")), (None, None));
+        assert_eq!([4, 5, 1].map(|bytes| all.note_sent("held-1", bytes)), [false, false, true]);
+        all.remove("held-1");
+        assert_eq!(of("shop", "sheets"), None);
+        assert!(!all.note_sent("held-1", 10));
+    }
+
+    #[test]
+    fn what_is_held_is_bounded_in_bytes_and_number_until_it_ends() {
+        let (all, now) = (DataGrants::default(), Timestamp::EPOCH);
+        all.put("held-1".into(), grant("sheets", MAX_HELD_BYTES - 10));
+        assert!(all.make_room(10, now).is_ok());
+        assert_eq!(all.make_room(11, now).unwrap_err().code(), code::RESOURCE_EXHAUSTED);
+        assert!(all.make_room(11, now.saturating_add(END)).is_ok(), "it has ended");
+        for number in 0..MAX_GRANTS {
+            all.put(number.to_string().into(), grant("sheets", 1));
+        }
+        assert_eq!(all.make_room(1, now).unwrap_err().code(), code::RESOURCE_EXHAUSTED);
+    }
+}

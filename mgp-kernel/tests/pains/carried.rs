@@ -7,6 +7,7 @@ use mgp_client_sdk::{Client, SessionStates};
 use mgp_server_sdk::{Cx, Server, Tool, ToolError, ToolResult};
 use mgp_types::ext::{ExtensionId, SESSION_STATE, SessionState};
 use mgp_types::mcp::{CallToolResult, Meta};
+use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{Principal, RawJson, Revision};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -173,6 +174,7 @@ fn counting() -> Server {
         Ok(format!("page {page}"))
     }
     Server::new("docs", "1.0.0")
+        .mgp(Offer::new(ExtensionSet::new()))
         .session_state(Duration::from_mins(30))
         .tool(Tool::new("next_page", "Returns the next page."), next_page)
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use mgp_server_sdk::{Cx, Server, Tool, ToolError, ToolResult};
 use mgp_types::ext::{Checksum, DataReference, ExtensionId};
 use mgp_types::mcp::{CallToolResult, ContentBlock, Meta, ResourceLink};
-use mgp_types::mgp::Timestamp;
-use mgp_types::{Object, Principal, RawJson, Revision};
+use mgp_types::mgp::{ExtensionSet, Offer, Timestamp};
+use mgp_types::{Object, Principal, Revision};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -117,12 +117,13 @@ fn reader(name: &'static str, told: &Told) -> Server {
                 params.set(name.to_owned(), value);
             }
         }
-        Ok(match cx.ask("data", method, params).await {
+        Ok(match cx.ask("data", &*method, params).await {
             Ok(answer) => answer.to_string(),
             Err(error) => format!("refused with {}", error.code()),
         })
     };
     Server::new(name, "1.0.0")
+        .mgp(Offer::new(ExtensionSet::new()))
         .revisions([Revision::V2025_11_25])
         .tool(Tool::new("import", "Imports rows."), move |_: Object, cx: Cx| {
             let handed = cx.meta("data_references").map(|raw| raw.to::<Value>().unwrap());

@@ -220,7 +220,7 @@ async fn changed(given: Option<&mut watch::Receiver<u64>>) {
         None => false,
     };
     if !is_there {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

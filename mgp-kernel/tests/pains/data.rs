@@ -333,7 +333,7 @@ async fn a_reference_is_worth_nothing_to_another_agent_or_server() {
     assert!(scene.of_mail.lock().is_empty());
 }
 
-// covers: EXT-09-07
+// covers: EXT-09-07, EXT-09-09
 async fn data_that_may_not_be_fetched_or_is_not_what_was_promised_reaches_nobody() {
     let scene = Scene::start(true).await;
     let mut ada = scene.client("ada").await;

@@ -27,6 +27,7 @@ mod call;
 mod catalog;
 #[cfg(unix)]
 pub mod cli;
+mod data;
 #[cfg(unix)]
 pub mod demo;
 mod error;

@@ -14,6 +14,7 @@ use mgp_security::sqlite::Database;
 
 use crate::StartError;
 use crate::call::hints::AgentBudgets;
+use crate::call::session_state::StateOwners;
 use crate::operator::proof::ProofChecker;
 use crate::paths::OwnFiles;
 use crate::record::AuditTrail;
@@ -29,6 +30,8 @@ pub(crate) struct Policies {
     pub(crate) scopes: ScopeBook,
     /// What agents have spent of their budgets.
     pub(crate) budgets: Arc<AgentBudgets>,
+    /// The agents to whom servers gave state to carry.
+    pub(crate) session_states: Arc<StateOwners>,
     pub(crate) grants: GrantBook,
     /// The questions that wait for a human.
     pub(crate) pending: PendingApprovals,
@@ -74,6 +77,7 @@ impl Policies {
             limit: LimitGate::new(settings::agent_limits(config)),
             scopes,
             budgets: Arc::default(),
+            session_states: Arc::default(),
             access,
             grants,
             pending,

@@ -36,6 +36,8 @@ use crate::call::listed_security::ListedSecurityGate;
 use crate::call::meter::{Meter, MeterGate};
 use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::resolve::ResolveToolGate;
+use crate::call::session_state::SessionStateGate;
+use crate::data::DataReferencesGate;
 use crate::listen::http::RepeatedHeadersGate;
 use crate::methods::{
     MethodsAsToolsGate, OwnPermissionsGate, ScopeMethodsGate, ServerHealthGate, ToolDocumentsGate,
@@ -190,6 +192,8 @@ fn layers(
     let ServerSupport { policies, audit, tools, books, .. } = support;
     let config = support.config.load();
     let session = move || current.load().as_ref().and_then(|client| client.session());
+    let owners = Arc::clone(&policies.session_states);
+    let states = SessionStateGate::new(line.server.clone(), Arc::new(session.clone()), owners);
     let id = line.server.clone();
     let timeout = settings::call_timeout(server);
     let permissions =
@@ -234,6 +238,8 @@ fn layers(
             LimitGate::new(settings::server_limits(server)),
             // A call that nobody may make or pay for is not judged further.
             CallHintsGate::new(id.clone(), Arc::clone(&support.config), Arc::clone(&policies.budgets)),
+            // No server sees the state that another one, or the same one for another agent, gave.
+            states,
             tasks.clone(),
             // From here on the operation of a request that calls no tool is known; a method that the table of methods
             // does not have ends here, unless the operator passes it.
@@ -246,6 +252,8 @@ fn layers(
             permissions.clone(),
             // A human sees the arguments that were checked, and what the human saw is what is forwarded.
             ConfirmationGate::new(confirmed, approver),
+            // Data is fetched for calls that are made.
+            DataReferencesGate::new(line.server.clone(), Arc::clone(&support.data)),
             TraceIdGate::to_peer(session),
             // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
             ResultSizeGate { max_bytes: settings::max_result_bytes(&config, server) },

@@ -194,6 +194,9 @@ const RULES: &[MethodRule] = rules! {
     "mgp/access/query"                            Client Call   Own        [];
     "mgp/access/revoke"                           Client Call   Own        [];
     "mgp/callback/respond"                        Client Call   Running    [Access];
+    "mgp/data/release"                            Server Call   Own        [];
+    "mgp/data/renew"                              Server Call   Own        [];
+    "mgp/data/resolve"                            Server Call   Own        [];
     "mgp/discovery/catalog"                        Client Call   Own        [];
     "mgp/discovery/deregister"                    Client Call   Own        [];
     "mgp/discovery/list"                          Client Call   Own        [];
@@ -227,6 +230,7 @@ const RULES: &[MethodRule] = rules! {
     "notifications/mgp.callback.request"          Server Notify Report     [];
     "notifications/mgp.event"                     Server Notify Report     [];
     "notifications/mgp.lifecycle"                 Server Notify Report     [];
+    "notifications/mgp.session.lifecycle"         Server Notify Report     [];
     "notifications/mgp.stream.chunk"              Server Notify Report     [];
     "notifications/mgp.stream.gap"                Client Notify Running    [Access];
     "notifications/mgp.stream.gap_unrecoverable"  Server Notify Report     [];
@@ -273,7 +277,14 @@ mod tests {
     #[test]
     fn every_method_of_all_revisions_and_of_mgp_has_one_row() {
         assert!(RULES.is_sorted_by(|one, other| one.method < other.method));
-        let known = [method::NAMES, notification_name::NAMES, mgp::NAMES, &[mgp::REGISTRY_VALIDATE]].concat();
+        let optional = [
+            mgp::REGISTRY_VALIDATE,
+            "notifications/mgp.session.lifecycle",
+            "mgp/data/resolve",
+            "mgp/data/renew",
+            "mgp/data/release",
+        ];
+        let known = [method::NAMES, notification_name::NAMES, mgp::NAMES, &optional].concat();
         for name in &known {
             let rule = MethodRule::named(name).unwrap_or_else(|| panic!("{name} has no row"));
             assert_eq!(rule.kind == RequestKind::Notify, name.starts_with("notifications/"), "{name}");

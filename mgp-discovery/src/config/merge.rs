@@ -178,6 +178,8 @@ impl Merge<'_> {
             http: _,
             rest: _,
             envelopes: _,
+            data_references: _,
+            data_url: _,
             auth_member: _,
             allowed_hosts: _,
             allowed_origins: _,
@@ -192,7 +194,7 @@ impl Merge<'_> {
         self.users_only("listen", &["http", "allowed_hosts", "allowed_origins", "agent", "revoked_calls"]);
         let connections = [
             "max_connections", "max_connections_per_peer", "header_timeout_ms", "idle_timeout_ms", "rest",
-            "envelopes", "auth_member",
+            "envelopes", "data_references", "data_url", "auth_member",
         ];
         self.users_only("listen", &connections);
         self.switched_on("listen", "require_keys", require_keys, |config| &mut config.listen.require_keys);

@@ -11,3 +11,4 @@ pub(crate) mod listed_security;
 pub(crate) mod meter;
 pub(crate) mod registry_timeout;
 pub(crate) mod resolve;
+pub(crate) mod session_state;

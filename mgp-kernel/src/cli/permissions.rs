@@ -87,6 +87,9 @@ pub(super) struct PermissionApproveArgs {
     /// Grant until it is taken back
     #[arg(long, group = "lasting")]
     always: bool,
+    /// Confirm N calls of the tool by this agent, for ten minutes or until the end, if the question is about a call
+    #[arg(long, value_name = "N", conflicts_with = "permission")]
+    uses: Option<u32>,
     /// Grant for the calls of this agent, if a server is named
     #[arg(long, value_name = "AGENT", requires = "permission", conflicts_with = "all_agents")]
     agent: Option<String>,
@@ -257,7 +260,8 @@ async fn approve(link: &KernelLink, output: &Output, yes: PermissionApproveArgs)
             _ => None,
         };
         let granted_to = if yes.all_agents { GrantedTo::AllAgents } else { GrantedTo::Asker };
-        let answer = ApproveQuestion { id: yes.what.clone(), scope, expires_at, lasts, granted_to };
+        let (id, max_uses) = (yes.what.clone(), yes.uses);
+        let answer = ApproveQuestion { id, scope, expires_at, lasts, granted_to, max_uses };
         let decided = link.ask(method::PERMISSIONS_APPROVE, &answer).await;
         decided.map_err(|failure: Failure| unknown(failure, &yes.what))
     };

@@ -31,6 +31,7 @@ use crate::call::fallback;
 use crate::call::hints::SuggestionGate;
 use crate::call::resolve::{ResolveToolGate, awaits_first_tools};
 use crate::catalog::ToolCatalog;
+use crate::data::DataBroker;
 use crate::lifecycle::Lifecycle;
 use crate::methods::{
     JudgeCache, OwnPermissionsGate, ScopeMethodsGate, ServerHealthGate, ToolDocumentsGate, ValidateToolGate,
@@ -238,6 +239,10 @@ impl Kernel {
 
     pub(crate) fn policies(&self) -> &Arc<Policies> {
         &self.0.sections.policies
+    }
+
+    pub(crate) fn data(&self) -> &Arc<DataBroker> {
+        &self.0.sections.data
     }
 
     pub(crate) fn audit(&self) -> &Arc<AuditTrail> {

@@ -11,6 +11,7 @@ use mgp_stream::event::Publisher;
 
 use crate::StartError;
 use crate::catalog::ToolCatalog;
+use crate::data::DataBroker;
 use crate::lifecycle::Lifecycle;
 use crate::notify::changes::{ChangeListeners, ClientNotifier};
 use crate::notify::events::{self, ServerEvents};
@@ -29,6 +30,7 @@ pub(crate) struct Sections {
     pub(crate) config: Arc<RunningConfig>,
     pub(crate) policies: Arc<Policies>,
     pub(crate) audit: Arc<AuditTrail>,
+    pub(crate) data: Arc<DataBroker>,
     pub(crate) tools: ToolCatalog,
     pub(crate) fleet: Arc<Fleet>,
     pub(crate) events: Publisher,
@@ -58,11 +60,14 @@ impl Sections {
         let events = events::publisher();
         let (access, books) = (policies.access.clone(), Arc::<FleetBooks>::default());
         let registry = Arc::<OnceLock<Registry>>::default();
+        let data = DataBroker::new(Arc::clone(&config), access.clone(), Arc::clone(&audit));
+        let data = Arc::new(data);
         let support = |told: Arc<dyn ServerNotifications>| {
             Arc::new(ServerSupport {
                 config: Arc::clone(&config),
                 policies: Arc::clone(&policies),
                 audit: Arc::clone(&audit),
+                data: Arc::clone(&data),
                 tools: tools.clone(),
                 events: ServerEvents::new(events.clone(), access.clone(), Arc::clone(&books)),
                 told,
@@ -97,6 +102,7 @@ impl Sections {
             config,
             policies,
             audit,
+            data,
             tools,
             fleet,
             events,

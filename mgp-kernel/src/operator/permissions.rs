@@ -86,13 +86,16 @@ pub(crate) struct ApproveQuestion {
     /// The agents for whose calls the grant holds.
     #[serde(default)]
     pub(crate) granted_to: GrantedTo,
+    /// The number of calls that the approval of a call is for; by default the one that was asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_uses: Option<u32>,
 }
 
 impl ApproveQuestion {
     /// Approves the question for the agent that asked, until its session ends.
     pub(crate) fn of(id: impl Into<String>) -> Self {
         let id = id.into();
-        Self { id, scope: None, expires_at: None, lasts: None, granted_to: GrantedTo::Asker }
+        Self { id, scope: None, expires_at: None, lasts: None, granted_to: GrantedTo::Asker, max_uses: None }
     }
 }
 
@@ -257,7 +260,8 @@ pub(super) async fn approve(
     };
     let terms = terms(answer.scope, answer.expires_at).lasting(lasts);
     let yes = ApprovalAnswer::new(asked.by.clone(), Decision::Approved).with_terms(terms);
-    decide(asked, pending, registry, &answer.id, &yes.granted_to(answer.granted_to)).await
+    let yes = yes.granted_to(answer.granted_to).for_calls(answer.max_uses.unwrap_or(1));
+    decide(asked, pending, registry, &answer.id, &yes).await
 }
 
 pub(super) async fn deny(

@@ -12,6 +12,7 @@ use mgp_types::{CacheHint, CacheScope, Context, Error, Object, RawJson, Request,
 use serde::Serialize;
 
 use super::{CallerView, Visibility};
+use crate::data::transports;
 use crate::notify::changes::ChangeListeners;
 use crate::offered::OFFERED;
 use crate::running::RunningConfig;
@@ -72,6 +73,13 @@ fn capabilities(sight: &CallerView<'_>, config: &RunningConfig, session: &Sessio
         let takes_keys = id == ExtensionId::ToolRegistry && config.load().listen.auth_member;
         let settings = takes_keys.then(|| RawJson::from_written(br#"{"auth_member":true}"#.to_vec()));
         extensions.insert(id.id(), settings.unwrap_or_else(RawJson::empty_object));
+    }
+    // Whatever transport its servers have, a client hands their data on through the kernel.
+    if config.load().listen.data_references {
+        extensions.remove(ExtensionId::DataReferences.id());
+        if session.extensions().has(ExtensionId::DataReferences) {
+            extensions.insert(ExtensionId::DataReferences.id(), transports().to_raw());
+        }
     }
     // Each era has one of the two forms of tasks.
     extensions.remove(task_extension::EXTENSION_ID);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_client_sdk::Client;
-use mgp_types::Revision;
-use mgp_types::mcp::ElicitResult;
+use mgp_types::mcp::{CallToolResult, ElicitResult};
+use mgp_types::mgp::Timestamp;
+use mgp_types::{Error, Revision};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -25,6 +26,9 @@ tests![
     a_dangerous_call_runs_only_after_its_permission_was_granted,
     automatic_approval_asks_for_what_is_dangerous_unless_that_is_said_to_be_wanted,
     a_call_whose_costs_need_approval_is_made_when_it_has_it,
+    a_tool_that_declares_it_is_confirmed_and_its_question_is_shown,
+    a_yes_for_several_calls_is_for_so_many_of_one_agent_and_one_tool,
+    a_yes_for_several_calls_ends_with_its_time_and_is_for_no_dangerous_tool,
 ];
 
 /// A server whose tool is dangerous; nobody has permitted it for good.
@@ -322,4 +326,123 @@ async fn a_call_whose_costs_need_approval_is_made_when_it_has_it() {
         }
         assert_eq!(script.calls().len() - before, usize::from(is_made));
     }
+}
+
+/// A plain server whose tools ask for confirmation by themselves; the effect of `wipe` cannot be taken back.
+fn asking() -> Script {
+    let tool = |name: &str, risk: &str| {
+        let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+        json!({
+            "name": name, "description": "Works.", "inputSchema": schema, "risk_level": risk,
+            "requires_confirmation": true, "confirmation_message": "Let {a} go out?",
+        })
+    };
+    let tools = [tool("publish", "reversible"), tool("post", "reversible"), tool("wipe", "destructive")];
+    Script::new(&json!(tools).to_string())
+}
+
+async fn asking_host(script: &Script) -> Host {
+    let mut config = quiet([script.server("site")]);
+    config["confirmation"] = json!({"dangerous": true, "patience_secs": 60});
+    let host = Host::with(config).await;
+    host.up("site").await;
+    host
+}
+
+/// Makes a call that has to be asked about, and has an operator answer by `method`. Returns the question and the outcome.
+async fn answered(
+    client: &Plain,
+    operator: &Plain,
+    (tool, a): (&str, &str),
+    (method, terms): (&'static str, Value),
+) -> (Value, Result<CallToolResult, Error>) {
+    let call = client.call_tool(tool, json!({ "a": a })).into_future();
+    let deciding = async {
+        let question = questions(operator, 1).await.remove(0);
+        let mut answer = terms;
+        answer["id"] = question["id"].clone();
+        ask(operator, method, answer).await;
+        question
+    };
+    let (outcome, question) = tokio::join!(call, deciding);
+    (question, outcome)
+}
+
+const YES: &str = "kernel/permissions/approve";
+const NO: &str = "kernel/permissions/deny";
+
+// covers: EXT-06-14
+async fn a_tool_that_declares_it_is_confirmed_and_its_question_is_shown() {
+    let script = asking();
+    let host = asking_host(&script).await;
+    let (robot, operator) = (host.client("robot").await, host.operator().await);
+    let (question, outcome) =
+        answered(&robot, &operator, ("site.publish", "news\n`x`"), (NO, json!({}))).await;
+    refused(outcome);
+    assert!(script.calls().is_empty());
+    let message = question["message"].as_str().unwrap();
+    let says = message.lines().find(|line| line.starts_with("The server says: "));
+    assert_eq!(says, Some("The server says: Let “news `x`” go out?"), "{message}");
+    let (question, outcome) = answered(&robot, &operator, ("site.wipe", "1"), (YES, json!({}))).await;
+    assert_ne!(outcome.unwrap().is_error, Some(true));
+    assert_eq!(question["risk"], "dangerous", "{question}");
+    // What an agent says of its user confirms nothing.
+    let claim = robot.call_tool("site.wipe", json!({"a": "2"}));
+    let claim = claim.meta("user_confirmed", mgp_types::RawJson::parse("true").unwrap()).into_future();
+    let deciding = async {
+        let question = questions(&operator, 1).await.remove(0);
+        ask(&operator, NO, json!({"id": question["id"]})).await;
+    };
+    let (outcome, ()) = tokio::join!(claim, deciding);
+    refused(outcome);
+    assert_eq!(script.calls(), [r#"wipe {"a":"1"}"#]);
+}
+
+// covers: EXT-06-15
+async fn a_yes_for_several_calls_is_for_so_many_of_one_agent_and_one_tool() {
+    let script = asking();
+    let host = asking_host(&script).await;
+    let (robot, other, operator) =
+        (host.client("robot").await, host.client("other").await, host.operator().await);
+    let three = json!({"max_uses": 3});
+    let (_, first) = answered(&robot, &operator, ("site.publish", "1"), (YES, three)).await;
+    assert_ne!(first.unwrap().is_error, Some(true));
+    // Another agent, and another tool of the server, are asked about.
+    for (client, tool) in [(&other, "site.publish"), (&robot, "site.post")] {
+        let (question, outcome) = answered(client, &operator, (tool, "1"), (NO, json!({}))).await;
+        refused(outcome);
+        assert!(tool.ends_with(question["tool_name"].as_str().unwrap()), "{question}");
+    }
+    say(&robot, "site.publish", json!({"a": "2"})).await;
+    say(&robot, "site.publish", json!({"a": "3"})).await;
+    // The fourth is one too many.
+    let (_, fourth) = answered(&robot, &operator, ("site.publish", "4"), (NO, json!({}))).await;
+    refused(fourth);
+    let made = ["1", "2", "3"].map(|a| format!(r#"publish {{"a":"{a}"}}"#));
+    assert_eq!(script.calls(), made);
+}
+
+// covers: EXT-06-15
+async fn a_yes_for_several_calls_ends_with_its_time_and_is_for_no_dangerous_tool() {
+    let script = asking();
+    let host = asking_host(&script).await;
+    let (robot, operator) = (host.client("robot").await, host.operator().await);
+    let soon = Timestamp::now().saturating_add(Duration::from_millis(1));
+    let terms = json!({"max_uses": 9, "expires_at": soon});
+    let (_, first) = answered(&robot, &operator, ("site.publish", "1"), (YES, terms)).await;
+    assert_ne!(first.unwrap().is_error, Some(true));
+    let (_, second) = answered(&robot, &operator, ("site.publish", "2"), (NO, json!({}))).await;
+    refused(second);
+    let call = robot.call_tool("site.wipe", json!({"a": "1"})).into_future();
+    let deciding = async {
+        let id = questions(&operator, 1).await[0]["id"].clone();
+        for uses in [0, 2, 5000] {
+            let refused = operator.request(YES, json!({"id": id, "max_uses": uses})).await.unwrap_err();
+            assert_eq!(refused.code(), -32602, "{refused}");
+        }
+        ask(&operator, YES, json!({"id": id, "max_uses": 1})).await;
+    };
+    let (outcome, ()) = tokio::join!(call, deciding);
+    assert_ne!(outcome.unwrap().is_error, Some(true));
+    assert_eq!(script.calls().len(), 2);
 }

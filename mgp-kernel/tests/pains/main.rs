@@ -8,6 +8,8 @@
 mod approval;
 mod callers;
 mod cancelling;
+mod carried;
+mod data;
 mod definitions;
 mod flows;
 mod front;
@@ -70,6 +72,8 @@ fn main() -> ExitCode {
         front::TESTS,
         methods::TESTS,
         scopes::TESTS,
+        carried::TESTS,
+        data::TESTS,
     ];
     runner::run(&[tests.concat(), sections::tests(), registry::tests()].concat(), &arguments)
 }

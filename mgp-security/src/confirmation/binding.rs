@@ -14,9 +14,6 @@ pub struct ConfirmationBinding([u8; 32]);
 impl ConfirmationBinding {
     /// Returns the binding of the call of `tool` by `principal` with `arguments`.
     ///
-    /// Arguments with the same meaning are the same, however they are written; no arguments equal an empty object. A
-    /// tool whose definition or risk has changed counts as another tool.
-    ///
     /// # Errors
     /// Fails if the arguments cannot be brought into canonical form.
     pub(super) fn new(
@@ -24,25 +21,44 @@ impl ConfirmationBinding {
         tool: &ResolvedTool,
         arguments: Option<&RawJson>,
     ) -> Result<Self, Error> {
-        let canonical = |value: &RawJson| {
-            digest(value).map_err(|error| {
-                Error::invalid_params("the arguments cannot be tied to a confirmation").with_source(error)
-            })
-        };
-        let arguments = canonical(arguments.unwrap_or(&RawJson::empty_object()))?;
+        Self::of_tool(principal, tool)?.with_arguments(arguments)
+    }
+
+    /// Returns the binding of all calls of `tool` by `principal`, with whatever arguments. A tool whose definition or risk
+    /// has changed counts as another tool.
+    ///
+    /// # Errors
+    /// Fails if the definition cannot be brought into canonical form.
+    pub(super) fn of_tool(principal: &Principal, tool: &ResolvedTool) -> Result<Self, Error> {
         let definition = canonical(&tool.definition.to_raw())?;
         let binding = Digest::of_parts([
-            PURPOSE,
+            TOOL,
             principal.kind().as_str().as_bytes(),
             principal.as_str().as_bytes(),
             tool.server.as_str().as_bytes(),
             tool.name.as_str().as_bytes(),
             tool.security.risk.as_str().as_bytes(),
             definition.as_bytes(),
-            arguments.as_bytes(),
         ]);
         Ok(Self(*binding.as_bytes()))
     }
+
+    /// Returns the binding of the one call with `arguments`, of a binding of all calls.
+    ///
+    /// Arguments with the same meaning are the same, however they are written; no arguments equal an empty object.
+    ///
+    /// # Errors
+    /// Fails if the arguments cannot be brought into canonical form.
+    pub(super) fn with_arguments(self, arguments: Option<&RawJson>) -> Result<Self, Error> {
+        let arguments = canonical(arguments.unwrap_or(&RawJson::empty_object()))?;
+        Ok(Self(*Digest::of_parts([CALL, &self.0, arguments.as_bytes()]).as_bytes()))
+    }
+}
+
+fn canonical(value: &RawJson) -> Result<Digest, Error> {
+    digest(value).map_err(|error| {
+        Error::invalid_params("the arguments cannot be tied to a confirmation").with_source(error)
+    })
 }
 
 impl fmt::Display for ConfirmationBinding {
@@ -57,8 +73,9 @@ impl fmt::Debug for ConfirmationBinding {
     }
 }
 
-/// The first part of the digest, which separates it from digests for other purposes.
-const PURPOSE: &[u8] = b"mgp confirmation 1";
+/// The first parts of the digests, which separate them from each other and from digests for other purposes.
+const TOOL: &[u8] = b"mgp confirmation of a tool 1";
+const CALL: &[u8] = b"mgp confirmation of a call 1";
 
 #[cfg(test)]
 mod tests {

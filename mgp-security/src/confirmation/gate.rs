@@ -5,9 +5,13 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, Timestamp, code};
+use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, RiskLevel, Timestamp, code};
 use mgp_types::{Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
+#[cfg(feature = "ext")]
+use mgp_types::{Object, ext::ToolDeclaration};
+use tokio::sync::watch;
 
+use super::batches::ConfirmationBatches;
 use super::rounds::ConfirmedRounds;
 use super::{ConfirmationBinding, ConfirmationSettings, ConfirmationTickets};
 use crate::permission::{
@@ -23,7 +27,7 @@ use crate::refusal::advice;
 /// that nobody is asked about a call that is refused anyhow. It reads `context.tool` or `context.operation`, and
 /// `context.principal`; a call that needs confirmation is refused without them. It writes `context.trail`. A refusal
 /// is 1000 with advice. A call that needs no confirmation costs no lock and no allocation. Dropping a waiting call
-/// withdraws its question. If the server of a confirmed call asks for input, the round that brings the input goes on
+/// withdraws its question. An operator can confirm several calls of a tool that is not dangerous at once. If the server of a confirmed call asks for input, the round that brings the input goes on
 /// under the same confirmation.
 #[derive(Debug, Clone)]
 pub struct ConfirmationGate(Arc<ConfirmationShared>);
@@ -34,6 +38,7 @@ struct ConfirmationShared {
     approver: Arc<dyn Approver>,
     tickets: Option<ConfirmationTickets>,
     rounds: ConfirmedRounds,
+    batches: ConfirmationBatches,
 }
 
 impl ConfirmationGate {
@@ -44,6 +49,7 @@ impl ConfirmationGate {
             approver,
             tickets: None,
             rounds: ConfirmedRounds::default(),
+            batches: ConfirmationBatches::default(),
         }))
     }
 
@@ -58,6 +64,7 @@ impl ConfirmationGate {
             approver,
             tickets: Some(tickets),
             rounds: ConfirmedRounds::default(),
+            batches: ConfirmationBatches::default(),
         }))
     }
 }
@@ -96,6 +103,8 @@ impl Gate for ConfirmationGate {
 struct UnconfirmedCall {
     tool: Arc<ResolvedTool>,
     arguments: Option<RawJson>,
+    /// The binding of all calls of the tool by this caller.
+    any: ConfirmationBinding,
     binding: ConfirmationBinding,
 }
 
@@ -109,14 +118,35 @@ impl ConfirmationShared {
         let caller = request.context.principal.clone();
         let caller = caller.ok_or_else(|| Error::invalid_request("nobody says who calls"))?;
         let arguments = judged.arguments();
-        let binding = ConfirmationBinding::new(&caller, tool, arguments.as_ref())?;
-        Ok(Some(UnconfirmedCall { tool: tool.clone(), arguments, binding }))
+        let any = ConfirmationBinding::of_tool(&caller, tool)?;
+        let binding = any.with_arguments(arguments.as_ref())?;
+        Ok(Some(UnconfirmedCall { tool: tool.clone(), arguments, any, binding }))
     }
 
-    /// Returns the operator who has already confirmed `call`: in an earlier round of it, or by a ticket.
+    /// Returns the operator who has already confirmed `call`: in an earlier round of it, by a ticket, or with other calls
+    /// of the tool.
     fn known(&self, call: &UnconfirmedCall, request: &Request) -> Option<Principal> {
-        let given = || self.tickets.as_ref()?.take(&call.binding);
-        self.rounds.take(call.binding, request).or_else(given)
+        self.rounds.take(call.binding, request).or_else(|| self.take_given(call))
+    }
+
+    /// Uses up a confirmation that was given in advance.
+    fn take_given(&self, call: &UnconfirmedCall) -> Option<Principal> {
+        let ticket = self.tickets.as_ref().and_then(|tickets| tickets.take(&call.binding));
+        ticket.or_else(|| self.batches.take(&call.any))
+    }
+
+    /// Waits for a confirmation that is given to other calls, and is for this one, too.
+    async fn given(&self, call: &UnconfirmedCall) -> Principal {
+        let mut tickets = self.tickets.as_ref().map(ConfirmationTickets::given);
+        let mut batches = self.batches.given();
+        loop {
+            if let Some(approver) = self.take_given(call) {
+                return approver;
+            }
+            let ticket = pin!(changed(tickets.as_mut()));
+            let batch = pin!(changed(Some(&mut batches)));
+            select(ticket, batch).await;
+        }
     }
 
     /// Waits until a human confirms `call`, and returns who did.
@@ -140,16 +170,19 @@ impl ConfirmationShared {
                 return Err(refuse("unasked", message, request));
             }
         };
-        let ApprovalAnswer { approver, decision, terms, .. } = answer;
-        match decision {
+        match answer.decision {
             Decision::Approved => {}
-            Decision::Denied => return Err(denied(terms.expires_at, request)),
+            Decision::Denied => return Err(denied(answer.terms.expires_at, request)),
             Decision::Deferred => {
                 return Err(refuse("deferred", "nobody has decided about the call yet", request));
             }
         }
-        check_operator(&approver)?;
-        Ok(approver)
+        check_operator(&answer.approver)?;
+        // What is dangerous is confirmed call by call.
+        if call.tool.security.risk < RiskLevel::Dangerous {
+            self.batches.give(call.any, &answer);
+        }
+        Ok(answer.approver)
     }
 
     /// Returns the result of asking, or a ticket given in the meantime.
@@ -162,25 +195,14 @@ impl ConfirmationShared {
         let subject = ApprovalSubject::Call {
             tool: call.tool.name.clone(),
             risk: call.tool.security.risk,
+            says: server_question(&call.tool, &arguments),
             arguments,
             binding: call.binding.to_string(),
         };
         let question = ApprovalQuestion::new(call.tool.server.clone(), subject, (*request.context).clone());
         let question = question.for_call(request, self.settings.patience());
         let reply = self.approver.ask(question.clone());
-        let Some(tickets) = &self.tickets else { return reply.await };
-        let mut given = tickets.given();
-        let ticket = async {
-            loop {
-                if let Some(approver) = tickets.take(&call.binding) {
-                    return approver;
-                }
-                if given.changed().await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-            }
-        };
-        match select(reply, pin!(ticket)).await {
+        match select(reply, pin!(self.given(call))).await {
             Either::Left((reply, _)) => reply,
             Either::Right((approver, asking)) => {
                 drop(asking);
@@ -189,6 +211,30 @@ impl ConfirmationShared {
             }
         }
     }
+}
+
+/// Waits for a change; for ever where there is nothing to change.
+async fn changed(given: Option<&mut watch::Receiver<u64>>) {
+    let is_there = match given {
+        Some(given) => given.changed().await.is_ok(),
+        None => false,
+    };
+    if !is_there {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Returns the question that the server of a call has for people. Its placeholders stand for arguments as they are shown;
+/// where a part of these is hidden, they stay as they are written.
+#[cfg(feature = "ext")]
+fn server_question(tool: &ResolvedTool, arguments: &ShownArguments) -> Option<String> {
+    let shown = Object::parse(arguments.whole().to_owned()).unwrap_or_default();
+    ToolDeclaration::of_definition(&tool.definition).confirmation_question(&shown)
+}
+
+#[cfg(not(feature = "ext"))]
+const fn server_question(_: &ResolvedTool, _: &ShownArguments) -> Option<String> {
+    None
 }
 
 fn note(request: &Request, approver: &Principal) {

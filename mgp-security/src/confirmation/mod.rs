@@ -2,7 +2,7 @@
 //!
 //! A permission says what a server may do; a confirmation says that it may do so now. A confirmation is bound to the
 //! caller, the server, the tool as it is defined, the arguments and a time, and is used up by the call that it was
-//! given for. It comes from an operator: either while the call waits, through the same
+//! given for, unless an operator gave it for several calls of the tool. It comes from an operator: either while the call waits, through the same
 //! [`Approver`](crate::permission::Approver) that asks for permissions, or in advance, as one of the
 //! [`ConfirmationTickets`].
 //!
@@ -12,6 +12,7 @@
 //! | [`ConfirmationSettings`] | the calls that need confirmation |
 //! | [`ConfirmationTickets`] | confirmations given in advance |
 
+mod batches;
 mod binding;
 mod gate;
 mod rounds;

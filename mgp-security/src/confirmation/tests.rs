@@ -84,6 +84,19 @@ async fn a_tool_that_wants_to_be_confirmed_is_whatever_its_risk() {
     assert_eq!(approver.asked.lock().len(), 3);
 }
 
+#[tokio::test]
+async fn an_answer_for_several_calls_is_for_so_many_of_a_tool_that_is_not_dangerous() {
+    for (risk, asked) in [(RiskLevel::Moderate, 2), (RiskLevel::Dangerous, 4)] {
+        let approver = AnsweringApprover::with(ApprovalAnswer::new(ada(), Decision::Approved).for_calls(3));
+        let gate = ConfirmationGate::new(ConfirmationSettings::new().with_moderate(), approver.clone());
+        let mut stack = gate.layer(TestServer::new());
+        for _ in 0..4 {
+            stack.call(of(risk)).await.unwrap();
+        }
+        assert_eq!(approver.asked.lock().len(), asked, "{risk}");
+    }
+}
+
 // covers: MGP-4.4-03
 #[tokio::test]
 async fn an_operators_permission_can_be_enough_and_a_policys_is_not() {

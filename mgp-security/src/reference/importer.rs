@@ -30,7 +30,6 @@ pub struct ReferenceImporter<R = SystemResolver> {
     connector: GuardedConnector<R>,
     policy: NetworkPolicy,
     origins: HashMap<Box<str>, Vec<Origin>, RandomState>,
-    allows_loopback: bool,
     max_bytes: u64,
 }
 
@@ -60,7 +59,6 @@ impl<R: HostResolver + Clone> ReferenceImporter<R> {
             connector: GuardedConnector::with_resolver(policy.clone(), resolver),
             policy,
             origins: HashMap::default(),
-            allows_loopback: false,
             max_bytes: MAX_BYTES,
         }
     }
@@ -81,12 +79,12 @@ impl<R: HostResolver + Clone> ReferenceImporter<R> {
         Ok(self)
     }
 
-    /// Lets data come from this machine, too, also without TLS.
+    /// Sets the hosts that data may come from. Default: those of the public network. From this machine, where it is
+    /// allowed, data comes without TLS, too.
     #[must_use]
-    pub fn allow_loopback(mut self, resolver: R) -> Self {
-        self.policy = self.policy.allow_loopback();
-        self.connector = GuardedConnector::with_resolver(self.policy.clone(), resolver);
-        self.allows_loopback = true;
+    pub fn with_policy(mut self, policy: NetworkPolicy) -> Self {
+        self.connector = self.connector.with_policy(policy.clone());
+        self.policy = policy;
         self
     }
 
@@ -183,7 +181,7 @@ impl<R: HostResolver + Clone> ReferenceImporter<R> {
             }
         })?;
         let is_here = addresses.iter().all(|address| address.ip().is_loopback());
-        if url.scheme() != "https" && !(self.allows_loopback && is_here) {
+        if url.scheme() != "https" && !is_here {
             return Err(forbidden("its address is not one of HTTPS"));
         }
         Ok((url, addresses))

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 use super::{FetchedData, InvalidOrigin, ReferenceImporter, ReferenceSource};
-use crate::validator::network::HostResolver;
+use crate::validator::network::{HostResolver, NetworkPolicy};
 
 const URL: &str = "https://data.example/data/ref-1?sig=SECRET&exp=1";
 
@@ -230,7 +230,7 @@ async fn this_machine_serves_data_only_where_that_is_allowed() {
         ReferenceImporter::with_resolver(server.clone(), To(to))
             .with_origin("amplitude", "http://localhost:8080")
             .unwrap()
-            .allow_loopback(To(to))
+            .with_policy(NetworkPolicy::default().allow_loopback())
     };
     let mut here = reference("abc");
     here.access_url = Some("http://localhost:8080/data/ref-1?sig=SECRET".into());

@@ -45,7 +45,7 @@ pub fn effective(definition: &Object, rules: &ToolRules) -> EffectiveSecurity {
         guess.validators.retain(|validator| !rules.waived.contains(validator));
         add_new(&mut security.validators, guess.validators.drain(..));
     }
-    security.confirmation |= costs_need_approval(definition);
+    add_wishes(&mut security, definition);
     add_rules(&mut security, rules);
     settle(&mut security, rules);
     // A guess covers the whole risk; a declaration is as dangerous as the worst item that it names.
@@ -118,19 +118,22 @@ impl Declared {
     }
 }
 
-/// Returns whether the tool declares that somebody has to agree to the costs of each call.
+/// Adds what the extensions say of a tool that is to be confirmed: it declares that, its costs need approval, or its effect
+/// cannot be taken back.
 #[cfg(feature = "ext")]
-fn costs_need_approval(definition: &Object) -> bool {
-    use mgp_types::ext::{Cost, CostCategory};
+fn add_wishes(security: &mut EffectiveSecurity, definition: &Object) {
+    use mgp_types::ext::{CostCategory, Impact, ToolDeclaration};
 
-    let cost: Option<Cost> = definition.get("cost").and_then(|cost| cost.to().ok());
-    cost.is_some_and(|cost| cost.category == Some(CostCategory::RequiresApproval))
+    let declared = ToolDeclaration::of_definition(definition);
+    let is_dear = declared.cost.is_some_and(|cost| cost.category == Some(CostCategory::RequiresApproval));
+    security.confirmation |= is_dear || declared.requires_confirmation;
+    if declared.risk_level == Some(Impact::Destructive) {
+        security.risk = RiskLevel::Dangerous;
+    }
 }
 
 #[cfg(not(feature = "ext"))]
-const fn costs_need_approval(_: &Object) -> bool {
-    false
-}
+const fn add_wishes(_: &mut EffectiveSecurity, _: &Object) {}
 
 fn merged(all: &[ToolSecurity]) -> EffectiveSecurity {
     let mut security = EffectiveSecurity::new(RiskLevel::Safe);

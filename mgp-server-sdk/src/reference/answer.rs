@@ -58,6 +58,11 @@ pub struct ReferenceBody {
 }
 
 impl ReferenceBody {
+    /// Returns whether the piece that was read last is the end of all data, and not only of the part that was asked for.
+    pub fn is_at_end(&self) -> bool {
+        self.left.start == self.data.size()
+    }
+
     /// Returns the next piece, of 64 KiB at most; `None` at the end. Reading a file blocks, so a server reads on a thread
     /// that may.
     ///

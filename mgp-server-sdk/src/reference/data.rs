@@ -27,7 +27,14 @@ impl ReferenceData {
     /// # Errors
     /// The file cannot be opened.
     pub fn file(path: impl AsRef<Path>) -> io::Result<Self> {
-        let file = File::open(path)?;
+        Self::open_file(File::open(path)?)
+    }
+
+    /// Returns the data in a file that is open, and may have no name any more.
+    ///
+    /// # Errors
+    /// The size of the file is not known.
+    pub fn open_file(file: File) -> io::Result<Self> {
         let size = file.metadata()?.len();
         Ok(Self(DataSource::File { file: Arc::new(file), size }))
     }

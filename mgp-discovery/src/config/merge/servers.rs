@@ -96,10 +96,11 @@ impl Merge<'_> {
 
     /// Ignores keys that would open addresses to a server, or switch off rules for its definitions.
     fn openings(&mut self, network: &ServerNetwork, definitions: &ServerDefinitions, place: &ValuePath) {
-        let ServerNetwork { allow, preset } = network;
+        let ServerNetwork { allow, data_origins, preset } = network;
         let ServerDefinitions { allow: rules } = definitions;
         for (table, key, is_said) in [
             ("network", "allow", !allow.is_empty()),
+            ("network", "data_origins", !data_origins.is_empty()),
             ("network", "preset", preset.is_some()),
             ("definitions", "allow", !rules.is_empty()),
         ] {

@@ -120,6 +120,12 @@ pub struct ListenSettings {
     pub rest: bool,
     /// Serves tools in envelopes, at `POST /env/tools/call`.
     pub envelopes: bool,
+    /// Passes data from server to server by reference: the kernel fetches the data that a server refers to, and serves it
+    /// at `/data/REF` to the server that an agent names the reference to. Needs `http`.
+    pub data_references: bool,
+    /// The address at which servers reach this kernel to read data, such as `https://mgp.example`; that of the socket if
+    /// left out.
+    pub data_url: Option<String>,
     /// Accepts a key in the member `auth` of a message, beside `params`: `{"type": "bearer", "token": KEY}`.
     pub auth_member: bool,
     /// The treatment of calls that are running when their key is revoked or expires. The sessions and streams of the

@@ -238,6 +238,9 @@ pub struct ServerNetwork {
     /// allows all ports. A wildcard or a network does not allow the metadata addresses of clouds.
     /// `validators.denied_hosts` takes precedence.
     pub allow: Vec<String>,
+    /// The origins from which the kernel fetches data that this server refers to, such as `https://data.example`, besides
+    /// the one of `url`. A private host has to be in `allow`, too.
+    pub data_origins: Vec<String>,
     /// The hosts that servers of one kind may reach.
     pub preset: Option<NetworkPreset>,
 }

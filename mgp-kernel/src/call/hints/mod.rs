@@ -156,7 +156,7 @@ static BUDGET: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""budg
 static INTENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""intent""#));
 
 /// Returns the `_meta` of a request if it may have a member of this name. Most have none, and need not be parsed.
-fn mentioning(request: &Request, name: &Finder<'_>) -> Option<Object> {
+pub(in crate::call) fn mentioning(request: &Request, name: &Finder<'_>) -> Option<Object> {
     let meta = request.params.get("_meta")?;
     let bytes = meta.as_bytes();
     let may_have = name.find(bytes).is_some() || memchr::memchr(b'\\', bytes).is_some();
@@ -169,7 +169,7 @@ fn purpose(request: &Request) -> Result<Option<Intent>, Error> {
 }
 
 /// Changes the `_meta` of a result; an empty one is left out.
-fn change_meta(response: &mut Response, change: impl FnOnce(&mut Object)) {
+pub(in crate::call) fn change_meta(response: &mut Response, change: impl FnOnce(&mut Object)) {
     response.absorb_stamp();
     let Ok(mut result) = Object::from_raw(&response.result) else { return };
     let mut meta = result.object("_meta").unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The kernel over HTTP: checks keys, and serves the paths for health and metrics beside the protocol's.
 
 mod auth_member;
+mod data;
 mod doors;
 mod foreign;
 mod paths;
@@ -18,6 +19,7 @@ use tokio::net::TcpListener;
 use tower_layer::Stack;
 
 use self::auth_member::AuthMemberLayer;
+use self::data::DataLayer;
 use self::doors::DoorsLayer;
 use self::foreign::SameUserLayer;
 use self::paths::HttpPathsLayer;
@@ -42,6 +44,7 @@ impl Kernel {
     ) -> io::Result<()> {
         let (running, keys) = (self.config(), &self.policies().keys);
         let config = running.load_full();
+        self.data().serve_at(socket.local_addr()?).map_err(io::Error::other)?;
         let required = config.listen.keys_required() || !socket.local_addr()?.ip().is_loopback();
         let ring = keys.clone();
         let guard = HttpAuthLayer::new(ring.clone());
@@ -71,8 +74,10 @@ impl Kernel {
         let doors = DoorsLayer { config: running.clone(), catalog: self.tools().catalog.clone() };
         let layer = Stack::new(doors, HttpPathsLayer::metrics(beside.clone(), running.clone(), figures));
         let layer = Stack::new(layer, guard);
+        let data = DataLayer { http: beside.clone(), broker: self.data().clone() };
         let layer = Stack::new(layer, SameUserLayer);
         let layer = Stack::new(layer, AuthMemberLayer { config: running.clone() });
+        let layer = Stack::new(layer, data);
         let layer =
             Stack::new(layer, HttpPathsLayer::health(beside, self.fleet().clone(), self.lifecycle().clone()));
         let serving = serve_layered_until(socket, self.accept_by(&auth), http, layer, stop);

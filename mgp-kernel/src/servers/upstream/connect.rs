@@ -12,7 +12,7 @@ use mgp_security::permission::PermissionAnswerGate;
 use mgp_transport::ConnectionLimits;
 use mgp_transport::child::{ChildCommand, StderrTarget};
 use mgp_transport::http::HttpClientBuilder;
-use mgp_types::ext::ReferenceGate;
+use mgp_types::ext::{ExtensionId, ReferenceGate};
 use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{Error, Gate as _, Object, Principal, RawJson, RpcService};
 use tower_layer::Layer;
@@ -23,6 +23,7 @@ use super::inbound::ServerInboundLayer;
 use crate::approvals::RelayQuestionsLayer;
 use crate::call::erased::ErasedService;
 use crate::call::hints::HINTS;
+use crate::data::transports;
 use crate::settings;
 
 /// Connects to the server once, in the way that is configured.
@@ -35,8 +36,14 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
     let name = settings::name(&shared.support.config.load()).to_owned();
     let declared = |json: &'static str| RawJson::from_written(json.into());
     let builder = Client::builder(name, env!("CARGO_PKG_VERSION"));
-    // What results tell of costs, sources and better tools reaches the clients that declared it, too.
-    let builder = HINTS.iter().fold(builder, |builder, id| builder.extension(id.id(), &Object::new()));
+    // What results tell of costs, sources, better tools and state reaches the clients that declared it, too.
+    let passed = HINTS.iter().chain(&[ExtensionId::SessionState]);
+    let builder = passed.fold(builder, |builder, id| builder.extension(id.id(), &Object::new()));
+    let builder = if shared.support.data.is_on() {
+        builder.extension(ExtensionId::DataReferences.id(), &transports())
+    } else {
+        builder
+    };
     let builder = builder
         .mgp(Offer::new(ExtensionSet::standard()))
         .capability("sampling", declared(r#"{"tools":{},"context":{}}"#))

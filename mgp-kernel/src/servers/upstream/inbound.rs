@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use mgp_security::access::TaskOwnersGate;
+use mgp_types::ext::SessionEvent;
 use mgp_types::mgp::{EventSeverity, ServerId, method};
 use mgp_types::{
     BoxFuture, Error, MessageSender, Method, MethodRule, Outbox, PassedMethods, RawJson, Request,
@@ -97,6 +98,10 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             return shared.vendor(request);
         }
         if request.kind == RequestKind::Call {
+            if request.method.as_str().starts_with("mgp/data/") {
+                let answer = shared.support.data.answer_server(&shared.server, &request);
+                return Box::pin(std::future::ready(answer));
+            }
             return if is_question(&request.method) && shared.is_about_no_call(&request) {
                 Box::pin(Arc::clone(shared).ask_anybody(request))
             } else {
@@ -132,6 +137,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
                 shared.support.told.task(&shared.line, status);
                 Box::pin(self.inner.call(request))
             }
+            SessionEvent::METHOD => shared.to_caller(request),
             "notifications/elicitation/complete" => {
                 shared.complete(&request);
                 Box::pin(self.inner.call(request))
@@ -162,6 +168,12 @@ impl ServerInboundShared {
             tracing::debug!(server = %self.server, "dropping a notification that no server sends");
             return done();
         }
+        self.to_caller(message)
+    }
+
+    /// Passes a notification to the client whose call is in work; where several clients have one and the notification is
+    /// not about a call, to none of them.
+    fn to_caller(&self, message: Request) -> AnswerFuture {
         let call = match (self.calls.about(&message), self.calls.callers()) {
             (CallReference::This(call), _) => *call,
             (_, ActiveCallers::One(mut calls)) => calls.swap_remove(0),

@@ -20,6 +20,7 @@ use crate::call::calls_in_work::CallsInWork;
 use crate::call::erased::ErasedService;
 use crate::call::meter::Meter;
 use crate::catalog::ToolCatalog;
+use crate::data::DataBroker;
 use crate::notify::events::ServerEvents;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
@@ -31,6 +32,7 @@ pub(crate) struct ServerSupport {
     pub(crate) config: Arc<RunningConfig>,
     pub(crate) policies: Arc<Policies>,
     pub(crate) audit: Arc<AuditTrail>,
+    pub(crate) data: Arc<DataBroker>,
     pub(crate) tools: ToolCatalog,
     pub(crate) events: ServerEvents,
     /// The receiver of the servers' notifications that belong to no call.

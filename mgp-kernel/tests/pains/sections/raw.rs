@@ -76,7 +76,13 @@ impl Raw {
         Self::with(host, principal, revision, capabilities).await
     }
 
-    async fn with(host: &Host, principal: Principal, revision: Revision, capabilities: Value) -> Self {
+    /// A client with these capabilities.
+    pub(crate) async fn with(
+        host: &Host,
+        principal: Principal,
+        revision: Revision,
+        capabilities: Value,
+    ) -> Self {
         let (near, far) = memory::pair(1 << 16);
         let (_, connection) =
             connect(far.0, far.1, &host.kernel.accept(principal), ConnectionLimits::default());

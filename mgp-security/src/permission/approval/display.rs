@@ -19,6 +19,11 @@ pub(in crate::permission) fn line(name: &str) -> String {
     shown(name, MAX_NAME_CHARS, |_| false).replace('`', "\\u{60}")
 }
 
+/// Returns the words of a server in a form that is safe to show: they do not end their line.
+pub(super) fn sentence(words: &str) -> String {
+    shown(words, MAX_SENTENCE_CHARS, |_| false)
+}
+
 fn shown(text: &str, max_chars: usize, is_kept: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len().min(max_chars));
     let mut chars = text.chars();
@@ -39,6 +44,8 @@ fn shown(text: &str, max_chars: usize, is_kept: impl Fn(char) -> bool) -> String
 
 /// The largest number of characters of a name that are shown.
 const MAX_NAME_CHARS: usize = 128;
+/// The largest number of characters of a server's words that are shown.
+const MAX_SENTENCE_CHARS: usize = 500;
 
 #[cfg(test)]
 mod tests {

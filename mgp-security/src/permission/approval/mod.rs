@@ -19,6 +19,7 @@ use mgp_types::{Context, Error, Principal, RawJson, Request};
 
 pub use self::approver_chain::ApproverChain;
 pub(super) use self::display::line;
+use self::display::sentence;
 pub use self::elicit::OperatorInFront;
 pub(super) use self::elicit::{form, read};
 pub use self::pending::{ApprovalWatch, PendingApprovals};
@@ -103,6 +104,8 @@ pub enum ApprovalSubject {
         risk: RiskLevel,
         /// The arguments of the call, in a form for people.
         arguments: ShownArguments,
+        /// The question that the server itself has for people; it is the server's word.
+        says: Option<String>,
         /// The digest that ties the approval to this caller and these arguments, in hexadecimal digits.
         binding: String,
     },
@@ -120,6 +123,9 @@ pub struct ApprovalAnswer {
     pub terms: GrantTerms,
     /// The agents for whose calls the answer holds.
     pub granted_to: GrantedTo,
+    /// The number of calls of the tool that the approval of a call is for, the one that was asked about and further ones
+    /// with whatever arguments, until the end of the terms or for ten minutes.
+    pub max_uses: u32,
 }
 
 impl ApprovalQuestion {
@@ -173,12 +179,14 @@ impl ApprovalQuestion {
                      holds {lasts}.{call}"
                 )
             }
-            ApprovalSubject::Call { tool, risk, arguments, .. } => {
+            ApprovalSubject::Call { tool, risk, arguments, says, .. } => {
                 let asker = self.asker().map_or_else(String::new, |asker| line(&asker.access_id()));
                 let tool = line(tool.as_str());
                 let arguments = arguments.brief();
+                let says = says.as_deref().map(|says| format!("\nThe server says: {}", sentence(says)));
+                let says = says.unwrap_or_default();
                 format!(
-                    "`{asker}` calls `{tool}` of `{server}` ({risk}) with these arguments. Let it?\n{arguments}"
+                    "`{asker}` calls `{tool}` of `{server}` ({risk}) with these arguments. Let it?{says}\n{arguments}"
                 )
             }
         };
@@ -217,7 +225,14 @@ impl ApprovalAnswer {
     /// Returns the answer `decision` of `approver`. An approval is for the agent that asked, until its session ends.
     pub fn new(approver: Principal, decision: Decision) -> Self {
         let terms = GrantTerms::default().lasting(GrantLifetime::Session);
-        Self { approver, decision, terms, granted_to: GrantedTo::Asker }
+        Self { approver, decision, terms, granted_to: GrantedTo::Asker, max_uses: 1 }
+    }
+
+    /// Sets the number of calls that the approval of a call is for.
+    #[must_use]
+    pub const fn for_calls(mut self, max_uses: u32) -> Self {
+        self.max_uses = max_uses;
+        self
     }
 
     /// Sets for whose calls the answer holds.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mgp_types::mgp::{Decision, ServerId, code};
+use mgp_types::mgp::{Decision, RiskLevel, ServerId, code};
 use mgp_types::{Error, Principal};
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -155,7 +155,7 @@ impl PendingApprovals {
     ///
     /// # Errors
     /// Fails if the principal is not an operator or the answer is not theirs (1000), if its scope cannot be checked
-    /// (-32602), if there is no such question any more (4004), or if the decision cannot be recorded.
+    /// (-32602), if it is for several calls and its question is not about a call that allows that (-32602), if there is no such question any more (4004), or if the decision cannot be recorded.
     ///
     /// # Cancel safety
     /// A decision that has begun is made.
@@ -173,12 +173,32 @@ impl PendingApprovals {
         if let Some(scope) = &answer.terms.scope {
             ScopeCheck::new(scope).map_err(|error| Error::invalid_params(error.to_string()))?;
         }
+        if answer.max_uses != 1 {
+            self.check_batch(id, answer.max_uses)?;
+        }
         let answer = self.with_end(answer.clone());
         let ruling = self.deliver(id, answer)?;
         self.keep(id).await?;
         match (ruling, &self.0.book) {
             (Some(ruling), Some(book)) => book.rule(ruling).await,
             _ => Ok(()),
+        }
+    }
+
+    /// Checks that a question may be answered for several calls at once.
+    fn check_batch(&self, id: &ApprovalId, max_uses: u32) -> Result<(), Error> {
+        let Some(PendingApproval { subject, .. }) = self.find(id) else { return Err(unknown()) };
+        match subject {
+            ApprovalSubject::Call { risk, .. } if risk >= RiskLevel::Dangerous => Err(Error::invalid_params(
+                "the call is dangerous: approve each such call by itself, for one use",
+            )),
+            ApprovalSubject::Call { .. } if (1..=MAX_USES).contains(&max_uses) => Ok(()),
+            ApprovalSubject::Call { .. } => {
+                Err(Error::invalid_params(format!("a call is approved for 1 to {MAX_USES} uses")))
+            }
+            ApprovalSubject::Permission { .. } => Err(Error::invalid_params(
+                "a permission has no number of uses: approve it once, for the session, or until a time",
+            )),
         }
     }
 
@@ -428,6 +448,8 @@ const MAX_OF_ASKER: usize = 16;
 /// The largest number of questions about one server's own needs: as many as the permissions that it may need to
 /// operate.
 const MAX_OF_SERVER: usize = 64;
+/// The largest number of calls that are approved at once.
+const MAX_USES: u32 = 1000;
 /// The default time for which a question stays open.
 const OPEN_FOR: Duration = Duration::from_hours(24);
 /// The default time for which a denial holds.

@@ -33,6 +33,8 @@ enum StoredSubject {
         tool: ToolName,
         risk: RiskLevel,
         arguments: StoredArguments,
+        #[serde(default)]
+        says: Option<String>,
         binding: String,
     },
 }
@@ -57,6 +59,12 @@ struct StoredAnswer {
     expires_at: Option<Timestamp>,
     lasts: GrantLifetime,
     granted_to: GrantedTo,
+    #[serde(default = "one_call")]
+    max_uses: u32,
+}
+
+const fn one_call() -> u32 {
+    1
 }
 
 /// Returns the stored form of a question.
@@ -71,10 +79,11 @@ pub(super) fn written(row: &ApprovalRow) -> Result<String, StoreError> {
             tool: tool.clone(),
             arguments: arguments.as_ref().map(StoredArguments::of),
         },
-        ApprovalSubject::Call { tool, risk, arguments, binding } => StoredSubject::Call {
+        ApprovalSubject::Call { tool, risk, arguments, says, binding } => StoredSubject::Call {
             tool: tool.clone(),
             risk: *risk,
             arguments: StoredArguments::of(arguments),
+            says: says.clone(),
             binding: binding.clone(),
         },
     };
@@ -85,6 +94,7 @@ pub(super) fn written(row: &ApprovalRow) -> Result<String, StoreError> {
         expires_at: answer.terms.expires_at,
         lasts: answer.terms.lasts,
         granted_to: answer.granted_to,
+        max_uses: answer.max_uses,
     });
     let stored = Stored {
         id: row.id.as_str().to_owned(),
@@ -110,8 +120,8 @@ pub(super) fn read(text: &str) -> Result<ApprovalRow, StoreError> {
             let arguments = arguments.map(StoredArguments::shown);
             ApprovalSubject::Permission { permission, risk, tool, arguments }
         }
-        StoredSubject::Call { tool, risk, arguments, binding } => {
-            ApprovalSubject::Call { tool, risk, arguments: arguments.shown(), binding }
+        StoredSubject::Call { tool, risk, arguments, says, binding } => {
+            ApprovalSubject::Call { tool, risk, arguments: arguments.shown(), says, binding }
         }
     };
     let mut context = Context::default();
@@ -151,8 +161,8 @@ impl StoredPrincipal {
 
 impl StoredAnswer {
     fn answer(self) -> Result<ApprovalAnswer, StoreError> {
-        let Self { approver, decision, scope, expires_at, lasts, granted_to } = self;
-        let answer = ApprovalAnswer::new(approver.principal()?, decision);
+        let Self { approver, decision, scope, expires_at, lasts, granted_to, max_uses } = self;
+        let answer = ApprovalAnswer::new(approver.principal()?, decision).for_calls(max_uses);
         Ok(answer.with_terms(GrantTerms { scope, expires_at, lasts }).granted_to(granted_to))
     }
 }

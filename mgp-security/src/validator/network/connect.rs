@@ -54,6 +54,12 @@ impl<R: HostResolver> GuardedConnector<R> {
         Self { policy, resolver }
     }
 
+    /// Sets the policy.
+    #[must_use]
+    pub(crate) fn with_policy(self, policy: NetworkPolicy) -> Self {
+        Self { policy, ..self }
+    }
+
     /// Connects to `host`, which is a name or an address as it appears in a URL, with IPv6 addresses in brackets.
     pub async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, ConnectError> {
         let addresses = self.addresses(host, port).await?;

@@ -10,19 +10,21 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use tokio::sync::mpsc;
 use tokio::time::{Sleep, sleep};
 
 use super::call::BoxCall;
 use super::stream::ResponseStream;
 use crate::http::sse;
 
-/// The body of an answer: nothing, one JSON text, or a stream of events.
+/// The body of an answer: nothing, one text, a stream of events, or pieces that come one by one.
 #[must_use]
 pub struct HttpBody(HttpBodyInner);
 
 enum HttpBodyInner {
     Full(Bytes),
     Events(Box<EventBody>),
+    Pieces(mpsc::Receiver<Bytes>),
 }
 
 impl HttpBody {
@@ -42,6 +44,13 @@ impl HttpBody {
 impl From<Bytes> for HttpBody {
     fn from(bytes: Bytes) -> Self {
         Self::full(bytes)
+    }
+}
+
+impl From<mpsc::Receiver<Bytes>> for HttpBody {
+    /// Creates a body of pieces, which ends when the sender is dropped.
+    fn from(pieces: mpsc::Receiver<Bytes>) -> Self {
+        Self(HttpBodyInner::Pieces(pieces))
     }
 }
 
@@ -67,6 +76,10 @@ impl Body for HttpBody {
                 Poll::Ready(bytes) => bytes,
                 Poll::Pending => return Poll::Pending,
             },
+            HttpBodyInner::Pieces(pieces) => match pieces.poll_recv(cx) {
+                Poll::Ready(bytes) => bytes,
+                Poll::Pending => return Poll::Pending,
+            },
         };
         Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
@@ -78,7 +91,7 @@ impl Body for HttpBody {
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             HttpBodyInner::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            HttpBodyInner::Events(_) => SizeHint::default(),
+            HttpBodyInner::Events(_) | HttpBodyInner::Pieces(_) => SizeHint::default(),
         }
     }
 }
@@ -88,6 +101,7 @@ impl fmt::Debug for HttpBody {
         match &self.0 {
             HttpBodyInner::Full(bytes) => write!(f, "HttpBody({} bytes)", bytes.len()),
             HttpBodyInner::Events(_) => f.write_str("HttpBody(events)"),
+            HttpBodyInner::Pieces(_) => f.write_str("HttpBody(pieces)"),
         }
     }
 }

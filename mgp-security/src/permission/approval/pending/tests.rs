@@ -76,6 +76,7 @@ fn call(agent: &str, binding: &str) -> ApprovalQuestion {
         tool: "t".into(),
         risk: mgp_types::mgp::RiskLevel::Dangerous,
         arguments: ShownArguments::of(None).unwrap(),
+        says: None,
         binding: binding.to_owned(),
     };
     let mut context = Context::default();

@@ -1,0 +1,156 @@
+//! The state that clients carry for servers: each agent's own, and no other's.
+
+mod owners;
+
+use std::sync::{Arc, LazyLock};
+
+use memchr::memmem::{self, Finder};
+use mgp_types::ext::{ExtensionId, MAX_SESSION_STATE_BYTES, SESSION_STATE, STATE_CHANGED, STATE_DROPPED};
+use mgp_types::mgp::{Recovery, Refusal, ServerId};
+use mgp_types::{
+    Error, Flow, Gate, Method, Object, Principal, RawJson, Request, RequestKind, Response, Session, code,
+};
+
+pub(crate) use self::owners::StateOwners;
+use super::hints::{change_meta, mentioning};
+
+/// A gate that lets state tokens (`_meta.session_state`) pass unread, each between its server and the agent that it was
+/// given to.
+///
+/// A token that this server did not give to this agent reaches no server: the call is refused with 2031, and a token
+/// longer than 64 KiB with 3025. A token that passes is forwarded byte for byte in both directions. A new token that is
+/// too long, and every token for a client that did not declare `session_state`, is taken out of the result. Servers
+/// that did not declare the extension cost a look at a bit.
+#[derive(Clone)]
+pub(crate) struct SessionStateGate(Arc<SessionStates>);
+
+struct SessionStates {
+    server: ServerId,
+    /// Returns the session with the connected incarnation of the server.
+    session: Arc<PeerSession>,
+    owners: Arc<StateOwners>,
+}
+
+impl SessionStateGate {
+    pub(crate) fn new(server: ServerId, session: Arc<PeerSession>, owners: Arc<StateOwners>) -> Self {
+        Self(Arc::new(SessionStates { server, session, owners }))
+    }
+}
+
+/// A function that returns the session with a peer, if it is connected.
+type PeerSession = dyn Fn() -> Option<Arc<Session>> + Send + Sync;
+
+/// The caller to whom the state in a result belongs.
+pub(crate) struct StateCaller {
+    agent: Principal,
+    /// True if the client declared that it carries state.
+    carries: bool,
+}
+
+impl Gate for SessionStateGate {
+    type Pass = Option<StateCaller>;
+
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        let is_call = request.kind == RequestKind::Call && request.method == Method::TOOLS_CALL;
+        if !is_call || !self.0.is_offered() {
+            return Flow::Pass(None);
+        }
+        let caller = self.0.admit(request);
+        if let (Err(error), Some(trail)) = (&caller, &request.context.trail) {
+            let is_long = error.code() == code::STATE_TOO_LARGE;
+            trail.note_refusal(Refusal::new("session-state", if is_long { "too-long" } else { "not-given" }));
+        }
+        caller.map(Some).into()
+    }
+
+    fn leave(&self, caller: Self::Pass, outcome: &mut Result<Response, Error>) {
+        if let (Some(caller), Ok(response)) = (caller, outcome) {
+            self.0.note(&caller, response);
+        }
+    }
+}
+
+impl SessionStates {
+    /// Returns whether the connected incarnation of the server declared the extension.
+    fn is_offered(&self) -> bool {
+        (self.session)().is_some_and(|session| has_extension(&session))
+    }
+
+    fn admit(&self, request: &Request) -> Result<StateCaller, Error> {
+        let Some(agent) = request.context.principal.clone() else {
+            return Err(Error::invalid_request("nobody says who calls"));
+        };
+        let token = mentioning(request, &MEMBER).and_then(|meta| meta.get(SESSION_STATE));
+        if let Some(token) = token.filter(|token| !token.is_null()) {
+            self.check(&agent, &token)?;
+        }
+        let carries = request.context.session.as_ref().is_some_and(|session| has_extension(session));
+        Ok(StateCaller { agent, carries })
+    }
+
+    fn check(&self, agent: &Principal, token: &RawJson) -> Result<(), Error> {
+        let token =
+            token.to_text().ok_or_else(|| Error::invalid_params("`_meta.session_state` must be a string"))?;
+        if token.len() > MAX_SESSION_STATE_BYTES {
+            let message = format!(
+                "the session state has more than {MAX_SESSION_STATE_BYTES} bytes; send the token as the server gave it"
+            );
+            return Err(refusal(code::STATE_TOO_LARGE, message));
+        }
+        if self.owners.has(agent, &self.server, &token) {
+            return Ok(());
+        }
+        let message = "the session state was not given by this server to this agent; call again without \
+                       `_meta.session_state`";
+        Err(refusal(code::SESSION_STATE_INVALID, message))
+    }
+
+    /// Notes whose the token in a result is.
+    fn note(&self, caller: &StateCaller, response: &mut Response) {
+        if memmem::find(response.result.as_bytes(), br#""_meta""#).is_none() {
+            return;
+        }
+        let Some(meta) = Object::from_raw(&response.result).ok().and_then(|result| result.object("_meta"))
+        else {
+            return;
+        };
+        let token = meta.text(SESSION_STATE);
+        if !caller.carries {
+            let members = [SESSION_STATE, STATE_CHANGED, STATE_DROPPED];
+            if members.iter().any(|name| meta.contains(name)) {
+                change_meta(response, |meta| members.into_iter().for_each(|name| drop(meta.remove(name))));
+            }
+            return;
+        }
+        match token {
+            Some(token) if token.len() <= MAX_SESSION_STATE_BYTES => {
+                self.owners.note(&caller.agent, &self.server, &token);
+            }
+            Some(token) => {
+                let (server, bytes) = (&self.server, token.len());
+                tracing::warn!(%server, bytes, "a server gave more state than a client carries; it is dropped");
+                change_meta(response, |meta| {
+                    meta.remove(SESSION_STATE);
+                    meta.set(STATE_DROPPED, RawJson::from_written(b"true".to_vec()));
+                });
+            }
+            None => {}
+        }
+    }
+}
+
+fn has_extension(session: &Session) -> bool {
+    session.extensions().has(ExtensionId::SessionState)
+}
+
+/// Returns an error after which a client begins its session anew.
+fn refusal(code: i64, message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+    let mut details = Object::new();
+    if code == code::SESSION_STATE_INVALID {
+        details.set("recovery", RawJson::from_text("restart"));
+    }
+    let recovery = Recovery::for_code(code).unwrap_or_default().with_details(&details);
+    Error::new(code, message).with_recovery(recovery)
+}
+
+static MEMBER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""session_state""#));

@@ -55,7 +55,7 @@ pub enum RequestConcern {
     ToolList,
     /// The request lists something else, or ends a subscription.
     List,
-    /// The request is about a task or stream that the call of a tool began.
+    /// The request is about a task or stream that the call of a tool began, or about a transaction of such calls.
     Running,
     /// The request reads a resource, or asks for notifications of its changes.
     Resource,
@@ -261,6 +261,10 @@ const RULES: &[MethodRule] = rules! {
     "tools/call"                                  Client Call   Tool       [Access Definitions Validators Permission Confirmation Record];
     "tools/list"                                  Client Call   ToolList   [Access Definitions];
     "tools/validate"                              Client Call   Own        [];
+    "transaction/begin"                           Client Call   Running    [Access];
+    "transaction/commit"                          Client Call   Running    [Access];
+    "transaction/rollback"                        Client Call   Running    [Access];
+    "transaction/status"                          Client Call   Running    [Access];
 };
 
 #[cfg(test)]
@@ -273,7 +277,10 @@ mod tests {
     #[test]
     fn every_method_of_all_revisions_and_of_mgp_has_one_row() {
         assert!(RULES.is_sorted_by(|one, other| one.method < other.method));
-        let known = [method::NAMES, notification_name::NAMES, mgp::NAMES, &[mgp::REGISTRY_VALIDATE]].concat();
+        let transactions =
+            ["begin", "commit", "rollback", "status"].map(|name| format!("transaction/{name}").leak() as &str);
+        let further = [&[mgp::REGISTRY_VALIDATE], &transactions[..]].concat();
+        let known = [method::NAMES, notification_name::NAMES, mgp::NAMES, &further].concat();
         for name in &known {
             let rule = MethodRule::named(name).unwrap_or_else(|| panic!("{name} has no row"));
             assert_eq!(rule.kind == RequestKind::Notify, name.starts_with("notifications/"), "{name}");

@@ -9,6 +9,7 @@ mod approval;
 mod callers;
 mod cancelling;
 mod definitions;
+mod effects;
 mod flows;
 mod front;
 mod harmless;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         record::TESTS,
         reload::TESTS,
         sizes::TESTS,
+        effects::TESTS,
         flows::TESTS,
         harmless::TESTS,
         pairings::TESTS,

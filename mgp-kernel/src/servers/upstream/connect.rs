@@ -23,6 +23,7 @@ use super::inbound::ServerInboundLayer;
 use crate::approvals::RelayQuestionsLayer;
 use crate::call::erased::ErasedService;
 use crate::call::hints::HINTS;
+use crate::offered::EFFECTS;
 use crate::settings;
 
 /// Connects to the server once, in the way that is configured.
@@ -32,11 +33,14 @@ use crate::settings;
 pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<ErasedService>, Error> {
     let config = &shared.config;
     let Some(back) = shared.back.get() else { return Err(Error::internal("the server has no way yet")) };
-    let name = settings::name(&shared.support.config.load()).to_owned();
+    let running = shared.support.config.load_full();
+    let name = settings::name(&running).to_owned();
     let declared = |json: &'static str| RawJson::from_written(json.into());
     let builder = Client::builder(name, env!("CARGO_PKG_VERSION"));
     // What results tell of costs, sources and better tools reaches the clients that declared it, too.
-    let builder = HINTS.iter().fold(builder, |builder, id| builder.extension(id.id(), &Object::new()));
+    let effects = running.effects.enabled.then_some(EFFECTS);
+    let declared_too = HINTS.into_iter().chain(effects.into_iter().flatten());
+    let builder = declared_too.fold(builder, |builder, id| builder.extension(id.id(), &Object::new()));
     let builder = builder
         .mgp(Offer::new(ExtensionSet::standard()))
         .capability("sampling", declared(r#"{"tools":{},"context":{}}"#))

@@ -277,8 +277,8 @@ mod tests {
     #[test]
     fn every_method_of_all_revisions_and_of_mgp_has_one_row() {
         assert!(RULES.is_sorted_by(|one, other| one.method < other.method));
-        let transactions =
-            ["begin", "commit", "rollback", "status"].map(|name| format!("transaction/{name}").leak() as &str);
+        let transactions = ["begin", "commit", "rollback", "status"]
+            .map(|name| format!("transaction/{name}").leak() as &str);
         let further = [&[mgp::REGISTRY_VALIDATE], &transactions[..]].concat();
         let known = [method::NAMES, notification_name::NAMES, mgp::NAMES, &further].concat();
         for name in &known {

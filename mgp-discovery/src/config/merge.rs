@@ -16,8 +16,9 @@ use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy};
 use super::folder_keys::IgnoredReason;
 use super::model::{
     AccessRule, AccessSettings, ArgumentTypes, AuditDurability, AuditSettings, Config, ConfirmationSettings,
-    EffectSettings, FirstUse, KernelSettings, LimitSettings, ListenSettings, NameSettings, PermissionSettings,
-    RegistrationSettings, RuleSource, TelemetrySettings, ToolSettings, ValidatorSettings, usual,
+    EffectSettings, FirstUse, KernelSettings, LimitSettings, ListenSettings, NameSettings,
+    PermissionSettings, RegistrationSettings, RuleSource, TelemetrySettings, ToolSettings, ValidatorSettings,
+    usual,
 };
 use super::source::{ConfigSource, ValuePath};
 

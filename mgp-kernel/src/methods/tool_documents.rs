@@ -8,8 +8,8 @@ use mgp_security::limit::LimitGate;
 use mgp_security::scope::ScopeBook;
 use mgp_toolindex::{Index, Search, VisibleTools};
 use mgp_types::ext::{
-    AuthMethod, DEFAULT_MANIFEST_TTL_SECONDS, ExtensionId, GetManifest, ManifestNotModified,
-    ManifestServer, MatchConfidence, RateLimits, RecommendServers, RecommendedServers, ServerRecommendation,
+    AuthMethod, DEFAULT_MANIFEST_TTL_SECONDS, ExtensionId, GetManifest, ManifestNotModified, ManifestServer,
+    MatchConfidence, RateLimits, RecommendServers, RecommendedServers, ServerRecommendation,
 };
 use mgp_types::mgp::{Timestamp, method};
 use mgp_types::{CacheHint, CacheScope, Error, Flow, Gate, RawJson, Request, RequestKind, Response, code};

@@ -31,7 +31,8 @@ fn server(
 ) -> Result<Arc<Upstream>, Error> {
     if !config.load().effects.enabled {
         let message =
-            "the kernel passes no transactions; `enabled` in [effects] of mgp.toml switches them on".to_owned();
+            "the kernel passes no transactions; `enabled` in [effects] of mgp.toml switches them on"
+                .to_owned();
         return Err(unsupported(code::METHOD_NOT_FOUND, message));
     }
     let sight = CallerView::of(visibility, &request.context)?;
@@ -41,8 +42,11 @@ fn server(
         let found = servers.iter().find(|upstream| upstream.id().as_str() == named);
         return found.map(Arc::clone).ok_or_else(|| {
             let near = near(&named, servers.iter().map(|upstream| upstream.id().as_str()));
-            let like =
-                if near.is_empty() { String::new() } else { format!("; did you mean `{}`?", near.join("`, `")) };
+            let like = if near.is_empty() {
+                String::new()
+            } else {
+                format!("; did you mean `{}`?", near.join("`, `"))
+            };
             Error::invalid_params(format!("there is no server `{named}`{like}"))
         });
     }
@@ -54,9 +58,10 @@ fn server(
     match (servers.pop(), servers.is_empty()) {
         (Some(only), true) => Ok(only),
         (None, _) => {
-            let message = "none of the connected servers has transactions; make the calls without one, and take \
+            let message =
+                "none of the connected servers has transactions; make the calls without one, and take \
                            them back yourself"
-                .to_owned();
+                    .to_owned();
             Err(unsupported(code::METHOD_NOT_FOUND, message))
         }
         (Some(last), false) => {

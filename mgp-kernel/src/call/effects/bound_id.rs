@@ -125,10 +125,7 @@ mod tests {
         let json = format!(r#"{{"transaction_id":"{0}","note":"{0}, {0}"}}"#, id.as_bound());
         let mut outcome = Ok(Response::new(RawJson::parse(json.clone()).unwrap()));
         id.restore(&mut outcome);
-        assert_eq!(
-            outcome.unwrap().result.as_bytes(),
-            br#"{"transaction_id":"tx-1","note":"tx-1, tx-1"}"#
-        );
+        assert_eq!(outcome.unwrap().result.as_bytes(), br#"{"transaction_id":"tx-1","note":"tx-1, tx-1"}"#);
         let message = format!("there is no open transaction {}", id.as_bound());
         let error = Error::from_origin(Origin::Peer, 2020, message);
         let mut outcome = Err(error.with_data(RawJson::parse(json).unwrap()));

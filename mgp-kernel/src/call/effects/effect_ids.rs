@@ -6,7 +6,9 @@ use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_types::ext::transaction::{
     self, CompensationStatus, StepResult, StepStatus, TransactionReport, TransactionStep,
 };
-use mgp_types::ext::{ExtensionId, ExtensionIds, IdempotencyKey, IdempotentCall, StructuredError, TransactionId};
+use mgp_types::ext::{
+    ExtensionId, ExtensionIds, IdempotencyKey, IdempotentCall, StructuredError, TransactionId,
+};
 use mgp_types::mgp::{Outcome, Recovery, ServerId};
 use mgp_types::{
     CallEnding, Context, Error, Flow, Gate, Method, Object, RawJson, Request, RequestKind, Response, Session,
@@ -138,7 +140,9 @@ impl EffectIds {
         }
         let named = request.params.text("transaction_id").and_then(|id| id.parse::<TransactionId>().ok());
         let named = named.ok_or_else(|| {
-            Error::invalid_params("`transaction_id` must have 1 to 128 letters, digits or characters of `_-:.`")
+            Error::invalid_params(
+                "`transaction_id` must have 1 to 128 letters, digits or characters of `_-:.`",
+            )
         })?;
         let id = self.bound("transaction", request, named.as_str());
         request.params.set("transaction_id", RawJson::from_text(id.as_bound()));
@@ -229,7 +233,11 @@ fn note(bound: &BoundEffect, transaction: &str, outcome: &Result<Response, Error
     }
 }
 
+/// Records a step that has ended. One whose server asks for input first goes on in another call.
 fn note_step(bound: &BoundEffect, id: (&'static str, &str), answer: Option<&Response>) {
+    if answer.is_some_and(|answer| answer.result.ending() == CallEnding::Asking) {
+        return;
+    }
     let meta = answer.and_then(|answer| Object::from_raw(&answer.to_raw()).ok()?.object("_meta"));
     let step = meta.and_then(|meta| StepResult::read(&meta).ok().flatten());
     let is_done = answer.is_some_and(|answer| answer.result.ending() == CallEnding::Done)

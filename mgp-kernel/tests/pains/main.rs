@@ -35,6 +35,7 @@ mod sessions;
 mod sizes;
 mod streams;
 mod talking;
+mod transactions;
 mod web;
 
 use std::process::ExitCode;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         reload::TESTS,
         sizes::TESTS,
         effects::TESTS,
+        transactions::TESTS,
         flows::TESTS,
         harmless::TESTS,
         pairings::TESTS,

@@ -25,7 +25,7 @@ impl KillSwitch {
     /// Passes a point, or dies.
     pub(crate) async fn point(&self) {
         if !self.passes() {
-            pending().await
+            pending::<()>().await;
         }
     }
 

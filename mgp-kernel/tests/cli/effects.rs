@@ -35,7 +35,7 @@ done
 fn with_bank() -> Home {
     let home = Home::with_state();
     home.write("bank.sh", BANK);
-    let script = home.path("bank.sh");
+    let script = home.path("bank.sh").display().to_string();
     let config = format!(
         "{}\n[effects]\nenabled = true\n[confirmation]\ndangerous = false\n[listen]\nagent = \"ada\"\n\
          [permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n\

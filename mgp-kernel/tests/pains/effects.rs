@@ -37,6 +37,7 @@ pub(crate) fn with_effects(servers: impl IntoIterator<Item = Value>) -> Value {
 }
 
 /// A call of a tool with this metadata.
+#[expect(clippy::needless_pass_by_value, reason = "both are written where the call is")]
 pub(crate) fn call(name: &str, arguments: Value, meta: Value) -> Value {
     json!({"name": name, "arguments": arguments, "_meta": meta})
 }

@@ -125,7 +125,7 @@ async fn a_manifest_a_check_and_a_negotiation_lead_to_the_call() {
         let manifest = client.result("mgp/manifest/get", json!({})).await;
         let tool = &manifest["tools"][0];
         assert_eq!(tool["required_scopes"], json!(["write:docs"]), "{manifest}");
-        let name = tool.get("x_mcp_name").unwrap_or(&tool["name"]).clone();
+        let name = tool.get("x_mcp_name").unwrap_or_else(|| &tool["name"]).clone();
         let reading = session(&mut client, &["read:docs"]).await;
         let check = json!({"tool": name, "_meta": {"session_token": reading}});
         let checked = client.result("mgp/permission/check", check).await;

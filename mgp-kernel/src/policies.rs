@@ -1,9 +1,12 @@
 //! The policies: who may do what, with which servers, tools and definitions.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mgp_discovery::Config;
+use mgp_lifecycle::idempotency::IdempotencyBook;
+use mgp_lifecycle::store::{EffectStore, StoreError};
 use mgp_security::access::{AccessPolicy, SqliteAccessStore};
 use mgp_security::auth::{KeyRing, SqliteKeyStore};
 use mgp_security::definition::{DefinitionGuard, PinnedDefinitions, SqlitePins};
@@ -28,6 +31,8 @@ pub(crate) struct Policies {
     pub(crate) limit: LimitGate,
     /// The scopes of agents, and the sessions that they negotiated.
     pub(crate) scopes: ScopeBook,
+    /// The calls with idempotency keys that are made once, if the configuration has the kernel remember them.
+    pub(crate) keyed_calls: Option<IdempotencyBook>,
     /// What agents have spent of their budgets.
     pub(crate) budgets: Arc<AgentBudgets>,
     /// The agents to whom servers gave state to carry.
@@ -76,6 +81,7 @@ impl Policies {
             definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
             limit: LimitGate::new(settings::agent_limits(config)),
             scopes,
+            keyed_calls: keyed_calls(config, state)?,
             budgets: Arc::default(),
             session_states: Arc::default(),
             access,
@@ -85,4 +91,15 @@ impl Policies {
             proofs,
         })
     }
+}
+
+/// Opens the calls with idempotency keys in the folder of the kernel's state, if the configuration asks for it.
+fn keyed_calls(config: &Config, state: &Path) -> Result<Option<IdempotencyBook>, StartError> {
+    if !config.effects.enabled {
+        return Ok(None);
+    }
+    let path = state.join("effects.db");
+    let failed = |error: StoreError| StartError::State { path: path.clone(), error: io::Error::other(error) };
+    let store = EffectStore::open(&path).map_err(failed)?;
+    IdempotencyBook::open(store).map(Some).map_err(failed)
 }

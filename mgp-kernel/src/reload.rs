@@ -154,6 +154,7 @@ fn takeable(wanted: Config, running: &Config) -> Config {
     }
     config.listen = running.listen;
     config.audit = running.audit;
+    config.effects = running.effects;
     config.tools = running.tools;
     config.validators.first_use = running.validators.first_use;
     config.limits.concurrency = running.limits.concurrency;

@@ -8,6 +8,7 @@ use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::registry::DiscoveryGate;
 use mgp_lifecycle::call::{BreakerSettings, ConcurrencyLayer, FallbackLayer, RetryPolicy, SendingLayer};
+use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_lifecycle::server::LifecycleLayer;
 use mgp_security::RejectGate;
 use mgp_security::access::{AccessGate, AccessMethodsGate};
@@ -23,13 +24,14 @@ use mgp_security::validator::ValidateGate;
 use mgp_stream::call::StreamLayer;
 use mgp_stream::event::{EventsGate, Publisher};
 use mgp_toolindex::discovery::ToolDiscoveryGate;
-use mgp_types::ext::EnvelopeGate;
+use mgp_types::ext::{EnvelopeGate, ExtensionId};
 use mgp_types::{Gate, RpcService, gates};
 use tower_layer::Layer;
 
 use crate::StartError;
 use crate::approvals::ParkedCallLayer;
 use crate::call::delegation::DelegationGate;
+use crate::call::effects::{EffectIdsGate, EffectRecord, ReplayGate};
 use crate::call::erased::ErasedService;
 use crate::call::hints::{CallHintsGate, SuggestionGate};
 use crate::call::listed_security::ListedSecurityGate;
@@ -211,6 +213,13 @@ fn layers(
     let safe = settings::passed_methods(&server.safe_methods)?;
     let validators = settings::validators(&config, server, &policies.own_files, tools.catalog.clone())?;
     let confirmed = settings::confirmation(&config, server, policies.grants.clone());
+    let keys = IdempotencyLayer::new(policies.keyed_calls.clone()).unless({
+        let session = session.clone();
+        move || session().is_some_and(|session| session.extensions().has(ExtensionId::Idempotency))
+    });
+    let effects = EffectRecord::new(Arc::clone(audit), id.clone());
+    let effect_ids =
+        EffectIdsGate::new(id.clone(), Arc::clone(&support.config), session.clone(), effects.clone());
     let reads_deadlines = {
         let session = session.clone();
         move || session().is_some_and(|session| session.mgp.is_some())
@@ -250,15 +259,23 @@ fn layers(
             RepeatedHeadersGate,
             ValidateGate::new(validators).argument_types(settings::argument_types(&config)),
             permissions.clone(),
+            // A call that was made is judged again like any other, and nobody is asked about it.
+            ReplayGate::new(keys.clone(), effects),
             // A human sees the arguments that were checked, and what the human saw is what is forwarded.
             ConfirmationGate::new(confirmed, approver),
             // Data is fetched for calls that are made.
             DataReferencesGate::new(line.server.clone(), Arc::clone(&support.data)),
             TraceIdGate::to_peer(session),
+        ],
+        // Nobody is waited for from here on, and all that is tried again is one call with one key.
+        keys,
+        gates![
             // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
             ResultSizeGate { max_bytes: settings::max_result_bytes(&config, server) },
             // Within whatever waits for people, as the time of every call is.
             RegistryTimeoutGate::new(server),
+            // Nobody further in knows the ids of agents.
+            effect_ids,
         ],
         // Within whatever waits for people.
         sending,

@@ -55,7 +55,7 @@ pub enum RequestConcern {
     ToolList,
     /// The request lists something else, or ends a subscription.
     List,
-    /// The request is about a task or stream that the call of a tool began.
+    /// The request is about a task or stream that the call of a tool began, or about a transaction of such calls.
     Running,
     /// The request reads a resource, or asks for notifications of its changes.
     Resource,
@@ -265,6 +265,10 @@ const RULES: &[MethodRule] = rules! {
     "tools/call"                                  Client Call   Tool       [Access Definitions Validators Permission Confirmation Record];
     "tools/list"                                  Client Call   ToolList   [Access Definitions];
     "tools/validate"                              Client Call   Own        [];
+    "transaction/begin"                           Client Call   Running    [Access];
+    "transaction/commit"                          Client Call   Running    [Access];
+    "transaction/rollback"                        Client Call   Running    [Access];
+    "transaction/status"                          Client Call   Running    [Access];
 };
 
 #[cfg(test)]
@@ -283,6 +287,10 @@ mod tests {
             "mgp/data/resolve",
             "mgp/data/renew",
             "mgp/data/release",
+            "transaction/begin",
+            "transaction/commit",
+            "transaction/rollback",
+            "transaction/status",
         ];
         let known = [method::NAMES, notification_name::NAMES, mgp::NAMES, &optional].concat();
         for name in &known {

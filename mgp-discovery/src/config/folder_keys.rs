@@ -76,6 +76,7 @@ pub(super) const FOLDER_KEYS: &[(&str, &str)] = &[
     ("limits", "the smaller value"),
     ("limits.max_message_bytes", "ignored"),
     ("limits.message_memory_bytes", "ignored"),
+    ("effects", "ignored"),
     ("tools", "ignored"),
     ("names", "ignored"),
     ("registration", "ignored"),

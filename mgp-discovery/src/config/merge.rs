@@ -16,8 +16,9 @@ use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy};
 use super::folder_keys::IgnoredReason;
 use super::model::{
     AccessRule, AccessSettings, ArgumentTypes, AuditDurability, AuditSettings, Config, ConfirmationSettings,
-    FirstUse, KernelSettings, LimitSettings, ListenSettings, NameSettings, PermissionSettings,
-    RegistrationSettings, RuleSource, TelemetrySettings, ToolSettings, ValidatorSettings, usual,
+    EffectSettings, FirstUse, KernelSettings, LimitSettings, ListenSettings, NameSettings,
+    PermissionSettings, RegistrationSettings, RuleSource, TelemetrySettings, ToolSettings, ValidatorSettings,
+    usual,
 };
 use super::source::{ConfigSource, ValuePath};
 
@@ -51,6 +52,7 @@ pub(super) fn merge(user: Config, folder: Config, source: &ConfigSource) -> Merg
         validators,
         audit,
         limits,
+        effects,
         tools,
         names,
         registration,
@@ -76,6 +78,7 @@ pub(super) fn merge(user: Config, folder: Config, source: &ConfigSource) -> Merg
     merge.validators(validators);
     merge.audit(&audit);
     merge.limits(&limits);
+    all_users_only!(merge, "effects", effects => EffectSettings { enabled });
     all_users_only!(merge, "tools", tools => ToolSettings {
         level, pinned, strategy, embedder, trust_sent_vectors, learning, creating, tell_uses, budget,
     });

@@ -4,6 +4,7 @@ pub(crate) mod calls_in_work;
 pub(crate) mod cancel;
 pub(crate) mod connection_role;
 pub(crate) mod delegation;
+pub(crate) mod effects;
 pub(crate) mod erased;
 pub(crate) mod fallback;
 pub(crate) mod hints;

@@ -8,13 +8,13 @@ use mgp_security::limit::LimitGate;
 use mgp_security::scope::ScopeBook;
 use mgp_toolindex::{Index, Search, VisibleTools};
 use mgp_types::ext::{
-    AuthMethod, DEFAULT_MANIFEST_TTL_SECONDS, ExtensionId, ExtensionIds, GetManifest, ManifestNotModified,
-    ManifestServer, MatchConfidence, RateLimits, RecommendServers, RecommendedServers, ServerRecommendation,
+    AuthMethod, DEFAULT_MANIFEST_TTL_SECONDS, ExtensionId, GetManifest, ManifestNotModified, ManifestServer,
+    MatchConfidence, RateLimits, RecommendServers, RecommendedServers, ServerRecommendation,
 };
 use mgp_types::mgp::{Timestamp, method};
 use mgp_types::{CacheHint, CacheScope, Error, Flow, Gate, RawJson, Request, RequestKind, Response, code};
 
-use crate::offered::OFFERED;
+use crate::offered::offered;
 use crate::router::{CallerView, Visibility};
 use crate::running::RunningConfig;
 
@@ -125,7 +125,7 @@ impl ToolDocumentsGate {
             session_ttl_seconds: held.is_some().then_some(ScopeBook::INACTIVITY_TIMEOUT_SECONDS),
             current_scopes: held.map(|held| held.iter().map(Box::from).collect()),
             rate_limits,
-            extensions: ExtensionIds::new(OFFERED),
+            extensions: offered(&config),
             ttl_seconds: DEFAULT_MANIFEST_TTL_SECONDS,
         })
     }

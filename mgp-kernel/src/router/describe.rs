@@ -1,6 +1,6 @@
 //! The kernel's description of itself to clients: capabilities and instructions.
 
-use mgp_types::ext::{ExtensionId, ExtensionIds};
+use mgp_types::ext::ExtensionId;
 use mgp_types::mcp::meta::key;
 use mgp_types::mcp::task_extension;
 use mgp_types::mcp::{
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{CallerView, Visibility};
 use crate::data::transports;
 use crate::notify::changes::ChangeListeners;
-use crate::offered::OFFERED;
+use crate::offered::offered;
 use crate::running::RunningConfig;
 
 /// Returns the answer to `server/discover`, which is that to `initialize` too.
@@ -69,10 +69,19 @@ fn capabilities(sight: &CallerView<'_>, config: &RunningConfig, session: &Sessio
         }
     }
     // Those of the kernel's own are silent for whoever did not declare them.
-    for id in session.extensions().and(ExtensionIds::new(OFFERED)).iter() {
-        let takes_keys = id == ExtensionId::ToolRegistry && config.load().listen.auth_member;
-        let settings = takes_keys.then(|| RawJson::from_written(br#"{"auth_member":true}"#.to_vec()));
-        extensions.insert(id.id(), settings.unwrap_or_else(RawJson::empty_object));
+    let config = config.load();
+    for id in session.extensions().and(offered(&config)).iter() {
+        let settings = match id {
+            ExtensionId::ToolRegistry if config.listen.auth_member => r#"{"auth_member":true}"#,
+            ExtensionId::Idempotency => r#"{"default_ttl_seconds":86400,"max_ttl_seconds":604800}"#,
+            ExtensionId::Transactions => r#"{"max_timeout_seconds":3600}"#,
+            _ => "{}",
+        };
+        extensions.insert(id.id(), RawJson::from_written(settings.into()));
+    }
+    if !config.effects.enabled {
+        // Servers have them, and the kernel passes none.
+        extensions.remove(ExtensionId::Transactions.id());
     }
     // Whatever transport its servers have, a client hands their data on through the kernel.
     if config.load().listen.data_references {

@@ -9,10 +9,12 @@ mod missing;
 mod named;
 mod others;
 mod tasks;
+mod transactions;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use mgp_types::ext::transaction;
 use mgp_types::{Error, Method, MethodRule, Request, RequestKind, Response};
 use tower_service::Service;
 
@@ -77,6 +79,9 @@ impl Router {
             }
             "tasks/get" | "tasks/result" | "tasks/update" | "tasks/cancel" => {
                 tasks::one(visibility, changes, request)
+            }
+            transaction::BEGIN | transaction::COMMIT | transaction::ROLLBACK | transaction::STATUS => {
+                transactions::call(visibility, config, request)
             }
             // A method that is in the table of methods and has come this far is none that a client sends to a kernel.
             _ if MethodRule::of(&request).is_some() => {

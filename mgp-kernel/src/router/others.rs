@@ -131,12 +131,13 @@ fn not_found(method: &Method, advice: &str) -> Error {
     Error::new(code::METHOD_NOT_FOUND, format!("method not found: {}{advice}", name.escape_debug()))
 }
 
-fn name(request: &Request) -> Option<String> {
+/// Returns the server that the request names.
+pub(super) fn name(request: &Request) -> Option<String> {
     request.meta(SERVER_META)?.to_text()
 }
 
 /// Removes the name of the server: the server need not be told it, and may be a kernel with servers of its own.
-fn forget_name(request: &mut Request) {
+pub(super) fn forget_name(request: &mut Request) {
     if let Some(meta) = request.meta_mut() {
         meta.remove(SERVER_META);
     }

@@ -12,6 +12,7 @@ mod clients;
 mod context;
 mod doors;
 mod edit;
+mod effects;
 mod environment;
 mod extensions;
 mod federation;

@@ -11,6 +11,7 @@ mod cancelling;
 mod carried;
 mod data;
 mod definitions;
+mod effects;
 mod flows;
 mod front;
 mod harmless;
@@ -36,6 +37,7 @@ mod sessions;
 mod sizes;
 mod streams;
 mod talking;
+mod transactions;
 mod web;
 
 use std::process::ExitCode;
@@ -64,6 +66,8 @@ fn main() -> ExitCode {
         record::TESTS,
         reload::TESTS,
         sizes::TESTS,
+        effects::TESTS,
+        transactions::TESTS,
         flows::TESTS,
         harmless::TESTS,
         pairings::TESTS,

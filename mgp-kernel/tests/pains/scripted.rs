@@ -154,7 +154,10 @@ pub(crate) fn serve() -> ExitCode {
                 writeln!(out, r#"{{"jsonrpc":"2.0","id":{id},"error":{}}}"#, file("error").unwrap()).unwrap();
                 continue;
             }
-            "tools/call" => call(&folder, params, &mut out),
+            "tools/call" => {
+                let done = call(&folder, params, &mut out);
+                file("tools_call").unwrap_or(done)
+            }
             _ => {
                 let Some(result) = file(&method.replace('/', "_")) else {
                     let error = r#"{"code":-32601,"message":"no such method"}"#;

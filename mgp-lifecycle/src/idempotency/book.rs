@@ -76,12 +76,28 @@ impl IdempotencyBook {
     ) -> Result<Response, Error> {
         match self.admit(&call).map_err(|NoRoom(wait)| refusal::no_room(wait))? {
             Admitted::First(begun) => begun.carry_out(call, request, inner).await,
-            Admitted::Again(KnownCall::Running(first, running)) => {
-                wait(&call, first, running, &request).await
-            }
-            Admitted::Again(KnownCall::Done(first, kept)) => self.replay(&call, first, kept).await,
-            Admitted::Again(KnownCall::Other(first)) => Err(refusal::other_arguments(first.begun_at)),
-            Admitted::Again(KnownCall::Unknown(first)) => Err(refusal::unknown_outcome(first.begun_at)),
+            Admitted::Again(known) => self.again(call, known, patience(&request)).await,
+        }
+    }
+
+    /// Returns what is known of a call; `None` if its key is new.
+    pub(super) fn known(&self, call: &KeyedCall) -> Option<KnownCall> {
+        let now = self.0.clock.now();
+        self.0.calls.lock().known(call, now)
+    }
+
+    /// Answers a call whose key is known, and waits no longer than `patience` for the first one.
+    pub(super) async fn again(
+        self,
+        call: KeyedCall,
+        known: KnownCall,
+        patience: Duration,
+    ) -> Result<Response, Error> {
+        match known {
+            KnownCall::Running(first, running) => wait(&call, first, running, patience).await,
+            KnownCall::Done(first, kept) => self.replay(&call, first, kept).await,
+            KnownCall::Other(first) => Err(refusal::other_arguments(first.begun_at)),
+            KnownCall::Unknown(first) => Err(refusal::unknown_outcome(first.begun_at)),
         }
     }
 
@@ -236,15 +252,19 @@ impl Drop for EndingCall {
     }
 }
 
-/// Waits for the first call with this key, no longer than for the call itself.
+/// Returns how long a call waits for the first one with its key: no longer than for the call itself.
+pub(super) fn patience(request: &Request) -> Duration {
+    Deadline::of(request).map_or(LONGEST_WAIT, |deadline| deadline.left().min(LONGEST_WAIT))
+}
+
+/// Waits for the first call with this key.
 async fn wait(
     call: &KeyedCall,
     first: FirstCall,
     mut running: RunningCall,
-    request: &Request,
+    patience: Duration,
 ) -> Result<Response, Error> {
-    let most = Deadline::of(request).map_or(LONGEST_WAIT, |deadline| deadline.left().min(LONGEST_WAIT));
-    let ended = timeout(most, running.wait_for(Option::is_some)).await;
+    let ended = timeout(patience, running.wait_for(Option::is_some)).await;
     let outcome = match &ended {
         Err(_) => return Err(refusal::still_running()),
         Ok(Err(_)) => None,

@@ -27,7 +27,7 @@ impl KeyedCall {
         if request.kind != RequestKind::Call || request.method != Method::TOOLS_CALL {
             return Ok(None);
         }
-        let Some(told) = told_by(request)? else { return Ok(None) };
+        let Some(told) = key_of(request)? else { return Ok(None) };
         let principal = request.context.principal.as_ref();
         let who = [
             principal.map_or("", |principal| principal.kind().as_str()),
@@ -58,7 +58,7 @@ impl KeyedCall {
 }
 
 /// Returns the key in the metadata of a request, or in its HTTP header.
-fn told_by(request: &Request) -> Result<Option<IdempotentCall>, Error> {
+pub(super) fn key_of(request: &Request) -> Result<Option<IdempotentCall>, Error> {
     let meta = request.params.object("_meta").unwrap_or_default();
     let in_body = IdempotentCall::read(&meta)?;
     let head = request.extensions.get::<http::request::Parts>();

@@ -24,6 +24,17 @@ pub struct RegistrationSettings {
     pub max_servers: Option<u32>,
 }
 
+/// The effects of calls that happen once and can be taken back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct EffectSettings {
+    /// Carries calls with an idempotency key out once, also for servers that know nothing of keys, and passes
+    /// transactions to the servers that have them. The kernel keeps the keys, and what the calls were answered, in
+    /// `effects.db` in its state folder.
+    pub enabled: bool,
+}
+
 /// The kernel's log, traces and metrics.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

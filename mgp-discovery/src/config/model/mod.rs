@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::kernel::{
-    KernelSettings, ListenSettings, RegistrationSettings, RevokedCalls, TelemetrySettings,
+    EffectSettings, KernelSettings, ListenSettings, RegistrationSettings, RevokedCalls, TelemetrySettings,
 };
 pub use self::policy::{
     AccessRule, AccessSettings, AgentBudget, AgentSettings, ArgumentTypes, AuditArguments, AuditDurability,
@@ -57,6 +57,8 @@ pub struct Config {
     pub audit: AuditSettings,
     /// The limits on calls and messages.
     pub limits: LimitSettings,
+    /// The effects of calls that happen once and can be taken back: idempotency keys and transactions.
+    pub effects: EffectSettings,
     /// The tools that a model sees, and how it searches for others (§16).
     pub tools: ToolSettings,
     /// The spelling of the names of tools and prompts for clients.

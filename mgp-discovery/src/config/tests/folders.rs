@@ -193,6 +193,7 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("limits", "max_message_bytes", &["65536", "1000000"]),
     ("limits", "message_memory_bytes", &["65536", "1000000"]),
     ("limits", "waiting_questions", NUMBERS),
+    ("effects", "enabled", SWITCH),
     ("tools", "pinned", LISTS),
     ("tools", "embedder", &["'static'", "'remote:http://x#y'"]),
     ("tools", "trust_sent_vectors", SWITCH),

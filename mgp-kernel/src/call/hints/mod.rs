@@ -7,7 +7,7 @@ mod suggestion;
 use std::sync::{Arc, LazyLock};
 
 use memchr::memmem::{self, Finder};
-use mgp_types::ext::{ExtensionId, Intent, PREFIX, Quota, max_units};
+use mgp_types::ext::{ExtensionId, IdempotentResult, Intent, PREFIX, Quota, max_units};
 use mgp_types::mgp::{Refusal, ServerId, Timestamp};
 use mgp_types::{
     CallEnding, Error, Flow, Gate, Method, Object, Origin, RawJson, Request, RequestKind, Response,
@@ -144,11 +144,17 @@ pub(crate) const HINTS: [ExtensionId; 4] = [
     ExtensionId::MultimodalSignatures,
 ];
 
-/// Returns the units that a result says its call cost.
+/// Returns the units that a result says its call cost: nothing if it is the result of an earlier call.
 fn actual_units(response: &Response) -> Option<f64> {
-    memmem::find(response.result.as_bytes(), br#""cost""#)?;
-    let cost = Object::from_raw(&response.result).ok()?.object("_meta")?.object("cost")?;
-    cost.get("units")?.to().ok().filter(|units: &f64| *units >= 0.0)
+    let has = |name: &[u8]| memmem::find(response.result.as_bytes(), name).is_some();
+    if !has(br#""cost""#) && !has(br#""was_replay""#) {
+        return None;
+    }
+    let meta = Object::from_raw(&response.result).ok()?.object("_meta")?;
+    if IdempotentResult::read(&meta).is_some_and(|told| told.was_replay) {
+        return Some(0.0);
+    }
+    meta.object("cost")?.get("units")?.to().ok().filter(|units: &f64| *units >= 0.0)
 }
 
 /// The names of the members of `_meta` that are looked for in calls.

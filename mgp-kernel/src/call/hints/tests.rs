@@ -83,6 +83,10 @@ async fn the_budget_of_an_agent_is_counted_corrected_and_told() {
     let result = answer(&gate, &server, by("ada", &told)).await.unwrap();
     assert_eq!(result["_meta"]["quota"]["remaining"], 4, "by what it cost: {result}");
     assert_eq!(result["_meta"]["cost"], json!({"units": 2}));
+    // The result of an earlier call was paid for then.
+    server.answers(r#"{"content":[],"_meta":{"cost":{"units":2},"idempotency_key":"k","was_replay":true}}"#);
+    let result = answer(&gate, &server, by("ada", &told)).await.unwrap();
+    assert_eq!(result["_meta"]["quota"]["remaining"], 4, "{result}");
     // A call that was not made costs nothing, and a client that did not ask is told nothing.
     server.refuses(Error::invalid_params("no"));
     answer(&gate, &server, by("ada", &told)).await.unwrap_err();

@@ -24,6 +24,7 @@ use crate::approvals::RelayQuestionsLayer;
 use crate::call::erased::ErasedService;
 use crate::call::hints::HINTS;
 use crate::data::transports;
+use crate::offered::EFFECTS;
 use crate::settings;
 
 /// Connects to the server once, in the way that is configured.
@@ -33,11 +34,13 @@ use crate::settings;
 pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<ErasedService>, Error> {
     let config = &shared.config;
     let Some(back) = shared.back.get() else { return Err(Error::internal("the server has no way yet")) };
-    let name = settings::name(&shared.support.config.load()).to_owned();
+    let running = shared.support.config.load_full();
+    let name = settings::name(&running).to_owned();
     let declared = |json: &'static str| RawJson::from_written(json.into());
     let builder = Client::builder(name, env!("CARGO_PKG_VERSION"));
     // What results tell of costs, sources, better tools and state reaches the clients that declared it, too.
-    let passed = HINTS.iter().chain(&[ExtensionId::SessionState]);
+    let effects = running.effects.enabled.then_some(EFFECTS);
+    let passed = HINTS.into_iter().chain([ExtensionId::SessionState]).chain(effects.into_iter().flatten());
     let builder = passed.fold(builder, |builder, id| builder.extension(id.id(), &Object::new()));
     let builder = if shared.support.data.is_on() {
         builder.extension(ExtensionId::DataReferences.id(), &transports())

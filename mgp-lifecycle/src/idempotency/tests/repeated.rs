@@ -28,6 +28,35 @@ async fn a_call_that_comes_again_is_told_the_first_result_and_nothing_is_done() 
     assert_eq!(again.ttl.unwrap().seconds(), 60);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_gateway_learns_what_a_key_stands_for_before_it_makes_the_call() {
+    let (book, server) = (IdempotencyBook::in_memory(), counting());
+    let layer = IdempotencyLayer::new(book);
+    assert!(layer.answer_again(&pay("k", "{}")).is_none(), "the key is new");
+    let mut service = layer.layer(server.clone());
+    let (_, result) = split(call(&mut service, pay("k", "{}")).await.unwrap());
+    let (told, same) = split(layer.answer_again(&pay("k", "{}")).unwrap().await.unwrap());
+    assert!(told.was_replay);
+    assert_eq!(same.as_bytes(), result.as_bytes());
+    let other = layer.answer_again(&pay("k", r#"{"euro":1}"#)).unwrap().await.unwrap_err();
+    assert_eq!(reason(&other), "other_arguments");
+    assert_eq!(server.calls(), 1);
+}
+
+#[tokio::test]
+async fn without_a_book_or_in_front_of_one_that_has_its_own_every_call_is_made() {
+    let book = IdempotencyBook::in_memory();
+    for layer in [IdempotencyLayer::new(None), IdempotencyLayer::new(book).unless(|| true)] {
+        let server = counting();
+        let mut service = layer.layer(server.clone());
+        for _ in 0..2 {
+            assert!(layer.answer_again(&pay("k", "{}")).is_none());
+            call(&mut service, pay("k", "{}")).await.unwrap();
+        }
+        assert_eq!(server.calls(), 2);
+    }
+}
+
 // covers: EXT-05-06
 #[tokio::test(start_paused = true)]
 async fn a_key_is_free_when_its_time_is_over() {

@@ -150,8 +150,8 @@ impl PayloadFilter {
     /// -32602 for a value that cannot be compared.
     pub fn new(filter: &Object) -> Result<Self, Error> {
         let members = filter.iter().filter(|(name, _)| name != MIN_SEVERITY).map(|(name, value)| {
-            let value = value.to().map_err(|error| Error::invalid_params(error.to_string()))?;
-            Ok((name.into(), value))
+            let value: Value = value.to().map_err(|error| Error::invalid_params(error.to_string()))?;
+            Ok::<(Box<str>, Value), Error>((name.into(), value))
         });
         members.collect::<Result<_, Error>>().map(Self)
     }

@@ -8,6 +8,11 @@ mod listen;
 mod publisher;
 mod quotas;
 mod registry;
+#[cfg(feature = "ext")]
+mod terms;
+#[cfg(not(feature = "ext"))]
+#[path = "no_terms.rs"]
+mod terms;
 #[cfg(test)]
 mod tests;
 

@@ -8,6 +8,7 @@ mod hints;
 mod manifest;
 mod output;
 mod scopes;
+mod subscriptions;
 mod tool_version;
 
 pub use self::advice::UserAdvice;

@@ -16,5 +16,6 @@ mod outputs;
 mod peer;
 mod retries;
 mod scopes;
+mod subscriptions;
 mod servers;
 mod tool_versions;

@@ -4,6 +4,10 @@ use mgp_lifecycle::server::{CallerDeadlineLayer, LifecycleLayer, ServerLifecycle
 use mgp_stream::call::StreamLayer;
 use mgp_stream::callback::CallbackLayer;
 use mgp_stream::event::{EventsGate, Publisher};
+#[cfg(feature = "ext")]
+use mgp_types::RawJson;
+#[cfg(feature = "ext")]
+use mgp_types::ext::ExtensionId;
 use mgp_types::mgp::{Extension, ExtensionSet, Offer};
 use mgp_types::{Gate, GateLayer};
 use tower_layer::Stack;
@@ -20,9 +24,14 @@ impl<L> Server<L> {
         self.offering(Extension::Streaming).layer(StreamLayer::new())
     }
 
-    /// Lets clients subscribe to the events of `publisher` (MGP §13.2).
+    /// Lets clients subscribe to the events of `publisher` (MGP §13.2). With the feature `ext` they also do so in the words of
+    /// `subscribe_notify`: with an id of their own, a filter by members of the data, and a time.
     pub fn events(self, publisher: &Publisher) -> Server<Stack<GateLayer<EventsGate>, L>> {
-        self.offering(Extension::Events).layer(EventsGate::new(publisher.clone()).into_layer())
+        #[cfg(feature = "ext")]
+        let declaring = self.extension(ExtensionId::SubscribeNotify.id(), RawJson::empty_object());
+        #[cfg(not(feature = "ext"))]
+        let declaring = self;
+        declaring.offering(Extension::Events).layer(EventsGate::new(publisher.clone()).into_layer())
     }
 
     /// Lets tools ask clients that speak MGP as MGP does (§13.4): see [`Cx::callback`](crate::Cx::callback). Other

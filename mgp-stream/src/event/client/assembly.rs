@@ -203,6 +203,11 @@ impl EventAssembly {
         (self.next, self.seen, self.lost_to) = (None, 0, 0);
     }
 
+    /// Returns whether the subscription [ended](Self::end) and no other began.
+    pub(super) const fn is_over(&self) -> bool {
+        self.id.is_none()
+    }
+
     /// Begins with the numbers of a subscription that was opened after the one before [ended](Self::end).
     pub fn begin(&mut self, answer: &EventSubscribed) {
         self.id = Some(answer.subscription_id.clone());

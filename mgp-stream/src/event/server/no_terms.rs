@@ -25,7 +25,7 @@ pub(super) const fn bytes_of_hint(hint: &EventHint) -> usize {
     match *hint {}
 }
 
-#[expect(clippy::unused_self, reason = "the terms of the extension have the same methods")]
+#[allow(clippy::unused_self, reason = "the terms of the extension have the same methods")]
 impl Terms {
     pub(super) fn read(params: &Object, _: &Session) -> Result<(EventSubscribe, Self), Error> {
         let asked = params.to().map_err(|error| Error::invalid_params(error.to_string()))?;

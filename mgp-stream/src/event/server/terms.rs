@@ -125,9 +125,8 @@ impl Terms {
     /// Returns the news that the time of a subscription is over; `None` if it has none.
     pub(super) fn end(&self, id: &SubscriptionId) -> Option<Request> {
         self.0.as_ref()?;
-        Request::with_body(SubscriptionEnded::METHOD, &SubscriptionEnded::in_time(id.clone())).ok().map(
-            |request| Request::notify(request.method, request.params),
-        )
+        let params = Object::from_value(&SubscriptionEnded::in_time(id.clone())).ok()?;
+        Some(Request::notify(SubscriptionEnded::METHOD, params))
     }
 
     /// Returns a subscription as its owner's list has it.

@@ -88,10 +88,7 @@ impl<S: RpcService> Client<S> {
     }
 
     /// Asks for events on the stream of a request that listens; returns `None` if the server does not send them there.
-    async fn listen_for_events(
-        &self,
-        params: &Object,
-    ) -> Result<Option<(Object, Subscription<S>)>, Error> {
+    async fn listen_for_events(&self, params: &Object) -> Result<Option<(Object, Subscription<S>)>, Error> {
         let mut filter = SubscriptionFilter::new();
         filter.extra.insert(EventSubscribe::LISTEN_MEMBER, params.to_raw());
         let listening = self.subscribe(filter).await?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mgp_types::ext::{
-    ExtensionId, OwnSubscriptions, SubscriptionAnswer, SubscriptionRequest, SubscriptionStatus,
+    ExtensionId, ExtensionIds, OwnSubscriptions, SubscriptionAnswer, SubscriptionRequest, SubscriptionStatus,
 };
 use mgp_types::mgp::{EventSubscribed, Timestamp};
 use mgp_types::{Error, Object, Request, Response, RpcService, code};
@@ -27,9 +27,13 @@ impl<S: RpcService> Client<S> {
     /// application: nothing is called.
     ///
     /// # Errors
-    /// The server has none of the events (4004), already has a subscription with the id (3026), refuses, or cannot be
+    /// The server does not declare the extension (-32601), has none of the events (4004), already has a subscription with the id (3026), refuses, or cannot be
     /// reached.
     pub async fn subscribe_events(&self, wanted: &SubscriptionRequest) -> Result<EventStream<S>, Error> {
+        if !ExtensionIds::read(&self.capabilities()).has(ExtensionId::SubscribeNotify) {
+            let message = "the server does not declare `subscribe_notify`: subscribe with `Client::events`";
+            return Err(Error::new(code::METHOD_NOT_FOUND, message));
+        }
         let read = |answer: Object| opened(&answer, &wanted.events);
         self.open_events(wanted.in_words_of_mgp()?, &wanted.in_both_words(), read).await
     }

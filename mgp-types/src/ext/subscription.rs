@@ -402,7 +402,10 @@ mod tests {
         answer.subscribed = vec!["commit_to_main".into()];
         let active: Value = SubscriptionAnswer::of(&answer).beside(&answer).to().unwrap();
         assert_eq!(active["status"], "active");
-        assert_eq!((&active["subscribed"], &active["supported_events"]), (&active["available"], &active["available"]));
+        assert_eq!(
+            (&active["subscribed"], &active["supported_events"]),
+            (&active["available"], &active["available"])
+        );
     }
 
     // covers: EXT-15-05
@@ -411,7 +414,8 @@ mod tests {
         let filter = object(r#"{"repository":"frontend-app","labels":["a"],"min_severity":"info"}"#);
         let filter = PayloadFilter::new(&filter).unwrap();
         assert!(filter.admits(&object(r#"{"labels": [ "a" ],"repository":"frontend-app","sha":"1"}"#)));
-        for other in [r#"{"repository":"frontend-app"}"#, r#"{"repository":"backend","labels":["a"]}"#, "{}"] {
+        for other in [r#"{"repository":"frontend-app"}"#, r#"{"repository":"backend","labels":["a"]}"#, "{}"]
+        {
             assert!(!filter.admits(&object(other)), "{other}");
         }
         assert!(PayloadFilter::default().admits(&Object::new()));
@@ -420,13 +424,22 @@ mod tests {
     // covers: EXT-15-03
     #[test]
     fn an_event_is_written_in_both_vocabularies_and_read_in_either() {
-        let mut event = Event::new(SubscriptionId::new("s1"), "commit_to_main", Timestamp::EPOCH, object(r#"{"sha":"a"}"#))
-            .with_seq(1);
-        event.action_hint = Some(ActionHint { recommended_tool: Some("pull".into()), ..ActionHint::default() });
+        let mut event = Event::new(
+            SubscriptionId::new("s1"),
+            "commit_to_main",
+            Timestamp::EPOCH,
+            object(r#"{"sha":"a"}"#),
+        )
+        .with_seq(1);
+        event.action_hint =
+            Some(ActionHint { recommended_tool: Some("pull".into()), ..ActionHint::default() });
         let both = event_in_both_words(&event, false);
         assert_eq!(both.to::<Event>().unwrap(), event);
         let json: Value = both.to().unwrap();
-        assert_eq!((&json["type"], &json["event"], &json["seq"]), (&"event".into(), &"commit_to_main".into(), &1.into()));
+        assert_eq!(
+            (&json["type"], &json["event"], &json["seq"]),
+            (&"event".into(), &"commit_to_main".into(), &1.into())
+        );
         assert_eq!((&json["payload"], json.get("gap")), (&json["data"], None));
         let mut own = both;
         for member in ["channel", "data", "_mgp.seq"] {

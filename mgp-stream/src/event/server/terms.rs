@@ -8,7 +8,9 @@ use mgp_types::ext::{
     ExtensionId, OwnSubscription, PayloadFilter, SubscriptionAnswer, SubscriptionEnded, SubscriptionRequest,
     SubscriptionStatus, event_in_both_words,
 };
-use mgp_types::mgp::{Event, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp, method};
+use mgp_types::mgp::{
+    Event, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp, method,
+};
 use mgp_types::{Error, Object, RawJson, Request, Session};
 use tokio::time::Instant;
 

@@ -16,6 +16,6 @@ mod outputs;
 mod peer;
 mod retries;
 mod scopes;
-mod subscriptions;
 mod servers;
+mod subscriptions;
 mod tool_versions;

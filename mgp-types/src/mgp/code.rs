@@ -299,7 +299,9 @@ mod tests {
     fn a_plain_peer_gets_only_numbers_of_json_rpc() {
         for &(code, name) in NAMED {
             let expected = match code {
-                2020..=2022 | 2031 | 2032 | 3020..=3022 | 3025 | 3026 | 4000..=4004 | 4020..=4022 => INVALID_PARAMS,
+                2020..=2022 | 2031 | 2032 | 3020..=3022 | 3025 | 3026 | 4000..=4004 | 4020..=4022 => {
+                    INVALID_PARAMS
+                }
                 1000..=1099 => INVALID_REQUEST,
                 _ => INTERNAL_ERROR,
             };

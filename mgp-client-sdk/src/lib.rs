@@ -116,7 +116,7 @@ pub use connect::PlainStack;
 pub use connection_handle::ConnectionHandle;
 pub use events::EventStream;
 #[cfg(feature = "ext")]
-pub use ext::{ApprovalGate, ApprovalQuestion, ResultHints, UserAdvice};
+pub use ext::{ApprovalLayer, ApprovalQuestion, ApprovalService, ResultHints, UserAdvice};
 pub use handlers::{Handlers, HandlersFuture, IntoReply};
 pub use headers::{HeaderMirror, MirroredCall};
 #[cfg(feature = "http")]

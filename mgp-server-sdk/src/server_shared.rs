@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use mgp_stream::callback::Callbacks;
+#[cfg(feature = "ext")]
+use mgp_types::ext::ServerRecommendation;
+#[cfg(feature = "ext")]
+use mgp_types::mcp::Implementation;
 use mgp_types::mcp::task_extension;
 use mgp_types::mcp::{
     ForRevision, ListCapability, Map, Marker, ResourcesCapability, ServerCapabilities, ServerTaskRequests,
@@ -16,9 +20,8 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::change::{Change, Listeners};
-use crate::reference::ReferenceStore;
 #[cfg(feature = "ext")]
-use crate::router::ManifestFacts;
+use crate::reference::ReferenceStore;
 #[cfg(feature = "ext")]
 use crate::signature::RegistrySettings;
 use crate::task::TaskStore;
@@ -56,10 +59,20 @@ pub(crate) struct ServerDescription {
     pub(crate) registry: RegistrySettings,
     #[cfg(feature = "ext")]
     pub(crate) manifest: ManifestFacts,
+    #[cfg(feature = "ext")]
     pub(crate) tokens: TokenSettings,
     /// The data that is held for other servers.
     #[cfg(feature = "ext")]
     pub(crate) references: Option<ReferenceStore>,
+}
+
+/// The facts for the manifest of a server that no other part of the server knows.
+#[cfg(feature = "ext")]
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ManifestFacts {
+    /// The description of the server, once it is built.
+    pub(crate) info: Option<Implementation>,
+    pub(crate) recommendations: Vec<ServerRecommendation>,
 }
 
 /// The sections of MCP that a server offers.

@@ -208,7 +208,7 @@ async fn moments_are_taken_with_any_offset_and_answered_in_utc() {
         Server::new("test", "1").tool(Tool::new("next", "Adds an hour."), async |arguments: Object| {
             let at: Timestamp = arguments.text("at").unwrap_or_default().parse()?;
             let mut out = Object::new();
-            let next = at.saturating_add(std::time::Duration::from_secs(3600));
+            let next = at.saturating_add(std::time::Duration::from_hours(1));
             out.set("next", RawJson::from_value(&next).map_err(|error| ToolError::new(error.to_string()))?);
             Ok::<_, ToolError>(ToolResult::success(out))
         })

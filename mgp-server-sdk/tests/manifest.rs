@@ -146,9 +146,12 @@ async fn the_manifest_lists_exactly_the_extensions_that_are_on() {
     let listed: Vec<_> = ExtensionId::ALL.iter().filter(|id| id.is_listed()).collect();
     assert_eq!(listed.len(), 14);
     for era in Era::BOTH {
-        assert_eq!(manifest(server(), era).await.0.get("supported_extensions"), None);
+        let plain = Server::new("plain", "1.0.0").offer_manifest();
+        assert_eq!(manifest(plain, era).await.0.get("supported_extensions"), None);
+        let confirmed = json!(["human_in_the_loop"]);
+        assert_eq!(manifest(server(), era).await.0["supported_extensions"], confirmed, "a tool is confirmed");
         let (written, _) = manifest(server().hints(), era).await;
-        let hints = json!(["intent_hints", "provenance", "multimodal_signatures"]);
+        let hints = json!(["intent_hints", "human_in_the_loop", "provenance", "multimodal_signatures"]);
         assert_eq!(written["supported_extensions"], hints, "costs are no name of the list");
         let all = ExtensionId::ALL.iter();
         let all = all.fold(server(), |server, id| server.extension(id.id(), RawJson::empty_object()));

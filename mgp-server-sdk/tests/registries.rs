@@ -185,7 +185,7 @@ async fn a_list_that_takes_too_long_is_an_error_and_no_part_of_it_is_served() {
 async fn last_answer(server: Server, frames: &[&str]) -> Value {
     let (near, far) = tokio::io::duplex(1 << 16);
     let (input, output) = tokio::io::split(far);
-    let served = tokio::spawn(server.serve_io(input, output));
+    let serving = tokio::spawn(server.serve_io(input, output));
     let (read, mut write) = tokio::io::split(near);
     let mut lines = BufReader::new(read).lines();
     let mut answer = Value::Null;
@@ -196,7 +196,7 @@ async fn last_answer(server: Server, frames: &[&str]) -> Value {
             answer = serde_json::from_str(&line.unwrap().unwrap()).unwrap();
         }
     }
-    served.abort();
+    serving.abort();
     answer
 }
 
@@ -277,7 +277,7 @@ async fn contend(server: Server, changes: usize) -> Option<Error> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_change_that_waits_too_long_for_others_is_to_be_tried_again() {
     assert_eq!(Timeouts::default(), Timeouts::default().lock_timeout(Duration::from_millis(500)));
-    let patient = contend(growing(Duration::from_secs(60)), 20).await;
+    let patient = contend(growing(Duration::from_mins(1)), 20).await;
     assert!(patient.is_none(), "changes that meet are made one after the other: {patient:?}");
     let error = contend(growing(Duration::ZERO), 100_000).await.expect("four clients never met");
     assert_eq!(error.code(), code::INTERNAL_ERROR);

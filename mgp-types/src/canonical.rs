@@ -21,8 +21,8 @@ pub use self::tree::CanonicalTree;
 /// The SHA-256 digest of a JSON value in its canonical form; its text form is hexadecimal.
 ///
 /// ```
+/// use mgp_types::RawJson;
 /// use mgp_types::canonical::{Digest, digest};
-/// use crate::RawJson;
 ///
 /// let digest = digest(&RawJson::parse(r#"{"b": 1.0, "a": "\u0078"}"#)?)?;
 /// assert_eq!(digest, mgp_types::canonical::digest(&RawJson::parse(r#"{"a":"x","b":1}"#)?)?);

@@ -2,18 +2,21 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use mgp_lifecycle::call::NotExecuted;
-use mgp_types::ext::{Cost, CostCategory, Impact, ToolDeclaration};
+use mgp_types::ext::{
+    CONFIRMATION_TOKEN, ConfirmationRequired, Cost, CostCategory, Impact, ToolDeclaration, USER_CONFIRMED,
+};
 use mgp_types::mcp::{ElicitAction, ToolAnnotations};
 use mgp_types::{
-    BoxFuture, Error, Flow, Gate, GateLayer, Method, Object, RawJson, Request, RequestKind, Response, code,
-    is_hidden,
+    BoxFuture, Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService, code,
 };
 use parking_lot::Mutex;
-use tower_layer::Stack;
+use tower_layer::{Layer, Stack};
+use tower_service::Service;
 
 use super::hints::impact;
 use crate::ClientBuilder;
@@ -24,7 +27,9 @@ impl<L, I> ClientBuilder<L, I> {
     ///
     /// Tools are known from the lists that went through the client, and from
     /// [`call_listed`](crate::Client::call_listed). Nobody knows what any other tool wants, so the person is asked about it
-    /// too. The time limit of the call runs while the person decides; [`Call::timeout`](crate::Call::timeout) gives it more.
+    /// too. A server that wants to know that somebody agreed is told so, and one that puts another question has it put to the
+    /// person. The time limit of the call runs while the person decides; [`Call::timeout`](crate::Call::timeout) gives it
+    /// more.
     ///
     /// ```
     /// use mgp_client_sdk::Client;
@@ -39,13 +44,13 @@ impl<L, I> ClientBuilder<L, I> {
     ///     }
     /// });
     /// ```
-    pub fn on_approval<F, A>(self, ask: F) -> ClientBuilder<Stack<GateLayer<ApprovalGate>, L>, I>
+    pub fn on_approval<F, A>(self, ask: F) -> ClientBuilder<Stack<ApprovalLayer, L>, I>
     where
         F: Fn(ApprovalQuestion) -> A + Send + Sync + 'static,
         A: Future<Output = ElicitAction> + Send + 'static,
     {
         let ask: AskFn = Arc::new(move |question| Box::pin(ask(question)));
-        self.layer(ApprovalGate { ask, tools: Arc::default() }.into_layer())
+        self.confirmations().layer(ApprovalLayer { ask, tools: Arc::default() })
     }
 }
 
@@ -69,63 +74,112 @@ pub struct ApprovalQuestion {
 
 type AskFn = Arc<dyn Fn(ApprovalQuestion) -> BoxFuture<'static, ElicitAction> + Send + Sync>;
 
-/// The gate that [`ClientBuilder::on_approval`] puts in front of a connection: it learns from lists of tools which calls a
-/// person has to agree to.
+/// The layer that [`ClientBuilder::on_approval`] puts in front of a connection: it learns from lists of tools which calls a
+/// person has to agree to. Makes [`ApprovalService`]s.
 #[derive(Clone)]
-pub struct ApprovalGate {
+pub struct ApprovalLayer {
     ask: AskFn,
     tools: Arc<Mutex<HashMap<Box<str>, Wish>>>,
 }
 
+impl<S> Layer<S> for ApprovalLayer {
+    type Service = ApprovalService<S>;
+
+    fn layer(&self, inner: S) -> ApprovalService<S> {
+        ApprovalService { approval: self.clone(), inner }
+    }
+}
+
+/// The service of [`ApprovalLayer`].
+#[derive(Debug, Clone)]
+pub struct ApprovalService<S> {
+    approval: ApprovalLayer,
+    inner: S,
+}
+
+impl<S: RpcService> Service<Request> for ApprovalService<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let next = self.inner.clone();
+        let ready = std::mem::replace(&mut self.inner, next);
+        let approval = self.approval.clone();
+        Box::pin(async move {
+            if request.kind == RequestKind::Call && request.method == Method::TOOLS_CALL {
+                approval.call(ready, request).await
+            } else {
+                approval.pass(ready, request).await
+            }
+        })
+    }
+}
+
 /// What a tool wants of the person.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 enum Wish {
     Nothing,
     Approval(Box<Approval>),
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 struct Approval {
-    /// The tool's question, with places for arguments.
-    message: Option<Box<str>>,
+    declared: ToolDeclaration,
     risk: Impact,
-    cost: Option<Cost>,
 }
 
 /// The most tools that are known at once; a person is asked about all others.
 const MAX_TOOLS: usize = 10_000;
 /// The most bytes of a tool's question.
 const MAX_MESSAGE_BYTES: usize = 4096;
-/// The most characters of an argument in a question.
-const MAX_ARGUMENT_CHARS: usize = 80;
 
-impl Gate for ApprovalGate {
-    /// True if the request lists tools.
-    type Pass = bool;
-
-    fn enter(&self, request: &mut Request) -> Flow<bool> {
-        if request.kind != RequestKind::Call || request.method != Method::TOOLS_CALL {
-            return Flow::Pass(request.method == Method::TOOLS_LIST);
+impl ApprovalLayer {
+    /// Sends a request that calls no tool, and learns from lists of tools.
+    async fn pass<S: RpcService>(&self, mut inner: S, request: Request) -> Result<Response, Error> {
+        let lists_tools = request.method == Method::TOOLS_LIST;
+        let response = inner.call(request).await?;
+        if lists_tools {
+            self.learn(&response);
         }
-        let Some(question) = self.question(request) else { return Flow::Pass(false) };
-        let (ask, request) = (Arc::clone(&self.ask), request.take());
-        Flow::wait(async move {
-            let tool = question.tool.clone();
-            match ask(question).await {
-                ElicitAction::Accept => (request, Flow::Pass(false)),
-                _ => (request, Flow::refuse(not_approved(&tool))),
-            }
-        })
+        Ok(response)
     }
 
-    fn leave(&self, lists_tools: bool, outcome: &mut Result<Response, Error>) {
-        if let (true, Ok(list)) = (lists_tools, outcome) {
-            self.learn(list);
+    /// Sends a call once the person has agreed to it, and once more where the server wants to know that.
+    async fn call<S: RpcService>(&self, mut inner: S, request: Request) -> Result<Response, Error> {
+        let asked = self.question(&request);
+        if let Some(question) = &asked {
+            self.agreed(question.clone()).await?;
+        }
+        let mut confirmed = request.clone();
+        let response = inner.call(request).await?;
+        let Some(required) = required(&response) else { return Ok(response) };
+        if asked.is_none_or(|asked| asked.message != required.confirmation_message) {
+            let tool = confirmed.params.text("name").unwrap_or_default().into();
+            let arguments = confirmed.params.get("arguments");
+            let (message, risk) = (required.confirmation_message, required.risk_level);
+            self.agreed(ApprovalQuestion { tool, message, risk, cost: None, arguments }).await?;
+        }
+        let meta = confirmed.params.object_mut_or_new("_meta");
+        meta.set(CONFIRMATION_TOKEN, RawJson::from_text(&required.confirmation_token));
+        meta.set(USER_CONFIRMED, RawJson::from_written(b"true".to_vec()));
+        poll_fn(|cx| inner.poll_ready(cx)).await?;
+        inner.call(confirmed).await
+    }
+
+    /// Asks the person.
+    async fn agreed(&self, question: ApprovalQuestion) -> Result<(), Error> {
+        let tool = question.tool.clone();
+        match (self.ask)(question).await {
+            ElicitAction::Accept => Ok(()),
+            _ => Err(not_approved(&tool)),
         }
     }
-}
 
-impl ApprovalGate {
     fn learn(&self, list: &Response) {
         let listed = Object::from_raw(&list.result).ok().and_then(|list| list.get("tools")?.to().ok());
         let listed: Vec<Object> = listed.unwrap_or_default();
@@ -151,21 +205,25 @@ impl ApprovalGate {
             None => None,
         };
         let arguments = call.params.get("arguments");
-        let message = match approval.as_deref() {
-            None => format!("Call `{tool}`? It is in no list of tools, so nobody knows what it does."),
-            Some(Approval { message: Some(message), .. }) => filled(message, arguments.as_ref()),
-            Some(Approval { cost: Some(cost), .. }) => format!("Call `{tool}`? It costs {cost}."),
-            Some(_) => format!("Call `{tool}`?"),
+        let Some(Approval { declared, risk }) = approval.map(|approval| *approval) else {
+            let message = format!("Call `{tool}`? It is in no list of tools, so nobody knows what it does.");
+            let risk = Impact::Destructive;
+            return Some(ApprovalQuestion { tool, message: message.into(), risk, cost: None, arguments });
         };
-        let risk = approval.as_deref().map_or(Impact::Destructive, |approval| approval.risk);
-        let cost = approval.and_then(|approval| approval.cost);
+        let given = call.params.object("arguments").unwrap_or_default();
+        let message = match (declared.confirmation_question(&given), &declared.cost) {
+            (Some(question), _) => question,
+            (None, Some(cost)) => format!("Call `{tool}`? It costs {cost}."),
+            (None, None) => format!("Call `{tool}`?"),
+        };
+        let cost = declared.cost;
         Some(ApprovalQuestion { tool, message: message.into(), risk, cost, arguments })
     }
 }
 
 impl Wish {
     fn of(definition: &Object) -> Self {
-        let declared = ToolDeclaration::of_definition(definition);
+        let mut declared = ToolDeclaration::of_definition(definition);
         let is_dear =
             declared.cost.as_ref().and_then(|cost| cost.category) == Some(CostCategory::RequiresApproval);
         if !is_dear && !declared.requires_confirmation {
@@ -173,40 +231,15 @@ impl Wish {
         }
         let hints: Option<ToolAnnotations> = definition.get("annotations").and_then(|hints| hints.to().ok());
         let risk = impact(declared.risk_level, hints.as_ref());
-        let message = declared.confirmation_message.filter(|message| message.len() <= MAX_MESSAGE_BYTES);
-        Self::Approval(Box::new(Approval { message, risk, cost: declared.cost }))
+        declared.confirmation_message =
+            declared.confirmation_message.filter(|message| message.len() <= MAX_MESSAGE_BYTES);
+        Self::Approval(Box::new(Approval { declared, risk }))
     }
 }
 
-/// Returns a tool's question with the arguments in their places, each on one line and cut to a bounded length. A place for
-/// an argument that the call does not have stays as it is.
-fn filled(message: &str, arguments: Option<&RawJson>) -> String {
-    let arguments = arguments.and_then(|arguments| Object::from_raw(arguments).ok()).unwrap_or_default();
-    let mut out = String::new();
-    let mut rest = message;
-    while let Some((before, after)) = rest.split_once('{') {
-        out.push_str(before);
-        let place = after.split_once('}').and_then(|(name, end)| Some((arguments.get(name)?, end)));
-        if let Some((value, end)) = place {
-            out.push_str(&shown(&value));
-            rest = end;
-        } else {
-            out.push('{');
-            rest = after;
-        }
-    }
-    out + rest
-}
-
-fn shown(value: &RawJson) -> String {
-    let text = value.to_text().unwrap_or_else(|| value.to_string());
-    let one_line = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c });
-    let mut visible = one_line.filter(|c| !is_hidden(*c));
-    let mut shown: String = visible.by_ref().take(MAX_ARGUMENT_CHARS).collect();
-    if visible.next().is_some() {
-        shown.push('…');
-    }
-    shown
+/// Returns what a server says that wants to know whether a person agreed.
+fn required(response: &Response) -> Option<ConfirmationRequired> {
+    ConfirmationRequired::read(&Object::from_raw(&response.result).ok()?.object("_meta")?)
 }
 
 fn not_approved(tool: &str) -> Error {
@@ -215,29 +248,8 @@ fn not_approved(tool: &str) -> Error {
     Error::new(code::PERMISSION_DENIED, told).with_source(NotExecuted)
 }
 
-impl fmt::Debug for ApprovalGate {
+impl fmt::Debug for ApprovalLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ApprovalGate").field("tools", &self.tools.lock().len()).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with(message: &str, arguments: &'static str) -> String {
-        filled(message, Some(&RawJson::parse(arguments).unwrap()))
-    }
-
-    #[test]
-    fn arguments_stand_in_the_places_of_a_question_and_cannot_forge_another() {
-        assert_eq!(with("Delete {id} of {n}?", r#"{"id":"P-3","n":[1,2]}"#), "Delete P-3 of [1,2]?");
-        assert_eq!(with("Delete {other}? {", r#"{"id":"P-3"}"#), "Delete {other}? {");
-        assert_eq!(with("Delete {id}?", r#"{"id":"{n}","n":"x"}"#), "Delete {n}?", "values are no places");
-        assert_eq!(with("Delete {id}?", r#"{"id":"a\n\u202eb"}"#), "Delete a b?");
-        let long =
-            filled("{id}", Some(&RawJson::from_value(&serde_json::json!({"id": "x".repeat(81)})).unwrap()));
-        assert_eq!(long, format!("{}…", "x".repeat(80)));
-        assert_eq!(filled("Delete {id}?", None), "Delete {id}?");
+        f.debug_struct("ApprovalLayer").field("tools", &self.tools.lock().len()).finish_non_exhaustive()
     }
 }

@@ -12,5 +12,5 @@ mod subscriptions;
 mod tool_version;
 
 pub use self::advice::UserAdvice;
-pub use self::approval::{ApprovalGate, ApprovalQuestion};
+pub use self::approval::{ApprovalLayer, ApprovalQuestion, ApprovalService};
 pub use self::hints::ResultHints;

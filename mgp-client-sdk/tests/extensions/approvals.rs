@@ -71,8 +71,8 @@ async fn a_person_is_asked_before_a_call_that_wants_it_and_told_of_costs_and_har
         assert!(questions.lock().is_empty(), "the tool wants nobody to be asked");
         for (tool, message, risk) in [
             ("render", "Call `render`? It costs about 5 credits (an estimate).", Impact::Safe),
-            ("edit", "Edit P-3?", Impact::Reversible),
-            ("wipe", "Delete P-3 for good?", Impact::Destructive),
+            ("edit", "Edit “P-3”?", Impact::Reversible),
+            ("wipe", "Delete “P-3” for good?", Impact::Destructive),
         ] {
             client.call_tool(tool, json!({"id": "P-3"})).await.unwrap();
             let question = questions.lock().pop().unwrap();

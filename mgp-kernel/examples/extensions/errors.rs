@@ -29,7 +29,7 @@ pub(crate) async fn structured() -> Shown {
     let client = stage.client(ExtensionId::StructuredErrors).await?;
     let refused = client.call_tool("shop.order", json!({"pieces": "two"})).await;
     let error = refused.err().ok_or("the tool took text for a number")?;
-    let data: Value = error.data().map(|data| data.to()).transpose()?.unwrap_or_default();
+    let data: Value = error.data().map(mgp_types::RawJson::to).transpose()?.unwrap_or_default();
     Ok(vec![format!("{} ({}): {}", data["code"], data["category"], data["message"])])
 }
 

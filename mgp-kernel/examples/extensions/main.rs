@@ -6,7 +6,11 @@
 //!
 //! Without a name, all of them are shown.
 
+#![expect(clippy::print_stdout, reason = "what the examples print is what they are run for")]
+
+mod carried;
 mod documents;
+mod effects;
 mod envelopes;
 mod errors;
 mod hints;
@@ -34,6 +38,12 @@ const EXAMPLES: &[(ExtensionId, Example)] = &[
     (ExtensionId::Provenance, || Box::pin(hints::provenance())),
     (ExtensionId::MultimodalSignatures, || Box::pin(hints::media())),
     (ExtensionId::ScopedAuth, || Box::pin(scopes::scopes())),
+    (ExtensionId::Idempotency, || Box::pin(effects::idempotency())),
+    (ExtensionId::Transactions, || Box::pin(effects::transactions())),
+    (ExtensionId::HumanInTheLoop, || Box::pin(carried::confirmations())),
+    (ExtensionId::SessionState, || Box::pin(carried::state())),
+    (ExtensionId::Streaming, || Box::pin(carried::checkpoints())),
+    (ExtensionId::DataReferences, || Box::pin(carried::references())),
 ];
 
 #[tokio::main]

@@ -37,7 +37,7 @@ impl Stage {
         let config: Config = serde_json::from_value(config)?;
         let state = tempfile::tempdir()?;
         let kernel = Kernel::start(config, state.path().join("state")).await?;
-        let end = tokio::time::Instant::now() + Duration::from_secs(60);
+        let end = tokio::time::Instant::now() + Duration::from_mins(1);
         while kernel.servers().iter().all(|server| server.tools == 0) {
             if tokio::time::Instant::now() > end {
                 return Err("the server did not list its tools".into());

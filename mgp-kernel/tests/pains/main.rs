@@ -9,6 +9,7 @@ mod approval;
 mod callers;
 mod cancelling;
 mod definitions;
+mod flows;
 mod front;
 mod harmless;
 mod host;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         record::TESTS,
         reload::TESTS,
         sizes::TESTS,
+        flows::TESTS,
         harmless::TESTS,
         pairings::TESTS,
         legacy::TESTS,

@@ -50,8 +50,8 @@ impl Cx {
         let held = tokio::task::spawn_blocking(move || store.hold(data, &media_type, TTL)).await;
         let reference =
             held.map_err(|error| Error::internal("the data cannot be held").with_source(error))??;
-        let knows =
-            shared.is_some_and(|shared| shared.about.shares(ExtensionId::DataReferences, self.request()));
+        let knows = shared
+            .is_some_and(|shared| shared.about.tokens.shares(ExtensionId::DataReferences, self.request()));
         Ok(link(&reference, knows).into())
     }
 }

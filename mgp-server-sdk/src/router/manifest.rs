@@ -2,7 +2,7 @@
 
 use mgp_types::ext::{
     DEFAULT_MANIFEST_TTL_SECONDS, ExtensionId, GetManifest, ListedExtension, ManifestNotModified,
-    ManifestServer, ServerRecommendation, ServiceManifest,
+    ManifestServer, ManifestTool, ServiceManifest,
 };
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::method;
@@ -12,14 +12,6 @@ use serde::Serialize;
 use super::call::unknown_tool;
 use crate::server_shared::ServerShared;
 use crate::tool::CallInput;
-
-/// The facts for the manifest of a server that no other part of the server knows.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ManifestFacts {
-    /// The description of the server, once it is built.
-    pub(crate) info: Option<Implementation>,
-    pub(crate) recommendations: Vec<ServerRecommendation>,
-}
 
 /// Answers with the manifest, for clients that declare the extension or speak MGP.
 pub(crate) async fn manifest(input: CallInput) -> Result<Response, Error> {
@@ -64,8 +56,7 @@ fn server(info: Option<&Implementation>, revision: Revision) -> ManifestServer {
 /// Leaves only the tools with these names in the manifest, which keeps the revision of the whole.
 fn of_tools(mut manifest: ServiceManifest, names: Option<Vec<Box<str>>>) -> Result<ServiceManifest, Error> {
     let Some(names) = names else { return Ok(manifest) };
-    let has =
-        |tool: &mgp_types::ext::ManifestTool, name: &str| *tool.name == *name || tool.mcp_name() == name;
+    let has = |tool: &ManifestTool, name: &str| *tool.name == *name || tool.mcp_name() == name;
     if let Some(unknown) = names.iter().find(|name| !manifest.tools.iter().any(|tool| has(tool, name))) {
         return Err(unknown_tool(&unknown.chars().take(128).collect::<String>()));
     }

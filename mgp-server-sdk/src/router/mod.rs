@@ -17,7 +17,7 @@ use tower_service::Service;
 
 pub use self::future::RouterFuture;
 #[cfg(feature = "ext")]
-pub(crate) use self::manifest::{ManifestFacts, manifest};
+pub(crate) use self::manifest::manifest;
 #[cfg(feature = "ext")]
 pub(crate) use self::validate::validate;
 use crate::catalog::ListDialect;

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "ext")]
 mod documents;
+#[cfg(feature = "ext")]
 mod effects;
 #[cfg(feature = "ext")]
 mod envelopes;
@@ -12,6 +13,7 @@ mod registry;
 mod sections;
 #[cfg(feature = "ext")]
 mod tokens;
+#[cfg(feature = "ext")]
 mod transactions;
 
 use std::sync::Arc;
@@ -39,9 +41,9 @@ use crate::handle::ServerHandle;
 use crate::method::{ErasedMethod, MethodHandler, NotificationHandler};
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
-#[cfg(feature = "ext")]
-use crate::router::ManifestFacts;
 use crate::router::{DynFallback, Router};
+#[cfg(feature = "ext")]
+use crate::server_shared::ManifestFacts;
 use crate::server_shared::{ServerDescription, ServerShared};
 use crate::task::{TaskLimits, TaskStore};
 use crate::tool::{Tool, ToolEntry, ToolHandler};
@@ -376,11 +378,8 @@ impl ServerParts {
         let key = self.sealing.unwrap_or_else(SealingKey::random).for_server(&name);
         #[cfg(feature = "ext")]
         let about = {
-            let mut about = self.about;
-            about.manifest = ManifestFacts { info: Some(info), ..about.manifest };
-            about.declare_tokens(&self.catalog);
-            about.tokens.seal_with(&key);
-            about
+            let manifest = ManifestFacts { info: Some(info), ..self.about.manifest.clone() };
+            tokens::sealed_with(ServerDescription { manifest, ..self.about }, &self.catalog, &key)
         };
         #[cfg(not(feature = "ext"))]
         let about = self.about;

@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use mgp_stream::call::FIRST_INDEX;
 use mgp_transport::token::{TokenBinding, TokenError, TokenPurpose};
 use mgp_types::ext::{ExtensionId, MAX_CHECKPOINT_BYTES, RESUME, Resume};
 use mgp_types::{Error, Object, RawJson, Request, code};
 use serde::{Deserialize, Serialize};
 
-use super::{TokenTool, call_binding, meta, refusal};
-use crate::server_shared::ServerShared;
+use super::{TokenKeys, TokenSettings, TokenTool, call_binding, meta, refusal};
 
 /// The checkpoints of one call.
 pub(crate) struct CallCheckpoints {
-    shared: Arc<ServerShared>,
+    keys: Arc<TokenKeys>,
     binding: TokenBinding,
     operation: Box<str>,
     /// The place from which the call goes on.
@@ -39,8 +39,8 @@ const TTL: Duration = Duration::from_mins(15);
 impl CallCheckpoints {
     /// Opens the checkpoint that the call goes on from, if it goes on from one; `None` if the tool has no checkpoints or
     /// the client does not know them.
-    pub(super) fn of(
-        shared: &Arc<ServerShared>,
+    pub(crate) fn of(
+        settings: &TokenSettings,
         tool: &TokenTool,
         request: &Request,
     ) -> Result<Option<Self>, Error> {
@@ -62,7 +62,7 @@ impl CallCheckpoints {
         }
         let binding = call_binding(TokenPurpose::Checkpoint, tool, request)?;
         let mut checkpoints = Self {
-            shared: shared.clone(),
+            keys: settings.keys()?.clone(),
             binding,
             operation: "".into(),
             resumed: None,
@@ -77,7 +77,7 @@ impl CallCheckpoints {
     }
 
     fn resume(&mut self, resume: &Resume) -> Result<(), Error> {
-        let key = &self.shared.about.tokens.keys()?.sealing;
+        let key = &self.keys.sealing;
         let content = key.open(&resume.checkpoint_token, &self.binding).map_err(|why| match why {
             TokenError::Expired => {
                 let message = "the checkpoint is too old; make the call again without `_meta.resume`";
@@ -107,7 +107,7 @@ impl CallCheckpoints {
         let sealed = SealedCheckpoint { operation: self.operation.clone(), next, cursor };
         let content = RawJson::from_value(&sealed)
             .map_err(|error| Error::internal("the checkpoint is not JSON").with_source(error))?;
-        let key = &self.shared.about.tokens.keys()?.sealing;
+        let key = &self.keys.sealing;
         let token = key.seal(content.as_bytes(), &self.binding, TTL).map_err(|why| {
             let message = format!("a checkpoint takes at most {MAX_CHECKPOINT_BYTES} bytes; keep less in it");
             Error::internal(message).with_source(why)
@@ -118,12 +118,12 @@ impl CallCheckpoints {
         Ok(members)
     }
 
-    /// Writes the number of the next part of a call that goes on.
+    /// Tells the layer that numbers the parts from which number on, if the call goes on with another one.
     pub(crate) fn number(&self, params: &mut Object) {
         if self.resumed.is_some()
-            && let Ok(index) = RawJson::from_value(&(self.first + self.sent.load(Ordering::Acquire)))
+            && let Ok(first) = RawJson::from_value(&self.first)
         {
-            params.set("index", index);
+            params.set(FIRST_INDEX, first);
         }
     }
 

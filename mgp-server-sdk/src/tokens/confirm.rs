@@ -1,25 +1,21 @@
 //! The confirmation of a call by a person, before its handler runs.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_transport::token::{TokenBinding, TokenPurpose};
+use mgp_transport::token::{SingleUseTokens, TokenBinding, TokenPurpose};
 use mgp_types::ext::{
     CONFIRMATION_TOKEN, ConfirmationRequired, ExtensionId, Impact, ToolDeclaration, USER_CONFIRMED,
 };
-use mgp_types::mcp::{CallToolResult, Elicited, Meta};
+use mgp_types::mcp::{CallToolResult, Meta};
 use mgp_types::mgp::{Extension, Timestamp};
 use mgp_types::{Error, Request, code};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{TokenTool, call_binding, meta, refusal};
-use crate::cx::Cx;
-use crate::server_shared::ServerShared;
-use crate::tool::{CallInput, arguments};
+use super::{TokenSettings, TokenTool, arguments, call_binding, meta, refusal};
 
 /// Whether a call may be made.
-pub(super) enum Confirmation {
+pub(crate) enum Confirmation {
     /// The call may be made.
     Given,
     /// The call is answered with the question and a token.
@@ -32,13 +28,13 @@ pub(super) enum Confirmation {
 const TTL: Duration = Duration::from_mins(5);
 
 impl Confirmation {
-    pub(super) fn of(shared: &Arc<ServerShared>, tool: &TokenTool, request: &Request) -> Result<Self, Error> {
+    pub(crate) fn of(settings: &TokenSettings, tool: &TokenTool, request: &Request) -> Result<Self, Error> {
         let Some(declared) = tool.declared.as_ref().filter(|declared| declared.requires_confirmation) else {
             return Ok(Self::Given);
         };
         let Some(session) = &request.context.session else { return Err(nobody_to_ask()) };
         if session.extensions().has(ExtensionId::HumanInTheLoop) {
-            return by_token(shared, tool, declared, request);
+            return by_token(settings, tool, declared, request);
         }
         //= mgp §4.3
         //# the kernel MUST request explicit human confirmation
@@ -53,12 +49,12 @@ impl Confirmation {
 }
 
 fn by_token(
-    shared: &Arc<ServerShared>,
+    settings: &TokenSettings,
     tool: &TokenTool,
     declared: &ToolDeclaration,
     request: &Request,
 ) -> Result<Confirmation, Error> {
-    let tokens = &shared.about.tokens.keys()?.confirmations;
+    let tokens = &settings.keys()?.confirmations;
     let binding = call_binding(TokenPurpose::Confirmation, tool, request)?;
     let meta = meta(&request.params);
     let Some(token) = meta.get(CONFIRMATION_TOKEN) else {
@@ -77,7 +73,7 @@ fn by_token(
     if is_confirmed { Ok(Confirmation::Given) } else { Err(invalid()) }
 }
 
-fn seal(tokens: &mgp_transport::token::SingleUseTokens, binding: &TokenBinding) -> Result<String, Error> {
+fn seal(tokens: &SingleUseTokens, binding: &TokenBinding) -> Result<String, Error> {
     tokens
         .seal(b"", binding, TTL)
         .map_err(|why| Error::internal("the confirmation cannot be sealed").with_source(why))
@@ -97,29 +93,21 @@ fn impact(declared: &ToolDeclaration) -> Impact {
 }
 
 fn question(declared: &ToolDeclaration, request: &Request) -> Result<String, Error> {
-    let arguments = arguments::members(&request.params).map_err(|fault| Error::invalid_params(fault.0))?;
-    let question = declared.confirmation_question(&arguments);
+    let question = declared.confirmation_question(&arguments(&request.params)?);
     question.ok_or_else(|| Error::internal("the tool has no question to confirm its calls by"))
 }
 
 /// The form that a person fills in.
 #[derive(Deserialize, JsonSchema)]
-struct ConfirmForm {
+pub(crate) struct ConfirmForm {
     /// Make the call
-    confirm: bool,
+    pub(crate) confirm: bool,
 }
 
-/// Asks the client to show the question, and returns once a person has agreed.
-pub(super) async fn ask(input: &CallInput, question: String) -> Result<(), Error> {
-    let cx = Cx::new(input.request.clone(), input.extras.clone());
-    match cx.elicit::<ConfirmForm>("mgp.confirm", question).await? {
-        Elicited::Accepted(ConfirmForm { confirm: true }) => Ok(()),
-        _ => Err(refusal(
-            code::CONFIRMATION_DECLINED,
-            "the user did not confirm the call, and nothing was done; ask the user what to do instead",
-            &[],
-        )),
-    }
+/// Returns the error of a call that a person did not confirm.
+pub(crate) fn declined() -> Error {
+    let message = "the user did not confirm the call, and nothing was done; ask the user what to do instead";
+    refusal(code::CONFIRMATION_DECLINED, message, &[])
 }
 
 fn invalid() -> Error {

@@ -13,13 +13,11 @@ use mgp_types::{Error, Method, Object, Outbox, RawJson, Request, code};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::{TokenTool, meta, refusal};
-use crate::server_shared::ServerShared;
-use crate::tool::ToolResult;
+use super::{TokenKeys, TokenSettings, meta, refusal};
 
 /// The session that a call belongs to.
 pub(crate) struct CallSession {
-    shared: Arc<ServerShared>,
+    keys: Arc<TokenKeys>,
     binding: TokenBinding,
     idle_timeout: Duration,
     progress: Mutex<SessionProgress>,
@@ -43,37 +41,33 @@ struct SealedSession {
 
 /// The refusal of a call that brings no state of this server, and the event that tells of it.
 #[derive(Debug)]
-pub(super) struct RefusedSession {
+pub(crate) struct RefusedSession {
     error: Error,
     event: Option<SessionEvent>,
 }
 
 impl CallSession {
     /// Opens the state that the call brings; `None` if the server or the client knows no session state.
-    pub(super) fn of(
-        shared: &Arc<ServerShared>,
-        tool: &TokenTool,
-        request: &Request,
-    ) -> Result<Option<Self>, RefusedSession> {
-        let Some(idle_timeout) = shared.about.tokens.session_idle_timeout else { return Ok(None) };
-        if !shared.about.shares(ExtensionId::SessionState, request) {
+    pub(crate) fn of(settings: &TokenSettings, request: &Request) -> Result<Option<Self>, RefusedSession> {
+        let Some(idle_timeout) = settings.session_idle_timeout else { return Ok(None) };
+        if !settings.shares(ExtensionId::SessionState, request) {
             return Ok(None);
         }
         let binding = TokenBinding::new(TokenPurpose::SessionState, request.context.principal.as_ref());
-        let session = Self { shared: shared.clone(), binding, idle_timeout, progress: Mutex::default() };
+        let keys = settings.keys()?.clone();
+        let session = Self { keys, binding, idle_timeout, progress: Mutex::default() };
         if let Some(token) = meta(&request.params).get(SESSION_STATE).filter(|token| !token.is_null()) {
             let token = token
                 .to_text()
                 .ok_or_else(|| Error::invalid_params("`_meta.session_state` must be a string"))
                 .map_err(RefusedSession::from)?;
-            tracing::trace!(tool = %tool.name, bytes = token.len(), "a call brings session state");
             session.progress.lock().found = Some(session.open(&token)?);
         }
         Ok(Some(session))
     }
 
     fn open(&self, token: &str) -> Result<SealedSession, RefusedSession> {
-        let key = &self.shared.about.tokens.keys()?.sealing;
+        let key = &self.keys.sealing;
         match key.open(token, &self.binding) {
             Ok(content) => Ok(read(&content).ok_or_else(invalid)?),
             Err(TokenError::TooLarge) => {
@@ -118,7 +112,7 @@ impl CallSession {
     }
 
     /// Seals the state for the result of the call, and tells the client what happened to its session.
-    pub(super) async fn close(&self, outbox: &Outbox) -> Meta {
+    pub(crate) async fn close(&self, outbox: &Outbox) -> Meta {
         let (meta, event) = self.sealed();
         if let Some(event) = event {
             tell(&event, outbox).await;
@@ -157,20 +151,19 @@ impl CallSession {
 
     fn seal(&self, session: &SealedSession) -> Option<String> {
         let content = RawJson::from_value(session).ok()?;
-        let key = &self.shared.about.tokens.keys().ok()?.sealing;
-        key.seal(content.as_bytes(), &self.binding, self.idle_timeout).ok()
+        self.keys.sealing.seal(content.as_bytes(), &self.binding, self.idle_timeout).ok()
     }
 }
 
 mgp_types::partial_debug!(CallSession, self => idle_timeout: self.idle_timeout);
 
 impl RefusedSession {
-    /// Tells the client what happened to its session, and refuses the call.
-    pub(super) async fn tell(self, outbox: Outbox) -> Result<ToolResult, Error> {
+    /// Tells the client what happened to its session, and returns the error of the call.
+    pub(crate) async fn tell(self, outbox: Outbox) -> Error {
         if let Some(event) = &self.event {
             tell(event, &outbox).await;
         }
-        Err(self.error)
+        self.error
     }
 }
 

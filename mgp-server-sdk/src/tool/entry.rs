@@ -16,6 +16,8 @@ use mgp_types::{Params, RawJson, Revision, mcp};
 use serde_json::Value;
 
 use super::arguments::ArgumentFault;
+#[cfg(feature = "ext")]
+use super::handler::with_tokens;
 use super::handler::{ArgumentMode, CallInput, ErasedTool, ToolFuture, ToolHandler};
 use super::{TaskMode, Tool, arguments};
 #[cfg(feature = "ext")]
@@ -27,7 +29,7 @@ use crate::schema::{HeaderParams, Validator};
 #[cfg(feature = "ext")]
 use crate::signature::{ArgumentChecks, RegistrySettings, Violation, failure};
 #[cfg(feature = "ext")]
-use crate::tokens;
+use crate::tokens::TokenTool;
 
 /// A tool with its handler and its checks.
 #[derive(Debug)]
@@ -51,6 +53,7 @@ pub(crate) struct ToolEntry {
     declared: Option<Box<ToolDeclaration>>,
     #[cfg(feature = "ext")]
     result_check: Option<Arc<ResultCheck>>,
+    #[cfg(feature = "ext")]
     pub(crate) undone_by: Option<Box<str>>,
 }
 
@@ -78,6 +81,7 @@ impl ToolEntry {
             #[cfg(feature = "ext")]
             declared,
             #[cfg(feature = "ext")]
+            #[cfg(feature = "ext")]
             undone_by,
         }: Tool,
         handler: ErasedTool,
@@ -85,7 +89,7 @@ impl ToolEntry {
         output: Option<RawJson>,
     ) -> Result<Self, Fault> {
         #[cfg(feature = "ext")]
-        let handler = tokens::around(&wire.name, declared.as_deref(), handler);
+        let handler = with_tokens(TokenTool::new(&wire.name, declared.as_deref()), handler);
         let fault = |reason: String| Fault::new(format!("tool `{}`", wire.name), reason);
         check_name(&wire.name).map_err(|reason| fault(reason.into()))?;
         let is_raw = matches!(takes, ArgumentMode::Raw);
@@ -119,7 +123,7 @@ impl ToolEntry {
         // What a handler returns by type fits the schema of the type.
         #[cfg(feature = "ext")]
         let result_check = match &wire.output_schema {
-            Some(schema) => Some(Arc::new(ResultCheck::new(&wire.name, schema).map_err(fault)?)),
+            Some(schema) => Some(Arc::new(ResultCheck::new(schema).map_err(fault)?)),
             None => None,
         };
         wire.input_schema = input_schema;
@@ -145,6 +149,7 @@ impl ToolEntry {
             declared,
             #[cfg(feature = "ext")]
             result_check,
+            #[cfg(feature = "ext")]
             undone_by,
         })
     }
@@ -228,7 +233,8 @@ impl ToolEntry {
         if let Some(check) = &self.result_check {
             let shared = input.extras.shared.as_deref();
             let is_strict = shared.is_some_and(|shared| shared.about.registry.requires_schemas);
-            return Ok(check.around(self.start_unchecked(input)?, is_strict));
+            let call = self.start_unchecked(input)?;
+            return Ok(judged(self.name.clone(), check.clone(), call, is_strict));
         }
         self.start_unchecked(input)
     }
@@ -303,6 +309,26 @@ impl ListEntry for ToolEntry {
 #[cfg(feature = "ext")]
 fn call(handler: &ErasedTool, input: CallInput) -> ToolFuture {
     handler.call(input).unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::refused(fault)))))
+}
+
+/// Judges the result of a call. One that does not fit the schema of its tool is an error where the server requires schemas;
+/// anywhere else there is a warning in the log.
+#[cfg(feature = "ext")]
+fn judged(tool: Arc<str>, check: Arc<ResultCheck>, call: ToolFuture, is_strict: bool) -> ToolFuture {
+    Box::pin(async move {
+        let result = call.await?;
+        if result.is_error() || result.is_unfinished() {
+            return Ok(result);
+        }
+        let Some(fault) = check.fault(result.structured()) else { return Ok(result) };
+        tracing::warn!(%tool, fault, "a result does not fit the schema that its tool declares");
+        if !is_strict {
+            return Ok(result);
+        }
+        let reason =
+            format!("the result of `{tool}` does not fit the schema that the tool declares: {fault}");
+        Err(Error::internal(reason))
+    })
 }
 
 #[cfg(feature = "ext")]

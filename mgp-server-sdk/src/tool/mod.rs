@@ -21,8 +21,6 @@ use mgp_types::mgp::ToolSecurity;
 use self::entry::ListedSecurity;
 pub(crate) use self::entry::ToolEntry;
 pub use self::error::ToolError;
-#[cfg(feature = "ext")]
-pub(crate) use self::handler::ErasedTool;
 pub use self::handler::ToolHandler;
 pub(crate) use self::handler::{CallInput, ToolFuture, form};
 pub use self::result::{IntoToolResult, Json, ToolResult};

@@ -21,6 +21,10 @@ use super::content::StreamedContent;
 use super::pace::{ChunkDue, ChunkPacer};
 use super::resend::ResendBuffer;
 
+/// The member of a chunk, as a handler gives it, with the number of the first chunk of a call that goes on with an
+/// interrupted one. It is read where no chunk has left, and never sent.
+pub const FIRST_INDEX: &str = "first_index";
+
 /// A streamed call in progress: its chunks, its pace, and whether it goes on.
 ///
 /// The handler's chunks, the end of its work and a cancellation meet in one short lock, so that all agree on how the
@@ -167,7 +171,7 @@ impl ActiveCall {
         let Some(content) = params.get("content").filter(RawJson::is_object) else {
             return Box::pin(ready(Err(Error::internal("the chunk has no `content`"))));
         };
-        if let Some(first) = params.get("index").and_then(|index| index.to().ok()) {
+        if let Some(first) = params.get(FIRST_INDEX).and_then(|first| first.to().ok()) {
             self.start_at(first);
         }
         let checkpoint = ["operation_id", "checkpoint_token"].map(|name| params.get(name));

@@ -38,6 +38,7 @@
 //! | | |
 //! |---|---|
 //! | [`StreamLayer`] | at the server: chunks, the complete answer, cancellation, pace and gaps |
+//! | [`FIRST_INDEX`] | at the server: the number of the first chunk of a call that goes on with another one |
 //! | [`Progress`], [`ProgressForms`] | at the server: reports of progress, and their forms |
 //! | [`CancelsUpstream`] | at a gateway: the way to cancel calls at the servers behind it |
 //! | [`StreamReader`] | at the client: one call, read while it runs |
@@ -60,6 +61,7 @@ mod registry;
 mod resend;
 mod summary;
 
+pub use self::active::FIRST_INDEX;
 pub use self::assembly::{AssembledPiece, ChunkAssembly};
 pub use self::feed::StreamPart;
 pub use self::future::StreamFuture;

@@ -51,7 +51,7 @@ impl Gate for SuggestionGate {
     type Pass = Option<Box<AdvisedCall>>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        let Some(call) = self.advised(request) else { return Flow::Pass(None) };
+        let Some(call) = Self::advised(request) else { return Flow::Pass(None) };
         let purpose = match purpose(request) {
             Ok(None) => return Flow::Pass(Some(Box::new(call))),
             Ok(Some(purpose)) => purpose,
@@ -85,7 +85,7 @@ impl Gate for SuggestionGate {
 }
 
 impl SuggestionGate {
-    fn advised(&self, request: &Request) -> Option<AdvisedCall> {
+    fn advised(request: &Request) -> Option<AdvisedCall> {
         if request.kind != RequestKind::Call || request.method != Method::TOOLS_CALL {
             return None;
         }

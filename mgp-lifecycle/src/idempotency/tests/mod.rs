@@ -45,6 +45,7 @@ async fn call(service: &mut IdempotencyService<Upstream>, request: Request) -> R
 }
 
 /// Returns what a result says about its key, and the result without that.
+#[expect(clippy::needless_pass_by_value, reason = "the answer of a call, as it comes")]
 fn split(response: Response) -> (IdempotentResult, RawJson) {
     let mut result = Object::from_raw(&response.result).unwrap();
     let told = IdempotentResult::read(&result.object("_meta").unwrap()).unwrap();

@@ -152,6 +152,28 @@ async fn the_last_chunk_can_say_so_and_what_is_no_content_is_refused() {
 }
 
 #[tokio::test]
+async fn the_chunks_of_a_call_that_goes_on_are_numbered_from_there_and_keep_their_checkpoints() {
+    let (_, mut service) = layered(|request| async move {
+        let outbox = request.context.outbox;
+        let send = |params: &str| outbox.notify(Request::notify(Method::STREAM_CHUNK, object(params)));
+        send(r#"{"content":{"type":"text","text":"a"},"first_index":41}"#).await?;
+        let checkpoint = r#""operation_id":"op","checkpoint_token":"ck""#;
+        send(&format!(r#"{{"content":{{"type":"text","text":"b"}},{checkpoint},"first_index":7}}"#)).await?;
+        Ok(Response::empty())
+    });
+    let port = TestPort::new();
+    let answer = service.call(streamed_call(&port)).await.unwrap();
+    assert_eq!(
+        port.params(),
+        [
+            r#"{"index":41,"content":{"type":"text","text":"a"},"done":false}"#,
+            r#"{"index":42,"content":{"type":"text","text":"b"},"done":false,"operation_id":"op","checkpoint_token":"ck"}"#,
+        ]
+    );
+    assert!(answered(&answer).contains(r#""chunks_sent":43"#), "{}", answered(&answer));
+}
+
+#[tokio::test]
 async fn nothing_is_streamed_once_the_call_is_over() {
     let (sender, mut receiver) = tokio::sync::mpsc::channel::<Outbox>(1);
     let (_, mut service) = layered(move |request| {

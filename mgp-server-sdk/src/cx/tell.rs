@@ -1,10 +1,14 @@
 //! The messages of a handler to its caller during the call: progress, parts of the result, logs.
 
-use mgp_stream::call::{Progress, ProgressForms};
+use mgp_stream::call::Progress;
+#[cfg(not(feature = "ext"))]
+use mgp_stream::call::ProgressForms;
 use mgp_types::mcp::{
     ContentBlock, ForRevision, LogLevel, LoggingMessageParams, NotificationBody, Number, ProgressParams,
     ProgressToken,
 };
+#[cfg(not(feature = "ext"))]
+use mgp_types::mgp::StreamProgress;
 use mgp_types::mgp::{CallOptions, Extension};
 use mgp_types::{Method, Object, RawJson, Request, Severity};
 use serde::Serialize;
@@ -18,11 +22,22 @@ impl Cx {
     /// connection allows, and never fails the call. A caller that speaks MGP gets the finished part of the whole, if
     /// that is known, and the time that the rest will take.
     pub async fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        self.report(progress, total, message, None).await;
+    }
+
+    /// Reports progress, with a part of the result where the form of the report has a place for it.
+    pub(super) async fn report(
+        &self,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<&str>,
+        partial_result: Option<RawJson>,
+    ) {
         if let (Some(task), Some(message)) = (self.task(), message) {
             task.say(message);
         }
         let token: Option<ProgressToken> = self.meta("progressToken").and_then(|token| token.to().ok());
-        let forms = ProgressForms::of(self.session(), token.is_some());
+        let forms = self.progress_forms(token.is_some());
         if forms.is_none() {
             return;
         }
@@ -42,10 +57,25 @@ impl Cx {
         if forms.mgp
             && self.task().is_none()
             && let Some(part) = Progress::of(progress, total)
-            && let Ok(params) = Object::from_value(&part.told(message, self.0.began.elapsed()))
         {
-            self.pass(Method::STREAM_PROGRESS, params).await;
+            let mut told = part.told(message, self.0.began.elapsed());
+            told.partial_result = partial_result;
+            if let Ok(params) = self.progress_params(&told) {
+                self.pass(Method::STREAM_PROGRESS, params).await;
+            }
         }
+    }
+
+    #[cfg(not(feature = "ext"))]
+    fn progress_forms(&self, has_token: bool) -> ProgressForms {
+        ProgressForms::of(self.session(), has_token)
+    }
+
+    #[cfg(not(feature = "ext"))]
+    #[expect(clippy::unused_self, reason = "with extensions the caller decides on the words")]
+    fn progress_params(&self, told: &StreamProgress) -> Result<Object, mgp_types::Error> {
+        Object::from_value(told)
+            .map_err(|error| mgp_types::Error::internal("the progress is not JSON").with_source(error))
     }
 
     /// Returns whether the caller wants parts of the result as they come, and this server can send them

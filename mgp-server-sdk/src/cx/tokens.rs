@@ -1,6 +1,6 @@
 //! What the caller carries for a handler: the state of its conversation, and the places that a long call can go on from.
 
-use mgp_stream::call::{Progress, ProgressForms};
+use mgp_stream::call::Progress;
 use mgp_types::mcp::ContentBlock;
 use mgp_types::mgp::StreamProgress;
 use mgp_types::{Error, Method, Object, RawJson};
@@ -89,8 +89,7 @@ impl Cx {
     /// -32603: the cursor is not JSON, or takes more than 8 KiB as a token. Other errors: the connection is gone.
     pub async fn checkpoint<T: Serialize + Sync>(&self, cursor: &T) -> Result<(), Error> {
         let Some(checkpoints) = self.told_of_checkpoints() else { return Ok(()) };
-        let mut params = Object::from_value(&StreamProgress::new(self.last_fraction()))
-            .map_err(|error| Error::internal("the progress is not JSON").with_source(error))?;
+        let mut params = self.progress_params(&StreamProgress::new(self.last_fraction()))?;
         for (name, value) in checkpoints.members(written(cursor)?, 0)?.iter() {
             params.set(name.into_owned(), value);
         }
@@ -131,7 +130,7 @@ impl Cx {
 
     /// Returns the checkpoints of the call, if there is a message to tell of them.
     fn told_of_checkpoints(&self) -> Option<&CallCheckpoints> {
-        let forms = ProgressForms::of(self.session(), false);
+        let forms = self.progress_forms(false);
         self.checkpoints().filter(|_| forms.mgp && self.task().is_none())
     }
 }

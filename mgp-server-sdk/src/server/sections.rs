@@ -18,10 +18,15 @@ impl<L> Server<L> {
     /// Lets tools send parts of their results as they come (MGP §12): see [`Cx::stream`](crate::Cx::stream). Clients
     /// can stop calls, and get the parts that there are.
     ///
-    /// The section is a layer, as the other sections are: a layer that is added later lies further in.
+    /// The section is a layer, as the other sections are: a layer that is added later lies further in. With the feature `ext`
+    /// clients are told of progress in the words of `progress_notifications`, too.
     pub fn streaming(mut self) -> Server<Stack<StreamLayer, L>> {
         self.parts.about.streams = true;
-        self.offering(Extension::Streaming).layer(StreamLayer::new())
+        #[cfg(feature = "ext")]
+        let declaring = self.extension(ExtensionId::ProgressNotifications.id(), RawJson::empty_object());
+        #[cfg(not(feature = "ext"))]
+        let declaring = self;
+        declaring.offering(Extension::Streaming).layer(StreamLayer::new())
     }
 
     /// Lets clients subscribe to the events of `publisher` (MGP §13.2). With the feature `ext` they also do so in the words of

@@ -3,7 +3,7 @@
 use mgp_types::ext::ExtensionId;
 
 /// The optional extensions that are on for every client that declares them.
-pub(crate) const OFFERED: [ExtensionId; 10] = [
+pub(crate) const OFFERED: [ExtensionId; 11] = [
     ExtensionId::ServiceManifest,
     ExtensionId::IntentHints,
     ExtensionId::CostTransparency,
@@ -12,6 +12,7 @@ pub(crate) const OFFERED: [ExtensionId; 10] = [
     ExtensionId::MultimodalSignatures,
     ExtensionId::StructuredErrors,
     ExtensionId::ServerRecommendations,
+    ExtensionId::SubscribeNotify,
     ExtensionId::Envelopes,
     ExtensionId::ToolRegistry,
 ];

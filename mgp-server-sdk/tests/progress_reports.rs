@@ -12,9 +12,10 @@ use mgp_server_sdk::types::ext::ToolDeclaration;
 use mgp_server_sdk::types::{Error, RpcService};
 use mgp_server_sdk::{Cx, Object, SealingKey, Server, ServerAccept, TaskMode, Tool, ToolError, schemars};
 use peer::{Era, Peer};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-const PROGRESS: &str = "notifications/mgp.stream.progress";
+const REPORTS: &str = "io.github.mcp-extension-proposals/progress_notifications";
+const CHECKPOINTS: &str = "io.github.mcp-extension-proposals/streaming";
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Report {
@@ -66,18 +67,23 @@ fn accept() -> ServerAccept<impl RpcService + Sync + Unpin> {
         .unwrap()
 }
 
-/// Connects as a client that declares these extensions, by their ids.
-async fn connect<S: RpcService + Sync + Unpin>(
-    accept: &ServerAccept<S>,
-    era: Era,
-    extensions: Value,
-) -> Peer {
-    Peer::connect(accept, era, json!({"extensions": extensions}), Arc::new(|_, _| Value::Null)).await
+/// Connects as a client that takes parts of results, and declares these extensions.
+async fn connect<S: RpcService + Sync + Unpin>(accept: &ServerAccept<S>, era: Era, names: &[&str]) -> Peer {
+    let mut extensions: Map<_, _> = names.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
+    let offer = json!({"version": "0.6.0", "extensions": ["streaming"]});
+    let capabilities = match era {
+        Era::Session => json!({"mgp": offer, "extensions": extensions}),
+        Era::Stateless => {
+            extensions.insert("dev.cloto/mgp".into(), offer);
+            json!({"extensions": extensions})
+        }
+    };
+    Peer::connect(accept, era, capabilities, Arc::new(|_, _| Value::Null)).await
 }
 
 async fn report(peer: &mut Peer) -> Value {
     let (method, report) = peer.told().await;
-    assert_eq!(method, PROGRESS, "{report}");
+    assert_eq!(method, "notifications/mgp.stream.progress", "{report}");
     report
 }
 
@@ -86,8 +92,7 @@ async fn report(peer: &mut Peer) -> Value {
 async fn a_report_names_its_operation_its_share_its_step_and_what_there_is_so_far() {
     for era in Era::BOTH {
         let accept = accept();
-        let extensions = json!({"io.github.mcp-extension-proposals/progress_notifications": {}});
-        let mut peer = connect(&accept, era, extensions).await;
+        let mut peer = connect(&accept, era, &[REPORTS]).await;
         let mut operations = Vec::new();
         for _ in 0..2 {
             peer.tool("count", json!({})).await.unwrap();
@@ -114,8 +119,7 @@ async fn a_report_names_its_operation_its_share_its_step_and_what_there_is_so_fa
 async fn a_share_outside_of_nought_and_one_is_not_reported() {
     for era in Era::BOTH {
         let accept = accept();
-        let extensions = json!({"io.github.mcp-extension-proposals/progress_notifications": {}});
-        let mut peer = connect(&accept, era, extensions).await;
+        let mut peer = connect(&accept, era, &[REPORTS]).await;
         for outside in [
             json!({"progress": -0.5}),
             json!({"progress": 1.5}),
@@ -144,7 +148,7 @@ async fn a_share_outside_of_nought_and_one_is_not_reported() {
 async fn a_report_and_a_part_of_one_call_name_one_operation_and_where_to_go_on() {
     for era in Era::BOTH {
         let accept = accept();
-        let mut peer = streaming(&accept, era, json!({})).await;
+        let mut peer = connect(&accept, era, &[REPORTS, CHECKPOINTS]).await;
         let params = json!({"name": "export", "arguments": {}, "_mgp": {"stream": true}});
         peer.call("tools/call", params).await.unwrap();
         let mut operations = Vec::new();
@@ -158,23 +162,6 @@ async fn a_report_and_a_part_of_one_call_name_one_operation_and_where_to_go_on()
         operations.dedup();
         assert_eq!(operations.len(), 1, "{operations:?}");
     }
-}
-
-/// Connects as a client that takes parts, checkpoints and reports, and declares these extensions besides.
-async fn streaming<S: RpcService + Sync + Unpin>(accept: &ServerAccept<S>, era: Era, more: Value) -> Peer {
-    let mut extensions = more;
-    for name in ["streaming", "progress_notifications"] {
-        extensions[format!("io.github.mcp-extension-proposals/{name}")] = json!({});
-    }
-    let offer = json!({"version": "0.6.0", "extensions": ["streaming"]});
-    let capabilities = match era {
-        Era::Session => json!({"mgp": offer, "extensions": extensions}),
-        Era::Stateless => {
-            extensions["dev.cloto/mgp"] = offer;
-            json!({"extensions": extensions})
-        }
-    };
-    Peer::connect(accept, era, capabilities, Arc::new(|_, _| Value::Null)).await
 }
 
 /// Waits until the task has its result, and returns its text.
@@ -201,20 +188,19 @@ async fn result_of(peer: &mut Peer, created: &Value) -> String {
 async fn a_call_in_parts_that_broke_goes_on_as_a_task() {
     for era in Era::BOTH {
         let accept = accept();
-        let tasks = json!({"io.modelcontextprotocol/tasks": {}});
         let call = |breaks_at: Value, more: Value| {
             let mut params = json!({"name": "export", "arguments": {"breaks_at": breaks_at}, "_meta": {}});
             params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             params
         };
         // A task has the parts together, and its client is told of none.
-        let mut patient = streaming(&accept, era, tasks).await;
+        let mut patient = connect(&accept, era, &[CHECKPOINTS, "io.modelcontextprotocol/tasks"]).await;
         let as_task = json!({"task": {}, "_mgp": {"stream": true}});
         let created = patient.call("tools/call", call(Value::Null, as_task.clone())).await.unwrap();
         assert_eq!(result_of(&mut patient, &created).await, "row 0;row 1;row 2;");
 
         // The parts of a call, and behind the checkpoint of the last of them those of a task.
-        let mut peer = streaming(&accept, era, json!({})).await;
+        let mut peer = connect(&accept, era, &[REPORTS, CHECKPOINTS]).await;
         let in_parts = json!({"_mgp": {"stream": true}});
         let broken = peer.call("tools/call", call(json!(2), in_parts)).await.unwrap_err();
         assert_eq!(broken.code(), code::UPSTREAM_UNAVAILABLE);

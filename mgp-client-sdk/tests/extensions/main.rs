@@ -14,6 +14,7 @@ mod outputs;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "../client/peer.rs"]
 mod peer;
+mod progress;
 mod retries;
 mod scopes;
 mod servers;

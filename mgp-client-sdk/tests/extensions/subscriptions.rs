@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use mgp_client_sdk::mgp::{Event, EventSeverity};
 use mgp_client_sdk::types::code;
-use mgp_client_sdk::types::ext::{ActionHint, SubscriptionRequest};
-use mgp_client_sdk::{Client, ClientBuilder, EraMode, EventItem, EventStream, Object, RpcService};
+use mgp_client_sdk::types::ext::{ActionHint, ExtensionId, SubscriptionRequest};
+use mgp_client_sdk::{
+    Client, ClientBuilder, EraMode, Error, EventItem, EventStream, Object, RawJson, RpcService,
+};
 use mgp_server_sdk::{Publisher, Server, Tool};
 use serde_json::json;
 
@@ -88,6 +90,54 @@ async fn a_client_learns_that_the_time_of_its_subscription_is_over() {
         let mut again = client.subscribe_events(&wanted()).await.unwrap();
         commit(&publisher, "frontend-app");
         assert_eq!(next(&mut again).await.seq, Some(1));
+    }
+}
+
+/// A server that pushes nothing: it answers with one event more each time it is asked.
+fn asked_only(asked: &Arc<AtomicUsize>) -> Server {
+    let asked = asked.clone();
+    let subscribe = async |wish: Object| {
+        assert_eq!(wish.to::<SubscriptionRequest>().unwrap().events, ["commit_to_main"]);
+        Ok::<_, Error>(json!({
+            "subscription_id": "sub-1", "status": "active", "supported_events": ["commit_to_main"],
+            "supported": false, "poll_interval_seconds": 45, "poll_method": "mgp/events/replay",
+        }))
+    };
+    let replay = move |wish: Object| {
+        let seq = asked.fetch_add(1, Ordering::SeqCst) + 1;
+        async move {
+            let after: usize = wish.get("after_seq").unwrap().to().unwrap();
+            assert_eq!((wish.text("subscription_id").as_deref(), after), (Some("sub-1"), seq - 1));
+            let event = json!({
+                "type": "event", "subscription_id": "sub-1", "event": "commit_to_main", "seq": seq,
+                "timestamp": "2026-03-10T14:22:00Z", "payload": {"repository": "frontend-app"},
+            });
+            Ok::<_, Error>(json!({"events": [event], "last_seq": seq}))
+        }
+    };
+    Server::new("git", "1.0.0")
+        .extension(ExtensionId::SubscribeNotify.id(), RawJson::empty_object())
+        .method("mgp/events/subscribe", subscribe)
+        .method("mgp/events/replay", replay)
+}
+
+// covers: EXT-15-09
+#[tokio::test(start_paused = true)]
+async fn a_client_that_nothing_is_pushed_to_asks_as_often_as_the_server_says() {
+    for mode in MODES {
+        let asked: Arc<AtomicUsize> = Arc::default();
+        let client = connect(asked_only(&asked), builder(), mode).await;
+        let mut events = client.subscribe_events(&wanted()).await.unwrap();
+        let mut last = tokio::time::Instant::now();
+        for seq in 1..=3 {
+            let event = next(&mut events).await;
+            assert_eq!((event.channel.as_str(), event.seq), ("commit_to_main", Some(seq)), "{mode:?}");
+            assert_eq!(event.data.text("repository").as_deref(), Some("frontend-app"));
+            let waited = last.elapsed();
+            last += waited;
+            let asked_at_once = seq == 1 && waited < Duration::from_secs(1);
+            assert!(asked_at_once || (44..=60).contains(&waited.as_secs()), "{waited:?} {mode:?}");
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Reports of progress in the words of the extension `progress_notifications`.
 
-use mgp_stream::call::ProgressForms;
 use mgp_types::ext::ExtensionId;
 use mgp_types::mgp::StreamProgress;
 use mgp_types::{Error, Object, RawJson};
@@ -10,8 +9,7 @@ use super::Cx;
 
 impl Cx {
     /// Reports the progress of the call as [`progress`](Self::progress) does, with a part of the result that can be shown
-    /// before the call is done. The part goes to callers that speak MGP or declare `progress_notifications`; the result
-    /// itself has to be complete all the same.
+    /// before the call is done. The part goes to callers that speak MGP; the result itself has to be complete all the same.
     ///
     /// ```
     /// use mgp_server_sdk::{Cx, Object};
@@ -34,13 +32,6 @@ impl Cx {
         result: &Object,
     ) {
         self.report(progress, total, message, Some(result.to_raw())).await;
-    }
-
-    /// Returns the forms in which the caller is told of progress.
-    pub(super) fn progress_forms(&self, has_token: bool) -> ProgressForms {
-        let mut forms = ProgressForms::of(self.session(), has_token);
-        forms.mgp |= self.caller_knows_operations();
-        forms
     }
 
     /// Returns the params of a report of progress, in the words of the extension too if the caller knows them.

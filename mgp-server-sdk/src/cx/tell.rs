@@ -1,8 +1,6 @@
 //! The messages of a handler to its caller during the call: progress, parts of the result, logs.
 
-use mgp_stream::call::Progress;
-#[cfg(not(feature = "ext"))]
-use mgp_stream::call::ProgressForms;
+use mgp_stream::call::{Progress, ProgressForms};
 use mgp_types::mcp::{
     ContentBlock, ForRevision, LogLevel, LoggingMessageParams, NotificationBody, Number, ProgressParams,
     ProgressToken,
@@ -37,7 +35,7 @@ impl Cx {
             task.say(message);
         }
         let token: Option<ProgressToken> = self.meta("progressToken").and_then(|token| token.to().ok());
-        let forms = self.progress_forms(token.is_some());
+        let forms = ProgressForms::of(self.session(), token.is_some());
         if forms.is_none() {
             return;
         }
@@ -64,11 +62,6 @@ impl Cx {
                 self.pass(Method::STREAM_PROGRESS, params).await;
             }
         }
-    }
-
-    #[cfg(not(feature = "ext"))]
-    fn progress_forms(&self, has_token: bool) -> ProgressForms {
-        ProgressForms::of(self.session(), has_token)
     }
 
     #[cfg(not(feature = "ext"))]

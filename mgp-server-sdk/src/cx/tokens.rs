@@ -1,6 +1,6 @@
 //! What the caller carries for a handler: the state of its conversation, and the places that a long call can go on from.
 
-use mgp_stream::call::Progress;
+use mgp_stream::call::{Progress, ProgressForms};
 use mgp_types::mcp::ContentBlock;
 use mgp_types::mgp::StreamProgress;
 use mgp_types::{Error, Method, Object, RawJson};
@@ -130,7 +130,7 @@ impl Cx {
 
     /// Returns the checkpoints of the call, if there is a message to tell of them.
     fn told_of_checkpoints(&self) -> Option<&CallCheckpoints> {
-        let forms = self.progress_forms(false);
+        let forms = ProgressForms::of(self.session(), false);
         self.checkpoints().filter(|_| forms.mgp && self.task().is_none())
     }
 }

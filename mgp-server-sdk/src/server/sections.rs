@@ -19,7 +19,7 @@ impl<L> Server<L> {
     /// can stop calls, and get the parts that there are.
     ///
     /// The section is a layer, as the other sections are: a layer that is added later lies further in. With the feature `ext`
-    /// clients are told of progress in the words of `progress_notifications`, too.
+    /// clients that declare `progress_notifications` are told of progress in its words, too.
     pub fn streaming(mut self) -> Server<Stack<StreamLayer, L>> {
         self.parts.about.streams = true;
         #[cfg(feature = "ext")]

@@ -263,7 +263,7 @@ async fn an_id_proves_nothing() {
 
 // covers: EXT-15-11
 #[tokio::test]
-async fn a_client_lists_its_own_subscriptions_and_what_there_is_to_subscribe_to() {
+async fn a_client_lists_and_changes_its_own_subscriptions_and_finds_what_there_is() {
     for era in Era::BOTH {
         let publisher = publisher();
         let (accept, _) = open(&publisher);
@@ -278,6 +278,20 @@ async fn a_client_lists_its_own_subscriptions_and_what_there_is_to_subscribe_to(
         assert_eq!((own.len(), &own[0]["subscription_id"]), (1, &wish()["subscription_id"]), "{list}");
         assert_eq!(own[0]["events"], json!(["commit_to_main"]));
         assert!(own[0]["expires_at"].is_string());
+        // It is changed by ending it, and opening another under the same id.
+        let id = json!({"subscription_id": "sub-git-main-commits"});
+        let ended = peer.call("mgp/events/unsubscribe", by("alice", id.clone())).await.unwrap();
+        assert_eq!(ended["unsubscribed"], true);
+        let mut other = wish();
+        other["events"] = json!(["pr_*", "pr_review_requested"]);
+        let changed = peer.call("mgp/events/subscribe", by("alice", other)).await.unwrap();
+        assert_eq!(changed["subscription_id"], id["subscription_id"], "{changed}");
+        let list = peer.call("mgp/events/list", by("alice", json!({}))).await.unwrap();
+        let own = list["subscriptions"].as_array().unwrap();
+        assert_eq!((own.len(), &own[0]["events"]), (1, &changed["subscribed"]), "{list}");
+        commit(&publisher, "frontend-app", 1);
+        let none = peer.call("mgp/events/replay", by("alice", id)).await.unwrap();
+        assert_eq!(none["events"], json!([]), "what was wanted before does not come");
         let list = peer.call("mgp/events/list", by("mallory", json!({}))).await.unwrap();
         assert_eq!(list["subscriptions"], json!([]));
         assert_eq!(list["supported_events"], json!(["commit_to_main", "pr_review_requested"]));

@@ -3,6 +3,8 @@
 
 mod advice;
 mod approval;
+#[cfg(feature = "http")]
+mod binary;
 mod envelope;
 mod hints;
 mod manifest;

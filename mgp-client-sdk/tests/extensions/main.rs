@@ -9,6 +9,7 @@ mod approvals;
 mod composing;
 mod envelopes;
 mod hints;
+mod http;
 mod manifest;
 mod outputs;
 #[allow(dead_code, reason = "other tests use the rest of it")]

@@ -27,8 +27,8 @@ impl<S: RpcService> Client<S> {
     /// application: nothing is called.
     ///
     /// # Errors
-    /// The server does not declare the extension (-32601), has none of the events (4004), already has a subscription with the id (3026), refuses, or cannot be
-    /// reached.
+    /// The server does not declare the extension (-32601), has none of the events (4004), already has a subscription with
+    /// the id (3026), refuses, or cannot be reached.
     pub async fn subscribe_events(&self, wanted: &SubscriptionRequest) -> Result<EventStream<S>, Error> {
         if !ExtensionIds::read(&self.capabilities()).has(ExtensionId::SubscribeNotify) {
             let message = "the server does not declare `subscribe_notify`: subscribe with `Client::events`";
@@ -62,7 +62,11 @@ fn opened(answer: &Object, wanted: &[String]) -> Result<OpenedEvents, Error> {
         let reason = told.reason.unwrap_or_else(|| "the server has none of these events".into());
         return Err(Error::new(code::RESOURCE_NOT_FOUND, String::from(reason)));
     }
-    let answer = answer.to::<EventSubscribed>().unwrap_or_else(|_| told.in_words_of_mgp(wanted));
+    let mut answer = answer.to::<EventSubscribed>().unwrap_or_else(|_| told.in_words_of_mgp(wanted));
+    if !told.supported {
+        // Events that are asked for are asked for by their numbers, which begin with 1.
+        answer.last_seq.get_or_insert(0);
+    }
     let seconds = told.poll_interval_seconds.filter(|_| !told.supported);
     let poll_interval = seconds.map(|seconds| Duration::from_secs(u64::from(seconds.max(1))));
     Ok(OpenedEvents { answer, poll_interval, expires_at: told.expires_at })

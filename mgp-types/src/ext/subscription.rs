@@ -432,7 +432,7 @@ mod tests {
         )
         .with_seq(1);
         event.action_hint =
-            Some(ActionHint { recommended_tool: Some("pull".into()), ..ActionHint::default() });
+            Some(Box::new(ActionHint { recommended_tool: Some("pull".into()), ..ActionHint::default() }));
         let both = event_in_both_words(&event, false);
         assert_eq!(both.to::<Event>().unwrap(), event);
         let json: Value = both.to().unwrap();

@@ -198,7 +198,7 @@ pub struct Event {
     /// What the server suggests to do about the event. It is advice, which nobody follows unasked.
     #[cfg(feature = "ext")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub action_hint: Option<crate::ext::ActionHint>,
+    pub action_hint: Option<Box<crate::ext::ActionHint>>,
 }
 
 impl Event {
@@ -253,7 +253,7 @@ struct Received {
     seq: Option<u64>,
     #[cfg(feature = "ext")]
     #[serde(default, deserialize_with = "if_readable")]
-    action_hint: Option<crate::ext::ActionHint>,
+    action_hint: Option<Box<crate::ext::ActionHint>>,
     #[serde(default, deserialize_with = "if_readable")]
     severity: Option<EventSeverity>,
     #[serde(default, rename = "_mgp.seq", deserialize_with = "if_readable")]

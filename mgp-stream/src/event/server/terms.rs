@@ -38,7 +38,7 @@ pub(super) fn are_known(session: &Session) -> bool {
 
 /// Returns the event with a hint.
 pub(super) fn with_hint(mut event: Event, hint: Option<&EventHint>) -> Event {
-    event.action_hint = hint.cloned();
+    event.action_hint = hint.cloned().map(Box::new);
     event
 }
 

@@ -59,6 +59,12 @@ impl EventFeed {
         &self.id
     }
 
+    /// Returns the subscription as its owner's list has it.
+    #[cfg(feature = "ext")]
+    pub(super) fn describe(&self) -> mgp_types::ext::OwnSubscription {
+        self.terms.describe(self.id.clone(), &self.patterns, self.last_seq())
+    }
+
     /// Returns what was asked for beyond channels and severity.
     pub(super) const fn terms(&self) -> &Terms {
         &self.terms

@@ -7,6 +7,7 @@ mod gate;
 mod listen;
 mod publisher;
 mod quotas;
+mod refusals;
 mod registry;
 #[cfg(feature = "ext")]
 mod terms;

@@ -8,17 +8,17 @@ use foldhash::fast::RandomState;
 use mgp_types::mgp::{
     ChannelPattern, EventReplay, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId,
 };
-use mgp_types::{Error, Principal, RawJson, Session, code};
+use mgp_types::{Error, Principal, RawJson, Session};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::feed::{EventFeed, EventRoute, pump};
 use super::gate::AudienceMember;
+use super::refusals::{over_quota, taken, unknown};
 use super::terms::Terms;
 use super::{EventAudience, EventQuotas, Publisher};
 use crate::abort_on_drop::AbortOnDrop;
-use crate::advice::advised;
 use crate::session::{SessionKey, fresh_name};
 
 /// All subscriptions that were made through one gate, with their owners and their ways to the clients.
@@ -292,7 +292,7 @@ impl SubscriptionRegistry {
         let own = state.entries.values().filter(|entry| {
             entry.is_surely_of(caller) && !entry.is_over(now, &self.quotas) && !entry.feed.is_past(now)
         });
-        let mut subscriptions: Vec<_> = own.map(|entry| entry.feed.terms().describe(&entry.feed)).collect();
+        let mut subscriptions: Vec<_> = own.map(|entry| entry.feed.describe()).collect();
         drop(state);
         subscriptions.sort_by(|one, other| one.subscription_id.cmp(&other.subscription_id));
         let spectator = AudienceMember::new(caller.principal, &self.audience);
@@ -485,19 +485,4 @@ async fn sweep_often(registry: Weak<SubscriptionRegistry>, every: Duration) {
             return;
         }
     }
-}
-
-/// Returns the error for a subscription that never was, or belongs to another client.
-fn unknown() -> Error {
-    advised(Error::new(code::RESOURCE_NOT_FOUND, "no such subscription"))
-}
-
-/// Returns the error for an id that the client has chosen before.
-fn taken() -> Error {
-    let message = "there is a subscription with this id: end it first, or choose another id";
-    advised(Error::new(code::SUBSCRIPTION_CONFLICT, message))
-}
-
-fn over_quota(message: &'static str) -> Error {
-    advised(Error::new(code::QUOTA_EXCEEDED, message))
 }

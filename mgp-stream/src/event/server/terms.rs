@@ -9,12 +9,10 @@ use mgp_types::ext::{
     SubscriptionStatus, event_in_both_words,
 };
 use mgp_types::mgp::{
-    Event, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp, method,
+    ChannelPattern, Event, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp, method,
 };
 use mgp_types::{Error, Object, RawJson, Request, Session};
 use tokio::time::Instant;
-
-use super::feed::EventFeed;
 
 /// What a subscription is under beyond channels and severity; nothing for a client that speaks MGP alone.
 #[derive(Debug, Clone, Default)]
@@ -132,9 +130,14 @@ impl Terms {
     }
 
     /// Returns a subscription as its owner's list has it.
-    pub(super) fn describe(&self, feed: &EventFeed) -> OwnSubscription {
-        let events = feed.patterns().iter().map(|pattern| pattern.as_str().to_owned()).collect();
+    pub(super) fn describe(
+        &self,
+        id: SubscriptionId,
+        patterns: &[ChannelPattern],
+        last_seq: u64,
+    ) -> OwnSubscription {
+        let events = patterns.iter().map(|pattern| pattern.as_str().to_owned()).collect();
         let expires_at = self.0.as_ref().map(|terms| terms.expires_at);
-        OwnSubscription::new(feed.id().clone(), events, expires_at, feed.last_seq())
+        OwnSubscription::new(id, events, expires_at, last_seq)
     }
 }

@@ -52,6 +52,7 @@ pub struct EventAssembly {
 /// An item that a subscription gives out.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "nearly all items are events")]
 pub enum EventItem {
     /// An event.
     Event(Event),

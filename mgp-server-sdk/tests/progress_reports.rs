@@ -171,7 +171,7 @@ async fn result_of(peer: &mut Peer, created: &Value) -> String {
         let result = peer.call("tasks/result", json!({"taskId": id})).await.unwrap();
         return result["content"][0]["text"].as_str().unwrap().to_owned();
     }
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+    let deadline = tokio::time::Instant::now() + Duration::from_mins(1);
     loop {
         let task = peer.call("tasks/get", json!({"taskId": created["taskId"]})).await.unwrap();
         if task["status"] == "completed" {

@@ -153,7 +153,7 @@ async fn events_come_over_http_in_order_and_unasked() {
             client.subscribe_events(&SubscriptionRequest::new(["commit_to_main"])).await.unwrap();
         for number in 1..=3 {
             publisher.publish("commit_to_main", EventSeverity::Info, &Object::new()).unwrap();
-            let item = tokio::time::timeout(Duration::from_secs(60), events.next()).await.unwrap();
+            let item = tokio::time::timeout(Duration::from_mins(1), events.next()).await.unwrap();
             let Some(EventItem::Event(event)) = item else { panic!("{item:?}") };
             assert_eq!(event.seq, Some(number), "{mode:?}");
         }

@@ -36,7 +36,7 @@ async fn what_there_is_of_a_result_is_of_use_before_the_call_is_done() {
         let builder = declaring(&[ExtensionId::ProgressNotifications]).mgp(offer);
         let client = connect(server, builder, mode).await;
         let mut call = client.call_tool("rows", ()).stream().unwrap();
-        let mut next = async || tokio::time::timeout(Duration::from_secs(120), call.next()).await.unwrap();
+        let mut next = async || tokio::time::timeout(Duration::from_mins(2), call.next()).await.unwrap();
         let Some(StreamPart::Chunk(part)) = next().await else { panic!("the first part is missing") };
         assert_eq!(part.content.as_text(), Some("row 1;"));
         let Some(StreamPart::Progress(progress)) = next().await else { panic!("the report is missing") };

@@ -38,7 +38,7 @@ fn wanted() -> SubscriptionRequest {
 }
 
 async fn next(events: &mut EventStream<impl RpcService>) -> Event {
-    match tokio::time::timeout(Duration::from_secs(120), events.next()).await {
+    match tokio::time::timeout(Duration::from_mins(2), events.next()).await {
         Ok(Some(EventItem::Event(event))) => event,
         other => panic!("{other:?}"),
     }

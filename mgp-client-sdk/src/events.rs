@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures_core::Stream;
 use mgp_stream::event::{EventItem, Events};
 use mgp_types::mcp::SubscriptionFilter;
-use mgp_types::mgp::{EventSubscribe, EventSubscribed, method};
-use mgp_types::{Error, RawJson, Request, Response, RpcService};
+use mgp_types::mgp::{EventSubscribe, EventSubscribed, Timestamp, method};
+use mgp_types::{Error, Object, Request, Response, RpcService};
 
 use crate::{Client, Subscription};
 
@@ -22,8 +22,19 @@ pub struct EventStream<S: RpcService> {
     /// The request on which events come, where there are no sessions. The request ends with the connection, and ends
     /// the stream.
     listening: Option<Subscription<S>>,
+    /// The moment at which the server ends the subscription, if it told.
+    #[cfg_attr(not(feature = "ext"), expect(dead_code, reason = "only the extension has a time"))]
+    pub(crate) expires_at: Option<Timestamp>,
     /// The client, which keeps the connection.
     client: Client<S>,
+}
+
+/// What a server answers to the wish for events.
+pub(crate) struct OpenedEvents {
+    pub(crate) answer: EventSubscribed,
+    /// The interval in which events are asked for, if the server pushes none.
+    pub(crate) poll_interval: Option<Duration>,
+    pub(crate) expires_at: Option<Timestamp>,
 }
 
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
@@ -35,13 +46,30 @@ impl<S: RpcService> Client<S> {
     /// # Errors
     /// The server has no events (-32601, or -32602 from some servers), refuses, or cannot be reached.
     pub async fn events(&self, wanted: EventSubscribe) -> Result<EventStream<S>, Error> {
+        let params = Object::from_value(&wanted)
+            .map_err(|error| Error::invalid_params("the channels are not JSON").with_source(error))?;
+        let read = |answer: Object| {
+            let answer = Response::new(answer.to_raw()).body()?;
+            Ok(OpenedEvents { answer, poll_interval: None, expires_at: None })
+        };
+        self.open_events(wanted, &params, read).await
+    }
+
+    /// Subscribes to events with these parameters, which ask for what is `wanted`.
+    pub(crate) async fn open_events(
+        &self,
+        wanted: EventSubscribe,
+        params: &Object,
+        read: impl FnOnce(Object) -> Result<OpenedEvents, Error>,
+    ) -> Result<EventStream<S>, Error> {
         let subscriber = &self.shared.subscriber;
         let _early = subscriber.expecting();
-        let listening = if self.is_stateless() { self.listen_for_events(&wanted).await? } else { None };
+        let listening = if self.is_stateless() { self.listen_for_events(params).await? } else { None };
+        let is_heard = listening.is_some();
         let (answer, listening) = if let Some((answer, listening)) = listening {
             (answer, Some(listening))
         } else {
-            let request = Request::with_body(method::EVENTS_SUBSCRIBE, &wanted);
+            let request = Request::with_body(method::EVENTS_SUBSCRIBE, params);
             let answer = self.call(request, Response::body).await?;
             // In a session the stream only listens for the end of the connection.
             let stateless = self.is_stateless();
@@ -49,28 +77,24 @@ impl<S: RpcService> Client<S> {
                 if stateless { None } else { Some(self.subscribe(SubscriptionFilter::new()).await?) };
             (answer, ending)
         };
+        let OpenedEvents { answer, poll_interval, expires_at } = read(answer)?;
         let mut events = subscriber.opened(self.stack.clone(), wanted, answer);
-        if self.is_stateless() && listening.is_none() {
-            // The server pushes no events here, so they are fetched.
-            events = events.polled(POLL_INTERVAL);
+        // Without sessions, events that do not come on a stream are fetched.
+        let usual = (self.is_stateless() && !is_heard).then_some(POLL_INTERVAL);
+        if let Some(every) = poll_interval.or(usual) {
+            events = events.polled(every);
         }
-        Ok(EventStream { events, listening, client: self.clone() })
+        Ok(EventStream { events, listening, expires_at, client: self.clone() })
     }
 
     /// Asks for events on the stream of a request that listens; returns `None` if the server does not send them there.
-    async fn listen_for_events(
-        &self,
-        wanted: &EventSubscribe,
-    ) -> Result<Option<(EventSubscribed, Subscription<S>)>, Error> {
+    async fn listen_for_events(&self, params: &Object) -> Result<Option<(Object, Subscription<S>)>, Error> {
         let mut filter = SubscriptionFilter::new();
-        let member = RawJson::from_value(wanted)
-            .map_err(|error| Error::invalid_params("the channels are not JSON").with_source(error))?;
-        filter.extra.insert(EventSubscribe::LISTEN_MEMBER, member);
+        filter.extra.insert(EventSubscribe::LISTEN_MEMBER, params.to_raw());
         let listening = self.subscribe(filter).await?;
         let honoured = listening.honoured().unwrap_or_default();
-        let answer: Option<EventSubscribed> =
-            honoured.extra.get(EventSubscribe::LISTEN_MEMBER).and_then(|raw| raw.to().ok());
-        Ok(answer.map(|answer| (answer, listening)))
+        let answer = honoured.extra.get(EventSubscribe::LISTEN_MEMBER).and_then(|raw| raw.to().ok());
+        Ok(answer.map(|answer: Object| (answer, listening)))
     }
 }
 

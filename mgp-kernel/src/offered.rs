@@ -12,7 +12,7 @@ pub(crate) fn offered(config: &Config) -> ExtensionIds {
 /// The optional extensions of effects that happen once and can be taken back, where the configuration has them.
 pub(crate) const EFFECTS: [ExtensionId; 2] = [ExtensionId::Idempotency, ExtensionId::Transactions];
 
-const OFFERED: [ExtensionId; 10] = [
+const OFFERED: [ExtensionId; 11] = [
     ExtensionId::ServiceManifest,
     ExtensionId::IntentHints,
     ExtensionId::CostTransparency,
@@ -21,6 +21,7 @@ const OFFERED: [ExtensionId; 10] = [
     ExtensionId::MultimodalSignatures,
     ExtensionId::StructuredErrors,
     ExtensionId::ServerRecommendations,
+    ExtensionId::SubscribeNotify,
     ExtensionId::Envelopes,
     ExtensionId::ToolRegistry,
 ];

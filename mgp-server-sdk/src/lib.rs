@@ -67,7 +67,8 @@
 //!   (`Server::batch_calls`), and failures that say what to do next (`ToolError::structured`). The example `registry` shows the
 //!   first of them. Also what clients carry for the server: state (`Cx::session_state`), places that a long call goes on from
 //!   (`Cx::checkpoint`), confirmations (`Tool::confirm`), and references to data (`Cx::refer_to`). Calls with a key are carried
-//!   out once (`Server::idempotency`), and calls are taken back together (`Server::transactions`). Implies `validate`.
+//!   out once (`Server::idempotency`), and calls are taken back together (`Server::transactions`). Clients subscribe to events with
+//!   filters and a time (`Server::events`). Implies `validate`.
 
 /// Guides: the code of a tool of each kind, and the messages that its clients see. The same pages are in `docs/guides`.
 // The tests of `mgp-client-sdk` run these pages, because their asserts need its client.

@@ -41,12 +41,23 @@ async fn export(Export { rows, breaks_at }: Export, cx: Cx) -> Result<String, To
     Ok("done".into())
 }
 
+/// Takes half a second for each row.
+async fn slow(cx: Cx) -> Result<&'static str, ToolError> {
+    for row in 1..=4_u32 {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        cx.stream_with_checkpoint(format!("row {row}"), &row).await?;
+        cx.progress(f64::from(row), Some(4.0), Some("Processing rows")).await;
+    }
+    Ok("done")
+}
+
 fn server(name: &str) -> Server<Stack<StreamLayer, Identity>> {
     let declared = ToolDeclaration { supports_checkpoint: true, ..ToolDeclaration::default() };
     Server::new(name, "1.0.0")
         .sealing_key(SealingKey::new([7; 32]))
         .tool(Tool::new("export", "Exports rows.").declare(declared.clone()), export)
-        .tool(Tool::new("other", "Exports rows, too.").declare(declared), export)
+        .tool(Tool::new("other", "Exports rows, too.").declare(declared.clone()), export)
+        .tool(Tool::new("slow", "Takes its time.").declare(declared), slow)
         .tool(Tool::new("plain", "Has no checkpoints."), async || "plain")
         .streaming()
 }
@@ -117,6 +128,35 @@ async fn a_call_goes_on_behind_the_last_checkpoint_without_a_gap_and_without_a_p
             let (rest, _) = told(&mut peer, (left - odd + 3 * odd) as usize).await;
             assert_eq!(rest, expected(u64::from(breaks_at)..7));
         }
+    }
+}
+
+// covers: EXT-08-02, EXT-08-07
+#[tokio::test(start_paused = true)]
+async fn parts_are_numbered_by_one_and_progress_tells_what_goes_on_and_for_how_long() {
+    for era in Era::BOTH {
+        let mut peer = client("exports", era).await;
+        call(&mut peer, "slow", json!({}), &Value::Null).await.unwrap();
+        let (mut numbers, mut remaining) = (Vec::new(), Vec::new());
+        let mut operations = Vec::new();
+        for _ in 0..8 {
+            let (method, told) = peer.told().await;
+            if method == "notifications/mgp.stream.chunk" {
+                numbers.push(told["index"].as_u64().unwrap());
+                assert_ne!(told["done"], true, "the last part is not known to be it: {told}");
+                assert!(told["checkpoint_token"].is_string(), "{told}");
+                operations.push(told["operation_id"].as_str().unwrap().to_owned());
+            } else {
+                assert_eq!(method, "notifications/mgp.stream.progress");
+                assert_eq!(told["message"], "Processing rows");
+                remaining.push(told["estimated_remaining_ms"].as_u64().unwrap());
+            }
+        }
+        assert_eq!(numbers, [0, 1, 2, 3]);
+        operations.dedup();
+        assert_eq!(operations.len(), 1, "one call is one operation: {operations:?}");
+        assert!(remaining.is_sorted_by(|earlier, later| earlier > later), "{remaining:?}");
+        assert_eq!(remaining.last(), Some(&0));
     }
 }
 

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use mgp_server_sdk::mcp::ContentBlock;
 use mgp_server_sdk::mgp::Timestamp;
+use mgp_server_sdk::types::Error;
+use mgp_server_sdk::types::ext::{ErrorClass, ImportData, ImportedData, StructuredError};
 use mgp_server_sdk::{Cx, ReferenceRequest, ReferenceStore, Server, Tool, ToolError};
 use peer::{Era, Peer};
 use serde_json::{Value, json};
@@ -127,6 +129,49 @@ async fn a_plain_client_gets_a_link_that_it_can_read_and_no_address() {
         let unknown = peer.call("resources/read", json!({"uri": "mgp-ref://amplitude/ref-unknown"})).await;
         assert!(unknown.unwrap_err().message().contains("no such reference"));
         assert_eq!(fetch(&store, "https://amplitude.example/data/ref-unknown?sig=x&exp=1", None).0, 404);
+    }
+}
+
+/// Answers each of the three ways, by the name of the reference.
+fn import(asked: ImportData) -> ImportedData {
+    match &*asked.ref_id {
+        "ref-here" => ImportedData::imported(format!("{}-1", asked.target_format.unwrap_or_default())),
+        "ref-slow" => ImportedData::pending("op-1"),
+        _ => {
+            let message = "reference exceeds 1 GiB";
+            ImportedData::failed(StructuredError::new("PAYLOAD_TOO_LARGE", ErrorClass::InvalidInput, message))
+        }
+    }
+}
+
+// covers: EXT-09-03, EXT-09-04
+#[tokio::test]
+async fn a_server_imports_data_by_their_reference_and_says_how_far_it_is() {
+    for era in Era::BOTH {
+        let server = Server::new("sheets", "1.0.0")
+            .method("mgp/data/import", async |asked: ImportData| Ok::<_, Error>(import(asked)));
+        let capabilities = json!({"extensions": knowing()});
+        let mut peer = Peer::with(server, era, capabilities, Arc::new(|_, _| Value::Null)).await;
+        for (reference, expected) in [
+            ("ref-here", json!({"status": "imported", "imported_resource_id": "spreadsheet-1"})),
+            ("ref-slow", json!({"status": "pending", "operation_id": "op-1"})),
+            (
+                "ref-large",
+                json!({"status": "failed", "error": {
+                    "code": "PAYLOAD_TOO_LARGE", "message": "reference exceeds 1 GiB", "category": "invalid_input",
+                }}),
+            ),
+        ] {
+            let asked = json!({
+                "ref_id": reference, "origin_server": "amplitude", "target_format": "spreadsheet",
+            });
+            let answer = peer.call("mgp/data/import", asked).await.unwrap();
+            for (member, value) in expected.as_object().unwrap() {
+                assert_eq!(&answer[member], value, "{answer}");
+            }
+        }
+        let incomplete = peer.call("mgp/data/import", json!({"ref_id": "ref-here"})).await.unwrap_err();
+        assert_eq!(incomplete.code(), -32602, "{incomplete}");
     }
 }
 

@@ -147,9 +147,10 @@ impl OutboxPort for Plain {
     }
 }
 
-/// Returns whether the method is a notification that a peer without MGP has not asked for.
+/// Returns whether the method is a notification that a peer without MGP has not asked for, unlike events and the end of
+/// their subscription.
 fn is_uninvited(method: &Method) -> bool {
-    method.is_mgp() && *method != Method::EVENT
+    method.is_mgp() && !method.as_str().starts_with(Method::EVENT.as_str())
 }
 
 fn unknown_to_plain(request: &Request) -> Error {

@@ -19,6 +19,8 @@ impl<S: RpcService> Client<S> {
         let mut call = self.call_tool(&tool.name, arguments);
         if let Ok(request) = &mut call.request {
             request.context.tool = Some(resolved(tool, declared.idempotent));
+            #[cfg(feature = "http")]
+            super::binary::let_parts(request, &declared);
         }
         if let Some(latency) = declared.latency {
             call.timeout = call.timeout.max(latency.timeout());

@@ -3,11 +3,14 @@
 
 mod advice;
 mod approval;
+#[cfg(feature = "http")]
+mod binary;
 mod envelope;
 mod hints;
 mod manifest;
 mod output;
 mod scopes;
+mod subscriptions;
 mod tool_version;
 
 pub use self::advice::UserAdvice;

@@ -61,6 +61,10 @@ impl HandlersInner {
         if *method == Method::PROGRESS && progress.route(&notification.params) {
             return HandlersFuture::nothing();
         }
+        #[cfg(feature = "ext")]
+        if *method == *mgp_types::ext::SubscriptionEnded::METHOD {
+            subscriber.receive_end(&notification);
+        }
         if *method == Method::EVENT {
             subscriber.receive(&notification);
         } else {

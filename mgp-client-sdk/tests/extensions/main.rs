@@ -10,12 +10,14 @@ mod composing;
 mod death;
 mod envelopes;
 mod hints;
+mod http;
 mod manifest;
 mod office;
 mod outputs;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "../client/peer.rs"]
 mod peer;
+mod progress;
 mod retries;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "../faults/rng.rs"]
@@ -25,4 +27,5 @@ mod saga_log;
 mod sagas;
 mod scopes;
 mod servers;
+mod subscriptions;
 mod tool_versions;

@@ -4,6 +4,8 @@ mod ask;
 #[cfg(feature = "ext")]
 mod hints;
 #[cfg(feature = "ext")]
+mod progress;
+#[cfg(feature = "ext")]
 mod refer;
 mod tell;
 #[cfg(feature = "ext")]
@@ -54,6 +56,9 @@ struct CxInner {
     parts: Mutex<ResultParts>,
     #[cfg(feature = "ext")]
     hints: Mutex<ResultHints>,
+    /// The id of the call in reports of progress; made when it is first told.
+    #[cfg(feature = "ext")]
+    operation: OnceLock<Box<str>>,
     began: Instant,
 }
 
@@ -86,6 +91,8 @@ impl Cx {
             parts: Mutex::default(),
             #[cfg(feature = "ext")]
             hints: Mutex::default(),
+            #[cfg(feature = "ext")]
+            operation: OnceLock::new(),
             began: Instant::now(),
         }))
     }

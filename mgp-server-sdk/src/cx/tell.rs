@@ -5,6 +5,8 @@ use mgp_types::mcp::{
     ContentBlock, ForRevision, LogLevel, LoggingMessageParams, NotificationBody, Number, ProgressParams,
     ProgressToken,
 };
+#[cfg(not(feature = "ext"))]
+use mgp_types::mgp::StreamProgress;
 use mgp_types::mgp::{CallOptions, Extension};
 use mgp_types::{Method, Object, RawJson, Request, Severity};
 use serde::Serialize;
@@ -18,6 +20,17 @@ impl Cx {
     /// connection allows, and never fails the call. A caller that speaks MGP gets the finished part of the whole, if
     /// that is known, and the time that the rest will take.
     pub async fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        self.report(progress, total, message, None).await;
+    }
+
+    /// Reports progress, with a part of the result where the form of the report has a place for it.
+    pub(super) async fn report(
+        &self,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<&str>,
+        partial_result: Option<RawJson>,
+    ) {
         if let (Some(task), Some(message)) = (self.task(), message) {
             task.say(message);
         }
@@ -42,10 +55,20 @@ impl Cx {
         if forms.mgp
             && self.task().is_none()
             && let Some(part) = Progress::of(progress, total)
-            && let Ok(params) = Object::from_value(&part.told(message, self.0.began.elapsed()))
         {
-            self.pass(Method::STREAM_PROGRESS, params).await;
+            let mut told = part.told(message, self.0.began.elapsed());
+            told.partial_result = partial_result;
+            if let Ok(params) = self.progress_params(&told) {
+                self.pass(Method::STREAM_PROGRESS, params).await;
+            }
         }
+    }
+
+    #[cfg(not(feature = "ext"))]
+    #[expect(clippy::unused_self, reason = "with extensions the caller decides on the words")]
+    fn progress_params(&self, told: &StreamProgress) -> Result<Object, mgp_types::Error> {
+        Object::from_value(told)
+            .map_err(|error| mgp_types::Error::internal("the progress is not JSON").with_source(error))
     }
 
     /// Returns whether the caller wants parts of the result as they come, and this server can send them

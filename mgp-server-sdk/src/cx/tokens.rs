@@ -89,8 +89,7 @@ impl Cx {
     /// -32603: the cursor is not JSON, or takes more than 8 KiB as a token. Other errors: the connection is gone.
     pub async fn checkpoint<T: Serialize + Sync>(&self, cursor: &T) -> Result<(), Error> {
         let Some(checkpoints) = self.told_of_checkpoints() else { return Ok(()) };
-        let mut params = Object::from_value(&StreamProgress::new(self.last_fraction()))
-            .map_err(|error| Error::internal("the progress is not JSON").with_source(error))?;
+        let mut params = self.progress_params(&StreamProgress::new(self.last_fraction()))?;
         for (name, value) in checkpoints.members(written(cursor)?, 0)?.iter() {
             params.set(name.into_owned(), value);
         }

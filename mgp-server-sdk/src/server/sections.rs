@@ -4,6 +4,10 @@ use mgp_lifecycle::server::{CallerDeadlineLayer, LifecycleLayer, ServerLifecycle
 use mgp_stream::call::StreamLayer;
 use mgp_stream::callback::CallbackLayer;
 use mgp_stream::event::{EventsGate, Publisher};
+#[cfg(feature = "ext")]
+use mgp_types::RawJson;
+#[cfg(feature = "ext")]
+use mgp_types::ext::ExtensionId;
 use mgp_types::mgp::{Extension, ExtensionSet, Offer};
 use mgp_types::{Gate, GateLayer};
 use tower_layer::Stack;
@@ -14,15 +18,25 @@ impl<L> Server<L> {
     /// Lets tools send parts of their results as they come (MGP §12): see [`Cx::stream`](crate::Cx::stream). Clients
     /// can stop calls, and get the parts that there are.
     ///
-    /// The section is a layer, as the other sections are: a layer that is added later lies further in.
+    /// The section is a layer, as the other sections are: a layer that is added later lies further in. With the feature `ext`
+    /// clients that declare `progress_notifications` are told of progress in its words, too.
     pub fn streaming(mut self) -> Server<Stack<StreamLayer, L>> {
         self.parts.about.streams = true;
-        self.offering(Extension::Streaming).layer(StreamLayer::new())
+        #[cfg(feature = "ext")]
+        let declaring = self.extension(ExtensionId::ProgressNotifications.id(), RawJson::empty_object());
+        #[cfg(not(feature = "ext"))]
+        let declaring = self;
+        declaring.offering(Extension::Streaming).layer(StreamLayer::new())
     }
 
-    /// Lets clients subscribe to the events of `publisher` (MGP §13.2).
+    /// Lets clients subscribe to the events of `publisher` (MGP §13.2). With the feature `ext` they also do so in the words of
+    /// `subscribe_notify`: with an id of their own, a filter by members of the data, and a time.
     pub fn events(self, publisher: &Publisher) -> Server<Stack<GateLayer<EventsGate>, L>> {
-        self.offering(Extension::Events).layer(EventsGate::new(publisher.clone()).into_layer())
+        #[cfg(feature = "ext")]
+        let declaring = self.extension(ExtensionId::SubscribeNotify.id(), RawJson::empty_object());
+        #[cfg(not(feature = "ext"))]
+        let declaring = self;
+        declaring.offering(Extension::Events).layer(EventsGate::new(publisher.clone()).into_layer())
     }
 
     /// Lets tools ask clients that speak MGP as MGP does (§13.4): see [`Cx::callback`](crate::Cx::callback). Other

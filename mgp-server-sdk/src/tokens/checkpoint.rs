@@ -94,6 +94,11 @@ impl CallCheckpoints {
         Ok(())
     }
 
+    /// Returns the id of the operation that the call is about.
+    pub(crate) fn operation(&self) -> &str {
+        &self.operation
+    }
+
     pub(crate) fn resumed(&self) -> Option<&RawJson> {
         self.resumed.as_ref()
     }

@@ -147,6 +147,11 @@ impl Peer {
         within(self.told.recv()).await.unwrap()
     }
 
+    /// Returns the next notification that the server sent already.
+    pub(crate) fn told_already(&mut self) -> Option<(String, Value)> {
+        self.told.try_recv().ok()
+    }
+
     /// Asserts that the server sends no further message.
     pub(crate) async fn told_nothing(&mut self) {
         let told = tokio::time::timeout(Duration::from_millis(50), self.told.recv()).await;

@@ -9,6 +9,9 @@ mod client;
 mod server;
 
 #[cfg(feature = "http-client")]
+#[cfg(feature = "ext")]
+pub use self::client::BinaryArguments;
+#[cfg(feature = "http-client")]
 pub use self::client::{HttpClient, HttpClientBuilder, HttpStatus, MirroredHeaders, SessionLost, SseClient};
 #[cfg(feature = "http-server")]
 pub use self::server::{

@@ -25,6 +25,7 @@ mod registry_error;
 pub mod scope;
 mod session_state;
 mod structured_error;
+mod subscription;
 mod tool_declaration;
 pub mod transaction;
 
@@ -65,6 +66,10 @@ pub use self::session_state::{
     SessionMetadata, SessionState,
 };
 pub use self::structured_error::{ErrorClass, StructuredError, UnsafeAdvice};
+pub use self::subscription::{
+    ActionHint, OwnSubscription, OwnSubscriptions, PayloadFilter, SubscriptionAnswer, SubscriptionEnd,
+    SubscriptionEnded, SubscriptionRequest, SubscriptionStatus, event_in_both_words,
+};
 pub use self::tool_declaration::{Cost, CostCategory, Impact, LatencyClass, Quota, ToolDeclaration};
 
 /// Returns a value of texts, numbers and JSON as JSON, which it always can be written as.

@@ -101,6 +101,7 @@ pub fn projection(code: i64) -> ErrorProjection {
         code::TRANSACTION_NOT_FOUND => {
             row("RESOURCE_NOT_FOUND", Permanent, Kind::ResourceNotFound, code::INTERNAL_ERROR)
         }
+        code::SUBSCRIPTION_CONFLICT => row("CONFLICT", Permanent, Kind::ValidationError, VALIDATION_ERROR),
         code::TRANSACTION_CONFLICT => {
             row("TRANSACTION_CONFLICT", Permanent, Kind::ValidationError, VALIDATION_ERROR)
         }

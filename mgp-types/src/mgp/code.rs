@@ -75,6 +75,8 @@ mgp_codes! {
     REFERENCE_CHECKSUM_MISMATCH = 3024;
     /// The session state that the call brings is longer than the server takes.
     STATE_TOO_LARGE = 3025;
+    /// The client already has a subscription with this id.
+    SUBSCRIPTION_CONFLICT = 3026;
     /// The tool's arguments are not valid.
     INVALID_TOOL_ARGS = 4000;
     /// The tool does not exist.
@@ -181,6 +183,7 @@ pub fn to_mcp(code: i64, in_revision_stateless: bool) -> i64 {
         | REFERENCE_NOT_FOUND
         | REFERENCE_EXPIRED
         | STATE_TOO_LARGE
+        | SUBSCRIPTION_CONFLICT
         | CHECKPOINT_INVALID
         | CHECKPOINT_EXPIRED
         | TRANSACTION_NOT_FOUND
@@ -296,7 +299,9 @@ mod tests {
     fn a_plain_peer_gets_only_numbers_of_json_rpc() {
         for &(code, name) in NAMED {
             let expected = match code {
-                2020..=2022 | 2031 | 2032 | 3020..=3022 | 3025 | 4000..=4004 | 4020..=4022 => INVALID_PARAMS,
+                2020..=2022 | 2031 | 2032 | 3020..=3022 | 3025 | 3026 | 4000..=4004 | 4020..=4022 => {
+                    INVALID_PARAMS
+                }
                 1000..=1099 => INVALID_REQUEST,
                 _ => INTERNAL_ERROR,
             };

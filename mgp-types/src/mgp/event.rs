@@ -178,7 +178,7 @@ const fn yes() -> bool {
 
 /// The parameters of `notifications/mgp.event` (§13.3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Received")]
+#[serde(try_from = "Received")]
 #[non_exhaustive]
 pub struct Event {
     /// The subscription that the event belongs to.
@@ -195,6 +195,10 @@ pub struct Event {
     /// The number of the event in its subscription, from 1 without gaps (later drafts).
     #[serde(rename = "_mgp.seq", skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
+    /// What the server suggests to do about the event. It is advice, which nobody follows unasked.
+    #[cfg(feature = "ext")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action_hint: Option<Box<crate::ext::ActionHint>>,
 }
 
 impl Event {
@@ -212,6 +216,8 @@ impl Event {
             data,
             severity: None,
             seq: None,
+            #[cfg(feature = "ext")]
+            action_hint: None,
         }
     }
 
@@ -229,14 +235,25 @@ impl Event {
 }
 
 /// An event as servers write it. Later drafts have the number flat here and nested in audit events, so both places are
-/// read. An additional member that cannot be read is left out.
+/// read; servers of the extension `subscribe_notify` call the channel `event` and the data `payload`. An additional
+/// member that cannot be read is left out.
 #[derive(Deserialize)]
 struct Received {
     subscription_id: SubscriptionId,
-    channel: String,
+    #[serde(default)]
+    channel: Option<String>,
+    #[serde(default, deserialize_with = "if_readable")]
+    event: Option<String>,
     timestamp: Timestamp,
     #[serde(default)]
     data: Object,
+    #[serde(default, deserialize_with = "if_readable")]
+    payload: Option<Object>,
+    #[serde(default, deserialize_with = "if_readable")]
+    seq: Option<u64>,
+    #[cfg(feature = "ext")]
+    #[serde(default, deserialize_with = "if_readable")]
+    action_hint: Option<Box<crate::ext::ActionHint>>,
     #[serde(default, deserialize_with = "if_readable")]
     severity: Option<EventSeverity>,
     #[serde(default, rename = "_mgp.seq", deserialize_with = "if_readable")]
@@ -250,16 +267,22 @@ struct Numbered {
     seq: u64,
 }
 
-impl From<Received> for Event {
-    fn from(event: Received) -> Self {
-        Self {
+impl TryFrom<Received> for Event {
+    type Error = &'static str;
+
+    fn try_from(event: Received) -> Result<Self, Self::Error> {
+        let channel = event.channel.or(event.event).ok_or("an event names its `channel`, or its `event`")?;
+        let data = if event.data.is_empty() { event.payload.unwrap_or_default() } else { event.data };
+        Ok(Self {
             subscription_id: event.subscription_id,
-            channel: event.channel,
+            channel,
             timestamp: event.timestamp,
-            data: event.data,
+            data,
             severity: event.severity,
-            seq: event.flat.or_else(|| event.nested.map(|numbered| numbered.seq)),
-        }
+            seq: event.flat.or_else(|| event.nested.map(|numbered| numbered.seq)).or(event.seq),
+            #[cfg(feature = "ext")]
+            action_hint: event.action_hint,
+        })
     }
 }
 

@@ -14,6 +14,7 @@ use crate::talking;
 
 tests![
     events_are_subscribed_to_and_pushed_and_a_call_asks_back,
+    a_subscription_with_a_filter_is_its_agents_own_at_the_kernel_too,
     mgp_is_spoken_over_each_transport_on_both_sides,
 ];
 
@@ -55,6 +56,42 @@ async fn events_are_subscribed_to_and_pushed_and_a_call_asks_back() {
         assert_eq!(ada.result("mgp/callback/respond", answer).await["accepted"], true);
         assert_eq!(ada.answer(call).await["result"]["content"][0]["text"], outcome);
     }
+}
+
+// covers: EXT-15-05, EXT-15-10, EXT-15-11
+async fn a_subscription_with_a_filter_is_its_agents_own_at_the_kernel_too() {
+    let mut config = quiet([talking::server("files"), talking::server("mail")]);
+    config["access"] = json!({"default": "opt-out"});
+    let host = Host::with(config).await;
+    host.up("files").await;
+    host.up("mail").await;
+    let mut ada = Raw::declaring(&host, "ada", ERAS[0], &["subscribe_notify"]).await;
+    let mut bob = Raw::declaring(&host, "bob", ERAS[0], &["subscribe_notify"]).await;
+    let wish = json!({
+        "subscription_id": "lives", "events": ["lifecycle"], "filter": {"server_id": "files"}, "ttl_seconds": 600,
+    });
+    let answer = ada.result("mgp/events/subscribe", wish).await;
+    assert_eq!((&answer["status"], &answer["subscription_id"]), (&json!("active"), &json!("lives")));
+    host.kernel.restart("mail").await.unwrap();
+    host.up("mail").await;
+    host.kernel.restart("files").await.unwrap();
+    let event = ada.told("notifications/mgp.event").await["params"].clone();
+    assert_eq!((&event["subscription_id"], &event["seq"]), (&json!("lives"), &json!(1)), "{event}");
+    assert_eq!((&event["event"], &event["payload"]["server_id"]), (&json!("lifecycle"), &json!("files")));
+
+    // Another agent that knows the id has nothing of it.
+    let id = json!({"subscription_id": "lives"});
+    assert_eq!(bob.result("mgp/events/list", json!({})).await["subscriptions"], json!([]));
+    assert_eq!(bob.result("mgp/events/unsubscribe", id.clone()).await["unsubscribed"], false);
+    assert!(bob.error("mgp/events/replay", id.clone()).await["message"].is_string());
+    let list = ada.result("mgp/events/list", json!({})).await;
+    assert_eq!(list["subscriptions"][0]["subscription_id"], "lives", "{list}");
+    assert!(list["supported_events"].as_array().unwrap().contains(&json!("lifecycle")), "{list}");
+    assert_eq!(ada.result("mgp/events/unsubscribe", id).await["unsubscribed"], true);
+
+    // For a client that does not declare the extension, none of this is there.
+    let mut plain = Raw::plain(&host, "eve", ERAS[0]).await;
+    assert_eq!(plain.error("mgp/events/list", json!({})).await["code"], -32601);
 }
 
 // covers: MGP-1.4-01

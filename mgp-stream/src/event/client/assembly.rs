@@ -52,6 +52,7 @@ pub struct EventAssembly {
 /// An item that a subscription gives out.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "nearly all items are events")]
 pub enum EventItem {
     /// An event.
     Event(Event),
@@ -201,6 +202,11 @@ impl EventAssembly {
             self.queue.push_back(EventItem::Gone);
         }
         (self.next, self.seen, self.lost_to) = (None, 0, 0);
+    }
+
+    /// Returns whether the subscription [ended](Self::end) and no other began.
+    pub(super) const fn is_over(&self) -> bool {
+        self.id.is_none()
     }
 
     /// Begins with the numbers of a subscription that was opened after the one before [ended](Self::end).

@@ -95,6 +95,7 @@ impl<S: RpcService> Events<S> {
     /// The method can be called again.
     pub async fn resubscribe(&mut self, service: S) -> Result<(), Error> {
         self.service = service;
+        self.is_gone |= self.inbox.with(|assembly| assembly.is_over());
         let subscriber = self.subscriber.clone();
         let _subscribing = subscriber.subscribing();
         let asked = self.resuming();
@@ -201,6 +202,7 @@ impl<S: RpcService> Stream for Events<S> {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<EventItem>> {
         let this = self.get_mut();
+        this.is_gone |= this.inbox.with(|assembly| assembly.is_over());
         loop {
             if let Some(item) = this.inbox.pop(cx) {
                 return Poll::Ready(Some(item));

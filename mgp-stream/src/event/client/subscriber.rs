@@ -69,6 +69,20 @@ impl Subscriber {
         }
     }
 
+    /// Takes the notification that the server ended a subscription, as it arrived. Its events end with
+    /// [`EventItem::Gone`].
+    #[cfg(feature = "ext")]
+    pub fn receive_end(&self, notification: &Request) {
+        let ended = match notification.body::<mgp_types::ext::SubscriptionEnded>() {
+            Ok(ended) => ended,
+            Err(error) => return tracing::debug!(%error, "the end of a subscription is malformed"),
+        };
+        let inbox = self.0.lock().inboxes.remove(&ended.subscription_id);
+        if let Some(reader) = inbox.and_then(|inbox| inbox.end()) {
+            reader.wake();
+        }
+    }
+
     /// Takes an event that arrived. An event of an unknown subscription is dropped.
     pub fn push(&self, event: Event) {
         let mut routes = self.0.lock();
@@ -243,6 +257,15 @@ impl Inbox {
     pub(super) fn push(&self, event: Event) -> Option<Waker> {
         let mut state = self.0.lock();
         state.assembly.push(event);
+        state.reader.take()
+    }
+
+    /// Notes that the subscription is over. Returns the task to wake, as [`push`](Self::push) does.
+    #[cfg(feature = "ext")]
+    #[must_use = "the reader waits"]
+    fn end(&self) -> Option<Waker> {
+        let mut state = self.0.lock();
+        state.assembly.end();
         state.reader.take()
     }
 

@@ -78,6 +78,7 @@ mod tests {
             timestamp: Timestamp::EPOCH,
             severity: EventSeverity::Info,
             data: Object::new(),
+            hint: None,
             bytes,
         })
     }

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::feed::EventFeed;
 use super::gate::AudienceMember;
+use super::terms::{EventHint, with_hint};
 
 /// The channels, their subscribers, and the number of changes of both.
 #[derive(Debug, Default)]
@@ -50,15 +51,17 @@ pub(super) struct PublishedEvent {
     pub(super) timestamp: Timestamp,
     pub(super) severity: EventSeverity,
     pub(super) data: Object,
+    pub(super) hint: Option<EventHint>,
     pub(super) bytes: usize,
 }
 
 impl PublishedEvent {
     /// Returns the event with number `seq` of `subscription`.
     pub(super) fn to_event(&self, subscription: SubscriptionId, seq: u64) -> Event {
-        Event::new(subscription, self.channel.as_str(), self.timestamp, self.data.clone())
+        let event = Event::new(subscription, self.channel.as_str(), self.timestamp, self.data.clone())
             .with_severity(self.severity)
-            .with_seq(seq)
+            .with_seq(seq);
+        with_hint(event, self.hint.as_ref())
     }
 }
 
@@ -82,6 +85,7 @@ impl ChannelTable {
         &self,
         channel: &str,
         severity: EventSeverity,
+        data: &Object,
         concerns: impl Fn(Option<&Principal>) -> bool,
         make: impl FnOnce(&ChannelName) -> PublishedEvent,
     ) -> bool {
@@ -89,8 +93,11 @@ impl ChannelTable {
         let Some((channel, Channel { feeds, .. })) = table.channels.get_key_value(channel) else {
             return false;
         };
-        let gets =
-            |feed: &&Arc<EventFeed>| feed.wants_severity(severity) && feed.sees(channel.as_str(), &concerns);
+        let gets = |feed: &&Arc<EventFeed>| {
+            feed.wants_severity(severity)
+                && feed.sees(channel.as_str(), &concerns)
+                && feed.terms().admit(data)
+        };
         let mut wanting = feeds.iter().filter(gets).peekable();
         if wanting.peek().is_some() {
             let event = Arc::new(make(channel));

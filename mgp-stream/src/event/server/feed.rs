@@ -6,14 +6,16 @@ use std::sync::{Arc, Weak};
 use mgp_types::mgp::{
     ChannelPattern, Event, EventFilter, EventGap, EventReplay, EventReplayed, EventSeverity, SubscriptionId,
 };
-use mgp_types::{Method, Object, Outbox, Principal, Request};
+use mgp_types::{Method, Outbox, Principal, Request};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 
 use super::buffer::{Bounds, Buffer};
 use super::channel_table::PublishedEvent;
 use super::gate::AudienceMember;
 use super::registry::{FeedAttachment, SubscriptionRegistry};
+use super::terms::Terms;
 use crate::session::SessionKey;
 
 /// One subscription as its publisher sees it: its filter, and the last events for it.
@@ -22,6 +24,7 @@ pub(super) struct EventFeed {
     spectator: AudienceMember,
     patterns: Vec<ChannelPattern>,
     filter: EventFilter,
+    terms: Terms,
     buffer: Mutex<Buffer>,
     /// Wakes the task that sends the events; there is one at most.
     wake: Notify,
@@ -44,10 +47,32 @@ impl EventFeed {
         spectator: AudienceMember,
         patterns: Vec<ChannelPattern>,
         filter: EventFilter,
+        terms: Terms,
         bounds: Bounds,
     ) -> Self {
         let (buffer, wake) = (Mutex::new(Buffer::new(bounds)), Notify::new());
-        Self { id, spectator, patterns, filter, buffer, wake, closed: AtomicBool::new(false) }
+        Self { id, spectator, patterns, filter, terms, buffer, wake, closed: AtomicBool::new(false) }
+    }
+
+    /// Returns the id by which the client knows the subscription.
+    pub(super) const fn id(&self) -> &SubscriptionId {
+        &self.id
+    }
+
+    /// Returns the subscription as its owner's list has it.
+    #[cfg(feature = "ext")]
+    pub(super) fn describe(&self) -> mgp_types::ext::OwnSubscription {
+        self.terms.describe(self.id.clone(), &self.patterns, self.last_seq())
+    }
+
+    /// Returns what was asked for beyond channels and severity.
+    pub(super) const fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// Returns whether the time of the subscription is over.
+    pub(super) fn is_past(&self, now: Instant) -> bool {
+        self.terms.ends().is_some_and(|end| end <= now)
     }
 
     pub(super) const fn spectator(&self) -> &AudienceMember {
@@ -105,6 +130,18 @@ impl EventFeed {
         }
     }
 
+    /// Waits for the first kept event after number `seq`; returns `None` once the time of the subscription is over.
+    ///
+    /// # Cancel safety
+    /// Nothing is taken away, so nothing is lost.
+    async fn next_in_time(&self, seq: u64) -> Option<Event> {
+        match self.terms.ends() {
+            Some(end) if end <= Instant::now() => None,
+            Some(end) => timeout_at(end, self.next_after(seq)).await.ok(),
+            None => Some(self.next_after(seq).await),
+        }
+    }
+
     /// Answers a replay. The answer has to fit into a frame of the client, which asks again for the rest.
     pub(super) fn replay(&self, asked: &EventReplay) -> EventReplayed {
         let limit = asked.limit.unwrap_or(MAX_REPLAYED).min(MAX_REPLAYED);
@@ -137,7 +174,20 @@ pub(super) enum EventRoute {
     Stream(Outbox),
 }
 
-/// Sends the events of `feed` after number `seq` in order, until the way ends.
+impl EventRoute {
+    /// Sends a notification, and returns whether the way goes on.
+    async fn send(&self, notification: Request) -> bool {
+        match self {
+            Self::Session(session) => match session.session() {
+                Some(session) => session.outbox.notify(notification).await.is_ok(),
+                None => false,
+            },
+            Self::Stream(outbox) => outbox.notify(notification).await.is_ok(),
+        }
+    }
+}
+
+/// Sends the events of `feed` after number `seq` in order, until the way or the time of the subscription ends.
 ///
 /// The task holds no event but the one that it sends: a task that falls behind goes on with the next kept event, and
 /// the client sees by the numbers which events are missing.
@@ -148,25 +198,23 @@ pub(super) async fn pump(
     attachment: FeedAttachment,
     registry: Weak<SubscriptionRegistry>,
 ) {
-    loop {
-        let event = feed.next_after(seq).await;
+    while let Some(event) = feed.next_in_time(seq).await {
+        let is_after_gap = event.seq.is_some_and(|next| next > seq.saturating_add(1));
         seq = event.seq.unwrap_or(seq);
-        let Ok(params) = Object::from_value(&event) else { continue };
+        let Some(params) = feed.terms.write(&event, is_after_gap) else { continue };
         //= mgp §13.3
         //# After subscription, the server emits events as notifications
-        let notification = Request::notify(Method::EVENT, params);
-        let sent = match &way {
-            EventRoute::Session(session) => match session.session() {
-                Some(session) => session.outbox.notify(notification).await.is_ok(),
-                None => false,
-            },
-            EventRoute::Stream(outbox) => outbox.notify(notification).await.is_ok(),
-        };
-        if !sent {
-            break;
+        if !way.send(Request::notify(Method::EVENT, params)).await {
+            if let Some(registry) = registry.upgrade() {
+                registry.detach(&attachment);
+            }
+            return;
         }
     }
+    if let Some(end) = feed.terms.end(&feed.id) {
+        way.send(end).await;
+    }
     if let Some(registry) = registry.upgrade() {
-        registry.detach(&attachment);
+        registry.withdraw(&attachment);
     }
 }

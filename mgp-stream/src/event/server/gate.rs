@@ -3,12 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(feature = "ext")]
+use mgp_types::ext::OwnSubscriptions;
 use mgp_types::mgp::{EventReplay, EventUnsubscribe, EventUnsubscribed, Extension, method};
 use mgp_types::{Error, Flow, Gate, Principal, RawJson, Request, RequestKind, Response, mcp};
 use serde::Serialize;
 
 use super::listen::{self, EventListening};
 use super::registry::{SubscriptionCaller, SubscriptionRegistry};
+use super::terms::{self, Terms};
 use super::{EventQuotas, Publisher};
 use crate::session::negotiated;
 
@@ -27,8 +30,9 @@ use crate::session::negotiated;
 ///
 /// All clients see all channels, unless [`for_audience`](Self::for_audience) says otherwise.
 ///
-/// A subscription belongs to its owner: the principal or, for anonymous clients, any client that knows its name. For
-/// others the subscription does not exist. All subscriptions and their tasks end with the last clone.
+/// A subscription belongs to its owner: the principal or, for anonymous clients, any client that knows its name. An id
+/// that the client chose itself proves nothing: there the principal decides, or the session. For others the subscription
+/// does not exist. All subscriptions and their tasks end with the last clone.
 #[derive(Clone)]
 pub struct EventsGate(Arc<SubscriptionRegistry>);
 
@@ -66,6 +70,8 @@ impl Gate for EventsGate {
             {
                 Flow::Answer(answer(&self.0, request))
             }
+            #[cfg(feature = "ext")]
+            OwnSubscriptions::METHOD if is_for_us(request) => Flow::Answer(list(&self.0, request)),
             mcp::method::SUBSCRIPTIONS_LISTEN if is_for_us(request) => {
                 listen::open(&self.0, request).map(|listening| listening.map(ListeningRequest)).into()
             }
@@ -86,7 +92,9 @@ impl fmt::Debug for EventsGate {
 }
 
 fn is_for_us(request: &Request) -> bool {
-    request.kind == RequestKind::Call && negotiated(request.context.session.as_deref(), &Extension::Events)
+    let session = request.context.session.as_deref();
+    request.kind == RequestKind::Call
+        && (negotiated(session, &Extension::Events) || session.is_some_and(terms::are_known))
 }
 
 fn answer(registry: &Arc<SubscriptionRegistry>, request: &Request) -> Result<Response, Error> {
@@ -95,15 +103,26 @@ fn answer(registry: &Arc<SubscriptionRegistry>, request: &Request) -> Result<Res
         session: request.context.session()?,
     };
     if request.method == *method::EVENTS_SUBSCRIBE {
-        written(&registry.subscribe(caller, &request.body()?)?)
+        let (asked, terms) = Terms::read(&request.params, caller.session)?;
+        registry.subscribe(caller, &asked, terms).map(Response::plain)
     } else if request.method == *method::EVENTS_UNSUBSCRIBE {
         let asked: EventUnsubscribe = request.body()?;
         // The specification does not say how this is answered.
         written(&EventUnsubscribed::new(registry.unsubscribe(caller, &asked.subscription_id)))
     } else {
         let asked: EventReplay = request.body()?;
-        written(&registry.replay(caller, &asked)?)
+        let (answer, terms) = registry.replay(caller, &asked)?;
+        terms.write_replay(&answer).map_or_else(|| written(&answer), |answer| Ok(Response::plain(answer)))
     }
+}
+
+#[cfg(feature = "ext")]
+fn list(registry: &SubscriptionRegistry, request: &Request) -> Result<Response, Error> {
+    let caller = SubscriptionCaller {
+        principal: request.context.principal.as_ref(),
+        session: request.context.session()?,
+    };
+    written(&registry.list(caller))
 }
 
 fn written<T: Serialize>(body: &T) -> Result<Response, Error> {

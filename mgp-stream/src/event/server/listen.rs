@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use mgp_types::mgp::{EventSubscribe, EventSubscribed};
+use mgp_types::mgp::EventSubscribe;
 use mgp_types::{BoxFuture, Error, Method, Object, Outbox, OutboxPort, RawJson, Request, Response, StreamId};
 use parking_lot::Mutex;
 
 use super::feed::EventRoute;
 use super::registry::{EventDestination, FeedAttachment, SubscriptionCaller, SubscriptionRegistry};
+use super::terms::Terms;
 
 /// A request that listens for events. Dropping this value ends the sending; the subscription stays and can be resumed.
 #[derive(Debug)]
@@ -31,12 +32,14 @@ pub(super) fn open(
     if !request.context.outbox.is_open() {
         return Ok(None);
     }
-    let asked: EventSubscribe = wish.to().map_err(|error| Error::invalid_params(error.to_string()))?;
+    let wish = Object::from_raw(&wish).map_err(|error| Error::invalid_params(error.to_string()))?;
+    let (asked, terms) = Terms::read(&wish, request.context.session()?)?;
     let caller = SubscriptionCaller {
         principal: request.context.principal.as_ref(),
         session: request.context.session()?,
     };
-    let opened = registry.open(caller, &asked, EventDestination::Request)?;
+    let opened = registry.open(caller, &asked, terms, EventDestination::Request)?;
+    let answer = opened.terms.write_answer(&opened.answer, true)?;
     let outbox = std::mem::take(&mut request.context.outbox);
     let Some((port, stream)) = outbox.clone().into_parts() else { return Ok(None) };
     let acknowledgement = Arc::new(Acknowledgement {
@@ -44,7 +47,7 @@ pub(super) fn open(
         attachment: opened.attachment,
         after_seq: opened.after_seq,
         outbox,
-        answer: Mutex::new(Some(opened.answer)),
+        answer: Mutex::new(Some(answer)),
     });
     let port = Acknowledging { port, acknowledgement: Arc::clone(&acknowledgement) };
     request.context.outbox = Outbox::new(Arc::new(port), stream);
@@ -73,19 +76,16 @@ struct Acknowledgement {
     after_seq: u64,
     outbox: Outbox,
     /// The answer, taken by the acknowledgement and by the end of the request: nothing is sent after either.
-    answer: Mutex<Option<EventSubscribed>>,
+    answer: Mutex<Option<RawJson>>,
 }
 
 impl Acknowledgement {
     /// Sends the acknowledgement with the answer in it, and then events: the acknowledgement is the first message of
     /// its stream.
-    async fn send(&self, mut notification: Request, answer: EventSubscribed) -> Result<(), Error> {
-        let written = RawJson::from_value(&answer).map_err(|error| {
-            Error::internal("the answer to the subscription cannot be written as JSON").with_source(error)
-        })?;
+    async fn send(&self, mut notification: Request, answer: RawJson) -> Result<(), Error> {
         let honoured = notification.params.get(NOTIFICATIONS);
         let mut honoured = honoured.and_then(|raw| Object::from_raw(&raw).ok()).unwrap_or_default();
-        honoured.set(EventSubscribe::LISTEN_MEMBER, written);
+        honoured.set(EventSubscribe::LISTEN_MEMBER, answer);
         notification.params.set(NOTIFICATIONS, honoured.to_raw());
         self.outbox.notify(notification).await?;
         if let Some(attachment) = self.attachment.clone() {

@@ -7,7 +7,13 @@ mod gate;
 mod listen;
 mod publisher;
 mod quotas;
+mod refusals;
 mod registry;
+#[cfg(feature = "ext")]
+mod terms;
+#[cfg(not(feature = "ext"))]
+#[path = "no_terms.rs"]
+mod terms;
 #[cfg(test)]
 mod tests;
 

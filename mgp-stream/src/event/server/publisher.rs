@@ -8,6 +8,7 @@ use mgp_types::{Object, Principal};
 use tokio::sync::watch;
 
 use super::channel_table::{ChannelTable, PublishedEvent};
+use super::terms::{EventHint, bytes_of_hint};
 
 /// Publishes events; handlers and applications hold it. Clones publish to the same subscribers.
 ///
@@ -108,8 +109,36 @@ impl Publisher {
         data: &Object,
         concerns: impl Fn(Option<&Principal>) -> bool,
     ) -> Result<(), PublishError> {
+        self.publish_event(channel, severity, data, None, concerns)
+    }
+
+    /// Publishes an event that happened now, with what a client may do about it. The hint is advice for clients of the
+    /// extension `subscribe_notify`, which show it and do not follow it unasked.
+    ///
+    /// # Errors
+    /// The errors of [`publish`](Self::publish); the hint counts as data.
+    #[cfg(feature = "ext")]
+    pub fn publish_with_hint(
+        &self,
+        channel: &str,
+        severity: EventSeverity,
+        data: &Object,
+        hint: &EventHint,
+    ) -> Result<(), PublishError> {
+        self.publish_event(channel, severity, data, Some(hint), |_| true)
+    }
+
+    fn publish_event(
+        &self,
+        channel: &str,
+        severity: EventSeverity,
+        data: &Object,
+        hint: Option<&EventHint>,
+        concerns: impl Fn(Option<&Principal>) -> bool,
+    ) -> Result<(), PublishError> {
+        let members = data;
         let data = data.to_raw();
-        let bytes = data.as_bytes().len();
+        let bytes = data.as_bytes().len() + hint.map_or(0, bytes_of_hint);
         if bytes > Self::MAX_DATA_BYTES {
             return Err(PublishError::TooLarge { bytes });
         }
@@ -119,9 +148,10 @@ impl Publisher {
             severity,
             // The event outlives the frame in which its data may have come.
             data: Object::from_raw(&data.detached()).unwrap_or_default(),
+            hint: hint.cloned(),
             bytes,
         };
-        if self.0.publish(channel, severity, concerns, make) {
+        if self.0.publish(channel, severity, members, concerns, make) {
             Ok(())
         } else {
             Err(PublishError::Undeclared(channel.into()))

@@ -8,16 +8,17 @@ use foldhash::fast::RandomState;
 use mgp_types::mgp::{
     ChannelPattern, EventReplay, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId,
 };
-use mgp_types::{Error, Principal, Session, code};
+use mgp_types::{Error, Principal, RawJson, Session};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::feed::{EventFeed, EventRoute, pump};
 use super::gate::AudienceMember;
+use super::refusals::{over_quota, taken, unknown};
+use super::terms::Terms;
 use super::{EventAudience, EventQuotas, Publisher};
 use crate::abort_on_drop::AbortOnDrop;
-use crate::advice::advised;
 use crate::session::{SessionKey, fresh_name};
 
 /// All subscriptions that were made through one gate, with their owners and their ways to the clients.
@@ -78,6 +79,8 @@ pub(super) struct FeedAttachment {
 #[derive(Debug)]
 pub(super) struct OpenedSubscription {
     pub(super) answer: EventSubscribed,
+    /// What the subscription is under beyond channels and severity.
+    pub(super) terms: Terms,
     /// The attachment; `None` if none of the wanted channels exists, and then nothing is kept.
     pub(super) attachment: Option<FeedAttachment>,
     /// The number of the event after which sending begins.
@@ -106,16 +109,18 @@ impl SubscriptionRegistry {
         self: &Arc<Self>,
         caller: SubscriptionCaller<'_>,
         asked: &EventSubscribe,
-    ) -> Result<EventSubscribed, Error> {
+        terms: Terms,
+    ) -> Result<RawJson, Error> {
         let session = SessionKey::of(caller.session);
         let reached = caller.session.outbox.is_open();
         let holder =
             if reached { EventDestination::Session(session.clone()) } else { EventDestination::Nobody };
-        let opened = self.open(caller, asked, holder)?;
+        let opened = self.open(caller, asked, terms, holder)?;
+        let answer = opened.terms.write_answer(&opened.answer, reached)?;
         if let Some(attachment) = opened.attachment.filter(|_| reached) {
             self.start(attachment, opened.after_seq, EventRoute::Session(session));
         }
-        Ok(opened.answer)
+        Ok(answer)
     }
 
     /// Opens or resumes a subscription without sending events yet.
@@ -123,6 +128,7 @@ impl SubscriptionRegistry {
         self: &Arc<Self>,
         caller: SubscriptionCaller<'_>,
         asked: &EventSubscribe,
+        terms: Terms,
         holder: EventDestination,
     ) -> Result<OpenedSubscription, Error> {
         if asked.channels.len() > self.quotas.channels {
@@ -132,7 +138,7 @@ impl SubscriptionRegistry {
             .map_err(|error| Error::internal("events need an async runtime").with_source(error))?;
         match &asked.subscription_id {
             Some(id) => self.resume(caller, id, asked, holder),
-            None => self.open_new(caller, asked, holder, &runtime),
+            None => self.open_new(caller, asked, terms, holder, &runtime),
         }
     }
 
@@ -140,31 +146,41 @@ impl SubscriptionRegistry {
         self: &Arc<Self>,
         caller: SubscriptionCaller<'_>,
         asked: &EventSubscribe,
+        terms: Terms,
         holder: EventDestination,
         runtime: &Handle,
     ) -> Result<OpenedSubscription, Error> {
         let spectator = AudienceMember::new(caller.principal, &self.audience);
-        let (answer, patterns) = self.choose(&spectator, asked)?;
+        let (mut answer, patterns) = self.choose(&spectator, asked)?;
+        // A chosen id can be guessed, so the subscription lies under one that cannot.
+        let id = answer.subscription_id.clone();
+        let is_proved = caller.principal.is_some() || matches!(holder, EventDestination::Session(_));
+        if let Some(chosen) = terms.chosen_id().filter(|_| is_proved) {
+            answer.subscription_id = chosen.clone();
+        }
         if patterns.is_empty() {
             // The client wanted to know the channels. The answer has a name like any other, and nothing is kept under
             // that name.
-            return Ok(OpenedSubscription { answer, attachment: None, after_seq: 0 });
+            return Ok(OpenedSubscription { answer, terms, attachment: None, after_seq: 0 });
         }
         let now = Instant::now();
         let mut state = self.state.lock();
         self.sweep(&mut state, now);
+        if state.id_of(caller, &answer.subscription_id).is_some() {
+            return Err(taken());
+        }
         self.make_room(&mut state, caller, &holder)?;
         self.ensure_sweeper(&mut state, runtime);
-        let id = answer.subscription_id.clone();
-        let feed =
-            Arc::new(EventFeed::new(id.clone(), spectator, patterns, asked.filter, self.quotas.bounds));
+        let (told, bounds) = (answer.subscription_id.clone(), self.quotas.bounds);
+        let feed = EventFeed::new(told, spectator, patterns, asked.filter, terms.clone(), bounds);
+        let feed = Arc::new(feed);
         self.publisher.board().open(&feed);
         let owner = caller.principal.cloned();
         let entry =
             SubscriptionEntry { feed, owner, holder, attachment: NOT_ATTACHED, pump: None, used: now };
         state.entries.insert(id.clone(), entry);
         let attachment = state.attach(&id);
-        Ok(OpenedSubscription { answer, attachment, after_seq: 0 })
+        Ok(OpenedSubscription { answer, terms, attachment, after_seq: 0 })
     }
 
     /// Returns which of the wanted channels exist, as far as the caller may know.
@@ -200,16 +216,17 @@ impl SubscriptionRegistry {
         holder: EventDestination,
     ) -> Result<OpenedSubscription, Error> {
         let mut state = self.state.lock();
+        let own = state.id_of(caller, id).ok_or_else(unknown)?;
         let entry = self.find(&mut state, caller, id).ok_or_else(unknown)?;
         let is_held = entry.holder.is_session(caller.session);
         if caller.principal.is_none() && matches!(holder, EventDestination::Session(_)) && !is_held {
             self.check_session(&state, caller)?;
         }
-        let entry = state.entries.get_mut(id).ok_or_else(unknown)?;
+        let entry = state.entries.get_mut(&own).ok_or_else(unknown)?;
         entry.pump = None;
         entry.holder = holder;
         let feed = Arc::clone(&entry.feed);
-        let attachment = state.attach(id);
+        let attachment = state.attach(&own);
         drop(state);
         let after_seq = asked.after_seq.unwrap_or(0).min(feed.last_seq());
         let mut answer = EventSubscribed::new(id.clone());
@@ -219,7 +236,7 @@ impl SubscriptionRegistry {
         answer.available = self.publisher.board().available(feed.spectator());
         answer.last_seq = Some(feed.last_seq());
         answer.gap = feed.gap_after(after_seq);
-        Ok(OpenedSubscription { answer, attachment, after_seq })
+        Ok(OpenedSubscription { answer, terms: feed.terms().clone(), attachment, after_seq })
     }
 
     /// Starts sending the events after number `after_seq`, if the attachment is still the current one.
@@ -252,18 +269,35 @@ impl SubscriptionRegistry {
         &self,
         caller: SubscriptionCaller<'_>,
         asked: &EventReplay,
-    ) -> Result<EventReplayed, Error> {
+    ) -> Result<(EventReplayed, Terms), Error> {
         let mut state = self.state.lock();
         let entry = self.find_held(&mut state, caller, &asked.subscription_id).ok_or_else(unknown)?;
         let feed = Arc::clone(&entry.feed);
         drop(state);
-        Ok(feed.replay(asked))
+        Ok((feed.replay(asked), feed.terms().clone()))
     }
 
     /// Ends a subscription of the caller. Returns whether there was one.
     pub(super) fn unsubscribe(&self, caller: SubscriptionCaller<'_>, id: &SubscriptionId) -> bool {
         let mut state = self.state.lock();
-        self.find_held(&mut state, caller, id).is_some() && self.remove(&mut state, id)
+        let Some(own) = state.id_of(caller, id) else { return false };
+        self.find_held(&mut state, caller, id).is_some() && self.remove(&mut state, &own)
+    }
+
+    /// Returns the subscriptions that are the caller's without any doubt: an id alone is no proof here.
+    #[cfg(feature = "ext")]
+    pub(super) fn list(&self, caller: SubscriptionCaller<'_>) -> mgp_types::ext::OwnSubscriptions {
+        let now = Instant::now();
+        let state = self.state.lock();
+        let own = state.entries.values().filter(|entry| {
+            entry.is_surely_of(caller) && !entry.is_over(now, &self.quotas) && !entry.feed.is_past(now)
+        });
+        let mut subscriptions: Vec<_> = own.map(|entry| entry.feed.describe()).collect();
+        drop(state);
+        subscriptions.sort_by(|one, other| one.subscription_id.cmp(&other.subscription_id));
+        let spectator = AudienceMember::new(caller.principal, &self.audience);
+        let supported_events = self.publisher.board().available(&spectator);
+        mgp_types::ext::OwnSubscriptions { subscriptions, supported_events }
     }
 
     /// Returns the subscription that the caller may use as it is attached now. A subscription that goes to another
@@ -286,8 +320,9 @@ impl SubscriptionRegistry {
         id: &SubscriptionId,
     ) -> Option<&'a mut SubscriptionEntry> {
         let now = Instant::now();
-        let entry = state.entries.get_mut(id)?;
-        if entry.owner.as_ref() != caller.principal || entry.is_over(now, &self.quotas) {
+        let own = state.id_of(caller, id)?;
+        let entry = state.entries.get_mut(&own)?;
+        if entry.is_over(now, &self.quotas) || entry.feed.is_past(now) {
             return None;
         }
         entry.used = now;
@@ -377,6 +412,18 @@ impl Drop for SubscriptionRegistry {
 }
 
 impl SubscriptionRegistryState {
+    /// Returns the id under which the caller's subscription lies. Ids that clients chose are their own, so that two
+    /// clients may choose the same one.
+    fn id_of(&self, caller: SubscriptionCaller<'_>, told: &SubscriptionId) -> Option<SubscriptionId> {
+        let by_itself = self.entries.get(told);
+        if by_itself.is_some_and(|entry| entry.owner.as_ref() == caller.principal) {
+            return Some(told.clone());
+        }
+        let mut entries = self.entries.iter();
+        let chosen = entries.find(|(_, entry)| entry.feed.id() == told && entry.is_surely_of(caller));
+        chosen.map(|(id, _)| id.clone())
+    }
+
     /// Returns a new attachment of the subscription, in place of the previous one.
     fn attach(&mut self, id: &SubscriptionId) -> Option<FeedAttachment> {
         self.attachments += 1;
@@ -398,9 +445,17 @@ impl SubscriptionEntry {
         self.used = now;
     }
 
+    /// Returns whether the subscription is over and can be removed. One that goes somewhere tells its client first when
+    /// its time is over.
     fn is_over(&self, now: Instant, quotas: &EventQuotas) -> bool {
-        matches!(self.holder, EventDestination::Nobody)
-            && now.saturating_duration_since(self.used) >= quotas.idle_timeout
+        let is_idle = now.saturating_duration_since(self.used) >= quotas.idle_timeout;
+        matches!(self.holder, EventDestination::Nobody) && (is_idle || self.feed.is_past(now))
+    }
+
+    /// Returns whether the subscription is the caller's, whatever it knows of ids.
+    fn is_surely_of(&self, caller: SubscriptionCaller<'_>) -> bool {
+        self.owner.as_ref() == caller.principal
+            && (self.owner.is_some() || self.holder.is_session(caller.session))
     }
 }
 
@@ -430,13 +485,4 @@ async fn sweep_often(registry: Weak<SubscriptionRegistry>, every: Duration) {
             return;
         }
     }
-}
-
-/// Returns the error for a subscription that never was, or belongs to another client.
-fn unknown() -> Error {
-    advised(Error::new(code::RESOURCE_NOT_FOUND, "no such subscription"))
-}
-
-fn over_quota(message: &'static str) -> Error {
-    advised(Error::new(code::QUOTA_EXCEEDED, message))
 }

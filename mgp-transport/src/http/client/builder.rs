@@ -12,6 +12,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 
 use super::HttpClient;
+#[cfg(feature = "ext")]
+use super::auth_member::AuthMember;
 use super::connect::{ClientConnector, Dial, Duplex, RootCertificates};
 use super::core::{ClientCore, Tasks};
 use super::legacy::SseClient;
@@ -26,6 +28,8 @@ use crate::ConnectionLimits;
 pub struct HttpClientBuilder {
     url: String,
     headers: HeaderMap,
+    #[cfg(feature = "ext")]
+    auth: Option<AuthMember>,
     limits: ConnectionLimits,
     connect_timeout: Duration,
     max_idle_connections: usize,
@@ -38,6 +42,8 @@ impl HttpClientBuilder {
         Self {
             url,
             headers: HeaderMap::new(),
+            #[cfg(feature = "ext")]
+            auth: None,
             limits: ConnectionLimits::default(),
             connect_timeout: Duration::from_secs(10),
             max_idle_connections: 64,
@@ -49,6 +55,15 @@ impl HttpClientBuilder {
     /// Sends a header with every request, like `Authorization`. Headers of the protocol cannot be replaced.
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.append(name, value);
+        self
+    }
+
+    /// Sends a key with every message, as the member `auth` beside `params`, to a server that reads keys there. A request
+    /// without a message, such as one that listens, has no key: servers that want one there need a
+    /// [`header`](Self::header).
+    #[cfg(feature = "ext")]
+    pub fn auth_member(mut self, token: &str) -> Self {
+        self.auth = Some(AuthMember::bearer(token));
         self
     }
 
@@ -140,7 +155,10 @@ impl HttpClientBuilder {
         let link = HttpLink::new(connector, Arc::clone(&tasks), self.max_idle_connections);
         // Redirects keep to the origin, so the host is the same for every request.
         self.headers.insert(HOST, host);
-        Ok(ClientCore::new(link, url, self.headers, self.limits, tasks, inbound))
+        let core = ClientCore::new(link, url, self.headers, self.limits, tasks, inbound);
+        #[cfg(feature = "ext")]
+        let core = core.with_auth(self.auth);
+        Ok(core)
     }
 }
 

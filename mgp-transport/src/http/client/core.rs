@@ -14,6 +14,8 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
+#[cfg(feature = "ext")]
+use super::auth_member::AuthMember;
 use super::followed::FollowedCalls;
 use super::inbound::ServerQuestion;
 use super::link::HttpLink;
@@ -48,6 +50,9 @@ pub(super) struct ClientCore<I> {
     pub(super) headers: HeaderMap,
     /// The headers of `headers`, with those that every message has.
     pub(super) post_headers: HeaderMap,
+    /// The key that every message carries.
+    #[cfg(feature = "ext")]
+    auth: Option<AuthMember>,
     pub(super) limits: ConnectionLimits,
     pub(super) tasks: Arc<Tasks>,
     /// The service that answers the server, cloned once per stream; the lock makes a service that is not `Sync`
@@ -86,6 +91,8 @@ impl<I: RpcService> ClientCore<I> {
             url,
             headers,
             post_headers,
+            #[cfg(feature = "ext")]
+            auth: None,
             in_flight: room(limits.max_in_flight),
             chores: room(limits.max_queued),
             limits,
@@ -95,6 +102,23 @@ impl<I: RpcService> ClientCore<I> {
             followed: FollowedCalls::default(),
             next_id: AtomicI64::new(1),
         }
+    }
+
+    #[cfg(feature = "ext")]
+    pub(super) fn with_auth(self, auth: Option<AuthMember>) -> Self {
+        Self { auth, ..self }
+    }
+
+    /// Returns the message as it is posted: with the key, if messages carry one.
+    #[cfg_attr(not(feature = "ext"), expect(clippy::unused_self, reason = "no message carries a key"))]
+    pub(super) fn to_post(&self, message: Vec<u8>) -> Vec<u8> {
+        #[cfg(feature = "ext")]
+        if let Some(auth) = &self.auth {
+            let mut message = message;
+            auth.add_to(&mut message);
+            return message;
+        }
+        message
     }
 
     /// Waits as long as a server may take to accept a message that it does not answer.

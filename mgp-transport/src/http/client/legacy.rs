@@ -116,7 +116,11 @@ impl<I: RpcService> Sse<I> {
 
     async fn carry(&self, message: Vec<u8>) -> Result<(), Error> {
         let head = || Ok(self.core.post_headers.clone());
-        let response = self.core.link.send(&HttpMethod::POST, &self.endpoint, message.into(), head).await?;
+        let response = self
+            .core
+            .link
+            .send(&HttpMethod::POST, &self.endpoint, self.core.to_post(message).into(), head)
+            .await?;
         if !response.status().is_success() {
             return Err(body::refusal(response, &self.core.limits).await);
         }

@@ -7,10 +7,15 @@
 //! | `legacy` | HTTP+SSE of 2024-11-05 |
 //! | `core`, `tasks` | what both kinds consist of; the tasks they own |
 //! | `head`, `status` | what headers say: of a request, and of an answer that is a refusal |
+//! | `auth_member`, `binary` | keys in messages, and binary arguments as parts of their own |
 //! | `inbound`, `replies`, `followed` | messages of the server, to whom they go |
 //! | `events`, `sse`, `pause` | event streams, and when to open them again |
 //! | `link`, `pool`, `connect`, `origin`, `body` | HTTP itself: redirects, connections, URLs, bodies |
 
+#[cfg(feature = "ext")]
+mod auth_member;
+#[cfg(feature = "ext")]
+mod binary;
 mod body;
 mod builder;
 mod connect;
@@ -39,6 +44,8 @@ use mgp_types::frame::check_result;
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService, Session};
 use tower_service::Service;
 
+#[cfg(feature = "ext")]
+pub use self::binary::BinaryArguments;
 pub use self::builder::HttpClientBuilder;
 use self::core::{ClientOwner, MessageCarrier};
 pub use self::head::MirroredHeaders;

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
-use http::header::ACCEPT;
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method as HttpMethod, Response as HttpResponse, StatusCode};
 use mgp_types::frame::{Message, write_call, write_notification};
 use mgp_types::{Error, Method, Origin, Request, RequestKind, Response, RpcService, Session};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
+#[cfg(feature = "ext")]
+use super::binary::BinaryArguments;
 use super::body::{self, ResponseBody};
 use super::core::{CancelOnDrop, ClientCore, MessageCarrier};
 use super::events::{AnswerEvents, BodyKind, messages};
@@ -34,6 +36,13 @@ pub(super) struct Streamable<I> {
     pub(super) stray: Replies,
 }
 
+/// A request as it is posted.
+struct PostedCall {
+    body: Bytes,
+    /// The content type; `None` if the body is a message of JSON alone.
+    content_type: Option<HeaderValue>,
+}
+
 impl<I: RpcService> MessageCarrier for Streamable<I> {
     type Inbound = I;
 
@@ -49,7 +58,7 @@ impl<I: RpcService> MessageCarrier for Streamable<I> {
             era.write(&mut head, id.as_deref());
             Ok(head)
         };
-        self.notification(message.into(), head, id.is_some()).await
+        self.notification(self.core.to_post(message).into(), head, id.is_some()).await
     }
 
     fn is_awaited(&self, id: i64) -> bool {
@@ -96,7 +105,8 @@ impl<I: RpcService> Streamable<I> {
             era.write_request(&mut head, id.as_deref(), request).map(|()| head)
         };
         let names_session = id.is_some() && !era.is_stateless();
-        self.core.in_time(self.notification(message.into(), head, names_session)).await?;
+        let message = self.core.to_post(message).into();
+        self.core.in_time(self.notification(message, head, names_session)).await?;
         if let (HeaderEra::Session(_), Some(session)) = (era, &request.context.session)
             && request.method == Method::INITIALIZED
         {
@@ -122,8 +132,7 @@ impl<I: RpcService> Streamable<I> {
     }
 
     async fn call(self: &Arc<Self>, id: i64, era: &HeaderEra, request: &Request) -> Result<Response, Error> {
-        let mut message = Vec::new();
-        write_call(&mut message, &id.into(), &request.method, &request.params);
+        let message = self.written(id, request)?;
         let mut take_back = match era {
             // A closed stream takes a request of its own back; opening a session cannot be taken back.
             HeaderEra::Stateless(_) | HeaderEra::Opening => None,
@@ -132,7 +141,7 @@ impl<I: RpcService> Streamable<I> {
             }
         };
         let asking = async {
-            let outcome = self.ask(id, era, request, message.into()).await;
+            let outcome = self.ask(id, era, request, message).await;
             if let Some(take_back) = &mut take_back {
                 take_back.done();
             }
@@ -142,20 +151,36 @@ impl<I: RpcService> Streamable<I> {
         outcome.map(Response::new)
     }
 
+    /// Returns a request as it is posted.
+    fn written(&self, id: i64, request: &Request) -> Result<PostedCall, Error> {
+        let mut message = Vec::new();
+        #[cfg(feature = "ext")]
+        if let Some(binary) = BinaryArguments::of(request) {
+            write_call(&mut message, &id.into(), &request.method, &binary.params(&request.params));
+            let (content_type, body) = binary.join(&self.core.to_post(message))?;
+            return Ok(PostedCall { body, content_type: Some(content_type) });
+        }
+        write_call(&mut message, &id.into(), &request.method, &request.params);
+        Ok(PostedCall { body: self.core.to_post(message).into(), content_type: None })
+    }
+
     /// Sends the request and waits. The outer error means that there is no answer.
     async fn ask(
         self: &Arc<Self>,
         id: i64,
         era: &HeaderEra,
         request: &Request,
-        message: Bytes,
+        PostedCall { body, content_type }: PostedCall,
     ) -> Result<PeerOutcome, Error> {
         let session_id = if let HeaderEra::Opening = era { None } else { self.session_id.load_full() };
         let head = || {
             let mut head = self.core.post_headers.clone();
+            if let Some(content_type) = &content_type {
+                head.insert(CONTENT_TYPE, content_type.clone());
+            }
             era.write_request(&mut head, session_id.as_deref(), request).map(|()| head)
         };
-        let response = self.core.link.send(&HttpMethod::POST, &self.core.url, message, head).await?;
+        let response = self.core.link.send(&HttpMethod::POST, &self.core.url, body, head).await?;
         if !response.status().is_success() {
             let names_session = session_id.is_some() && !era.is_stateless();
             return Err(Box::pin(self.refusal(response, names_session)).await);

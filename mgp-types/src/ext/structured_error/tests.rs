@@ -37,6 +37,7 @@ const PROJECTIONS: &[(i64, &str, &str, &str, i64)] = &[
     (3023, "PERMISSION_DENIED", "permanent", "PermissionError", -32005),
     (3024, "SERVER_ERROR", "transient", "ToolExecutionError", -32003),
     (3025, "PAYLOAD_TOO_LARGE", "invalid_input", "ValidationError", -32001),
+    (3026, "CONFLICT", "permanent", "ValidationError", -32001),
     (4000, "INVALID_INPUT", "invalid_input", "ValidationError", -32001),
     (4001, "RESOURCE_NOT_FOUND", "permanent", "ResourceNotFound", -32002),
     (4002, "UNSUPPORTED_OPERATION", "permanent", "ToolExecutionError", -32002),

@@ -128,10 +128,10 @@ const fn is_of_a_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':')
 }
 
-/// The id of a subscription to events, which its server made up.
+/// The id of a subscription to events, which its server made up, or the client where the server lets it.
 ///
-/// A client without another proof of identity proves with the id that the subscription is its own, so logs do not show
-/// it.
+/// A client without another proof of identity proves with an id of the server that the subscription is its own, so logs
+/// do not show it. An id that a client chose proves nothing.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubscriptionId(Arc<str>);
 

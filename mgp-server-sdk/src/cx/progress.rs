@@ -1,0 +1,72 @@
+//! Reports of progress in the words of the extension `progress_notifications`.
+
+use mgp_types::ext::ExtensionId;
+use mgp_types::mgp::StreamProgress;
+use mgp_types::{Error, Object, RawJson};
+use serde::Serialize;
+
+use super::Cx;
+
+impl Cx {
+    /// Reports the progress of the call as [`progress`](Self::progress) does, with a part of the result that can be shown
+    /// before the call is done. The part goes to callers that speak MGP; the result itself has to be complete all the same.
+    ///
+    /// ```
+    /// use mgp_server_sdk::{Cx, Object};
+    ///
+    /// async fn count(cx: Cx) -> u32 {
+    ///     let (mut rows, total) = (0, 10_000);
+    ///     while rows < total {
+    ///         rows += 1000;
+    ///         let so_far = Object::from_value(&serde_json::json!({"rows": rows})).unwrap_or_default();
+    ///         cx.progress_with_result(rows.into(), Some(total.into()), None, &so_far).await;
+    ///     }
+    ///     rows
+    /// }
+    /// ```
+    pub async fn progress_with_result(
+        &self,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<&str>,
+        result: &Object,
+    ) {
+        self.report(progress, total, message, Some(result.to_raw())).await;
+    }
+
+    /// Returns the params of a report of progress, in the words of the extension too if the caller knows them.
+    pub(super) fn progress_params(&self, told: &StreamProgress) -> Result<Object, Error> {
+        let mut params = Object::from_value(told)
+            .map_err(|error| Error::internal("the progress is not JSON").with_source(error))?;
+        if self.caller_knows_operations() {
+            set(&mut params, "type", &"progress")?;
+            set(&mut params, "operation_id", &self.operation())?;
+            if let Some(millis) = told.estimated_remaining_ms {
+                set(&mut params, "estimated_remaining_seconds", &millis.div_ceil(1000))?;
+            }
+        }
+        Ok(params)
+    }
+
+    /// Returns whether caller and server declared the extension.
+    fn caller_knows_operations(&self) -> bool {
+        let id = ExtensionId::ProgressNotifications;
+        let offered = self.extras().shared.as_ref().map(|shared| &shared.about.extensions);
+        self.session().extensions().has(id) && offered.is_some_and(|offered| offered.get(id.id()).is_some())
+    }
+
+    /// Returns the id of the call in reports and checkpoints; a call that goes on with another one has the id of that.
+    fn operation(&self) -> &str {
+        match self.checkpoints() {
+            Some(checkpoints) => checkpoints.operation(),
+            None => self.0.operation.get_or_init(|| crate::random::id().into()),
+        }
+    }
+}
+
+fn set<T: Serialize>(params: &mut Object, name: &'static str, value: &T) -> Result<(), Error> {
+    let value = RawJson::from_value(value)
+        .map_err(|error| Error::internal("the progress is not JSON").with_source(error))?;
+    params.set(name, value);
+    Ok(())
+}

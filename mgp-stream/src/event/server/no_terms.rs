@@ -1,0 +1,64 @@
+//! The terms of subscriptions without the extension `subscribe_notify`: there are none.
+
+use std::convert::Infallible;
+
+use mgp_types::mgp::{Event, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId};
+use mgp_types::{Error, Object, RawJson, Request, Session};
+use tokio::time::Instant;
+
+/// A hint, of which there is none.
+pub(super) type EventHint = Infallible;
+
+/// What a subscription is under beyond channels and severity: nothing.
+#[derive(Debug, Clone)]
+pub(super) struct Terms;
+
+pub(super) const fn are_known(_: &Session) -> bool {
+    false
+}
+
+pub(super) fn with_hint(event: Event, _: Option<&EventHint>) -> Event {
+    event
+}
+
+pub(super) const fn bytes_of_hint(hint: &EventHint) -> usize {
+    match *hint {}
+}
+
+#[allow(clippy::unused_self, reason = "the terms of the extension have the same methods")]
+impl Terms {
+    pub(super) fn read(params: &Object, _: &Session) -> Result<(EventSubscribe, Self), Error> {
+        let asked = params.to().map_err(|error| Error::invalid_params(error.to_string()))?;
+        Ok((asked, Self))
+    }
+
+    pub(super) const fn chosen_id(&self) -> Option<&SubscriptionId> {
+        None
+    }
+
+    pub(super) const fn ends(&self) -> Option<Instant> {
+        None
+    }
+
+    pub(super) const fn admit(&self, _: &Object) -> bool {
+        true
+    }
+
+    pub(super) fn write(&self, event: &Event, _: bool) -> Option<Object> {
+        Object::from_value(event).ok()
+    }
+
+    pub(super) fn write_answer(&self, answer: &EventSubscribed, _: bool) -> Result<RawJson, Error> {
+        RawJson::from_value(answer).map_err(|error| {
+            Error::internal("the answer to the subscription cannot be written as JSON").with_source(error)
+        })
+    }
+
+    pub(super) const fn write_replay(&self, _: &EventReplayed) -> Option<RawJson> {
+        None
+    }
+
+    pub(super) const fn end(&self, _: &SubscriptionId) -> Option<Request> {
+        None
+    }
+}

@@ -1,0 +1,143 @@
+//! What a client asked for in the words of the extension `subscribe_notify`: values of the data, a time, and an id.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(super) use mgp_types::ext::ActionHint as EventHint;
+use mgp_types::ext::{
+    ExtensionId, OwnSubscription, PayloadFilter, SubscriptionAnswer, SubscriptionEnded, SubscriptionRequest,
+    SubscriptionStatus, event_in_both_words,
+};
+use mgp_types::mgp::{
+    ChannelPattern, Event, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp, method,
+};
+use mgp_types::{Error, Object, RawJson, Request, Session};
+use tokio::time::Instant;
+
+/// What a subscription is under beyond channels and severity; nothing for a client that speaks MGP alone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Terms(Option<Arc<SpokenTerms>>);
+
+#[derive(Debug)]
+struct SpokenTerms {
+    chosen_id: Option<SubscriptionId>,
+    filter: PayloadFilter,
+    ends: Instant,
+    expires_at: Timestamp,
+}
+
+/// The seconds after which a client that nothing is pushed to asks again.
+const POLL_INTERVAL_SECONDS: u32 = 30;
+
+/// Returns whether the client declared the extension.
+pub(super) fn are_known(session: &Session) -> bool {
+    session.extensions().has(ExtensionId::SubscribeNotify)
+}
+
+/// Returns the event with a hint.
+pub(super) fn with_hint(mut event: Event, hint: Option<&EventHint>) -> Event {
+    event.action_hint = hint.cloned().map(Box::new);
+    event
+}
+
+/// Returns about how many bytes a hint takes.
+pub(super) fn bytes_of_hint(hint: &EventHint) -> usize {
+    RawJson::from_value(hint).map_or(0, |hint| hint.as_bytes().len())
+}
+
+impl Terms {
+    /// Reads the wish of a client, in the words that it uses.
+    pub(super) fn read(params: &Object, session: &Session) -> Result<(EventSubscribe, Self), Error> {
+        if !are_known(session) || !params.contains(SubscriptionRequest::EVENTS) {
+            let asked = params.to().map_err(|error| Error::invalid_params(error.to_string()))?;
+            return Ok((asked, Self::default()));
+        }
+        let request = SubscriptionRequest::read(params)?;
+        let asked = request.in_words_of_mgp()?;
+        let time = Duration::from_secs(request.ttl_seconds.into());
+        let terms = SpokenTerms {
+            filter: PayloadFilter::new(&request.filter)?,
+            chosen_id: request.subscription_id,
+            ends: Instant::now() + time,
+            expires_at: Timestamp::now().saturating_add(time),
+        };
+        Ok((asked, Self(Some(Arc::new(terms)))))
+    }
+
+    pub(super) fn chosen_id(&self) -> Option<&SubscriptionId> {
+        self.0.as_ref()?.chosen_id.as_ref()
+    }
+
+    pub(super) fn ends(&self) -> Option<Instant> {
+        self.0.as_ref().map(|terms| terms.ends)
+    }
+
+    /// Returns whether events with these data are wanted. Unwanted events get no number.
+    pub(super) fn admit(&self, data: &Object) -> bool {
+        self.0.as_ref().is_none_or(|terms| terms.filter.admits(data))
+    }
+
+    /// Returns the params of the notification of an event.
+    pub(super) fn write(&self, event: &Event, is_after_gap: bool) -> Option<Object> {
+        match self.0 {
+            Some(_) => Some(event_in_both_words(event, is_after_gap)),
+            None => Object::from_value(event).ok(),
+        }
+    }
+
+    /// Returns the answer to a subscription, whose events are pushed or waited for.
+    pub(super) fn write_answer(&self, answer: &EventSubscribed, is_pushed: bool) -> Result<RawJson, Error> {
+        let Some(terms) = &self.0 else {
+            return RawJson::from_value(answer).map_err(|error| {
+                Error::internal("the answer to the subscription cannot be written as JSON").with_source(error)
+            });
+        };
+        let mut told = SubscriptionAnswer::of(answer);
+        if told.status == SubscriptionStatus::Active {
+            told.expires_at = Some(terms.expires_at);
+        }
+        if !is_pushed {
+            told.supported = false;
+            told.poll_interval_seconds = Some(POLL_INTERVAL_SECONDS);
+            told.poll_method = Some(method::EVENTS_REPLAY.into());
+        }
+        Ok(told.beside(answer))
+    }
+
+    /// Returns the answer to a client that asks for events; `None` if MGP's own words do.
+    pub(super) fn write_replay(&self, answer: &EventReplayed) -> Option<RawJson> {
+        self.0.as_ref()?;
+        let mut last = None;
+        let events = answer.events.iter().map(|event| {
+            let is_after_gap = match last {
+                None => answer.gap.is_some(),
+                Some(last) => event.seq > Some(last + 1),
+            };
+            last = event.seq;
+            event_in_both_words(event, is_after_gap)
+        });
+        let events: Vec<Object> = events.collect();
+        let mut both = Object::from_value(answer).ok()?;
+        both.set("events", RawJson::from_value(&events).ok()?);
+        Some(both.to_raw())
+    }
+
+    /// Returns the news that the time of a subscription is over; `None` if it has none.
+    pub(super) fn end(&self, id: &SubscriptionId) -> Option<Request> {
+        self.0.as_ref()?;
+        let params = Object::from_value(&SubscriptionEnded::in_time(id.clone())).ok()?;
+        Some(Request::notify(SubscriptionEnded::METHOD, params))
+    }
+
+    /// Returns a subscription as its owner's list has it.
+    pub(super) fn describe(
+        &self,
+        id: SubscriptionId,
+        patterns: &[ChannelPattern],
+        last_seq: u64,
+    ) -> OwnSubscription {
+        let events = patterns.iter().map(|pattern| pattern.as_str().to_owned()).collect();
+        let expires_at = self.0.as_ref().map(|terms| terms.expires_at);
+        OwnSubscription::new(id, events, expires_at, last_seq)
+    }
+}

@@ -55,6 +55,12 @@ impl Script {
         self
     }
 
+    /// Has the server never answer when it is asked for the rest of its list.
+    pub(crate) fn without_end(self) -> Self {
+        fs::write(self.path().join("without_end"), "").unwrap();
+        self
+    }
+
     /// Has each call of the tool `fail` end in this error.
     pub(crate) fn fails_with(&self, error: &str) {
         fs::write(self.path().join("error"), error).unwrap();
@@ -144,6 +150,12 @@ pub(crate) fn serve() -> ExitCode {
                 )
             }
             "ping" => "{}".to_owned(),
+            "tools/list" if file("without_end").is_some() => {
+                if params["cursor"].is_string() {
+                    continue;
+                }
+                format!(r#"{{"tools":{},"nextCursor":"rest"}}"#, file("tools").unwrap())
+            }
             "tools/list" => format!(r#"{{"tools":{}}}"#, file("tools").unwrap()),
             "tools/call" if params["name"] == "wait" => {
                 append(&folder, "calls", "wait");

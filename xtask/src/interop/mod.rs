@@ -8,11 +8,13 @@
 //!
 //! `--peer go` is another one: a server in Go behind our kernel, which reads names as Go does. Frameworks for agents stand
 //! in front of our kernel, too: `frameworks` says which. `--peer rest` are programs that know OpenAPI and JSON Schema only.
+//! `--peer ext-reference` are the servers that are published as examples of the extensions.
 
 mod frameworks;
 pub(crate) mod leg;
 mod lenient;
 pub(crate) mod peers;
+mod reference;
 mod rest;
 
 use std::{
@@ -83,20 +85,15 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if wanted(RMCP) && args.server.is_none() && args.client.is_none() {
         rmcp(workspace, &mut report);
     }
-    if wanted(lenient::NAME) && args.server.is_none() && args.client.is_none() {
-        let checks = lenient::checks(workspace, &workspace.target.join("interop"));
-        let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
-        report.row(lenient::NAME, "kernel", "stdio", "legacy", &checks);
-        for fault in &checks.failed {
-            println!("    {fault}");
-        }
-    }
-    if wanted(rest::NAME) && args.server.is_none() && args.client.is_none() {
-        let checks = rest::checks(workspace, &workspace.target.join("interop"));
-        let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
-        report.row(rest::NAME, "kernel", "http", "plain", &checks);
-        for fault in &checks.failed {
-            println!("    {fault}");
+    if args.server.is_none() && args.client.is_none() {
+        let folder = workspace.target.join("interop");
+        for leg in KERNEL_LEGS.iter().filter(|leg| wanted(leg.name)) {
+            let checks = (leg.checks)(workspace, &folder);
+            let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
+            report.row(leg.name, "kernel", leg.transport, leg.era, &checks);
+            for fault in &checks.failed {
+                println!("    {fault}");
+            }
         }
     }
     if args.server.is_none() && args.client.is_none() {
@@ -258,4 +255,18 @@ impl Report {
 const RMCP: &str = "rmcp";
 
 /// The legs that are no other SDK's.
-const OWN_LEGS: [&str; 3] = [RMCP, lenient::NAME, rest::NAME];
+const OWN_LEGS: [&str; 4] = [RMCP, lenient::NAME, rest::NAME, reference::NAME];
+
+/// Programs in front of our kernel, or behind it, each with checks of its own.
+struct KernelLeg {
+    name: &'static str,
+    transport: &'static str,
+    era: &'static str,
+    checks: fn(&Workspace, &Path) -> Result<Checks>,
+}
+
+const KERNEL_LEGS: [KernelLeg; 3] = [
+    KernelLeg { name: lenient::NAME, transport: "stdio", era: "legacy", checks: lenient::checks },
+    KernelLeg { name: rest::NAME, transport: "http", era: "plain", checks: rest::checks },
+    KernelLeg { name: reference::NAME, transport: "stdio", era: "plain", checks: reference::checks },
+];

@@ -385,7 +385,11 @@ impl Upstream {
             trust,
             tools: tools.map_or(0, |lists| lists.of_server(self.id.as_str()).len()),
             pid: (is_up && pid > 0).then_some(pid),
-            uptime: shared.and_then(|shared| *shared.connected_at.lock()).map(|since| since.elapsed()),
+            // The time is noted a moment after the state.
+            uptime: is_up.then(|| {
+                let since = shared.and_then(|shared| *shared.connected_at.lock());
+                since.map_or(Duration::ZERO, |since| since.elapsed())
+            }),
         }
     }
 

@@ -226,7 +226,15 @@ impl ConnectionShared {
             let _ = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, is_listening).await;
         }
         self.read_about(&client).await?;
-        let missed = self.publish(&client, ListsToRefresh::ALL).await?;
+        let limit = settings::startup_timeout(&self.config);
+        let published = tokio::time::timeout(limit, self.publish(&client, ListsToRefresh::ALL)).await;
+        let missed = published.unwrap_or_else(|_| {
+            let (server, limit) = (&self.server, limit.as_millis());
+            Err(Error::timeout(format!(
+                "the lists of the server `{server}` are not complete after {limit} ms, and are not offered in part: \
+                 see why it is slow, or raise `startup_timeout_ms` under its `limits`"
+            )))
+        })?;
         self.list_later(missed);
         Ok(())
     }

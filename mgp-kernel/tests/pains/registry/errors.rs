@@ -20,6 +20,7 @@ tests![
     one_request_too_many_is_refused_with_the_time_to_wait,
     a_limit_of_one_tool_refuses_that_tool_alone,
     a_refusal_is_an_error_to_the_registry_and_a_structured_result_to_others,
+    a_list_whose_rest_never_comes_is_an_error_and_not_served_in_part,
     calls_in_envelopes_are_of_a_compatible_version_and_within_the_limits,
 ];
 
@@ -312,4 +313,18 @@ async fn calls_in_envelopes_are_of_a_compatible_version_and_within_the_limits() 
     };
     assert_eq!(result["error"]["error_type"], "ApiLimitExceeded", "{result}");
     assert!(result["error"]["error_details"]["retry_after_seconds"].as_u64().unwrap() >= 1, "{result}");
+}
+
+// covers: GGEN-6-03
+async fn a_list_whose_rest_never_comes_is_an_error_and_not_served_in_part() {
+    let script = Script::named(&["first"]).without_end();
+    let mut slow = script.server("slow");
+    slow["limits"] = json!({"startup_timeout_ms": 1_000});
+    let host = Host::with(quiet([slow])).await;
+    let why = until("the kernel gives up on the list", || host.view("slow").last_error).await;
+    assert!(why.contains("not complete after 1000 ms"), "{why}");
+    assert_eq!(host.view("slow").tools, 0, "one page of two is not the list");
+    let mut ada = client(&host, "ada").await;
+    let listed = ada.call("tools/list", json!({})).await;
+    assert!(!listed.to_string().contains("first"), "{listed}");
 }

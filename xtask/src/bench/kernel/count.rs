@@ -5,7 +5,8 @@ use std::process::Command;
 use anyhow::Result;
 
 use super::gateway::{Gateway, Upstream};
-use super::{Programs, load};
+use super::load;
+use super::programs::Programs;
 use crate::bench::callgrind::{self, Total};
 use crate::process::Background;
 

@@ -5,9 +5,9 @@ use std::fs;
 
 use anyhow::Result;
 
-use super::KernelProgram;
 use super::figure::{Figure, Limit};
 use super::gateway::{Gateway, child};
+use super::programs::KernelProgram;
 use super::rpc::Client;
 use crate::bench::callgrind;
 use crate::process::Background;

@@ -8,7 +8,7 @@ use std::{fs, thread};
 use anyhow::{Result, ensure};
 use serde_json::Value;
 
-use super::{KernelProgram, Programs};
+use super::programs::{KernelProgram, Programs};
 use crate::process;
 
 /// How the server behind a gateway is reached.

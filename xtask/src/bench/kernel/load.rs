@@ -5,9 +5,9 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::Programs;
 use super::figure::{Figure, Limit};
 use super::gateway::{Gateway, Upstream};
+use super::programs::Programs;
 use crate::process::{self, Background};
 
 /// The cores on which driver, gateway and server run.

@@ -6,34 +6,23 @@ mod extensions;
 mod figure;
 mod gateway;
 mod load;
+mod programs;
 mod rpc;
 mod scale;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::{fs, iter};
+use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use self::figure::{Figure, Limit};
 use self::gateway::{Gateway, Upstream};
 use self::load::Cores;
+pub(super) use self::programs::Options;
+use self::programs::{KernelProgram, Programs};
 use super::origin::origin;
 use super::stripped;
-use crate::process;
 use crate::table::Table;
-use crate::workspace::{Profile, Workspace};
-
-/// Where the programs are that the kernel is measured with.
-#[derive(clap::Args)]
-pub(super) struct Options {
-    /// The program `mcp-proxy` of crates.io, version 0.6; without it, cargo installs it below the target folder
-    #[arg(long, value_name = "PROGRAM")]
-    mcp_proxy: Option<PathBuf>,
-    /// A program in the place of `mgp`
-    #[arg(long, value_name = "PROGRAM")]
-    mgp: Option<PathBuf>,
-}
+use crate::workspace::Workspace;
 
 /// Measures the kernel. The names of the figures that are missed.
 pub(super) fn run(
@@ -42,7 +31,8 @@ pub(super) fn run(
     bench_dir: &Path,
     quick: bool,
 ) -> Result<Vec<String>> {
-    let programs = Programs::build(workspace, options, bench_dir)?;
+    let (_, peers) = super::build_peers(workspace, bench_dir)?;
+    let programs = Programs::build(workspace, options, peers)?;
     let mut figures = Vec::new();
     println!("counting instructions");
     figures.extend(counted(&programs)?);
@@ -74,71 +64,6 @@ fn report(figures: Vec<Figure>, origin: &str) -> Vec<String> {
     println!("{table}");
     figures.into_iter().filter(Figure::missed).map(|figure| figure.name).collect()
 }
-
-/// The programs that are measured, and those that measure.
-struct Programs {
-    kernel: KernelProgram,
-    proxy: PathBuf,
-    /// The floor, the server behind the gateways, and the load driver.
-    peers: PathBuf,
-}
-
-/// The program `mgp`, and the folder for its configurations, states and profiles.
-struct KernelProgram {
-    program: PathBuf,
-    folder: PathBuf,
-}
-
-impl KernelProgram {
-    fn build(workspace: &Workspace, options: &Options) -> Result<Self> {
-        let program = match &options.mgp {
-            Some(program) => {
-                program.canonicalize().with_context(|| format!("there is no {}", program.display()))?
-            }
-            None => workspace.build_program("mgp-kernel", "mgp", Profile::Dist)?,
-        };
-        let folder = workspace.target.join("bench/kernel");
-        // Files that an earlier run has left must not count for this one.
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
-        fs::create_dir_all(&folder)?;
-        Ok(Self { program, folder })
-    }
-}
-
-impl Programs {
-    fn build(workspace: &Workspace, options: &Options, bench_dir: &Path) -> Result<Self> {
-        let (_, peers) = super::build_peers(workspace, bench_dir)?;
-        let kernel = KernelProgram::build(workspace, options)?;
-        let proxy = match &options.mcp_proxy {
-            Some(program) => {
-                program.canonicalize().with_context(|| format!("there is no {}", program.display()))?
-            }
-            None => installed_proxy(&workspace.target.join("bench/mcp-proxy"))?,
-        };
-        Ok(Self { kernel, proxy, peers })
-    }
-
-    fn peer(&self, name: &str, arguments: &[&str]) -> Vec<String> {
-        let program = self.peers.join(name).display().to_string();
-        iter::once(program).chain(arguments.iter().map(|argument| (*argument).to_owned())).collect()
-    }
-}
-
-/// Has cargo install `mcp-proxy` below `root`, unless it is there.
-fn installed_proxy(root: &Path) -> Result<PathBuf> {
-    let program = root.join("bin/mcp-proxy");
-    if !program.exists() {
-        println!("installing mcp-proxy {PROXY_VERSION}, which is measured beside the kernel");
-        let mut install = Command::new(env!("CARGO"));
-        install.args(["install", "mcp-proxy", "--locked", "--version", PROXY_VERSION, "--root"]).arg(root);
-        process::run(&mut install)?;
-    }
-    Ok(program)
-}
-
-const PROXY_VERSION: &str = "0.6.0";
 
 /// Instructions and allocations a call: one call at a time, as the difference of two runs.
 fn counted(programs: &Programs) -> Result<Vec<Figure>> {

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, ensure};
 use super::figure::{Figure, Limit};
 use super::gateway::{Gateway, Upstream, child};
 use super::load::{self, Server};
-use super::{Programs, rpc};
+use super::programs::Programs;
+use super::rpc;
 use crate::process::Background;
 
 pub(super) fn figures(programs: &Programs) -> Result<Vec<Figure>> {

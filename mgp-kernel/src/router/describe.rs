@@ -84,7 +84,7 @@ fn capabilities(sight: &CallerView<'_>, config: &RunningConfig, session: &Sessio
         extensions.remove(ExtensionId::Transactions.id());
     }
     // Whatever transport its servers have, a client hands their data on through the kernel.
-    if config.load().listen.data_references {
+    if config.listen.data_references {
         extensions.remove(ExtensionId::DataReferences.id());
         if session.extensions().has(ExtensionId::DataReferences) {
             extensions.insert(ExtensionId::DataReferences.id(), transports().to_raw());

@@ -58,7 +58,7 @@ pub struct ServerLimits {
     #[schemars(range(min = 1))]
     pub max_result_bytes: Option<u64>,
     /// The time that the server has to start and to answer, in milliseconds; 30,000 if left out. A call that needs
-    /// the server waits as long.
+    /// the server waits as long. A list of tools that is not complete by then is an error, and not offered in part.
     pub startup_timeout_ms: Option<u64>,
 }
 

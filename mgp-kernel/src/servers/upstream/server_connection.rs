@@ -148,6 +148,7 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
     let mut limits = TimeLimits::default();
     // Some servers are asked for their description before they are offered a session, and take their time for both.
     limits.connect = settings::startup_timeout(config) * 2;
+    limits.restore = settings::startup_timeout(config);
     let supervisor = Client::supervise(shared.server.clone(), move || {
         let shared = Arc::clone(&connecting);
         async move {
@@ -226,15 +227,7 @@ impl ConnectionShared {
             let _ = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, is_listening).await;
         }
         self.read_about(&client).await?;
-        let limit = settings::startup_timeout(&self.config);
-        let published = tokio::time::timeout(limit, self.publish(&client, ListsToRefresh::ALL)).await;
-        let missed = published.unwrap_or_else(|_| {
-            let (server, limit) = (&self.server, limit.as_millis());
-            Err(Error::timeout(format!(
-                "the lists of the server `{server}` are not complete after {limit} ms, and are not offered in part: \
-                 see why it is slow, or raise `startup_timeout_ms` under its `limits`"
-            )))
-        })?;
+        let missed = self.publish(&client, ListsToRefresh::ALL).await?;
         self.list_later(missed);
         Ok(())
     }

@@ -15,7 +15,8 @@ use crate::supervise::connect::{Connect, ConnectedServer};
 use crate::supervise::supervisor::Plan;
 use crate::supervise::supervisor_shared::ReturnOutlook;
 
-const TOO_LONG: &str = "the server took too long to connect";
+const LATE_CONNECTION: &str = "the server took too long to connect";
+const LATE_SETUP: &str = "the server took too long to be set up: not all of its answers came";
 
 impl<C: Connect> SupervisorRun<C> {
     /// Connects at the time `at`.
@@ -34,15 +35,15 @@ impl<C: Connect> SupervisorRun<C> {
         let connecting = timeout(plan.limits.connect, caught(|| plan.connect.connect()));
         let mut server = match self.unless_stopped(connecting).await {
             Ok(Ok(Ok(Ok(server)))) => server,
-            Ok(Ok(Ok(Err(error)) | Err(error))) => return Err(self.failed(&error)),
-            Ok(Err(_)) => return Err(self.failed(&Error::timeout(TOO_LONG))),
+            Ok(Ok(Ok(Err(error)) | Err(error))) => return Err(self.failed(&error, LATE_CONNECTION)),
+            Ok(Err(_)) => return Err(self.failed(&Error::timeout(LATE_CONNECTION), LATE_CONNECTION)),
             Err(stop) => return Err(self.stopped(&stop)),
         };
         match self.unless_stopped(restored(&plan, &mut server)).await {
             Ok(Ok(())) => Ok(server),
             Ok(Err(error)) => {
                 finish(server.close, plan.limits.close_broken).await;
-                Err(self.failed(&error))
+                Err(self.failed(&error, LATE_SETUP))
             }
             Err(stop) => {
                 finish(server.close, plan.limits.close).await;
@@ -102,12 +103,13 @@ impl<C: Connect> SupervisorRun<C> {
         }
     }
 
-    fn failed(&mut self, error: &Error) -> NextStep {
+    /// Notes that the server is not there; `late` is the reason if its time ran out.
+    fn failed(&mut self, error: &Error, late: &str) -> NextStep {
         tracing::warn!(server = self.shared.server.as_str(), %error, "the server cannot be connected to");
         // The server's own text may be long, and is not for all listeners.
         let in_time = error.origin() != Origin::Timeout;
-        let then = self
-            .after(ServerEnd::InError, if in_time { "the server cannot be connected to" } else { TOO_LONG });
+        let reason = if in_time { "the server cannot be connected to" } else { late };
+        let then = self.after(ServerEnd::InError, reason);
         self.attempted();
         then
     }
@@ -149,7 +151,7 @@ async fn restored<C: Connect>(plan: &Plan<C>, server: &mut ConnectedServer<C::Se
 async fn restore<C: Connect>(plan: &Plan<C>, service: &C::Service) -> Result<(), Error> {
     for step in &plan.restore {
         let done = timeout(plan.limits.restore, caught(|| step(service.clone()))).await;
-        done.map_err(|_| Error::timeout("the server took too long to be set up"))???;
+        done.map_err(|_| Error::timeout(LATE_SETUP))???;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Arguments that a server would convert.
+//! Arguments that a server would convert, and servers with forms of their own.
 
 use serde_json::{Value, json};
 
@@ -10,6 +10,7 @@ tests![
     arguments_that_servers_convert_come_to_them_as_they_are,
     an_operator_can_have_types_enforced,
     no_loose_type_hides_anything_from_the_validators,
+    a_server_in_the_dialect_of_the_published_examples_is_an_ordinary_one_to_clients,
 ];
 
 const TOOLS: &str = r#"[{"name":"read","description":"Reads a file.","inputSchema":{"type":"object","required":["path"],
@@ -82,4 +83,22 @@ async fn no_loose_type_hides_anything_from_the_validators() {
             assert!(!said.contains("{\"path\""), "{arguments} came to the server");
         }
     }
+}
+
+async fn a_server_in_the_dialect_of_the_published_examples_is_an_ordinary_one_to_clients() {
+    let tool =
+        r#"[{"name":"find","description":"Finds.","input_schema":{"type":"object","required":["query"]}}]"#;
+    let told = r#"{"result":{"count":1},"provenance":{"source":"db"}}"#;
+    let script = Script::new(tool).answers("tools/call", told);
+    let mut server = script.server("tracker");
+    server["dialect"] = json!("ext-reference");
+    let host = Host::with(quiet([server])).await;
+    host.up("tracker").await;
+    let ada = host.client("ada").await;
+    let refusal = refused(ada.call_tool("tracker.find", json!({})).await);
+    assert!(refusal.contains("query"), "the schema holds: {refusal}");
+    assert_eq!(script.calls(), [""; 0]);
+    let found = ada.call_tool("tracker.find", json!({"query": "login"})).await.unwrap();
+    assert_eq!(found.structured_content.unwrap().to::<Value>().unwrap(), json!({"count": 1}));
+    assert_eq!(script.calls().len(), 1);
 }

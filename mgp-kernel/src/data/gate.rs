@@ -70,7 +70,7 @@ impl Gate for DataReferencesGate {
 
     fn leave(&self, agent: Self::Pass, outcome: &mut Result<Response, Error>) {
         let (Some(agent), Ok(response)) = (agent, outcome.as_mut()) else { return };
-        if MEMBER.find(response.result.as_bytes()).is_none() {
+        if !may_name(response.result.as_bytes(), &MEMBER) {
             return;
         }
         if let Err(error) = self.take_over(&agent, response) {
@@ -96,6 +96,7 @@ impl DataReferencesGate {
         let Some(Ok(mut blocks)) = result.get("content").map(|content| content.to::<Vec<RawJson>>()) else {
             return Ok(());
         };
+        let mut is_other = false;
         for block in &mut blocks {
             let Ok(mut link) = Object::from_raw(block) else { continue };
             let Some(mut meta) = link.object("_meta").filter(|meta| meta.contains(DataReference::MEMBER))
@@ -114,6 +115,10 @@ impl DataReferencesGate {
             }
             link.set("_meta", meta.to_raw());
             *block = link.to_raw();
+            is_other = true;
+        }
+        if !is_other {
+            return Ok(());
         }
         let blocks = RawJson::from_value(&blocks)
             .map_err(|error| Error::internal("the content is not JSON").with_source(error))?;
@@ -127,8 +132,7 @@ impl DataReferencesGate {
 /// Returns the references that the arguments of a call name: the arguments themselves, or members of them.
 fn named_references(request: &Request) -> Result<Vec<ImportData>, Error> {
     let Some(arguments) = request.params.get("arguments") else { return Ok(Vec::new()) };
-    let bytes = arguments.as_bytes();
-    if REF_ID.find(bytes).is_none() && memchr::memchr(b'\\', bytes).is_none() {
+    if !may_name(arguments.as_bytes(), &REF_ID) {
         return Ok(Vec::new());
     }
     let Ok(arguments) = Object::from_raw(&arguments) else { return Ok(Vec::new()) };
@@ -141,6 +145,11 @@ fn named_references(request: &Request) -> Result<Vec<ImportData>, Error> {
         return Err(Error::invalid_params(format!("a call names {MAX_NAMED} references at most")));
     }
     Ok(named)
+}
+
+/// Returns whether JSON may have a member of this name, which may be written with escapes.
+fn may_name(json: &[u8], name: &Finder<'_>) -> bool {
+    name.find(json).is_some() || memchr::memchr(b'\\', json).is_some()
 }
 
 /// Returns the reference that an object is.

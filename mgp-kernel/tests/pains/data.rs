@@ -18,12 +18,14 @@ use tokio::time::Instant;
 
 use crate::host::{Host, PATIENCE, Served, ask, quiet};
 use crate::runner::tests;
+use crate::scripted::Script;
 use crate::sections::raw::Raw;
 
 tests![
     data_goes_to_the_server_that_it_was_handed_to_and_its_address_is_worth_nothing_to_others,
     a_reference_is_worth_nothing_to_another_agent_or_server,
     data_that_may_not_be_fetched_or_is_not_what_was_promised_reaches_nobody,
+    a_reference_whose_name_is_written_with_escapes_is_taken_over_too,
     without_the_switch_no_reference_is_touched_and_no_data_served,
 ];
 
@@ -376,4 +378,21 @@ async fn without_the_switch_no_reference_is_touched_and_no_data_served() {
     assert_eq!(answer["content"][0]["text"], "refused with -32601", "{answer}");
     let declared = &ada.opened["result"]["capabilities"]["extensions"];
     assert!(declared[ExtensionId::DataReferences.id()].is_null(), "{declared}");
+}
+
+async fn a_reference_whose_name_is_written_with_escapes_is_taken_over_too() {
+    let result = concat!(
+        r#"{"content":[{"type":"resource_link","uri":"mgp-ref://shop/1","name":"rows","_meta":{"data\u005freference":{"ref_id":"1","#,
+        r#""origin_server":"shop","mime_type":"text/csv","access_url":"http://127.0.0.1:9/good?sig=SECRET"}}}]}"#
+    );
+    let script = Script::named(&["export"]).answers("tools/call", result);
+    let mut config = quiet([script.server("shop")]);
+    config["listen"] = json!({"data_references": true});
+    let host = Host::with(config).await;
+    host.up("shop").await;
+    let mut ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, &["data_references"]).await;
+    let answer = ada.call("tools/call", json!({"name": "shop.export", "arguments": {}})).await;
+    let reference = &answer["result"]["content"][0]["_meta"]["data_reference"];
+    assert!(reference["ref_id"].is_string(), "{answer}");
+    assert!(!answer.to_string().contains("SECRET"), "{answer}");
 }

@@ -22,7 +22,7 @@ impl Node {
     pub(crate) fn install(folder: &Path, packages: &[&str]) -> Result<Self> {
         process::require("npm", "https://nodejs.org, or the package `npm` of your system")?;
         let node = Self { folder: folder.to_owned() };
-        let wanted = format!("{}@22 {}", platform(), packages.join(" "));
+        let wanted = [&[&*format!("{}@22", platform())], packages].concat().join(" ");
         let stamp = folder.join("installed.txt");
         if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
             return Ok(node);

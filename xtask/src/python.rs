@@ -19,10 +19,12 @@ pub(crate) fn environment(folder: &Path, packages: &[&str]) -> Result<PathBuf> {
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(interpreter);
     }
-    println!("pip install {wanted}");
     process::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder))
         .with_context(|| format!("python3 cannot make an environment; install it: {INSTALL}"))?;
-    process::run(Command::new(&interpreter).args(["-m", "pip", "install", "--quiet"]).args(packages))?;
+    if !packages.is_empty() {
+        println!("pip install {wanted}");
+        process::run(Command::new(&interpreter).args(["-m", "pip", "install", "--quiet"]).args(packages))?;
+    }
     fs::write(&stamp, wanted)?;
     Ok(interpreter)
 }

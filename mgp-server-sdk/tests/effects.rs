@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mgp_lifecycle::idempotency::IdempotencyBook;
+use mgp_lifecycle::store::EffectStore;
 use mgp_lifecycle::transaction::TransactionBook;
 use mgp_server_sdk::types::Error;
 use mgp_server_sdk::types::ext::{PREFIX, StructuredError};
@@ -392,6 +393,19 @@ fn a_tool_that_takes_another_back_has_to_exist() {
         .tool(Tool::new("create", "Creates a ticket.").undone_by("delete"), async |_: Object| "made");
     let error = server.into_service().err().unwrap().to_string();
     assert!(error.contains("`create`") && error.contains("`delete`"), "{error}");
+}
+
+#[tokio::test]
+async fn stored_transactions_need_stored_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = EffectStore::open(&folder.path().join("effects.db")).unwrap();
+    let transactions = TransactionBook::open(store.clone()).unwrap();
+    let serve = |keys: IdempotencyBook| {
+        Server::new("shop", "1.0.0").transactions(&transactions, &keys).into_service()
+    };
+    let error = serve(IdempotencyBook::in_memory()).err().unwrap().to_string();
+    assert!(error.contains("open both books in a store"), "{error}");
+    assert!(serve(IdempotencyBook::open(store).unwrap()).is_ok());
 }
 
 // covers: EXT-05-31

@@ -52,6 +52,11 @@ impl IdempotencyBook {
         Self::restored(Box::new(store), KeyLimits::default(), WallClock::system())
     }
 
+    /// Returns whether the book outlives the process.
+    pub fn is_stored(&self) -> bool {
+        self.0.store.is_some()
+    }
+
     #[cfg(feature = "store")]
     pub(super) fn restored(
         store: Box<dyn CallStore>,

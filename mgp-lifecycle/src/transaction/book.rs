@@ -57,6 +57,11 @@ impl TransactionBook {
         Self::restored(Box::new(store), WallClock::system())
     }
 
+    /// Returns whether the book outlives the process.
+    pub fn is_stored(&self) -> bool {
+        self.0.log.is_some()
+    }
+
     #[cfg(feature = "store")]
     pub(super) fn restored(log: Box<dyn TransactionLog>, clock: WallClock) -> Result<Self, StoreError> {
         let table = TransactionTable::restore(log.load()?);

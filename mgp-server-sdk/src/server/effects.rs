@@ -8,6 +8,7 @@ use tower_layer::Stack;
 
 use super::Server;
 use super::transactions::TransactionLayer;
+use crate::error::Fault;
 
 impl<L> Server<L> {
     /// Carries calls with an idempotency key out once, and answers those that come again with the first result.
@@ -51,11 +52,18 @@ impl<L> Server<L> {
     /// # server.into_service()?;
     /// # Ok::<(), mgp_server_sdk::Error>(())
     /// ```
+    ///
+    /// Both books are in memory, or both are stored: a process that went on with stored transactions and without their keys
+    /// might take a step back twice. Else the server cannot be served.
     pub fn transactions(
-        self,
+        mut self,
         transactions: &TransactionBook,
         keys: &IdempotencyBook,
     ) -> Server<Stack<TransactionLayer, Stack<IdempotencyLayer, L>>> {
+        if transactions.is_stored() && !keys.is_stored() {
+            let fault = "they are stored, and the keys of calls are not: open both books in a store";
+            self.parts.faults.push(Fault::new("transactions", fault));
+        }
         let settings = RawJson::parse(r#"{"max_timeout_seconds":3600}"#).unwrap_or(RawJson::empty_object());
         let layer = TransactionLayer::new(transactions.clone(), keys.clone(), self.handle());
         self.extension(ExtensionId::Transactions.id(), settings).idempotency(keys).layer(layer)

@@ -240,11 +240,12 @@ mod tests {
             (2020, "TRANSACTION_NOT_FOUND"),
             (2021, "TRANSACTION_CONFLICT"),
             (2022, "TRANSACTION_EXPIRED"),
+            (3026, "SUBSCRIPTION_CONFLICT"),
             (4020, "IDEMPOTENCY_CONFLICT"),
         ] {
             assert_eq!(name(code), Some(expected));
         }
-        assert_eq!(NAMED.len(), 39);
+        assert_eq!(NAMED.len(), 40);
         for code in [0, 999, 1004, 4100, 5003, -32600, i64::MIN, i64::MAX] {
             assert_eq!(name(code), None, "{code}");
         }

@@ -37,6 +37,7 @@
 //!
 //! The features `ext` and `canonical` bring the modules of these names; without them nothing of those is compiled.
 
+mod authorization_demand;
 #[cfg(feature = "canonical")]
 pub mod canonical;
 mod context;
@@ -67,6 +68,7 @@ mod text;
 mod uri_template;
 mod validity;
 
+pub use authorization_demand::AuthorizationDemand;
 pub use context::Context;
 pub use error::{Error, Origin};
 pub use extensions::Extensions;

@@ -12,7 +12,10 @@ mod server;
 #[cfg(feature = "ext")]
 pub use self::client::BinaryArguments;
 #[cfg(feature = "http-client")]
-pub use self::client::{HttpClient, HttpClientBuilder, HttpStatus, MirroredHeaders, SessionLost, SseClient};
+pub use self::client::{
+    AfterRefusal, AuthorizationAnswer, Authorize, HttpClient, HttpClientBuilder, HttpStatus, MirroredHeaders,
+    OutgoingRequest, SessionLost, SseClient,
+};
 #[cfg(feature = "http-server")]
 pub use self::server::{
     ConnectionAddrs, HttpBody, HttpConfig, HttpServer, HttpService, ListenTarget, ResponseFuture,

@@ -14,6 +14,7 @@ use tokio::runtime::Handle;
 use super::HttpClient;
 #[cfg(feature = "ext")]
 use super::auth_member::AuthMember;
+use super::authorize::Authorize;
 use super::connect::{ClientConnector, Dial, Duplex, RootCertificates};
 use super::core::{ClientCore, Tasks};
 use super::legacy::SseClient;
@@ -30,6 +31,7 @@ pub struct HttpClientBuilder {
     headers: HeaderMap,
     #[cfg(feature = "ext")]
     auth: Option<AuthMember>,
+    authorizer: Option<Arc<dyn Authorize>>,
     limits: ConnectionLimits,
     connect_timeout: Duration,
     max_idle_connections: usize,
@@ -44,6 +46,7 @@ impl HttpClientBuilder {
             headers: HeaderMap::new(),
             #[cfg(feature = "ext")]
             auth: None,
+            authorizer: None,
             limits: ConnectionLimits::default(),
             connect_timeout: Duration::from_secs(10),
             max_idle_connections: 64,
@@ -64,6 +67,12 @@ impl HttpClientBuilder {
     #[cfg(feature = "ext")]
     pub fn auth_member(mut self, token: &str) -> Self {
         self.auth = Some(AuthMember::bearer(token));
+        self
+    }
+
+    /// Has `authorizer` authorize each request, and judge each answer that demands authorization.
+    pub fn authorize_with(mut self, authorizer: Arc<dyn Authorize>) -> Self {
+        self.authorizer = Some(authorizer);
         self
     }
 
@@ -152,7 +161,7 @@ impl HttpClientBuilder {
         let runtime = Handle::try_current()
             .map_err(|error| Error::internal("a client needs a tokio runtime").with_source(error))?;
         let tasks = Arc::new(Tasks::new(runtime));
-        let link = HttpLink::new(connector, Arc::clone(&tasks), self.max_idle_connections);
+        let link = HttpLink::new(connector, Arc::clone(&tasks), self.max_idle_connections, self.authorizer);
         // Redirects keep to the origin, so the host is the same for every request.
         self.headers.insert(HOST, host);
         let core = ClientCore::new(link, url, self.headers, self.limits, tasks, inbound);

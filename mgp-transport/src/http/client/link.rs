@@ -9,29 +9,35 @@ use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use mgp_types::Error;
 
-use super::body::ResponseBody;
+use super::authorize::{AfterRefusal, AuthorizationAnswer, Authorize, OutgoingRequest};
+use super::body::{self, ResponseBody};
 use super::connect::ClientConnector;
 use super::core::Tasks;
 use super::origin::{resolve, same_origin};
 use super::pool::{ConnectionPool, SendError};
 
 /// Carries HTTP requests to one server over pooled connections.
-#[derive(Debug)]
 pub(super) struct HttpLink {
     pool: Arc<ConnectionPool>,
+    authorizer: Option<Arc<dyn Authorize>>,
 }
 
 const MAX_REDIRECTS: usize = 3;
 
 impl HttpLink {
-    pub(super) fn new(connector: ClientConnector, tasks: Arc<Tasks>, max_idle: usize) -> Self {
-        Self { pool: Arc::new(ConnectionPool::new(connector, tasks, max_idle)) }
+    pub(super) fn new(
+        connector: ClientConnector,
+        tasks: Arc<Tasks>,
+        max_idle: usize,
+        authorizer: Option<Arc<dyn Authorize>>,
+    ) -> Self {
+        Self { pool: Arc::new(ConnectionPool::new(connector, tasks, max_idle)), authorizer }
     }
 
     /// Sends a request and waits for the head of its answer. `head` is called once per hop.
     ///
     /// Redirects are followed where they keep method and origin, so that neither body, credentials nor session ever go
-    /// to another server.
+    /// to another server. A request whose answer demands authorization is sent again if the authorizer says so.
     pub(super) async fn send(
         &self,
         method: &Method,
@@ -39,16 +45,64 @@ impl HttpLink {
         body: Bytes,
         head: impl Fn() -> Result<HeaderMap, Error>,
     ) -> Result<Response<ResponseBody>, Error> {
+        let Some(authorizer) = self.authorizer.as_deref() else {
+            return self.follow(method, url, body, 0, &head).await.map(|(response, _)| response);
+        };
+        Box::pin(self.send_authorized(authorizer, method, url, body, head)).await
+    }
+
+    async fn send_authorized(
+        &self,
+        authorizer: &dyn Authorize,
+        method: &Method,
+        url: &Uri,
+        body: Bytes,
+        head: impl Fn() -> Result<HeaderMap, Error>,
+    ) -> Result<Response<ResponseBody>, Error> {
+        let mut attempt = 0;
+        loop {
+            let (response, url) = self.follow(method, url, body.clone(), attempt, &head).await?;
+            let request = OutgoingRequest { method, url: &url, attempt };
+            let answer = AuthorizationAnswer { status: response.status(), headers: response.headers() };
+            authorizer.answered(&request, &answer);
+            if !matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+                return Ok(response);
+            }
+            match authorizer.refused(&request, &answer).await? {
+                AfterRefusal::Keep => return Ok(response),
+                AfterRefusal::Resend => body::discard(response.into_body()).await,
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Sends a request to where redirects lead it, and returns the answer and the URL that gave it.
+    async fn follow(
+        &self,
+        method: &Method,
+        url: &Uri,
+        body: Bytes,
+        attempt: u32,
+        head: &impl Fn() -> Result<HeaderMap, Error>,
+    ) -> Result<(Response<ResponseBody>, Uri), Error> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
+            let mut headers = head()?;
+            if let Some(authorizer) = &self.authorizer {
+                let authorized =
+                    authorizer.authorize(&OutgoingRequest { method, url: &url, attempt }).await?;
+                for (name, value) in &authorized {
+                    headers.insert(name, value.clone());
+                }
+            }
             let mut request = Request::new(Full::new(body.clone()));
             *request.method_mut() = method.clone();
             *request.uri_mut() = on_server(&url);
-            *request.headers_mut() = head()?;
+            *request.headers_mut() = headers;
             let response = self.pool.send(&url, request).await.map_err(broken)?;
             match response.status() {
                 StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => {}
-                _ => return Ok(response),
+                _ => return Ok((response, url)),
             }
             let target = response.headers().get(LOCATION).and_then(|target| target.to_str().ok());
             match target.and_then(|target| resolve(&url, target)) {
@@ -60,6 +114,8 @@ impl HttpLink {
         Err(Error::misbehaved("the server redirects too often"))
     }
 }
+
+mgp_types::partial_debug!(HttpLink, self => pool: self.pool);
 
 /// Returns the part of a URL that the server itself gets.
 fn on_server(url: &Uri) -> Uri {

@@ -7,6 +7,7 @@
 //! | `legacy` | HTTP+SSE of 2024-11-05 |
 //! | `core`, `tasks` | what both kinds consist of; the tasks they own |
 //! | `head`, `status` | what headers say: of a request, and of an answer that is a refusal |
+//! | `authorize` | the port by which requests are authorized |
 //! | `auth_member`, `binary` | keys in messages, and binary arguments as parts of their own |
 //! | `inbound`, `replies`, `followed` | messages of the server, to whom they go |
 //! | `events`, `sse`, `pause` | event streams, and when to open them again |
@@ -14,6 +15,7 @@
 
 #[cfg(feature = "ext")]
 mod auth_member;
+mod authorize;
 #[cfg(feature = "ext")]
 mod binary;
 mod body;
@@ -44,6 +46,7 @@ use mgp_types::frame::check_result;
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService, Session};
 use tower_service::Service;
 
+pub use self::authorize::{AfterRefusal, AuthorizationAnswer, Authorize, OutgoingRequest};
 #[cfg(feature = "ext")]
 pub use self::binary::BinaryArguments;
 pub use self::builder::HttpClientBuilder;

@@ -29,7 +29,7 @@ pub struct EventStream<S: RpcService> {
     client: Client<S>,
 }
 
-/// What a server answers to the wish for events.
+/// The answer of a server to a request for events.
 pub(crate) struct OpenedEvents {
     pub(crate) answer: EventSubscribed,
     /// The interval in which events are asked for, if the server pushes none.

@@ -1,4 +1,4 @@
-//! What a client carries for servers: the state of conversations, and places to go on from.
+//! Values that a client carries for servers: the state of conversations, and places to go on from.
 
 mod resume;
 mod session_state;

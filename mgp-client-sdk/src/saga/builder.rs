@@ -1,4 +1,4 @@
-//! What a saga is made from.
+//! The builder of a saga.
 
 use std::collections::HashMap;
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! What may be shown of the log of a saga.
+//! The part of a saga's log that users may see.
 
 use mgp_lifecycle::transaction::{LoggedStep, StepStage};
 use mgp_types::ext::{IdempotencyKey, StepId};
@@ -20,7 +20,7 @@ pub struct SagaEntry {
     pub compensation_arguments: Option<Object>,
     /// The key of the call that takes the step back.
     pub idempotency_key: IdempotencyKey,
-    /// How far the step is.
+    /// The stage that the step has reached.
     pub status: StepStage,
 }
 

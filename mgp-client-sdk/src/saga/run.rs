@@ -24,7 +24,7 @@ use super::undo::SagaUndo;
 /// A step that fails ends nothing: its caller makes another one, finishes the saga, or rolls it back. A saga is an hour old
 /// at the most; then it can only be rolled back. One that is dropped stays in the log as it is.
 ///
-/// It is best effort, without isolation, as a transaction of one server is.
+/// A saga is best effort, without isolation, as a transaction of one server is.
 ///
 /// ```no_run
 /// use mgp_client_sdk::{Client, Object, Saga, SagaOutcome, SagaStep, json};
@@ -148,7 +148,7 @@ impl Saga {
     }
 
     /// Takes the steps back, the last one first, each at its server by the client that made it and with a key of its own.
-    /// What is not taken back stops no other step. A rollback goes on if its future is dropped; after its end it tells the
+    /// A step that cannot be taken back stops no other. A rollback goes on if its future is dropped; after its end it tells the
     /// same again.
     ///
     /// # Errors

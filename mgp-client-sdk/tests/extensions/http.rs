@@ -1,4 +1,4 @@
-//! What a client writes to a server over HTTP: binary arguments, and keys in messages.
+//! Messages that a client writes to a server over HTTP, with binary arguments and with keys.
 
 use std::sync::Arc;
 use std::time::Duration;

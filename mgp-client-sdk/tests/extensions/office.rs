@@ -1,4 +1,4 @@
-//! What sagas are played with: things behind servers, and the lines to the servers.
+//! Servers for tests of sagas: the things behind them, and the connections to them.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use tower_service::Service;
 
 use crate::death::Death;
 
-/// What exists behind two servers, and what they did in which order.
+/// The things that exist behind two servers, and the calls that made and removed them, in order.
 #[derive(Debug, Default)]
 pub(crate) struct World {
     things: Mutex<Vec<String>>,

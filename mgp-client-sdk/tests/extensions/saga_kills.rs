@@ -20,7 +20,7 @@ use crate::rng::Rng;
 use crate::saga_log::{is_refusal, refuse_after, refuse_nothing};
 use crate::servers::MODES;
 
-/// What outlives the client: three servers, and what they remember. `jira` has transactions, `wiki` knows keys, and `shed`
+/// The three servers, which outlive the client, with all that they remember. `jira` has transactions, `wiki` knows keys, and `shed`
 /// knows nothing.
 struct Servers {
     world: Arc<World>,

@@ -10,6 +10,7 @@ use mgp_types::{
 };
 
 use super::DataBroker;
+use crate::call::may_name;
 
 /// A gate in front of one server that has data go from server to server by reference.
 ///
@@ -145,11 +146,6 @@ fn named_references(request: &Request) -> Result<Vec<ImportData>, Error> {
         return Err(Error::invalid_params(format!("a call names {MAX_NAMED} references at most")));
     }
     Ok(named)
-}
-
-/// Returns whether JSON may have a member of this name, which may be written with escapes.
-fn may_name(json: &[u8], name: &Finder<'_>) -> bool {
-    name.find(json).is_some() || memchr::memchr(b'\\', json).is_some()
 }
 
 /// Returns the reference that an object is.

@@ -14,12 +14,14 @@ use serde_json::{Value, json};
 
 use crate::host::{Host, Served, quiet, text};
 use crate::runner::tests;
+use crate::scripted::Script;
 use crate::sections::raw::{ERAS, Raw};
 
 tests![
     state_passes_unread_between_a_server_and_the_agent_that_it_was_given_to,
     state_that_was_given_to_another_reaches_no_server,
     a_client_that_carries_no_state_is_given_none,
+    state_whose_place_is_written_with_escapes_is_kept_from_such_a_client_too,
     a_conversation_with_the_state_of_another_agent_is_begun_anew,
     what_happens_to_a_session_is_told_to_the_agent_whose_it_is,
 ];
@@ -227,4 +229,17 @@ async fn what_happens_to_a_session_is_told_to_the_agent_whose_it_is() {
         bob.call("ping", json!({})).await;
         assert!(bob.heard.iter().all(|frame| frame["method"] != "notifications/mgp.session.lifecycle"));
     }
+}
+
+async fn state_whose_place_is_written_with_escapes_is_kept_from_such_a_client_too() {
+    let extension = ExtensionId::SessionState.id();
+    let script = Script::named(&["keep"])
+        .capabilities(&format!(r#"{{"tools":{{}},"extensions":{{"{extension}":{{}}}}}}"#))
+        .answers("tools/call", r#"{"content":[],"\u005fmeta":{"session_state":"TOKEN"}}"#);
+    let host = Host::with(quiet([script.server("docs")])).await;
+    host.up("docs").await;
+    let mut ada = Raw::plain(&host, "ada", Revision::V2025_11_25).await;
+    let answer = call(&mut ada, "docs.keep", &Value::Null).await;
+    assert!(answer["result"]["content"].is_array(), "{answer}");
+    assert!(!answer.to_string().contains("TOKEN"), "{answer}");
 }

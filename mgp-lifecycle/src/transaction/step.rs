@@ -64,11 +64,11 @@ pub struct LoggedStep {
     pub call: StepCall,
     /// The key of the call that takes the step back.
     pub compensation_key: IdempotencyKey,
-    /// How far the step is.
+    /// The stage that the step has reached.
     pub stage: StepStage,
 }
 
-/// How far a step of a transaction is.
+/// The stage that a step of a transaction has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

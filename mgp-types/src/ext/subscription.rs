@@ -165,7 +165,7 @@ impl PayloadFilter {
 }
 
 words! {
-    /// Whether there is a subscription now.
+    /// True if there is a subscription now.
     SubscriptionStatus {
         /// Events come.
         Active = "active",
@@ -180,7 +180,7 @@ words! {
 pub struct SubscriptionAnswer {
     /// The id of the subscription.
     pub subscription_id: SubscriptionId,
-    /// Whether there is a subscription now.
+    /// True if there is a subscription now.
     pub status: SubscriptionStatus,
     /// The moment at which the subscription ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -245,7 +245,7 @@ impl SubscriptionAnswer {
     }
 }
 
-/// What a server suggests to do about an event. It is advice: nothing follows it unasked.
+/// A suggestion of a server what to do about an event. It is advice: nothing follows it unasked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
 pub struct ActionHint {

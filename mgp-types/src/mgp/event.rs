@@ -195,7 +195,7 @@ pub struct Event {
     /// The number of the event in its subscription, from 1 without gaps (later drafts).
     #[serde(rename = "_mgp.seq", skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// What the server suggests to do about the event. It is advice, which nobody follows unasked.
+    /// The server's suggestion what to do about the event. It is advice, which nobody follows unasked.
     #[cfg(feature = "ext")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action_hint: Option<Box<crate::ext::ActionHint>>,

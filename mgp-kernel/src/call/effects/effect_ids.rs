@@ -1,7 +1,8 @@
 //! The gate that binds keys and transactions to agents, in front of servers that know them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use memchr::memmem::Finder;
 use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_types::ext::transaction::{
     self, CompensationStatus, StepResult, StepStatus, TransactionReport, TransactionStep,
@@ -17,6 +18,7 @@ use mgp_types::{
 
 use super::bound_id::BoundId;
 use super::record::{EffectRecord, RecordedEffect};
+use crate::call::may_name;
 use crate::running::RunningConfig;
 
 /// A gate that tells a server keys and transactions in ids that are bound to the agent, and the agent their outcome in its own.
@@ -164,10 +166,7 @@ impl EffectIds {
     /// Has a compensation in a result name a tool of this server, as the client knows it.
     fn name_compensation(&self, bound: &BoundEffect, outcome: &mut Result<Response, Error>) {
         let Ok(response) = outcome else { return };
-        let result = response.result.as_bytes();
-        let may_have = memchr::memmem::find(result, br#""compensation""#).is_some()
-            || memchr::memchr(b'\\', result).is_some();
-        if !may_have {
+        if !may_name(response.result.as_bytes(), &MEMBER) {
             return;
         }
         let Some((mut step, mut compensation)) = compensation(response) else { return };
@@ -270,3 +269,5 @@ const COMPENSATION: &str = "TRANSACTION_COMPENSATION";
 
 /// The most steps of a transaction.
 const MOST_STEPS: usize = 100;
+
+static MEMBER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""compensation""#));

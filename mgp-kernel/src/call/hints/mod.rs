@@ -6,18 +6,18 @@ mod suggestion;
 
 use std::sync::{Arc, LazyLock};
 
-use memchr::memmem::{self, Finder};
+use memchr::memmem::Finder;
 use mgp_types::ext::{ExtensionId, IdempotentResult, Intent, PREFIX, Quota, max_units};
 use mgp_types::mgp::{Refusal, ServerId, Timestamp};
 use mgp_types::{
-    CallEnding, Error, Flow, Gate, Method, Object, Origin, RawJson, Request, RequestKind, Response,
-    ResultShape, code,
+    CallEnding, Error, Flow, Gate, Method, Object, Origin, RawJson, Request, RequestKind, Response, code,
 };
 
 pub(crate) use self::budget::AgentBudgets;
 use self::budget::ReservedUnits;
 use self::declared::DeclaredTools;
 pub(crate) use self::suggestion::SuggestionGate;
+use crate::call::{may_name, mentioning};
 use crate::running::RunningConfig;
 
 /// A gate that holds calls to what their tool declares and to what their caller pays, and completes what results tell of
@@ -82,7 +82,7 @@ impl Gate for CallHintsGate {
         }
         let quota = quota.filter(|_| call.tells_quota);
         if quota.is_some() || call.tells_origin {
-            change_meta(response, |meta| self.0.complete(meta, quota, call.tells_origin));
+            response.change_meta(|meta| self.0.complete(meta, quota, call.tells_origin));
         }
     }
 }
@@ -146,8 +146,8 @@ pub(crate) const HINTS: [ExtensionId; 4] = [
 
 /// Returns the units that a result says its call cost: nothing if it is the result of an earlier call.
 fn actual_units(response: &Response) -> Option<f64> {
-    let has = |name: &[u8]| memmem::find(response.result.as_bytes(), name).is_some();
-    if !has(br#""cost""#) && !has(br#""was_replay""#) {
+    let result = response.result.as_bytes();
+    if !may_name(result, &COST) && !may_name(result, &WAS_REPLAY) {
         return None;
     }
     let meta = Object::from_raw(&response.result).ok()?.object("_meta")?;
@@ -157,36 +157,17 @@ fn actual_units(response: &Response) -> Option<f64> {
     meta.object("cost")?.get("units")?.to().ok().filter(|units: &f64| *units >= 0.0)
 }
 
+/// The names of the members of `_meta` that are looked for in results.
+static COST: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""cost""#));
+static WAS_REPLAY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""was_replay""#));
+
 /// The names of the members of `_meta` that are looked for in calls.
 static BUDGET: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""budget""#));
 static INTENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""intent""#));
 
-/// Returns the `_meta` of a request if it may have a member of this name. Most have none, and need not be parsed.
-pub(in crate::call) fn mentioning(request: &Request, name: &Finder<'_>) -> Option<Object> {
-    let meta = request.params.get("_meta")?;
-    let bytes = meta.as_bytes();
-    let may_have = name.find(bytes).is_some() || memchr::memchr(b'\\', bytes).is_some();
-    if may_have { Object::from_raw(&meta).ok() } else { None }
-}
-
 /// Returns the purpose of a call.
 fn purpose(request: &Request) -> Result<Option<Intent>, Error> {
     mentioning(request, &INTENT).map_or(Ok(None), |meta| Intent::read(&meta))
-}
-
-/// Changes the `_meta` of a result; an empty one is left out.
-pub(in crate::call) fn change_meta(response: &mut Response, change: impl FnOnce(&mut Object)) {
-    response.absorb_stamp();
-    let Ok(mut result) = Object::from_raw(&response.result) else { return };
-    let mut meta = result.object("_meta").unwrap_or_default();
-    change(&mut meta);
-    if meta.is_empty() {
-        result.remove("_meta");
-    } else {
-        result.set("_meta", meta.to_raw());
-    }
-    response.result = result.to_raw().into();
-    response.context.shape = ResultShape::Opaque;
 }
 
 #[cfg(test)]

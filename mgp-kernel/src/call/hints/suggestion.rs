@@ -10,7 +10,7 @@ use mgp_types::{
     CallEnding, Context, Error, Flow, Gate, Method, Principal, Request, RequestKind, Response, Session,
 };
 
-use super::{change_meta, purpose};
+use super::purpose;
 use crate::record::AuditTrail;
 use crate::router::{CallerView, Visibility};
 use crate::running::RunningConfig;
@@ -73,7 +73,7 @@ impl Gate for SuggestionGate {
         if !may_have && call.better.is_none() {
             return;
         }
-        change_meta(response, |meta| {
+        response.change_meta(|meta| {
             let theirs = Suggestion::read(meta).and_then(|theirs| self.checked(&call, &theirs));
             meta.remove(MEMBER);
             if let Some(advice) = theirs.as_ref().or(call.better.as_ref()) {

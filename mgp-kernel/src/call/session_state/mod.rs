@@ -4,7 +4,7 @@ mod owners;
 
 use std::sync::{Arc, LazyLock};
 
-use memchr::memmem::{self, Finder};
+use memchr::memmem::Finder;
 use mgp_types::ext::{ExtensionId, MAX_SESSION_STATE_BYTES, SESSION_STATE, STATE_CHANGED, STATE_DROPPED};
 use mgp_types::mgp::{Recovery, Refusal, ServerId};
 use mgp_types::{
@@ -12,7 +12,7 @@ use mgp_types::{
 };
 
 pub(crate) use self::owners::StateOwners;
-use super::hints::{change_meta, mentioning};
+use super::{may_name, mentioning};
 
 /// A gate that lets state tokens (`_meta.session_state`) pass unread, each between its server and the agent that it was
 /// given to.
@@ -107,7 +107,7 @@ impl SessionStates {
 
     /// Notes whose the token in a result is.
     fn note(&self, caller: &StateCaller, response: &mut Response) {
-        if memmem::find(response.result.as_bytes(), br#""_meta""#).is_none() {
+        if !may_name(response.result.as_bytes(), &META) {
             return;
         }
         let Some(meta) = Object::from_raw(&response.result).ok().and_then(|result| result.object("_meta"))
@@ -118,7 +118,7 @@ impl SessionStates {
         if !caller.carries {
             let members = [SESSION_STATE, STATE_CHANGED, STATE_DROPPED];
             if members.iter().any(|name| meta.contains(name)) {
-                change_meta(response, |meta| members.into_iter().for_each(|name| drop(meta.remove(name))));
+                response.change_meta(|meta| members.into_iter().for_each(|name| drop(meta.remove(name))));
             }
             return;
         }
@@ -129,7 +129,7 @@ impl SessionStates {
             Some(token) => {
                 let (server, bytes) = (&self.server, token.len());
                 tracing::warn!(%server, bytes, "a server gave more state than a client carries; it is dropped");
-                change_meta(response, |meta| {
+                response.change_meta(|meta| {
                     meta.remove(SESSION_STATE);
                     meta.set(STATE_DROPPED, RawJson::from_written(b"true".to_vec()));
                 });
@@ -153,4 +153,5 @@ fn refusal(code: i64, message: impl Into<std::borrow::Cow<'static, str>>) -> Err
     Error::new(code, message).with_recovery(recovery)
 }
 
+static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""_meta""#));
 static MEMBER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""session_state""#));

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// A hint, of which there is none.
 pub(super) type EventHint = Infallible;
 
-/// What a subscription is under beyond channels and severity: nothing.
+/// The terms of a subscription beyond channels and severity. There are none without the feature `ext`.
 #[derive(Debug, Clone)]
 pub(super) struct Terms;
 

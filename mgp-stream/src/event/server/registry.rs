@@ -79,7 +79,7 @@ pub(super) struct FeedAttachment {
 #[derive(Debug)]
 pub(super) struct OpenedSubscription {
     pub(super) answer: EventSubscribed,
-    /// What the subscription is under beyond channels and severity.
+    /// The terms of the subscription beyond channels and severity.
     pub(super) terms: Terms,
     /// The attachment; `None` if none of the wanted channels exists, and then nothing is kept.
     pub(super) attachment: Option<FeedAttachment>,

@@ -1,4 +1,4 @@
-//! What a client asked for in the words of the extension `subscribe_notify`: values of the data, a time, and an id.
+//! The terms that a client asked for by the extension `subscribe_notify`: values of the data, a time, and an id.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use mgp_types::mgp::{
 use mgp_types::{Error, Object, RawJson, Request, Session};
 use tokio::time::Instant;
 
-/// What a subscription is under beyond channels and severity; nothing for a client that speaks MGP alone.
+/// The terms of a subscription beyond channels and severity. A client that speaks MGP alone has none.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Terms(Option<Arc<SpokenTerms>>);
 

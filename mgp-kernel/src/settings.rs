@@ -15,10 +15,10 @@ use mgp_security::Clock;
 use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::{ConfiguredServer, FirstUse};
 use mgp_security::limit::{Limits, Rates};
+use mgp_security::network::{HostPattern, NetworkPolicy};
 use mgp_security::permission::{GrantBook, GrantTerms, PendingApprovals, PermissionSettings};
 use mgp_security::scope::ScopeRules;
 use mgp_security::tool::ToolRules;
-use mgp_security::validator::network::{HostPattern, NetworkPolicy};
 use mgp_security::validator::sandbox::CommandPolicy;
 use mgp_security::validator::{
     ArgumentTypes, NetworkValidator, PathsValidator, SandboxValidator, Validators,

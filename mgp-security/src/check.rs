@@ -21,8 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::code_safety::{CodePolicy, scan};
 use crate::definition::{Definition, DefinitionKind, Judgement, judge_definition, scan_text};
+use crate::network;
 use crate::tool::Profile;
-use crate::validator::{network, path, sandbox, text};
+use crate::validator::{path, sandbox, text};
 use crate::{Finding, Schema};
 
 /// One kind of check, chosen by its name, like `shell_command` or `tool_def`.

@@ -31,6 +31,8 @@
 //! | `code-safety` | `code_safety` | what submitted code may do (§7) |
 //! | `auth` | `auth` | API keys |
 //! | `limit` | `limit` | rate limits |
+//! | `network` | `network` | network targets that may be reached, and bounded requests to them |
+//! | `jose` | `jose` | signed tokens, keys, and proofs of possession |
 //! | `scope` | `scope` | scopes of callers, and sessions of them |
 //! | `schema` | `Schema` | JSON Schema, without fetching |
 //! | `ext` | `ArgumentJudge`, `Violation` | the faults of a value one by one, and patterns that take linear time |
@@ -49,6 +51,8 @@ pub mod audit;
 pub mod auth;
 #[cfg(any(feature = "access", feature = "audit", feature = "auth", feature = "permission"))]
 mod blocking;
+#[cfg(any(feature = "validate", feature = "network"))]
+mod characters;
 #[cfg(all(feature = "validate", feature = "code-safety"))]
 pub mod check;
 mod clock;
@@ -69,12 +73,16 @@ mod finding;
     feature = "validate"
 ))]
 mod gate;
+#[cfg(feature = "jose")]
+pub mod jose;
 #[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
 mod latest_time;
 #[cfg(feature = "limit")]
 pub mod limit;
 #[cfg(any(feature = "access", feature = "auth"))]
 mod listing;
+#[cfg(any(feature = "validate", feature = "network"))]
+pub mod network;
 #[cfg(feature = "permission")]
 pub mod permission;
 #[cfg(any(

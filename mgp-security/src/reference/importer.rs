@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use url::{Origin, Url};
 
 use super::{FetchedData, ReferenceSource};
-use crate::validator::network::{
+use crate::network::{
     ConnectError, GuardedConnector, HostResolver, NetworkPolicy, SystemResolver, check_url,
 };
 

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 use super::{FetchedData, InvalidOrigin, ReferenceImporter, ReferenceSource};
-use crate::validator::network::{HostResolver, NetworkPolicy};
+use crate::network::{HostResolver, NetworkPolicy};
 
 const URL: &str = "https://data.example/data/ref-1?sig=SECRET&exp=1";
 

@@ -1,7 +1,7 @@
 //! The readings of a URI that a client sends: the paths, URLs and hosts that some server may understand by it.
 
 use crate::Finding;
-use crate::validator::network::is_network_scheme;
+use crate::network::is_network_scheme;
 use crate::validator::path::{self, ROOT_FOLDERS};
 use crate::validator::text;
 

@@ -1,14 +1,13 @@
 //! Validators (MGP §4.5): checks of the arguments of a call, made before it is forwarded.
 //!
 //! [`ValidateGate`] checks each call with the [`Validators`] that the security of its tool requires. These come from
-//! the specification or from third parties ([`Validator`]). Three of the engines underneath can be used alone:
-//! [`sandbox`] for shell commands, [`network`] for addresses, and [`path`] for files.
+//! the specification or from third parties ([`Validator`]). The engines underneath can be used
+//! alone: [`sandbox`] for shell commands, [`network`](crate::network) for addresses, and [`path`] for files.
 
 mod call;
 mod compose;
 mod gate;
 mod names;
-pub mod network;
 pub mod path;
 mod prepared;
 mod readonly;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use mgp_types::mgp::ValidatorName;
 
 use crate::Finding;
-use crate::tool::ArgumentNature;
-use crate::validator::call::ValidatedCall;
-use crate::validator::network::{
+use crate::network::{
     NetworkPolicy, check_host, check_nested, check_text, check_url, is_network_scheme, percent_decoded,
 };
+use crate::tool::ArgumentNature;
+use crate::validator::call::ValidatedCall;
 use crate::validator::path::ROOT_FOLDERS;
 use crate::validator::validate::{BlockedCall, Validator};
 

@@ -7,8 +7,6 @@
 //! | [`fold`] | the plain spelling of compatibility characters (NFKC) |
 //! | [`walk`] | visits every string of a JSON value, names of members included |
 
-mod characters;
-mod script;
 mod walk;
 
 #[cfg(test)]
@@ -18,7 +16,7 @@ use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-pub(crate) use characters::check;
+pub(crate) use crate::characters::check;
 pub(crate) use walk::{StringPart, walk};
 
 /// Returns the text with every compatibility character in its plain form: `ｒｍ` becomes `rm`, `①` becomes `1`.

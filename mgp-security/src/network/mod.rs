@@ -1,4 +1,5 @@
-//! Network targets that a call may reach: the engine of the validator `network_restricted` (MGP §4.5).
+//! Network targets that a call may reach, and bounded requests to them: the engine of the validator
+//! `network_restricted` (MGP §4.5), and of everything that is fetched.
 //!
 //! The text of a URL decides only part of it. [`check_url`] refuses what the text shows: forbidden addresses in every
 //! notation, names of the internal network, and schemes and authorities that parsers read differently. The addresses of
@@ -11,29 +12,43 @@
 //! | [`check_url`] | one URL |
 //! | [`GuardedConnector`] | a connection |
 //! | [`Redirects`] | the redirects of a request |
+//! | `Fetcher` | a request for a document, with its redirects, size and time (feature `network`) |
 
 mod address;
 mod connect;
+#[cfg(feature = "network")]
+mod fetch;
+#[cfg(feature = "validate")]
 mod found;
 mod host;
+#[cfg(feature = "network")]
+mod judged_http;
 mod nested;
 mod pattern;
 mod policy;
 mod redirect;
 mod target;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "validate"))]
 mod tests;
 
+#[cfg(feature = "validate")]
 use std::net::IpAddr;
 
 use crate::Finding;
 
 pub use connect::{ConnectError, GuardedConnector, HostResolver, SystemResolver};
+#[cfg(feature = "network")]
+pub use fetch::{FetchError, Fetched, Fetcher};
+#[cfg(feature = "validate")]
 pub(crate) use found::check_text;
+#[cfg(feature = "network")]
+pub use judged_http::{JudgedHttp, NoAnswer};
+#[cfg(feature = "validate")]
 pub(crate) use nested::{check as check_nested, percent_decoded};
 pub use pattern::{HostPattern, InvalidHostPattern};
 pub use policy::NetworkPolicy;
+#[cfg(feature = "validate")]
 pub(crate) use policy::is_network_scheme;
 pub use redirect::Redirects;
 
@@ -43,7 +58,7 @@ pub use redirect::Redirects;
 /// because the program that checks a URL and the one that fetches it are seldom the same.
 ///
 /// ```
-/// use mgp_security::validator::network::{NetworkPolicy, check_url};
+/// use mgp_security::network::{NetworkPolicy, check_url};
 ///
 /// let policy = NetworkPolicy::default();
 /// assert!(check_url("https://example.com/docs?page=2#top", &policy).is_ok());
@@ -56,12 +71,14 @@ pub fn check_url(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
 /// Checks that a call may go to `host`, which is a name or an address in any notation, with or without a port.
 ///
 /// A name that passes can still have addresses that do not.
+#[cfg(feature = "validate")]
 pub(crate) fn check_host(host: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
     let (host, port) = found::split_port(host);
     target::parse_host(host, port, policy).map(drop)
 }
 
 /// Checks that a call may go to `ip`.
+#[cfg(feature = "validate")]
 fn check_address(ip: IpAddr, policy: &NetworkPolicy) -> Result<(), Finding> {
     policy.judge_address(ip, None)
 }

@@ -13,7 +13,7 @@ use super::host::is_metadata_name;
 /// with an optional port.
 ///
 /// ```
-/// use mgp_security::validator::network::HostPattern;
+/// use mgp_security::network::HostPattern;
 ///
 /// for text in ["example.com", "*.example.com:8443", "localhost:*", "10.0.0.7", "10.0.0.0/8", "[fd00::7]:80"] {
 ///     assert!(text.parse::<HostPattern>().is_ok());

@@ -55,6 +55,7 @@ impl<R: HostResolver> GuardedConnector<R> {
     }
 
     /// Sets the policy.
+    #[cfg(all(feature = "ext", feature = "validate"))]
     #[must_use]
     pub(crate) fn with_policy(self, policy: NetworkPolicy) -> Self {
         Self { policy, ..self }
@@ -141,7 +142,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::validator::network::Redirects;
+    use crate::network::Redirects;
 
     /// A resolver that answers the look-ups with the given answers in order, and with the last one from then on.
     struct Answers {

@@ -3,7 +3,7 @@
 use url::{Host, Url};
 
 use crate::Finding;
-use crate::validator::text;
+use crate::characters;
 
 use super::{NetworkPolicy, nested};
 
@@ -43,7 +43,7 @@ pub(super) fn parse_host(
     port: Option<u16>,
     policy: &NetworkPolicy,
 ) -> Result<Host<String>, Finding> {
-    text::check(written)?;
+    characters::check(written)?;
     let host = Host::parse(written).map_err(|_| ambiguous("its host is neither a name nor an address"))?;
     policy.judge_host(&host, port)?;
     match &host {
@@ -82,7 +82,7 @@ pub(super) fn check_spelling(written: &str) -> Result<(), Finding> {
     if written.contains(|character: char| character.is_whitespace() || character.is_control()) {
         return Err(ambiguous("it contains white space or control characters: percent-encode them"));
     }
-    text::check(written)
+    characters::check(written)
 }
 
 fn split_scheme(written: &str) -> Result<(&str, &str), Finding> {

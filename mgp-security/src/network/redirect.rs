@@ -9,7 +9,7 @@ use super::{NetworkPolicy, target};
 /// The redirects of one request. Each target is judged like the first URL, and the number of redirects is limited.
 ///
 /// ```
-/// use mgp_security::validator::network::{NetworkPolicy, Redirects};
+/// use mgp_security::network::{NetworkPolicy, Redirects};
 ///
 /// let policy = NetworkPolicy::default();
 /// let mut redirects = Redirects::new("https://example.com/a", &policy)?;

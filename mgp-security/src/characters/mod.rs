@@ -1,8 +1,8 @@
 //! The check for invisible, reordering and control characters in text.
 
-use crate::Finding;
+mod script;
 
-use super::script;
+use crate::Finding;
 
 /// Refuses characters that a person who reads the text would not see, or would see in another order: control
 /// characters, bidirectional controls, tags, annotations, and code points that have a meaning only in a single program.

@@ -17,7 +17,7 @@ use super::{HostPattern, host};
 /// not only a network or a wildcard that contains it.
 ///
 /// ```
-/// use mgp_security::validator::network::{NetworkPolicy, check_url};
+/// use mgp_security::network::{NetworkPolicy, check_url};
 ///
 /// let policy = NetworkPolicy::default()
 ///     .allow_host("build.internal".parse()?)
@@ -25,7 +25,7 @@ use super::{HostPattern, host};
 /// assert!(check_url("https://build.internal/", &policy).is_ok());
 /// assert!(check_url("https://other.internal/", &policy).is_err());
 /// assert!(check_url("https://www.example.net/", &policy).is_err());
-/// # Ok::<(), mgp_security::validator::network::InvalidHostPattern>(())
+/// # Ok::<(), mgp_security::network::InvalidHostPattern>(())
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
@@ -227,11 +227,13 @@ fn denied() -> Finding {
 }
 
 /// Returns whether URIs of the scheme name a network host, to which programs connect.
+#[cfg(feature = "validate")]
 pub(crate) fn is_network_scheme(scheme: &str) -> bool {
     NETWORK_SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme))
 }
 
 /// The schemes whose URIs are fetched over the network.
+#[cfg(feature = "validate")]
 const NETWORK_SCHEMES: &[&str] = &[
     "http", "https", "ws", "wss", "ftp", "ftps", "sftp", "tftp", "scp", "ssh", "telnet", "smb", "cifs",
     "nfs", "gopher", "ldap", "ldaps", "dict", "rtsp", "imap", "imaps", "smtp", "smtps", "pop3", "dav",

@@ -1,0 +1,113 @@
+//! Signed tokens: what their header says, and whether their signature holds.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, Header};
+use mgp_types::Object;
+use serde::de::DeserializeOwned;
+
+use super::{VerifyingKey, is_asymmetric, ring_provider};
+
+/// The reason why a token or a key cannot be used. It repeats no part of either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JoseError {
+    /// The text is no signed token of three parts, or its JSON is malformed.
+    #[error("the token is malformed")]
+    Malformed,
+    /// The token is longer than tokens may be.
+    #[error("the token is too long")]
+    TooLong,
+    /// The token names another algorithm than the expected one, or one that is never accepted.
+    #[error("the token is signed by an algorithm that is not accepted")]
+    Algorithm,
+    /// The token demands an extension that is not known.
+    #[error("the token needs an extension that is not known")]
+    Critical,
+    /// The signature is not by the key.
+    #[error("the signature of the token is wrong")]
+    Signature,
+    /// The key is malformed, or none for the algorithm.
+    #[error("the key cannot be used: it has to be in PKCS#8, and of the kind that the algorithm needs")]
+    Key,
+    /// The set of keys is malformed, or has too many keys.
+    #[error("the set of keys is malformed, or has too many keys")]
+    KeySet,
+    /// The claims could not be signed.
+    #[error("the claims cannot be signed")]
+    Unsigned,
+    /// The system has no random numbers.
+    #[error("the system has no random numbers")]
+    NoRandomness,
+}
+
+/// Returns the header of a token, which nothing proves.
+///
+/// # Errors
+/// The token is malformed or too long, is signed by no asymmetric algorithm, or needs an extension.
+pub fn header(token: &str) -> Result<Header, JoseError> {
+    if token.len() > MAX_TOKEN_BYTES {
+        return Err(JoseError::TooLong);
+    }
+    let encoded = parts(token)?.header;
+    let json = URL_SAFE_NO_PAD.decode(encoded).map_err(|_| JoseError::Malformed)?;
+    // An unknown algorithm, `none` among them, is no algorithm here.
+    let header: Header = read_object(json)?;
+    if !is_asymmetric(header.alg) {
+        return Err(JoseError::Algorithm);
+    }
+    if header.crit.is_some() || header.enc.is_some() || header.zip.is_some() {
+        return Err(JoseError::Critical);
+    }
+    Ok(header)
+}
+
+/// Returns the claims of a token whose signature is by `key` and `algorithm`. The claims themselves are not judged.
+///
+/// # Errors
+/// As [`header`]; the signature is wrong, or the claims have another form.
+pub fn verify<C: DeserializeOwned>(
+    token: &str,
+    key: &VerifyingKey,
+    algorithm: Algorithm,
+) -> Result<C, JoseError> {
+    if header(token)?.alg != algorithm || !key.serves(algorithm) {
+        return Err(JoseError::Algorithm);
+    }
+    ring_provider::install();
+    let TokenParts { signed, payload, signature, .. } = parts(token)?;
+    match jsonwebtoken::crypto::verify(signature, signed.as_bytes(), key.decoding_key(), algorithm) {
+        Ok(true) => {}
+        Ok(false) => return Err(JoseError::Signature),
+        Err(_) => return Err(JoseError::Malformed),
+    }
+    let json = URL_SAFE_NO_PAD.decode(payload).map_err(|_| JoseError::Malformed)?;
+    read_object(json)
+}
+
+/// Reads an object without repeated members, which each reader would read as it likes.
+fn read_object<T: DeserializeOwned>(json: Vec<u8>) -> Result<T, JoseError> {
+    Object::parse(json).ok().and_then(|object| object.to().ok()).ok_or(JoseError::Malformed)
+}
+
+/// The parts of a token.
+struct TokenParts<'a> {
+    /// The text that is signed: header and payload.
+    signed: &'a str,
+    header: &'a str,
+    payload: &'a str,
+    signature: &'a str,
+}
+
+fn parts(token: &str) -> Result<TokenParts<'_>, JoseError> {
+    let (signed, signature) = token.rsplit_once('.').ok_or(JoseError::Malformed)?;
+    let (header, payload) = signed.split_once('.').ok_or(JoseError::Malformed)?;
+    let is_part = |part: &str| !part.is_empty() && !part.contains('.');
+    if !is_part(header) || !is_part(payload) || !is_part(signature) {
+        return Err(JoseError::Malformed);
+    }
+    Ok(TokenParts { signed, header, payload, signature })
+}
+
+/// The longest token.
+const MAX_TOKEN_BYTES: usize = 16 << 10;

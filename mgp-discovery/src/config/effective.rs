@@ -36,12 +36,14 @@ impl ListenSettings {
         })
     }
 
-    /// Returns whether clients over HTTP need keys: they do off the loopback address, and where the setting asks for
-    /// keys.
+    /// Returns whether clients over HTTP need keys or tokens: they do off the loopback address, and where the settings
+    /// ask for keys or accept tokens.
     pub fn keys_required(&self) -> bool {
         let beyond = |address: SocketAddr| !address.ip().to_canonical().is_loopback();
         // An address that cannot be read gives nothing away.
-        self.require_keys || self.address().map_or(true, |address| address.is_some_and(beyond))
+        self.require_keys
+            || self.oauth.is_some()
+            || self.address().map_or(true, |address| address.is_some_and(beyond))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{ServerConfig, TelemetrySettings, TransportKind};
+use super::model::{ServerConfig, ServerOauth, TelemetrySettings, TokenIntrospection, TransportKind};
 use super::template::{Environment, InvalidReference, Secret, Template, UnresolvedReference};
 use crate::secrets::SecretStoreError;
 
@@ -204,6 +204,12 @@ impl ServerConfig {
             self.args.iter().enumerate().map(|(index, text)| (format!("args[{index}]"), text.as_str())),
         );
         texts.extend(named("env", &self.env).chain(named("headers", &self.headers)));
+        if let Some(oauth) = &self.oauth {
+            let one = [("client_secret", &oauth.client_secret), ("private_key", &oauth.private_key)];
+            texts.extend(
+                one.iter().filter_map(|(key, text)| Some((format!("oauth.{key}"), text.as_deref()?))),
+            );
+        }
         for (id, own) in &self.agents {
             texts.extend(named(&format!("agents.{id}.env"), &own.env));
             texts.extend(named(&format!("agents.{id}.headers"), &own.headers));
@@ -239,6 +245,32 @@ impl SecretReference {
     /// Returns whether every user of the machine can read the value while the program runs, in the list of processes.
     pub fn is_in_command_line(&self) -> bool {
         self.key == "command" || self.key.starts_with("args[")
+    }
+}
+
+impl ServerOauth {
+    /// Returns the secret and the private key of the kernel at the issuer, with every reference resolved.
+    ///
+    /// # Errors
+    /// A variable or a secret is missing.
+    pub fn expanded_credentials(
+        &self,
+        environment: &dyn Environment,
+    ) -> Result<(Option<Secret>, Option<Secret>), ServerFault> {
+        let one = |text: &Option<String>, key: &str| {
+            text.as_deref().map(|text| resolved(text, key, environment)).transpose()
+        };
+        Ok((one(&self.client_secret, "oauth.client_secret")?, one(&self.private_key, "oauth.private_key")?))
+    }
+}
+
+impl TokenIntrospection {
+    /// Returns the secret of the kernel at the issuer, with every reference resolved.
+    ///
+    /// # Errors
+    /// A variable or a secret is missing.
+    pub fn expanded_secret(&self, environment: &dyn Environment) -> Result<Secret, ServerFault> {
+        resolved(&self.client_secret, "introspection.client_secret", environment)
     }
 }
 

@@ -179,6 +179,9 @@ impl Merge<'_> {
     fn listen(&mut self, folder: &ListenSettings) {
         let ListenSettings {
             http: _,
+            public_url: _,
+            tls: _,
+            oauth: _,
             rest: _,
             envelopes: _,
             data_references: _,
@@ -197,7 +200,7 @@ impl Merge<'_> {
         self.users_only("listen", &["http", "allowed_hosts", "allowed_origins", "agent", "revoked_calls"]);
         let connections = [
             "max_connections", "max_connections_per_peer", "header_timeout_ms", "idle_timeout_ms", "rest",
-            "envelopes", "data_references", "data_url", "auth_member",
+            "envelopes", "public_url", "tls", "oauth", "data_references", "data_url", "auth_member",
         ];
         self.users_only("listen", &connections);
         self.switched_on("listen", "require_keys", require_keys, |config| &mut config.listen.require_keys);

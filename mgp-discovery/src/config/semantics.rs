@@ -1,5 +1,7 @@
 //! Checks of values against each other and against their meaning, after the [shape](super::shape_check) of the file.
 
+mod authorization;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
@@ -32,6 +34,7 @@ pub(super) fn check(config: &Config, source: &ConfigSource) -> Vec<Problem> {
     checks.agents(config);
     checks.rules(config);
     checks.settings(config);
+    checks.authorization(config);
     checks.problems
 }
 
@@ -159,6 +162,7 @@ impl Checks<'_> {
         for (name, rule) in &server.tools {
             self.scopes(&rule.required_scopes, &place.key("tools").key(name).key("required_scopes"));
         }
+        self.server_oauth(server, place);
         self.confinement(server, place);
         if let Some(url) = &server.url {
             self.url(url, &place.key("url"));

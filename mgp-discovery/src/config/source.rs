@@ -125,7 +125,10 @@ impl ValuePath {
 
     /// Returns whether the place often holds secrets, or is within one that does.
     pub(super) fn is_confidential(&self) -> bool {
-        let names = ["env", "headers", "otlp_headers", "args", "url", "otlp", "embedder"];
+        let names = [
+            "env", "headers", "otlp_headers", "args", "url", "otlp", "embedder", "client_secret",
+            "private_key",
+        ];
         self.0.iter().any(|step| matches!(step, PathStep::Key(name) if names.contains(&name.as_str())))
     }
 

@@ -40,6 +40,7 @@ impl Merge<'_> {
             confinement: _,
             url: _,
             headers: _,
+            oauth: _,
             socket: _,
             transport: _,
             dialect: _,

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::server::RedactedValues;
+use super::{ListenOauth, ListenTls};
 
 /// The servers that may register themselves while the kernel runs. Without entries, no server can be registered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -108,6 +109,13 @@ pub struct ListenSettings {
     /// The address and port for HTTP, such as `127.0.0.1:7332`; no HTTP if left out. On any address other than the
     /// loopback address, clients need keys.
     pub http: Option<String>,
+    /// The URL at which clients reach the protocol, such as `https://mgp.example/mcp`: the audience of their tokens. Needed
+    /// with `oauth`.
+    pub public_url: Option<String>,
+    /// The certificate of HTTPS; the kernel serves HTTP without TLS if left out.
+    pub tls: Option<ListenTls>,
+    /// The tokens that clients may show in place of keys. With this table, every client needs a key or a token.
+    pub oauth: Option<ListenOauth>,
     /// The hosts that clients may name in the header `Host`, besides the address itself.
     pub allowed_hosts: Vec<String>,
     /// The origins of web pages that may connect.

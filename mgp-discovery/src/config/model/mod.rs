@@ -1,5 +1,6 @@
 //! The types of `mgp.toml`. The reference page and the JSON Schema are made from them.
 
+mod authorization;
 mod kernel;
 mod policy;
 mod server;
@@ -12,6 +13,10 @@ mod words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::authorization::{
+    AgentToken, ClientCertificateUse, DpopUse, ListenOauth, ListenTls, ServerGrant, ServerOauth,
+    TokenIntrospection, TokenIssuer,
+};
 pub use self::kernel::{
     EffectSettings, KernelSettings, ListenSettings, RegistrationSettings, RevokedCalls, TelemetrySettings,
 };

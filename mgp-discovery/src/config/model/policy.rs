@@ -4,7 +4,7 @@ use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy, Glob, Perm
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::words;
+use super::{AgentToken, words};
 
 /// An agent that is known by name, and what it may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +19,9 @@ pub struct AgentSettings {
     /// decisions that otherwise only an operator takes. With `stdio`, this applies to the client on standard input
     /// and output alone; without, to clients over HTTP that use a key of this agent.
     pub human: bool,
+    /// The tokens with which the agent's clients come, by issuer and subject, where `listen.oauth` accepts tokens. A token
+    /// that no agent has is refused.
+    pub tokens: Vec<AgentToken>,
     /// The agents in whose name this agent may call, by `_meta` or `agent_id`. A `*` stands for any characters
     /// between two dots of an id, and a `*` alone for every agent.
     pub speaks_for: Vec<String>,

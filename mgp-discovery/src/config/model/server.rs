@@ -7,7 +7,7 @@ use mgp_types::mgp::{Permission, RiskLevel, TrustLevel, ValidatorName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule, words};
+use super::{RestartPolicy, ServerAgent, ServerLimits, ServerOauth, Sharing, ToolRule, words};
 
 /// A server, and how the kernel starts, reaches and guards it.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +40,9 @@ pub struct ServerConfig {
     pub url: Option<String>,
     /// The headers of requests over HTTP. Values may refer to the environment and to secrets, as those of `env`.
     pub headers: BTreeMap<String, String>,
+    /// How the kernel authorizes itself at the server. If left out, a server that demands authorization is signed in to
+    /// with `mgp login`.
+    pub oauth: Option<ServerOauth>,
     /// The path of the Unix socket at which the server listens.
     pub socket: Option<String>,
     /// The transport to the server. If left out, it follows from `command`, `url` or `socket`.
@@ -102,6 +105,7 @@ impl Default for ServerConfig {
             confinement: None,
             url: None,
             headers: BTreeMap::new(),
+            oauth: None,
             socket: None,
             transport: None,
             dialect: None,
@@ -139,6 +143,7 @@ impl fmt::Debug for ServerConfig {
             .field("confinement", &self.confinement)
             .field("url", &self.url)
             .field("headers", &RedactedValues(&self.headers))
+            .field("oauth", &self.oauth)
             .field("socket", &self.socket)
             .field("transport", &self.transport)
             .field("dialect", &self.dialect)
@@ -274,6 +279,15 @@ pub struct AllowedRule {
     /// The name of the rule, as `mgp pin list` and refusals show it.
     #[schemars(schema_with = "words::definition_rule")]
     pub rule: String,
+}
+
+/// A value whose `Debug` output only says whether it is there, because it may be a secret.
+pub(super) struct RedactedValue<'a>(pub(super) Option<&'a str>);
+
+impl fmt::Debug for RedactedValue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map(|_| format_args!("***").to_string()).fmt(f)
+    }
 }
 
 /// A table whose `Debug` output shows the keys and hides the values, because a value may be a secret.

@@ -26,7 +26,7 @@ fn loaded(user: &str, folder: &str) -> LoadedConfig {
     Config::load_with(&locations, file.as_ref(), &nothing).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn config(user: &str, folder: &str) -> Config {
+pub(super) fn config(user: &str, folder: &str) -> Config {
     loaded(user, folder).config
 }
 

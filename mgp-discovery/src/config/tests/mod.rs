@@ -1,5 +1,6 @@
 //! Tests of the configuration.
 
+mod authorization;
 mod editing;
 mod folders;
 mod loading;

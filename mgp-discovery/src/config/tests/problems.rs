@@ -5,7 +5,7 @@ use super::parse;
 use crate::Position;
 
 /// Returns the only problem of a text that is refused.
-fn refused(text: &str) -> Problem {
+pub(super) fn refused(text: &str) -> Problem {
     let error = parse(text).expect_err("it is refused");
     assert_eq!(error.problems().len(), 1, "{error}");
     error.problems()[0].clone()

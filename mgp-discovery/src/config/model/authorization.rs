@@ -1,0 +1,174 @@
+//! The tables of authorization: `[listen.tls]`, `[listen.oauth]`, the tokens of agents, and `[servers.oauth]`.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::server::RedactedValue;
+
+/// The certificate with which the kernel serves HTTPS.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct ListenTls {
+    /// The path of the certificate, with those that lead to its authority, in PEM. A new file is noticed within a minute,
+    /// and when the configuration is read again; open connections keep the certificate that they began with.
+    pub certificate: String,
+    /// The path of the certificate's private key, in PEM.
+    pub key: String,
+    /// The path of the authorities that sign certificates of clients, in PEM; clients show no certificate if left out.
+    pub client_ca: Option<String>,
+    /// Whether a client has to show a certificate. It only matters with `client_ca`.
+    #[serde(default)]
+    pub client_certificates: ClientCertificateUse,
+}
+
+/// The treatment of clients without a certificate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ClientCertificateUse {
+    /// Clients may connect without one. Tokens that are bound to a certificate need it all the same.
+    Optional,
+    /// No client connects without one.
+    #[default]
+    Required,
+}
+
+/// The tokens that clients may show in place of keys: those of OAuth 2.1, from the named issuers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ListenOauth {
+    /// The identity providers whose tokens are accepted.
+    pub issuers: Vec<TokenIssuer>,
+    /// The scopes that every token needs, such as `mgp:use`.
+    pub scopes: Vec<String>,
+    /// The use of DPoP, by which a token is bound to a key of its client.
+    pub dpop: DpopUse,
+    /// The path of further authorities, in PEM, that sign the certificates of identity providers.
+    pub ca: Option<String>,
+}
+
+/// An identity provider, and how its tokens are verified.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct TokenIssuer {
+    /// The issuer, exactly as its tokens and its metadata name it. Its own host may be private; other hosts that its
+    /// metadata names have to be public.
+    pub issuer: String,
+    /// The URL of its public keys; taken from its metadata if left out.
+    pub jwks_uri: Option<String>,
+    /// The algorithms by which its tokens may be signed, such as `RS256`; RS256, ES256 and EdDSA if left out.
+    #[serde(default)]
+    pub algorithms: Vec<String>,
+    /// The way to ask the issuer about tokens that say nothing themselves.
+    pub introspection: Option<TokenIntrospection>,
+}
+
+/// The way to ask an issuer about a token (RFC 7662).
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct TokenIntrospection {
+    /// The URL to ask.
+    pub url: String,
+    /// The id of this kernel at the issuer.
+    pub client_id: String,
+    /// The secret of this kernel at the issuer. The value may refer to the environment and to secrets, as those of
+    /// `servers.env`.
+    pub client_secret: String,
+}
+
+impl fmt::Debug for TokenIntrospection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let secret = RedactedValue(Some(&self.client_secret));
+        f.debug_struct("TokenIntrospection")
+            .field("url", &self.url)
+            .field("client_id", &self.client_id)
+            .field("client_secret", &secret)
+            .finish()
+    }
+}
+
+/// The use of DPoP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum DpopUse {
+    /// Tokens that are bound to a key need its proof, others do not.
+    #[default]
+    Accepted,
+    /// Every token has to be bound to a key.
+    Required,
+}
+
+/// The tokens with which an agent comes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct AgentToken {
+    /// The issuer, as `listen.oauth.issuers` names it.
+    pub issuer: String,
+    /// The subject (`sub`) of the token: the user's or the program's id at the issuer.
+    pub subject: String,
+}
+
+/// How the kernel authorizes itself at a server over HTTP.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ServerOauth {
+    /// The way to a token.
+    pub grant: ServerGrant,
+    /// The issuer of the server's tokens; what the server names if left out. The credentials below are used at this issuer
+    /// alone.
+    pub issuer: Option<String>,
+    /// The id of the kernel at the issuer. If left out, the kernel uses `client_metadata_url`, or registers itself.
+    pub client_id: Option<String>,
+    /// The secret that belongs to `client_id`. The value may refer to the environment and to secrets, as those of `env`.
+    pub client_secret: Option<String>,
+    /// The private key (PEM) by which the kernel proves its `client_id`, in place of a secret. The value may refer to the
+    /// environment and to secrets.
+    pub private_key: Option<String>,
+    /// The algorithm of `private_key`; `ES256` if left out.
+    pub algorithm: Option<String>,
+    /// The URL at which a document describes this kernel as a client, for issuers that accept such.
+    pub client_metadata_url: Option<String>,
+    /// The scopes to ask for; those that the server names if left out.
+    pub scopes: Vec<String>,
+    /// Binds tokens to a key of the kernel (DPoP).
+    pub dpop: bool,
+    /// The port at which `mgp login` waits for the browser; any free one if left out.
+    pub redirect_port: Option<u16>,
+    /// The path of further authorities, in PEM, that sign the certificate of the issuer.
+    pub ca: Option<String>,
+}
+
+impl fmt::Debug for ServerOauth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerOauth")
+            .field("grant", &self.grant)
+            .field("issuer", &self.issuer)
+            .field("client_id", &self.client_id)
+            .field("client_secret", &RedactedValue(self.client_secret.as_deref()))
+            .field("private_key", &RedactedValue(self.private_key.as_deref()))
+            .field("algorithm", &self.algorithm)
+            .field("client_metadata_url", &self.client_metadata_url)
+            .field("scopes", &self.scopes)
+            .field("dpop", &self.dpop)
+            .field("redirect_port", &self.redirect_port)
+            .field("ca", &self.ca)
+            .finish()
+    }
+}
+
+/// The way to a token of a server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ServerGrant {
+    /// A person signs in, once, with `mgp login`.
+    #[default]
+    Login,
+    /// The kernel asks for it with its own credentials.
+    ClientCredentials,
+}

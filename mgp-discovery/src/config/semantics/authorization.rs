@@ -1,0 +1,154 @@
+//! Checks of the tables of authorization.
+
+use std::collections::BTreeSet;
+
+use url::Url;
+
+use super::super::model::{AgentToken, Config, ListenOauth, ServerConfig, ServerGrant, ServerOauth};
+use super::super::source::ValuePath;
+use super::Checks;
+
+impl Checks<'_> {
+    /// Checks `[listen.tls]`, `[listen.oauth]` and the tokens of agents.
+    pub(super) fn authorization(&mut self, config: &Config) {
+        let listen = ValuePath::default().key("listen");
+        if let Some(url) = &config.listen.public_url
+            && !is_public_url(url)
+        {
+            let instead = "write an address such as `https://mgp.example/mcp`, without query and fragment";
+            self.error(&listen.key("public_url"), "this is not an address that tokens can be for", instead);
+        }
+        if let Some(tls) = &config.listen.tls {
+            for (key, path) in [("certificate", &tls.certificate), ("key", &tls.key)] {
+                if path.is_empty() {
+                    let place = listen.key("tls").key(key);
+                    self.error(&place, format!("`{key}` is empty"), "write the path of a file in PEM");
+                }
+            }
+        }
+        let mut known = BTreeSet::new();
+        if let Some(oauth) = &config.listen.oauth {
+            let place = listen.key("oauth");
+            if config.listen.public_url.is_none() {
+                let instead = "write `public_url = \"https://…/mcp\"` under `[listen]`: the address at which clients reach \
+                               this kernel, for which their tokens are issued";
+                self.error(&place, "tokens need an audience", instead);
+            }
+            self.issuers(oauth, &place);
+            known.extend(oauth.issuers.iter().map(|issuer| issuer.issuer.as_str()));
+        }
+        let mut taken = BTreeSet::new();
+        for (index, agent) in config.agents.iter().enumerate() {
+            for (at, token) in agent.tokens.iter().enumerate() {
+                let place = ValuePath::default().key("agents").index(index).key("tokens").index(at);
+                let AgentToken { issuer, subject } = token;
+                if subject.is_empty() {
+                    self.error(&place, "this token has no subject", "write the `sub` that the issuer gives");
+                } else if !known.contains(issuer.as_str()) {
+                    let instead = "write an issuer exactly as `listen.oauth.issuers` has it";
+                    self.error(&place.key("issuer"), "tokens of this issuer are not accepted", instead);
+                } else if !taken.insert(token) {
+                    let instead = "keep the entry of one agent";
+                    self.error(&place, "another agent comes with this token, too", instead);
+                }
+            }
+        }
+    }
+
+    fn issuers(&mut self, oauth: &ListenOauth, place: &ValuePath) {
+        self.scopes(&oauth.scopes, &place.key("scopes"));
+        if oauth.issuers.is_empty() {
+            let instead = "write `issuers = [{ issuer = \"https://…\" }]`, or remove the table";
+            self.error(place, "no issuer's tokens are accepted", instead);
+        }
+        let mut seen = BTreeSet::new();
+        for (index, issuer) in oauth.issuers.iter().enumerate() {
+            let place = place.key("issuers").index(index);
+            if !is_public_url(&issuer.issuer) {
+                let instead =
+                    "write it exactly as the identity provider names itself, such as `https://id.example`";
+                self.error(&place.key("issuer"), "this is not an issuer", instead);
+            } else if !seen.insert(&issuer.issuer) {
+                self.error(&place.key("issuer"), "this issuer is named twice", "keep one of the entries");
+            }
+            if let Some(url) = &issuer.jwks_uri {
+                self.url(url, &place.key("jwks_uri"));
+            }
+            for (at, algorithm) in issuer.algorithms.iter().enumerate() {
+                self.algorithm(algorithm, &place.key("algorithms").index(at));
+            }
+            if let Some(introspection) = &issuer.introspection {
+                let place = place.key("introspection");
+                self.url(&introspection.url, &place.key("url"));
+                self.template(&introspection.client_secret, &place.key("client_secret"));
+            }
+        }
+    }
+
+    /// Checks `[servers.oauth]`.
+    pub(super) fn server_oauth(&mut self, server: &ServerConfig, place: &ValuePath) {
+        let Some(oauth) = &server.oauth else { return };
+        let place = &place.key("oauth");
+        if server.url.is_none() {
+            self.error(place, "only servers with a `url` can be authorized at", "remove the table");
+        }
+        if server.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+            let instead = "remove the header `Authorization`, or the table `oauth`";
+            self.error(place, "the server has a header `Authorization` as well", instead);
+        }
+        for (key, text) in [("client_secret", &oauth.client_secret), ("private_key", &oauth.private_key)] {
+            if let Some(text) = text {
+                self.template(text, &place.key(key));
+            }
+        }
+        for (key, url) in [("issuer", &oauth.issuer), ("client_metadata_url", &oauth.client_metadata_url)] {
+            if let Some(url) = url {
+                self.url(url, &place.key(key));
+            }
+        }
+        if let Some(algorithm) = &oauth.algorithm {
+            self.algorithm(algorithm, &place.key("algorithm"));
+        }
+        self.credentials(oauth, place);
+    }
+
+    fn credentials(&mut self, oauth: &ServerOauth, place: &ValuePath) {
+        let has_proof = oauth.client_secret.is_some() || oauth.private_key.is_some();
+        if oauth.client_secret.is_some() && oauth.private_key.is_some() {
+            let instead = "keep `client_secret` or `private_key`";
+            self.error(place, "the kernel can prove its `client_id` in one way only", instead);
+        }
+        if has_proof && oauth.client_id.is_none() {
+            self.error(place, "a secret or key belongs to a `client_id`", "write the `client_id`");
+        }
+        if oauth.grant == ServerGrant::ClientCredentials && !has_proof {
+            let instead =
+                "write `client_id` and `client_secret` or `private_key`, or use `grant = \"login\"`";
+            self.error(&place.key("grant"), "this grant needs credentials of the kernel", instead);
+        }
+    }
+
+    fn algorithm(&mut self, algorithm: &str, place: &ValuePath) {
+        if !ALGORITHMS.contains(&algorithm) {
+            let instead = format!("write one of {}", ALGORITHMS.join(", "));
+            self.error(place, "tokens are not signed by this algorithm here", instead);
+        }
+    }
+}
+
+/// Returns whether tokens can be for an address, or from it: HTTPS, or HTTP on this machine, without query and fragment.
+fn is_public_url(text: &str) -> bool {
+    let Ok(url) = Url::parse(text) else { return false };
+    let is_own = match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        None => return false,
+    };
+    let is_encrypted = url.scheme() == "https" || url.scheme() == "http" && is_own;
+    is_encrypted && url.query().is_none() && url.fragment().is_none() && url.username().is_empty()
+}
+
+/// The algorithms by which tokens are signed with a private key.
+const ALGORITHMS: [&str; 9] =
+    ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"];

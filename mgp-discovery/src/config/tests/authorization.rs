@@ -1,0 +1,103 @@
+use super::super::model::ListenSettings;
+use super::super::problem::Severity;
+use super::problems::refused;
+use super::{config, folders, parse};
+
+const LISTEN: &str = "[listen]\nhttp='0.0.0.0:8443'\npublic_url='https://mgp.example/mcp'\n\
+    [listen.oauth]\nissuers=[{issuer='https://id.example'}]\n";
+
+fn server(oauth: &str) -> String {
+    format!("[[servers]]\nid='a'\nurl='https://a.example/mcp'\n[servers.oauth]\n{oauth}\n")
+}
+
+#[test]
+fn tables_of_authorization_are_read_and_tokens_demand_that_every_client_shows_one() {
+    let text =
+        format!("{LISTEN}[[agents]]\nid='ada'\ntokens=[{{issuer='https://id.example', subject='1'}}]\n");
+    let read = config(&text);
+    assert!(read.listen.keys_required());
+    let local = text.replace("0.0.0.0", "127.0.0.1");
+    assert!(config(&local).listen.keys_required());
+    config(&server("client_id='c'\nclient_secret='${secret:S}'\ngrant='client_credentials'"));
+    config(&server("scopes=['read']\ndpop=true"));
+}
+
+#[test]
+fn what_cannot_work_is_an_error_at_its_place() {
+    let oauth = |issuers: &str| {
+        format!("[listen]\npublic_url='https://mgp.example/mcp'\n[listen.oauth]\nissuers=[{issuers}]\n")
+    };
+    for (text, key, instead) in [
+        ("[listen.oauth]\nissuers=[{issuer='https://a.example'}]\n".into(), "listen.oauth", "public_url"),
+        ("[listen]\npublic_url='http://mgp.example/mcp'\n".into(), "listen.public_url", "https://"),
+        ("[listen]\npublic_url='https://mgp.example/mcp?a=1'\n".into(), "listen.public_url", "query"),
+        ("[listen]\ntls={certificate='', key='k'}\n".into(), "listen.tls.certificate", "PEM"),
+        (oauth(""), "listen.oauth", "issuers"),
+        (oauth("{issuer='id.example'}"), "listen.oauth.issuers[0].issuer", "https://"),
+        (oauth("{issuer='http://id.example'}"), "listen.oauth.issuers[0].issuer", "https://"),
+        (
+            oauth("{issuer='https://a.example'}, {issuer='https://a.example'}"),
+            "listen.oauth.issuers[1].issuer",
+            "one of the entries",
+        ),
+        (
+            oauth("{issuer='https://a.example', algorithms=['HS256']}"),
+            "listen.oauth.issuers[0].algorithms[0]",
+            "RS256",
+        ),
+        (
+            oauth("{issuer='https://a.example', algorithms=['none']}"),
+            "listen.oauth.issuers[0].algorithms[0]",
+            "EdDSA",
+        ),
+        (
+            "[[agents]]\nid='ada'\ntokens=[{issuer='https://other.example', subject='1'}]\n".into(),
+            "agents[0].tokens[0].issuer",
+            "exactly",
+        ),
+        (
+            format!(
+                "{LISTEN}[[agents]]\nid='ada'\ntokens=[{{issuer='https://id.example', subject='1'}}]\n\
+                 [[agents]]\nid='bob'\ntokens=[{{issuer='https://id.example', subject='1'}}]\n"
+            ),
+            "agents[1].tokens[0]",
+            "one agent",
+        ),
+        (server("client_secret='x'"), "servers[0].oauth", "client_id"),
+        (server("client_id='c'\nclient_secret='x'\nprivate_key='y'"), "servers[0].oauth", "keep"),
+        (server("grant='client_credentials'"), "servers[0].oauth.grant", "login"),
+        (server("algorithm='HS256'"), "servers[0].oauth.algorithm", "ES256"),
+        (server("client_id='c'\nclient_secret='${'"), "servers[0].oauth.client_secret", ""),
+        ("[[servers]]\nid='a'\ncommand='x'\n[servers.oauth]\n".into(), "servers[0].oauth", "remove"),
+        (
+            "[[servers]]\nid='a'\nurl='https://a.example'\nheaders={authorization='x'}\n[servers.oauth]\n"
+                .into(),
+            "servers[0].oauth",
+            "Authorization",
+        ),
+    ] {
+        let problem = refused(&text);
+        assert_eq!(problem.key.as_deref(), Some(key), "{problem}");
+        assert!(problem.instead.as_deref().is_some_and(|it| it.contains(instead)), "{problem}");
+        assert_eq!(problem.severity, Severity::Error);
+    }
+}
+
+#[test]
+fn secrets_of_authorization_are_never_shown() {
+    let text =
+        server("client_id='c'\nclient_secret='hunter2'").replace("id='a'", "id='a'\nenv={A='hunter2'}");
+    let read = config(&text);
+    assert!(!format!("{read:?}").contains("hunter2"));
+    let broken = parse(&server("client_id='c'\nclient_secret='hunter2${'")).unwrap_err().to_string();
+    assert!(!broken.contains("hunter2"), "{broken}");
+}
+
+#[test]
+fn a_folder_changes_nothing_of_how_clients_come_in() {
+    for key in ["public_url='https://x.example/mcp'", "tls={certificate='c', key='k'}"] {
+        let folder = format!("[listen]\n{key}\n");
+        let merged = folders::config("", &folder);
+        assert_eq!(merged.listen, ListenSettings::default(), "{key}");
+    }
+}

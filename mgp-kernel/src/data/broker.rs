@@ -16,8 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::grants::{DataGrant, DataGrants};
-use super::origins;
-use super::source::HttpSource;
+use super::source;
 use super::taken::{TakenReference, TakenReferences};
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
@@ -152,7 +151,7 @@ impl DataBroker {
         };
         let config = self.config.load_full();
         let server = config.server(taken.origin.as_str()).ok_or_else(unknown)?;
-        let importer = origins::importer(&config, server, Arc::new(HttpSource::new()?))?.max_bytes(MAX_BYTES);
+        let importer = source::importer(&config, server)?.max_bytes(MAX_BYTES);
         let _turn =
             self.fetches.acquire().await.map_err(|_| Error::internal("no data is fetched any more"))?;
         self.grants.make_room(taken.reference.size_bytes.unwrap_or(MAX_BYTES), Timestamp::now())?;

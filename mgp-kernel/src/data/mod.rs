@@ -11,7 +11,6 @@ mod delivery;
 mod gate;
 mod grants;
 mod methods;
-mod origins;
 mod source;
 mod taken;
 

@@ -1,23 +1,64 @@
-//! The requests for data: to addresses that were judged, without redirects, proxies and credentials.
+//! The sources of data: which origins those of a server are, and the requests to them, which go to judged addresses and
+//! carry no credentials.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Request;
 use http::header::{ETAG, RANGE};
+use http::{Request, Uri};
 use http_body_util::{BodyExt as _, Full};
+use mgp_discovery::Config;
+use mgp_discovery::config::model::ServerConfig;
 use mgp_security::network::JudgedHttp;
-use mgp_security::reference::{FetchedData, ReferenceSource};
+use mgp_security::reference::{FetchedData, ReferenceImporter, ReferenceSource};
 use mgp_types::{BoxFuture, Error, code};
 use tokio::time::timeout;
 
+use crate::settings;
+
+/// Returns an importer of the data of one server: from the origins that its configuration names, and from the one that it
+/// is reached at itself. Private addresses are refused unless the configuration of the server opens them.
+pub(super) fn importer(config: &Config, server: &ServerConfig) -> Result<ReferenceImporter, Error> {
+    let wrong = |why: String| Error::internal(format!("data of `{}` cannot be fetched: {why}", server.id));
+    let mut policy = settings::network_policy(config, server).map_err(|error| wrong(error.to_string()))?;
+    let own = server.url.as_deref().and_then(own_origin);
+    if let Some(OwnOrigin { host, .. }) = &own
+        && let Ok(host) = host.parse()
+    {
+        policy = policy.allow_host(host);
+    }
+    let mut importer = ReferenceImporter::new(Arc::new(HttpSource::new()?)).with_policy(policy);
+    let configured = server.network.data_origins.iter().cloned();
+    for origin in configured.chain(own.map(|own| own.origin)) {
+        importer = importer
+            .with_origin(server.id.as_str(), &origin)
+            .map_err(|error| wrong(format!("`servers.network.data_origins`: {origin:?}: {error}")))?;
+    }
+    Ok(importer)
+}
+
+/// The origin at which a server is reached.
+struct OwnOrigin {
+    origin: String,
+    /// The host and port.
+    host: String,
+}
+
+fn own_origin(url: &str) -> Option<OwnOrigin> {
+    let uri: Uri = url.parse().ok()?;
+    let (scheme, host) = (uri.scheme_str()?, uri.host()?);
+    let port = uri.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
+    Some(OwnOrigin { origin: format!("{scheme}://{host}:{port}"), host: format!("{host}:{port}") })
+}
+
 /// A source that sends requests over HTTP, and trusts the certificates that browsers trust.
 #[derive(Debug)]
-pub(super) struct HttpSource(JudgedHttp);
+struct HttpSource(JudgedHttp);
 
 impl HttpSource {
-    pub(super) fn new() -> Result<Self, Error> {
+    fn new() -> Result<Self, Error> {
         JudgedHttp::new().map(Self)
     }
 

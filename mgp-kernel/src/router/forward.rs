@@ -2,15 +2,16 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 use mgp_types::mcp::task_extension::EXTENSION_ID;
 use mgp_types::mgp::{ResolvedTool, ServerId};
 use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response};
 use tower_service::Service;
 
+use crate::call::may_name;
 use crate::notify::changes::ChangeListeners;
 use crate::servers::fleet::Fleet;
 
@@ -104,11 +105,11 @@ fn may_become_task(request: &Request) -> bool {
         return false;
     };
     // Most clients name other extensions alone, which need not be parsed.
-    let extensions = session.capabilities.get("extensions").filter(|extensions| {
-        let bytes = extensions.as_bytes();
-        memmem::find(bytes, EXTENSION_ID.as_bytes()).is_some() || memchr::memchr(b'\\', bytes).is_some()
-    });
+    let extensions = session.capabilities.get("extensions");
+    let extensions = extensions.filter(|extensions| may_name(extensions.as_bytes(), &EXTENSION));
     extensions
         .and_then(|extensions| Object::from_raw(&extensions).ok())
         .is_some_and(|extensions| extensions.contains(EXTENSION_ID))
 }
+
+static EXTENSION: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(EXTENSION_ID));

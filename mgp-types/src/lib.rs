@@ -57,6 +57,7 @@ mod method_rule;
 pub mod mgp;
 mod outbox;
 mod passed_methods;
+mod peer_certificate;
 mod principal;
 mod request;
 mod response;
@@ -82,6 +83,7 @@ pub use method_rule::{GateKind, GateKinds, JudgedRequest, MessageSender, MethodR
 pub use mgp::code;
 pub use outbox::{BoxFuture, Outbox, OutboxPort, StreamId};
 pub use passed_methods::{InvalidMethodPattern, MethodPattern, PassedMethods};
+pub use peer_certificate::PeerCertificate;
 pub use principal::{Principal, PrincipalKind, PrincipalRole};
 pub use request::{Params, Request, RequestKind};
 pub use response::{CacheHint, Response, ResponseContext, ResultShape};

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod about_calls;
+mod authorize;
 #[path = "../support/doubles.rs"]
 mod doubles;
 mod early;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
 mod about_calls;
+mod authorization;
 mod disconnects;
 mod head;
 mod limits;

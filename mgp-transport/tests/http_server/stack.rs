@@ -12,7 +12,8 @@ use mgp_transport::http::ResponseStream;
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{
-    BoxFuture, Error, Method, Object, Outbox, RawJson, Request, RequestKind, Response, StreamId,
+    AuthorizationDemand, BoxFuture, Error, Method, Object, Outbox, RawJson, Request, RequestKind, Response,
+    StreamId, code,
 };
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -126,6 +127,7 @@ async fn answer(world: Arc<World>, request: Request) -> Result<Response, Error> 
             let reason = reason.as_deref().unwrap_or("none");
             Ok(result(&format!(r#"{{"cancelled":{found},"reason":"{reason}","named":{named}}}"#)))
         }
+        "notifications/secret" => Err(demanded(Demand::Token)),
         _ if request.kind == RequestKind::Notify => Ok(Response::empty()),
         "tools/call" => match request.params.text("name").as_deref().unwrap_or_default() {
             "notify" => {
@@ -166,6 +168,16 @@ async fn answer(world: Arc<World>, request: Request) -> Result<Response, Error> 
                 result.set("answer", answer.to_raw());
                 Ok(Response::plain(result.to_raw()))
             }
+            "token" => Err(demanded(Demand::Token)),
+            "scope" => Err(demanded(Demand::Scope)),
+            "notify then scope" => {
+                progress(&request, 1).await?;
+                Err(demanded(Demand::Scope))
+            }
+            "broken challenge" => {
+                let demand = AuthorizationDemand::unauthorized("Bearer\r\nset-cookie: x=y");
+                Err(Error::new(code::PERMISSION_DENIED, "a token is needed").with_source(demand))
+            }
             "impossible" => Err(Error::new(7, "no")),
             "header" => {
                 let parts = request.extensions.get::<http::request::Parts>().unwrap();
@@ -193,6 +205,24 @@ async fn answer(world: Arc<World>, request: Request) -> Result<Response, Error> 
         }
         _ => Err(Error::method_not_found(&request.method)),
     }
+}
+
+pub(crate) const CHALLENGE: &str =
+    r#"Bearer resource_metadata="https://mgp.example/.well-known/oauth-protected-resource""#;
+pub(crate) const SCOPE_CHALLENGE: &str =
+    r#"Bearer error="insufficient_scope", scope="files:read files:write""#;
+
+enum Demand {
+    Token,
+    Scope,
+}
+
+fn demanded(demand: Demand) -> Error {
+    let demand = match demand {
+        Demand::Token => AuthorizationDemand::unauthorized(CHALLENGE),
+        Demand::Scope => AuthorizationDemand::insufficient_scope(SCOPE_CHALLENGE),
+    };
+    Error::new(code::PERMISSION_DENIED, "authorization is needed").with_source(demand)
 }
 
 pub(crate) async fn chunk(outbox: &Outbox, text: &str) -> Result<(), Error> {

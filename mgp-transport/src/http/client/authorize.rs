@@ -16,7 +16,8 @@ pub trait Authorize: Send + Sync + 'static {
     fn authorize<'a>(&'a self, request: &'a OutgoingRequest<'a>) -> BoxFuture<'a, Result<HeaderMap, Error>>;
 
     /// Hears that the server refused a request with 401 or 403, and returns whether to send it once more. The implementation
-    /// bounds the number of times; [`OutgoingRequest::attempt`] tells how often the request was sent before.
+    /// bounds the number of times; [`OutgoingRequest::attempt`] tells how often the request was sent before. After 16 times the
+    /// answer stands in any case.
     ///
     /// # Errors
     /// The request cannot be authorized; the error takes the place of the answer.

@@ -1,6 +1,7 @@
 //! Requests to one server over pooled connections, with redirects.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::LOCATION;
@@ -8,6 +9,7 @@ use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use mgp_types::Error;
+use tokio::time::timeout;
 
 use super::authorize::{AfterRefusal, AuthorizationAnswer, Authorize, OutgoingRequest};
 use super::body::{self, ResponseBody};
@@ -23,6 +25,10 @@ pub(super) struct HttpLink {
 }
 
 const MAX_REDIRECTS: usize = 3;
+/// The number of times that a refused request is sent again, whatever the authorizer says.
+const MAX_RESENDS: u32 = 16;
+/// The time for the body of a refusal; a connection that takes longer is closed.
+const MAX_DISCARD: Duration = Duration::from_secs(1);
 
 impl HttpLink {
     pub(super) fn new(
@@ -69,8 +75,10 @@ impl HttpLink {
                 return Ok(response);
             }
             match authorizer.refused(&request, &answer).await? {
-                AfterRefusal::Keep => return Ok(response),
-                AfterRefusal::Resend => body::discard(response.into_body()).await,
+                AfterRefusal::Resend if attempt < MAX_RESENDS => {
+                    let _ = timeout(MAX_DISCARD, body::discard(response.into_body())).await;
+                }
+                AfterRefusal::Resend | AfterRefusal::Keep => return Ok(response),
             }
             attempt += 1;
         }

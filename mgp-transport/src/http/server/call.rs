@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use http::StatusCode;
-use mgp_types::{Error, Id, Object, Request, Response, RpcService};
+use mgp_types::{AuthorizationDemand, Error, Id, Object, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
 
@@ -41,7 +41,7 @@ pub(super) enum AnswerForm {
     Stateless(Id),
     /// As [`Stateless`](Self::Stateless), with the result of a subscription.
     Subscription(Id),
-    /// Errors have the status of every answer.
+    /// Errors have the status of every answer, but for demands for authorization.
     Session(Id),
     /// The message gets no answer.
     Notification,
@@ -90,7 +90,9 @@ impl AnswerForm {
             (Self::Stateless(id) | Self::Subscription(id), Err(error)) => {
                 PostAnswer::error(stateless_status(&error), Some(id), &error)
             }
-            (Self::Notification, Err(error)) if is_refused_envelope(&error) => {
+            (Self::Notification, Err(error))
+                if is_refused_envelope(&error) || AuthorizationDemand::of(&error).is_some() =>
+            {
                 PostAnswer::error(StatusCode::BAD_REQUEST, None, &error)
             }
             (Self::Notification, _) => PostAnswer::ACCEPTED,

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
-use mgp_types::{Error, Id, code, frame};
+use mgp_types::{AuthorizationDemand, Error, Id, code, frame};
 
 use super::body::HttpBody;
 use super::read::BodyReadError;
@@ -15,6 +15,8 @@ use crate::http::sse;
 pub(super) struct PostAnswer {
     pub(super) status: StatusCode,
     pub(super) json: Bytes,
+    /// The value of `WWW-Authenticate`, where the request needs authorization.
+    challenge: Option<Box<HeaderValue>>,
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -22,10 +24,11 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 impl PostAnswer {
-    pub(super) const ACCEPTED: Self = Self { status: StatusCode::ACCEPTED, json: Bytes::new() };
+    pub(super) const ACCEPTED: Self =
+        Self { status: StatusCode::ACCEPTED, json: Bytes::new(), challenge: None };
 
     pub(super) fn ok(json: Vec<u8>) -> Self {
-        Self { status: StatusCode::OK, json: json.into() }
+        Self { status: StatusCode::OK, json: json.into(), challenge: None }
     }
 
     pub(super) fn reply(id: &Id, response: &mgp_types::Response) -> Self {
@@ -34,10 +37,16 @@ impl PostAnswer {
         Self::ok(json)
     }
 
+    /// Returns the answer of a request that failed. A demand for authorization brings its own status and challenge.
     pub(super) fn error(status: StatusCode, id: Option<&Id>, error: &Error) -> Self {
         let mut json = Vec::new();
         frame::write_error(&mut json, id, error);
-        Self { status, json: json.into() }
+        let demand = AuthorizationDemand::of(error);
+        Self {
+            status: demand.and_then(demanded_status).unwrap_or(status),
+            json: json.into(),
+            challenge: demand.and_then(challenge),
+        }
     }
 
     pub(super) fn into_response(self) -> Response<HttpBody> {
@@ -46,8 +55,25 @@ impl PostAnswer {
         }
         let mut response = with_status(self.status, HttpBody::full(self.json));
         response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+        if let Some(challenge) = self.challenge {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, *challenge);
+        }
         response
     }
+}
+
+fn demanded_status(demand: &AuthorizationDemand) -> Option<StatusCode> {
+    StatusCode::from_u16(demand.status()).ok()
+}
+
+fn challenge(demand: &AuthorizationDemand) -> Option<Box<HeaderValue>> {
+    let value = HeaderValue::from_str(demand.challenge());
+    value
+        .map(Box::new)
+        .inspect_err(|error| {
+            tracing::warn!(%error, "a challenge is left out: it is not the value of a header");
+        })
+        .ok()
 }
 
 /// Returns the status of an error that answers a request without a session.

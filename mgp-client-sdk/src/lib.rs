@@ -93,6 +93,8 @@ mod handlers;
 mod headers;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "oauth")]
+pub mod oauth;
 mod pages;
 mod progress;
 mod resources;

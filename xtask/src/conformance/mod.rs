@@ -77,6 +77,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
             failed +=
                 suite.judge(Side::Client, revision, args.scenario.as_deref(), &["--command", &command])?;
         }
+        // No set of requirements has the authorization of the first revision that had any.
+        if args.requirements.is_none() && args.scenario.is_none() {
+            for scenario in FIRST_AUTHORIZATION {
+                failed +=
+                    suite.judge(Side::Client, "2025-03-26", Some(scenario), &["--command", &command])?;
+            }
+        }
     }
     ensure!(failed == 0, "{failed} scenarios failed");
     Ok(())
@@ -208,4 +215,6 @@ fn report(scenarios: &[Scenario]) -> usize {
 
 const PACKAGE: &str = "@modelcontextprotocol/conformance";
 const VERSION: &str = "0.2.0-alpha.12";
+const FIRST_AUTHORIZATION: [&str; 2] =
+    ["auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"];
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];

@@ -43,6 +43,8 @@ pub struct OutgoingRequest<'a> {
     pub url: &'a Uri,
     /// The number of times that it was sent before.
     pub attempt: u32,
+    /// The headers that the implementation gave the request that was answered; `None` while it is asked for them.
+    pub authorized: Option<&'a HeaderMap>,
 }
 
 /// The head of an answer.

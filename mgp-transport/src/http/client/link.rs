@@ -52,7 +52,7 @@ impl HttpLink {
         head: impl Fn() -> Result<HeaderMap, Error>,
     ) -> Result<Response<ResponseBody>, Error> {
         let Some(authorizer) = self.authorizer.as_deref() else {
-            return self.follow(method, url, body, 0, &head).await.map(|(response, _)| response);
+            return self.follow(method, url, body, 0, &head).await.map(|answered| answered.response);
         };
         Box::pin(self.send_authorized(authorizer, method, url, body, head)).await
     }
@@ -67,8 +67,9 @@ impl HttpLink {
     ) -> Result<Response<ResponseBody>, Error> {
         let mut attempt = 0;
         loop {
-            let (response, url) = self.follow(method, url, body.clone(), attempt, &head).await?;
-            let request = OutgoingRequest { method, url: &url, attempt };
+            let AnsweredRequest { response, url, authorized } =
+                self.follow(method, url, body.clone(), attempt, &head).await?;
+            let request = OutgoingRequest { method, url: &url, attempt, authorized: authorized.as_ref() };
             let answer = AuthorizationAnswer { status: response.status(), headers: response.headers() };
             authorizer.answered(&request, &answer);
             if !matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
@@ -84,7 +85,7 @@ impl HttpLink {
         }
     }
 
-    /// Sends a request to where redirects lead it, and returns the answer and the URL that gave it.
+    /// Sends a request to where redirects lead it.
     async fn follow(
         &self,
         method: &Method,
@@ -92,14 +93,15 @@ impl HttpLink {
         body: Bytes,
         attempt: u32,
         head: &impl Fn() -> Result<HeaderMap, Error>,
-    ) -> Result<(Response<ResponseBody>, Uri), Error> {
+    ) -> Result<AnsweredRequest, Error> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
             let mut headers = head()?;
+            let mut authorized = None;
             if let Some(authorizer) = &self.authorizer {
-                let authorized =
-                    authorizer.authorize(&OutgoingRequest { method, url: &url, attempt }).await?;
-                for (name, value) in &authorized {
+                let request = OutgoingRequest { method, url: &url, attempt, authorized: None };
+                let added = authorized.insert(authorizer.authorize(&request).await?);
+                for (name, value) in &*added {
                     headers.insert(name, value.clone());
                 }
             }
@@ -110,7 +112,7 @@ impl HttpLink {
             let response = self.pool.send(&url, request).await.map_err(broken)?;
             match response.status() {
                 StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => {}
-                _ => return Ok((response, url)),
+                _ => return Ok(AnsweredRequest { response, url, authorized }),
             }
             let target = response.headers().get(LOCATION).and_then(|target| target.to_str().ok());
             match target.and_then(|target| resolve(&url, target)) {
@@ -121,6 +123,15 @@ impl HttpLink {
         }
         Err(Error::misbehaved("the server redirects too often"))
     }
+}
+
+/// A request that was answered.
+struct AnsweredRequest {
+    response: Response<ResponseBody>,
+    /// The URL that gave the answer, behind all redirects.
+    url: Uri,
+    /// The headers that the authorizer gave, if there is one.
+    authorized: Option<HeaderMap>,
 }
 
 mgp_types::partial_debug!(HttpLink, self => pool: self.pool);

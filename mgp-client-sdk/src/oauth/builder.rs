@@ -1,0 +1,172 @@
+//! The settings of a client's authorization at one server.
+
+use std::sync::Arc;
+
+use mgp_security::network::{Fetcher, HostPattern, NetworkPolicy};
+use mgp_types::Error;
+use url::Url;
+
+use super::authorizer::OAuth;
+use super::browser::Browser;
+use super::grant::Grant;
+use super::registration::ClientCredentials;
+use super::store::{LoginKey, MemoryTokenStore, TokenStore};
+
+/// Collects the settings of an [`OAuth`].
+#[must_use]
+pub struct OAuthBuilder {
+    server: Box<str>,
+    owner: Box<str>,
+    fetcher: Option<Fetcher>,
+    pub(super) store: Arc<dyn TokenStore>,
+    pub(super) settings: Settings,
+}
+
+/// The settings that stay as they are.
+pub(super) struct Settings {
+    pub(super) client_name: Box<str>,
+    pub(super) credentials: Option<ClientCredentials>,
+    pub(super) metadata_url: Option<Box<str>>,
+    pub(super) issuer: Option<Box<str>>,
+    pub(super) scopes: Vec<Box<str>>,
+    pub(super) grant: Grant,
+    pub(super) browser: Option<Arc<dyn Browser>>,
+    pub(super) binds_tokens: bool,
+    pub(super) login_advice: Box<str>,
+}
+
+impl OAuthBuilder {
+    pub(super) fn new(server: &str) -> Self {
+        Self {
+            server: server.into(),
+            owner: Box::default(),
+            fetcher: None,
+            store: Arc::new(MemoryTokenStore::new()),
+            settings: Settings {
+                client_name: "MGP client".into(),
+                credentials: None,
+                metadata_url: None,
+                issuer: None,
+                scopes: Vec::new(),
+                grant: Grant::default(),
+                browser: None,
+                binds_tokens: false,
+                login_advice: "sign in, and try again".into(),
+            },
+        }
+    }
+
+    /// Sets the owner of the login, where several have logins of their own at the server. Default: one for all.
+    pub fn owner(mut self, owner: impl Into<Box<str>>) -> Self {
+        self.owner = owner.into();
+        self
+    }
+
+    /// Sets the store of the login. Default: memory.
+    pub fn store(mut self, store: impl TokenStore) -> Self {
+        self.store = Arc::new(store);
+        self
+    }
+
+    /// Sets what fetches metadata and tokens. Default: reaches the public network, and the host of the server itself.
+    pub fn fetcher(mut self, fetcher: Fetcher) -> Self {
+        self.fetcher = Some(fetcher);
+        self
+    }
+
+    /// Sets the name under which the client registers itself, which people see when they sign in.
+    pub fn client_name(mut self, name: impl Into<Box<str>>) -> Self {
+        self.settings.client_name = name.into();
+        self
+    }
+
+    /// Sets who the client is at the issuer. Default: it registers itself.
+    pub fn credentials(mut self, credentials: ClientCredentials) -> Self {
+        self.settings.credentials = Some(credentials);
+        self
+    }
+
+    /// Sets the URL of the document that describes the client (client id metadata document), for issuers that accept such.
+    pub fn client_metadata_url(mut self, url: impl Into<Box<str>>) -> Self {
+        self.settings.metadata_url = Some(url.into());
+        self
+    }
+
+    /// Accepts tokens of this issuer alone. Default: the first one that the server names.
+    pub fn issuer(mut self, issuer: impl Into<Box<str>>) -> Self {
+        self.settings.issuer = Some(issuer.into());
+        self
+    }
+
+    /// Sets the scopes to ask for. Default: those that the server asks for, or else knows.
+    pub fn scopes<S: Into<Box<str>>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
+        self.settings.scopes = scopes.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the way to a token. Default: a person signs in.
+    pub fn grant(mut self, grant: Grant) -> Self {
+        self.settings.grant = grant;
+        self
+    }
+
+    /// Has a person sign in with `browser` whenever a login is needed. Default: a request that needs a login fails.
+    pub fn browser(mut self, browser: impl Browser) -> Self {
+        self.settings.browser = Some(Arc::new(browser));
+        self
+    }
+
+    /// Binds tokens to a key of the client (DPoP), so that nobody else can use them.
+    pub fn bound_tokens(mut self) -> Self {
+        self.settings.binds_tokens = true;
+        self
+    }
+
+    /// Sets what errors say that a person has to do for a login, such as which command to run.
+    pub fn login_advice(mut self, advice: impl Into<Box<str>>) -> Self {
+        self.settings.login_advice = advice.into();
+        self
+    }
+
+    /// Creates the authorization.
+    ///
+    /// # Errors
+    /// The URL of the server is none of HTTP, or TLS is not available.
+    pub fn build(self) -> Result<Arc<OAuth>, Error> {
+        let wrong = || Error::invalid_params("the server's URL is not one of HTTP");
+        let mut server = Url::parse(&self.server).map_err(|_| wrong())?;
+        server.set_fragment(None);
+        if !matches!(server.scheme(), "http" | "https") || !server.has_host() {
+            return Err(wrong());
+        }
+        let fetcher = match self.fetcher {
+            Some(fetcher) => fetcher,
+            None => Fetcher::new(own_network(&server))?,
+        };
+        let mut named = server.clone();
+        named.set_query(None);
+        let key = LoginKey::new(named.as_str(), self.owner);
+        Ok(Arc::new(OAuth::new(server, key, self.store, fetcher, self.settings)))
+    }
+}
+
+mgp_types::partial_debug!(OAuthBuilder, self => server: self.server.split('?').next(), grant: self.settings.grant);
+
+/// Returns the policy that allows the public network, and the server's own host wherever it is.
+fn own_network(server: &Url) -> NetworkPolicy {
+    let policy = NetworkPolicy::default();
+    let is_own = match server.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    };
+    if is_own {
+        // The issuer of a server of this machine is another port of it, as a rule.
+        return policy.allow_loopback();
+    }
+    match server.host_str().and_then(|host| host.parse::<HostPattern>().ok()) {
+        Some(host) => policy.allow_host(host),
+        None => policy,
+    }
+}

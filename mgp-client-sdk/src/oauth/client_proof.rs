@@ -1,0 +1,126 @@
+//! How a client proves who it is at the token endpoint.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue};
+use mgp_security::jose::{Header, SigningKey};
+use mgp_types::mgp::Timestamp;
+use serde::Serialize;
+
+use super::metadata::IssuerMetadata;
+use super::registration::{ClientCredentials, ClientProof, RegisteredClient};
+use super::token_request::Form;
+use super::{OAuthError, exchange};
+
+/// A client with the method by which it proves itself.
+#[derive(Clone)]
+pub(super) struct ProvenClient {
+    pub(super) id: Box<str>,
+    method: ProofMethod,
+}
+
+#[derive(Clone)]
+enum ProofMethod {
+    None,
+    Basic(Box<str>),
+    Post(Box<str>),
+    Key(SigningKey),
+}
+
+impl ProvenClient {
+    /// Returns a configured client, which proves itself in a way that the issuer accepts.
+    pub(super) fn configured(client: &ClientCredentials, issuer: &IssuerMetadata) -> Self {
+        let accepts = |method: &str| match &issuer.token_endpoint_auth_methods_supported {
+            Some(supported) => supported.iter().any(|it| it == method),
+            None => method == "client_secret_basic",
+        };
+        let method = match &client.proof {
+            ClientProof::None => ProofMethod::None,
+            ClientProof::Key(key) => ProofMethod::Key(key.clone()),
+            ClientProof::Secret(secret)
+                if !accepts("client_secret_basic") && accepts("client_secret_post") =>
+            {
+                ProofMethod::Post(secret.clone())
+            }
+            ClientProof::Secret(secret) => ProofMethod::Basic(secret.clone()),
+        };
+        Self { id: client.id.clone(), method }
+    }
+
+    /// Returns a client that the issuer registered, which proves itself as the issuer said.
+    pub(super) fn registered(client: &RegisteredClient) -> Self {
+        let method = match (client.token_endpoint_auth_method.as_deref(), &client.client_secret) {
+            (Some("none"), _) | (_, None) => ProofMethod::None,
+            (Some("client_secret_post"), Some(secret)) => ProofMethod::Post(secret.clone()),
+            (_, Some(secret)) => ProofMethod::Basic(secret.clone()),
+        };
+        Self { id: client.client_id.clone(), method }
+    }
+
+    /// Returns a client without a proof.
+    pub(super) fn public(id: &str) -> Self {
+        Self { id: id.into(), method: ProofMethod::None }
+    }
+
+    /// Adds the proof to a request to the token endpoint of `issuer`.
+    pub(super) fn prove(
+        &self,
+        issuer: &IssuerMetadata,
+        form: &mut Form,
+        headers: &mut HeaderMap,
+    ) -> Result<(), OAuthError> {
+        match &self.method {
+            ProofMethod::None => form.set("client_id", &self.id),
+            ProofMethod::Post(secret) => {
+                form.set("client_id", &self.id);
+                form.set("client_secret", secret);
+            }
+            ProofMethod::Basic(secret) => {
+                let encoded = |text: &str| Form::encoded(text);
+                let pair = STANDARD.encode(format!("{}:{}", encoded(&self.id), encoded(secret)));
+                let mut value: HeaderValue = format!("Basic {pair}")
+                    .parse()
+                    .map_err(|_| OAuthError::Metadata("the client's credentials are none of HTTP"))?;
+                value.set_sensitive(true);
+                headers.insert(AUTHORIZATION, value);
+            }
+            ProofMethod::Key(key) => {
+                form.set("client_id", &self.id);
+                form.set("client_assertion_type", exchange::JWT_BEARER_ASSERTION);
+                form.set("client_assertion", &self.assertion(key, issuer)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the token by which the holder of a key proves that it is this client (RFC 7523).
+    fn assertion(&self, key: &SigningKey, issuer: &IssuerMetadata) -> Result<String, OAuthError> {
+        #[derive(Serialize)]
+        struct Claims<'a> {
+            iss: &'a str,
+            sub: &'a str,
+            aud: &'a str,
+            jti: String,
+            iat: i64,
+            exp: i64,
+        }
+        let mut id = [0; 16];
+        getrandom::fill(&mut id).map_err(|_| mgp_security::jose::JoseError::NoRandomness)?;
+        let now = Timestamp::now().as_millis().div_euclid(1000);
+        let claims = Claims {
+            iss: &self.id,
+            sub: &self.id,
+            aud: &issuer.issuer,
+            jti: URL_SAFE_NO_PAD.encode(id),
+            iat: now,
+            exp: now + ASSERTION_SECONDS,
+        };
+        Ok(key.sign(Header::new(key.algorithm()), &claims)?)
+    }
+}
+
+mgp_types::partial_debug!(ProvenClient, self => id: self.id);
+
+/// The time for which an assertion holds.
+const ASSERTION_SECONDS: i64 = 120;

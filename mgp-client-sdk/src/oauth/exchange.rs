@@ -1,0 +1,89 @@
+//! Tokens for tokens: how a login elsewhere becomes a token of the server's issuer.
+
+use super::OAuthError;
+use super::client_proof::ProvenClient;
+use super::grant::EnterpriseGrant;
+use super::metadata::IssuerMetadata;
+use super::token_request::{Form, Token, TokenEndpoint, read};
+use mgp_security::network::Fetcher;
+use parking_lot::Mutex;
+use serde::Deserialize;
+
+/// Asks for a token with an assertion about who asks (RFC 7523). A refusal is final: nothing else is tried.
+pub(super) async fn jwt_bearer(
+    endpoint: &TokenEndpoint<'_>,
+    assertion: &str,
+    resource: Option<&str>,
+    scopes: &[Box<str>],
+) -> Result<Token, OAuthError> {
+    let mut form = Form::of(&[("grant_type", JWT_BEARER_GRANT), ("assertion", assertion)]);
+    form.set_if_some("resource", resource);
+    form.set_if_some("scope", joined(scopes).as_deref());
+    endpoint.ask(form, scopes).await
+}
+
+/// Asks for a token in exchange for another one (RFC 8693).
+pub(super) async fn exchanged(
+    endpoint: &TokenEndpoint<'_>,
+    subject_token: &str,
+    resource: Option<&str>,
+    scopes: &[Box<str>],
+) -> Result<Token, OAuthError> {
+    let mut form = Form::of(&[
+        ("grant_type", EXCHANGE_GRANT),
+        ("subject_token", subject_token),
+        ("subject_token_type", ACCESS_TOKEN),
+        ("requested_token_type", ACCESS_TOKEN),
+    ]);
+    form.set_if_some("resource", resource);
+    form.set_if_some("scope", joined(scopes).as_deref());
+    endpoint.ask(form, scopes).await
+}
+
+/// Asks an enterprise's identity provider for the assertion that lets its user use `resource` (the ID-JAG of SEP-990).
+pub(super) async fn enterprise_assertion(
+    fetcher: &Fetcher,
+    grant: &EnterpriseGrant,
+    issuer: &IssuerMetadata,
+    resource: &str,
+    scopes: &[Box<str>],
+) -> Result<Box<str>, OAuthError> {
+    #[derive(Deserialize)]
+    struct Answer {
+        access_token: Box<str>,
+        issued_token_type: Option<Box<str>>,
+    }
+    let mut provider = IssuerMetadata::default_at("");
+    provider.issuer = grant.provider.to_string();
+    provider.token_endpoint = Some(grant.token_endpoint.to_string());
+    let id_token = grant.id_token.token().await?;
+    let mut form = Form::of(&[
+        ("grant_type", EXCHANGE_GRANT),
+        ("requested_token_type", ID_JAG),
+        ("audience", &issuer.issuer),
+        ("resource", resource),
+        ("subject_token", &id_token),
+        ("subject_token_type", ID_TOKEN),
+    ]);
+    form.set_if_some("scope", joined(scopes).as_deref());
+    let client = ProvenClient::configured(&grant.client, &provider);
+    let endpoint =
+        TokenEndpoint { fetcher, issuer: &provider, client: &client, key: None, nonce: &Mutex::new(None) };
+    let answer: Answer = read(&endpoint.post(form).await?)?;
+    if answer.issued_token_type.as_deref() != Some(ID_JAG) {
+        return Err(OAuthError::Metadata("the identity provider gave something else than was asked for"));
+    }
+    Ok(answer.access_token)
+}
+
+/// Returns scopes as a request names them; `None` if there are none.
+pub(super) fn joined(scopes: &[Box<str>]) -> Option<String> {
+    (!scopes.is_empty()).then(|| scopes.join(" "))
+}
+
+pub(super) const JWT_BEARER_ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+const JWT_BEARER_GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+const EXCHANGE_GRANT: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
+const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
+const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";

@@ -1,0 +1,147 @@
+//! A login: from the page of the issuer to a token (authorization code with PKCE).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mgp_security::jose::JoseError;
+use sha2::{Digest as _, Sha256};
+use url::Url;
+
+use super::OAuthError;
+use super::browser::RedirectTarget;
+use super::discovery::Discovered;
+use super::error::RefusalCode;
+use super::exchange::joined;
+use super::token_request::{Form, Token, TokenEndpoint};
+
+/// Has a person sign in, and returns the token.
+pub(super) async fn sign_in(
+    endpoint: &TokenEndpoint<'_>,
+    discovered: &Discovered,
+    target: Box<dyn RedirectTarget>,
+    scopes: &[Box<str>],
+) -> Result<Token, OAuthError> {
+    let issuer = &discovered.issuer;
+    if !issuer.has_pkce() {
+        let what =
+            "the issuer does not bind codes to the client that asks for them (PKCE, S256), which logins need";
+        return Err(OAuthError::Metadata(what));
+    }
+    let page = issuer.authorization_endpoint.as_deref();
+    let page = page.ok_or(OAuthError::Metadata("the issuer has no page to sign in at"))?;
+    let mut page = Url::parse(page).ok().filter(|url| matches!(url.scheme(), "https" | "http"));
+    let page =
+        page.as_mut().ok_or(OAuthError::Metadata("the issuer's page to sign in at is no page of the web"))?;
+    let (verifier, state) = (random()?, random()?);
+    let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&verifier));
+    let redirect_uri = target.uri().to_owned();
+    let mut query = Form::of(&[
+        ("response_type", "code"),
+        ("client_id", &endpoint.client.id),
+        ("redirect_uri", &redirect_uri),
+        ("state", &state),
+        ("code_challenge", &challenge),
+        ("code_challenge_method", "S256"),
+    ]);
+    query.set_if_some("resource", discovered.resource.as_deref());
+    query.set_if_some("scope", joined(scopes).as_deref());
+    if let Some(key) = endpoint.key {
+        query.set("dpop_jkt", key.thumbprint());
+    }
+    let before = page.query().filter(|before| !before.is_empty()).map(|before| format!("{before}&"));
+    page.set_query(Some(&format!("{}{}", before.unwrap_or_default(), query.to_text())));
+    let own = state.clone();
+    let is_answer = move |query: &str| param(query, "state").is_some_and(|state| same(&state, &own));
+    let answer = target.sign_in(page.to_string(), Box::new(is_answer)).await?;
+    let code = code(&answer, &state, discovered)?;
+    let mut form = Form::of(&[
+        ("grant_type", "authorization_code"),
+        ("code", &code),
+        ("redirect_uri", &redirect_uri),
+        ("code_verifier", &verifier),
+    ]);
+    form.set_if_some("resource", discovered.resource.as_deref());
+    endpoint.ask(form, scopes).await
+}
+
+/// Returns the code in the answer to a login, once it is known that the answer is to this login and from this issuer.
+fn code(answer: &str, state: &str, discovered: &Discovered) -> Result<String, OAuthError> {
+    if !param(answer, "state").is_some_and(|theirs| same(&theirs, state)) {
+        return Err(OAuthError::OtherLogin);
+    }
+    // The answer of another issuer could be an attack, and nothing of it is repeated.
+    match param(answer, "iss") {
+        Some(issuer) if issuer != discovered.issuer.issuer => return Err(OAuthError::OtherIssuer),
+        None if discovered.issuer.authorization_response_iss_parameter_supported => {
+            return Err(OAuthError::OtherIssuer);
+        }
+        _ => {}
+    }
+    if let Some(error) = param(answer, "error") {
+        return Err(OAuthError::Refused(RefusalCode::read(&error)));
+    }
+    param(answer, "code")
+        .filter(|code| !code.is_empty())
+        .ok_or(OAuthError::Metadata("the issuer's answer to the login has no code"))
+}
+
+/// Returns the one value of this name in a query. A name that comes twice has none.
+fn param(query: &str, name: &str) -> Option<String> {
+    let mut found = url::form_urlencoded::parse(query.as_bytes()).filter(|(own, _)| own == name);
+    let (_, value) = found.next()?;
+    found.next().is_none().then(|| value.into_owned())
+}
+
+/// Compares two texts in a time that does not tell how much of them is equal.
+fn same(one: &str, other: &str) -> bool {
+    let (one, other) = (Sha256::digest(one), Sha256::digest(other));
+    one.iter().zip(other).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+}
+
+/// Returns a text that nobody can guess.
+fn random() -> Result<String, OAuthError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|_| JoseError::NoRandomness)?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::metadata::IssuerMetadata;
+    use super::*;
+
+    fn at(advertised: bool) -> Discovered {
+        let mut issuer = IssuerMetadata::default_at("https://id.example");
+        issuer.authorization_response_iss_parameter_supported = advertised;
+        Discovered { issuer, resource: None, scopes_supported: None }
+    }
+
+    #[test]
+    fn the_answer_is_from_the_issuer_that_was_asked() {
+        let answer = |iss: &str| format!("code=c&state=s{iss}");
+        for (advertised, iss, is_taken) in [
+            (true, "&iss=https%3A%2F%2Fid.example", true),
+            (true, "", false),
+            (false, "", true),
+            (false, "&iss=https%3A%2F%2Fid.example", true),
+            (false, "&iss=https%3A%2F%2Fevil.example", false),
+            (true, "&iss=https%3A%2F%2Fid.example%2F", false),
+            (true, "&iss=https%3A%2F%2FID.example", false),
+            (true, "&iss=https%3A%2F%2Fid.example&iss=https%3A%2F%2Fevil.example", false),
+        ] {
+            assert_eq!(code(&answer(iss), "s", &at(advertised)).is_ok(), is_taken, "{advertised} {iss}");
+        }
+        let refused = code("error=access_denied&state=s&iss=https%3A%2F%2Fevil.example", "s", &at(true));
+        assert!(matches!(refused, Err(OAuthError::OtherIssuer)));
+    }
+
+    #[test]
+    fn an_answer_to_another_login_is_refused_and_an_error_is_told_without_its_prose() {
+        assert!(matches!(code("code=c&state=other", "s", &at(false)), Err(OAuthError::OtherLogin)));
+        assert!(matches!(code("code=c", "s", &at(false)), Err(OAuthError::OtherLogin)));
+        assert!(matches!(code("code=c&state=s&state=s", "s", &at(false)), Err(OAuthError::OtherLogin)));
+        let refused = code("error=access_denied&error_description=%1b%5b31mrm&state=s", "s", &at(false));
+        assert_eq!(refused.unwrap_err().to_string(), "the issuer refuses: access_denied");
+        let odd = code("error=%1b%5b31m&state=s", "s", &at(false)).unwrap_err().to_string();
+        assert_eq!(odd, "the issuer refuses: unknown error");
+    }
+}

@@ -1,0 +1,62 @@
+//! The documents in which servers and issuers describe themselves.
+
+use serde::Deserialize;
+
+/// The metadata of a protected resource (RFC 9728).
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct ResourceMetadata {
+    pub(super) resource: String,
+    #[serde(default)]
+    pub(super) authorization_servers: Vec<String>,
+    pub(super) scopes_supported: Option<Vec<String>>,
+}
+
+/// The metadata of an issuer (RFC 8414, and OpenID Connect Discovery).
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct IssuerMetadata {
+    pub(super) issuer: String,
+    pub(super) authorization_endpoint: Option<String>,
+    pub(super) token_endpoint: Option<String>,
+    pub(super) registration_endpoint: Option<String>,
+    pub(super) revocation_endpoint: Option<String>,
+    pub(super) device_authorization_endpoint: Option<String>,
+    #[serde(default)]
+    pub(super) scopes_supported: Vec<String>,
+    pub(super) code_challenge_methods_supported: Option<Vec<String>>,
+    pub(super) token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    #[serde(default)]
+    pub(super) authorization_response_iss_parameter_supported: bool,
+    #[serde(default)]
+    pub(super) client_id_metadata_document_supported: bool,
+}
+
+impl IssuerMetadata {
+    /// Returns the metadata of an issuer that publishes none: a server of 2025-03-26, with the endpoints where that revision
+    /// has them.
+    pub(super) fn default_at(origin: &str) -> Self {
+        Self {
+            issuer: origin.to_owned(),
+            authorization_endpoint: Some(format!("{origin}/authorize")),
+            token_endpoint: Some(format!("{origin}/token")),
+            registration_endpoint: Some(format!("{origin}/register")),
+            revocation_endpoint: None,
+            device_authorization_endpoint: None,
+            scopes_supported: Vec::new(),
+            code_challenge_methods_supported: Some(vec!["S256".to_owned()]),
+            token_endpoint_auth_methods_supported: None,
+            authorization_response_iss_parameter_supported: false,
+            client_id_metadata_document_supported: false,
+        }
+    }
+
+    /// Returns whether codes can be bound to the client that asked for them.
+    pub(super) fn has_pkce(&self) -> bool {
+        self.code_challenge_methods_supported
+            .as_ref()
+            .is_some_and(|methods| methods.iter().any(|it| it == "S256"))
+    }
+
+    pub(super) fn knows_scope(&self, scope: &str) -> bool {
+        self.scopes_supported.iter().any(|known| known == scope)
+    }
+}

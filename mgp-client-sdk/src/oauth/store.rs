@@ -1,0 +1,297 @@
+//! Where tokens are kept.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mgp_types::BoxFuture;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use super::OAuthError;
+use super::registration::RegisteredClient;
+use super::token_request::Token;
+
+/// Keeps the logins of clients, so that nobody signs in at each start.
+///
+/// A login holds tokens and keys: an implementation keeps it from everybody but its owner.
+pub trait TokenStore: Send + Sync + 'static {
+    /// Returns the login of this key, if there is one.
+    ///
+    /// # Errors
+    /// The store cannot be read, or others could read it.
+    fn load<'a>(&'a self, key: &'a LoginKey) -> BoxFuture<'a, Result<Option<StoredLogin>, OAuthError>>;
+
+    /// Keeps a login in place of the one before.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    fn save<'a>(&'a self, key: &'a LoginKey, login: &'a StoredLogin)
+    -> BoxFuture<'a, Result<(), OAuthError>>;
+
+    /// Forgets a login, and returns whether there was one.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    fn remove<'a>(&'a self, key: &'a LoginKey) -> BoxFuture<'a, Result<bool, OAuthError>>;
+}
+
+/// What a login is for: a server, and the owner of the login there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct LoginKey {
+    /// The URL of the server.
+    pub server: Box<str>,
+    /// The owner; empty where all callers share the login.
+    pub owner: Box<str>,
+}
+
+impl LoginKey {
+    /// Creates the key of an owner's login at a server.
+    pub fn new(server: impl Into<Box<str>>, owner: impl Into<Box<str>>) -> Self {
+        Self { server: server.into(), owner: owner.into() }
+    }
+}
+
+/// A login: the issuer, the client as the issuer knows it, and the token. All of it holds at this issuer alone.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct StoredLogin {
+    /// The issuer of the token.
+    pub(super) issuer: Box<str>,
+    /// The client that the issuer registered, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) client: Option<RegisteredClient>,
+    /// The token; `None` after it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) token: Option<Token>,
+    /// The private key to which tokens are bound, in PKCS#8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) key: Option<Vec<u8>>,
+}
+
+impl StoredLogin {
+    /// Returns the issuer of the login's token.
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// Returns the login as text, for stores. It is secret.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads a login that [`to_json`](Self::to_json) wrote.
+    ///
+    /// # Errors
+    /// The text is none.
+    pub fn from_json(text: &str) -> Result<Self, OAuthError> {
+        serde_json::from_str(text).map_err(|_| {
+            OAuthError::Store("a stored login is malformed: remove it, and sign in again".into())
+        })
+    }
+}
+
+mgp_types::partial_debug!(StoredLogin, self => issuer: self.issuer);
+
+/// A store in memory, which ends with its process.
+#[derive(Clone, Default)]
+pub struct MemoryTokenStore(Arc<Mutex<BTreeMap<LoginKey, StoredLogin>>>);
+
+impl MemoryTokenStore {
+    /// Creates an empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+mgp_types::partial_debug!(MemoryTokenStore, self => logins: self.0.lock().len());
+
+impl TokenStore for MemoryTokenStore {
+    fn load<'a>(&'a self, key: &'a LoginKey) -> BoxFuture<'a, Result<Option<StoredLogin>, OAuthError>> {
+        Box::pin(std::future::ready(Ok(self.0.lock().get(key).cloned())))
+    }
+
+    fn save<'a>(
+        &'a self,
+        key: &'a LoginKey,
+        login: &'a StoredLogin,
+    ) -> BoxFuture<'a, Result<(), OAuthError>> {
+        self.0.lock().insert(key.clone(), login.clone());
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn remove<'a>(&'a self, key: &'a LoginKey) -> BoxFuture<'a, Result<bool, OAuthError>> {
+        Box::pin(std::future::ready(Ok(self.0.lock().remove(key).is_some())))
+    }
+}
+
+/// A store in a file that its owner alone may read (mode 0600). Processes that share the file wait for each other.
+#[derive(Debug, Clone)]
+pub struct FileTokenStore {
+    path: PathBuf,
+}
+
+/// A login in the file.
+#[derive(Serialize, Deserialize)]
+struct FiledLogin {
+    server: Box<str>,
+    owner: Box<str>,
+    login: StoredLogin,
+}
+
+impl FileTokenStore {
+    /// Creates the store of a file that need not exist.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    fn read(&self) -> io::Result<Vec<FiledLogin>> {
+        let file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        for_owner_alone(&file)?;
+        serde_json::from_reader(io::BufReader::new(file)).map_err(io::Error::other)
+    }
+
+    /// Changes the file in one step.
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<FiledLogin>) -> T) -> io::Result<T> {
+        let beside = |ending: &str| {
+            let mut name = self.path.file_name().unwrap_or_default().to_owned();
+            name.push(ending);
+            self.path.with_file_name(name)
+        };
+        let lock = private(&beside(".lock"))?;
+        lock.lock()?;
+        let mut logins = self.read()?;
+        let changed = change(&mut logins);
+        let draft = beside(".new");
+        match fs::remove_file(&draft) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = private(&draft)?;
+        file.write_all(&serde_json::to_vec(&logins).map_err(io::Error::other)?)?;
+        file.sync_all()?;
+        fs::rename(&draft, &self.path)?;
+        Ok(changed)
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, OAuthError> {
+        let store = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&store)).await;
+        let done = done.unwrap_or_else(|error| Err(io::Error::other(error)));
+        done.map_err(|error| OAuthError::Store(format!("{}: {error}", self.path.display()).into()))
+    }
+}
+
+/// Opens a file of its owner alone, which is created if it is not there.
+fn private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Refuses a file that others may read or change.
+#[cfg(unix)]
+fn for_owner_alone(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let of_others = file.metadata()?.permissions().mode() & 0o077;
+    if of_others != 0 {
+        let why = "others may open the file: run `chmod 600` on it";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the folder says who may read")]
+fn for_owner_alone(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+impl TokenStore for FileTokenStore {
+    fn load<'a>(&'a self, key: &'a LoginKey) -> BoxFuture<'a, Result<Option<StoredLogin>, OAuthError>> {
+        let key = key.clone();
+        Box::pin(self.blocking(move |store| {
+            let found = store.read()?.into_iter().find(|login| is_of(login, &key));
+            Ok(found.map(|found| found.login))
+        }))
+    }
+
+    fn save<'a>(
+        &'a self,
+        key: &'a LoginKey,
+        login: &'a StoredLogin,
+    ) -> BoxFuture<'a, Result<(), OAuthError>> {
+        let (key, login) = (key.clone(), login.clone());
+        Box::pin(self.blocking(move |store| {
+            store.change(|logins| {
+                logins.retain(|login| !is_of(login, &key));
+                logins.push(FiledLogin { server: key.server, owner: key.owner, login });
+            })
+        }))
+    }
+
+    fn remove<'a>(&'a self, key: &'a LoginKey) -> BoxFuture<'a, Result<bool, OAuthError>> {
+        let key = key.clone();
+        Box::pin(self.blocking(move |store| {
+            store.change(|logins| {
+                let before = logins.len();
+                logins.retain(|login| !is_of(login, &key));
+                logins.len() < before
+            })
+        }))
+    }
+}
+
+fn is_of(login: &FiledLogin, key: &LoginKey) -> bool {
+    login.server == key.server && login.owner == key.owner
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn login(issuer: &str) -> StoredLogin {
+        StoredLogin { issuer: issuer.into(), client: None, token: None, key: None }
+    }
+
+    #[tokio::test]
+    async fn a_file_keeps_the_logins_of_each_owner_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = FileTokenStore::at(folder.path().join("tokens.json"));
+        let (ada, bob) =
+            (LoginKey::new("https://a.example", "ada"), LoginKey::new("https://a.example", "bob"));
+        assert!(store.load(&ada).await.unwrap().is_none());
+        store.save(&ada, &login("https://one.example")).await.unwrap();
+        store.save(&bob, &login("https://two.example")).await.unwrap();
+        store.save(&ada, &login("https://three.example")).await.unwrap();
+        let again = FileTokenStore::at(folder.path().join("tokens.json"));
+        assert_eq!(again.load(&ada).await.unwrap().unwrap().issuer(), "https://three.example");
+        assert!(again.remove(&ada).await.unwrap() && !again.remove(&ada).await.unwrap());
+        assert_eq!(store.load(&bob).await.unwrap().unwrap().issuer(), "https://two.example");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_file_that_others_may_read_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.json");
+        let store = FileTokenStore::at(&path);
+        let key = LoginKey::new("https://a.example", "");
+        store.save(&key, &login("https://one.example")).await.unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(store.load(&key).await.unwrap_err().to_string().contains("chmod 600"));
+    }
+}

@@ -16,6 +16,8 @@ pub use self::client::{
     AfterRefusal, AuthorizationAnswer, Authorize, HttpClient, HttpClientBuilder, HttpStatus, MirroredHeaders,
     OutgoingRequest, SessionLost, SseClient,
 };
+#[cfg(feature = "tls-server")]
+pub use self::server::{ClientCertificates, TlsConfig};
 #[cfg(feature = "http-server")]
 pub use self::server::{
     ConnectionAddrs, HttpBody, HttpConfig, HttpServer, HttpService, ListenTarget, ResponseFuture,

@@ -6,11 +6,19 @@ mod about_calls;
 mod authorization;
 mod disconnects;
 mod head;
+#[cfg(feature = "tls-server")]
+mod http2;
+#[cfg(feature = "tls-server")]
+mod http2_bounds;
 mod limits;
 mod peer;
 mod resuming;
+#[cfg(feature = "tls-server")]
+mod secure;
 mod sessions;
 mod socket;
 mod sse;
 mod stack;
 mod stateless;
+#[cfg(feature = "tls-server")]
+mod tls;

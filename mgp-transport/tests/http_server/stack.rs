@@ -12,8 +12,8 @@ use mgp_transport::http::ResponseStream;
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{
-    AuthorizationDemand, BoxFuture, Error, Method, Object, Outbox, RawJson, Request, RequestKind, Response,
-    StreamId, code,
+    AuthorizationDemand, BoxFuture, Error, Method, Object, Outbox, PeerCertificate, RawJson, Request,
+    RequestKind, Response, StreamId, code,
 };
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -183,6 +183,12 @@ async fn answer(world: Arc<World>, request: Request) -> Result<Response, Error> 
                 let parts = request.extensions.get::<http::request::Parts>().unwrap();
                 let value = parts.headers["x-test"].to_str().unwrap();
                 Ok(result(&format!(r#"{{"header":"{value}"}}"#)))
+            }
+            "certificate" => {
+                let parts = request.extensions.get::<http::request::Parts>().unwrap();
+                let certificate = parts.extensions.get::<PeerCertificate>();
+                let thumbprint = certificate.map_or_else(Vec::new, |shown| shown.thumbprint().to_vec());
+                Ok(result(&format!(r#"{{"thumbprint":{thumbprint:?}}}"#)))
             }
             "who" => {
                 let name =

@@ -7,6 +7,8 @@ pub mod sse;
 mod client;
 #[cfg(feature = "http-server")]
 mod server;
+#[cfg(any(feature = "tls", feature = "tls-server"))]
+mod tls_material;
 
 #[cfg(feature = "http-client")]
 #[cfg(feature = "ext")]

@@ -11,6 +11,8 @@ mod http2;
 #[cfg(feature = "tls-server")]
 mod http2_bounds;
 mod limits;
+#[cfg(all(feature = "tls", feature = "tls-server"))]
+mod mutual_tls;
 mod peer;
 mod resuming;
 #[cfg(feature = "tls-server")]

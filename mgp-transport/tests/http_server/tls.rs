@@ -90,8 +90,8 @@ async fn settings_that_cannot_be_used_are_refused_without_quoting_a_key() {
     let broken = key.replace("-----END", "-----EDN");
     for (chain, key, expected) in [
         (identity.chain(), Authority::new().issue().key(), "do not belong together"),
-        (identity.chain(), b"no PEM".to_vec(), "private key is no PEM"),
-        (identity.chain(), broken.into_bytes(), "private key is no PEM"),
+        (identity.chain(), b"no PEM".to_vec(), "no PEM of an unencrypted private key"),
+        (identity.chain(), broken.into_bytes(), "no PEM of an unencrypted private key"),
         (b"no PEM".to_vec(), identity.key(), "there is no certificate"),
         (identity.key(), identity.key(), "there is no certificate"),
     ] {

@@ -63,7 +63,7 @@ impl<S: HttpService> OpenConnection<S> {
             .keep_alive(!self.watched.is_reserved());
         let connection =
             builder.serve_connection(self.watch(stream, HttpVersion::One), self.requests(HttpVersion::One));
-        drive(&self.watched, connection, |connection| connection.graceful_shutdown()).await;
+        drive(&self.watched, connection, http1::Connection::graceful_shutdown).await;
     }
 
     pub(super) fn watch<I>(&self, stream: I, version: HttpVersion) -> WatchedIo<TokioIo<I>> {

@@ -63,7 +63,7 @@ impl<S: HttpService> OpenConnection<S> {
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_send_buf_size(MAX_SEND_BUFFER)
             .serve_connection(self.watch(stream, HttpVersion::Two), self.requests(HttpVersion::Two));
-        drive(&self.watched, connection, |connection| connection.graceful_shutdown()).await;
+        drive(&self.watched, connection, http2::Connection::graceful_shutdown).await;
     }
 }
 

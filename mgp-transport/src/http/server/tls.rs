@@ -7,9 +7,6 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use mgp_types::{Error, PeerCertificate};
 use parking_lot::Mutex;
-use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
@@ -17,6 +14,8 @@ use rustls::{InvalidMessage, RootCertStore, ServerConfig};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+
+use crate::http::tls_material::{certificates, private_key, provider};
 
 /// A handle to the TLS settings of a listener: its certificate, and the authorities of client certificates.
 ///
@@ -157,32 +156,14 @@ impl TlsParts {
     }
 }
 
-/// Returns the provider by its name, because the default of the process panics where a program has two built in.
-fn provider() -> Arc<CryptoProvider> {
-    Arc::new(ring::default_provider())
-}
-
 fn certified(chain: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>, Error> {
     let chain = certificates(chain, "the server's certificate")?;
-    // The error of the reader may quote the key.
-    let key = PrivateKeyDer::from_pem_slice(key)
-        .map_err(|_| Error::invalid_params("the server's private key is no PEM of an unencrypted key"))?;
+    let key = private_key(key, "the key of the server's certificate")?;
     let certified = CertifiedKey::from_der(chain, key, &provider()).map_err(|error| {
         let message = "the server's certificate and private key do not belong together, or cannot be used";
         Error::invalid_params(message).with_source(error)
     })?;
     Ok(Arc::new(certified))
-}
-
-fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    // A file with a key in the place of certificates must not be quoted either.
-    let read =
-        read.map_err(|_| Error::invalid_params(format!("{what}: the text is no PEM of certificates")))?;
-    if read.is_empty() {
-        return Err(Error::invalid_params(format!("{what}: there is no certificate in the PEM text")));
-    }
-    Ok(read)
 }
 
 /// Tells the operator why a connection did not come to be.

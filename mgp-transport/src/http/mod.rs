@@ -7,6 +7,8 @@ pub mod sse;
 mod client;
 #[cfg(feature = "http-server")]
 mod server;
+#[cfg(any(feature = "tls", feature = "tls-server"))]
+mod tls_material;
 
 #[cfg(feature = "http-client")]
 #[cfg(feature = "ext")]
@@ -16,6 +18,8 @@ pub use self::client::{
     AfterRefusal, AuthorizationAnswer, Authorize, HttpClient, HttpClientBuilder, HttpStatus, MirroredHeaders,
     OutgoingRequest, SessionLost, SseClient,
 };
+#[cfg(feature = "tls-server")]
+pub use self::server::{ClientCertificates, TlsConfig};
 #[cfg(feature = "http-server")]
 pub use self::server::{
     ConnectionAddrs, HttpBody, HttpConfig, HttpServer, HttpService, ListenTarget, ResponseFuture,

@@ -12,8 +12,8 @@ use mgp_transport::http::ResponseStream;
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{
-    AuthorizationDemand, BoxFuture, Error, Method, Object, Outbox, RawJson, Request, RequestKind, Response,
-    StreamId, code,
+    AuthorizationDemand, BoxFuture, Error, Method, Object, Outbox, PeerCertificate, RawJson, Request,
+    RequestKind, Response, StreamId, code,
 };
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -127,73 +127,9 @@ async fn answer(world: Arc<World>, request: Request) -> Result<Response, Error> 
             let reason = reason.as_deref().unwrap_or("none");
             Ok(result(&format!(r#"{{"cancelled":{found},"reason":"{reason}","named":{named}}}"#)))
         }
-        "notifications/secret" => Err(demanded(Demand::Token)),
+        "notifications/secret" => Err(demanded(AuthorizationDemand::unauthorized(CHALLENGE))),
         _ if request.kind == RequestKind::Notify => Ok(Response::empty()),
-        "tools/call" => match request.params.text("name").as_deref().unwrap_or_default() {
-            "notify" => {
-                progress(&request, 1).await?;
-                Ok(result(r#"{"done":true}"#))
-            }
-            "notify then wait" => {
-                progress(&request, 1).await?;
-                wait().await;
-                progress(&request, 2).await?;
-                Ok(result(r#"{"done":true}"#))
-            }
-            "stream" => {
-                *world.call.lock() = request.context.outbox.clone();
-                chunk(&request.context.outbox, "first").await?;
-                wait().await;
-                Ok(result(r#"{"done":true}"#))
-            }
-            "wait" => {
-                wait().await;
-                Ok(result(r#"{"done":true}"#))
-            }
-            "flood" => {
-                for step in 0..1000 {
-                    progress(&request, step).await?;
-                    world.written.fetch_add(1, Ordering::SeqCst);
-                }
-                Ok(result(r#"{"done":true}"#))
-            }
-            "close" => {
-                request.extensions.get::<ResponseStream>().expect("the stream can be closed").close();
-                wait().await;
-                Ok(result(r#"{"done":true}"#))
-            }
-            "ask" => {
-                let answer = request.context.outbox.call(Request::call("roots/list", Object::new())).await?;
-                let mut result = Object::new();
-                result.set("answer", answer.to_raw());
-                Ok(Response::plain(result.to_raw()))
-            }
-            "token" => Err(demanded(Demand::Token)),
-            "scope" => Err(demanded(Demand::Scope)),
-            "notify then scope" => {
-                progress(&request, 1).await?;
-                Err(demanded(Demand::Scope))
-            }
-            "broken challenge" => {
-                let demand = AuthorizationDemand::unauthorized("Bearer\r\nset-cookie: x=y");
-                Err(Error::new(code::PERMISSION_DENIED, "a token is needed").with_source(demand))
-            }
-            "impossible" => Err(Error::new(7, "no")),
-            "header" => {
-                let parts = request.extensions.get::<http::request::Parts>().unwrap();
-                let value = parts.headers["x-test"].to_str().unwrap();
-                Ok(result(&format!(r#"{{"header":"{value}"}}"#)))
-            }
-            "who" => {
-                let name =
-                    request.context.principal.as_ref().map_or("nobody", |principal| principal.as_str());
-                Ok(result(&format!(r#"{{"who":"{name}"}}"#)))
-            }
-            "capability" => {
-                Err(Error::missing_client_capability(&RawJson::parse(r#"{"sampling":{}}"#).unwrap()))
-            }
-            _ => Ok(result(r#"{"done":true}"#)),
-        },
+        "tools/call" => call_tool(&world, &request).await,
         "prompts/get" | "resources/read" | "tasks/get" => Ok(result(r#"{"done":true}"#)),
         "subscriptions/listen" => {
             if request.params.contains("refuse") {
@@ -207,21 +143,81 @@ async fn answer(world: Arc<World>, request: Request) -> Result<Response, Error> 
     }
 }
 
+async fn call_tool(world: &World, request: &Request) -> Result<Response, Error> {
+    let wait = || async { world.gate.acquire().await.unwrap().forget() };
+    match request.params.text("name").as_deref().unwrap_or_default() {
+        "notify" => {
+            progress(request, 1).await?;
+            Ok(result(r#"{"done":true}"#))
+        }
+        "notify then wait" => {
+            progress(request, 1).await?;
+            wait().await;
+            progress(request, 2).await?;
+            Ok(result(r#"{"done":true}"#))
+        }
+        "stream" => {
+            *world.call.lock() = request.context.outbox.clone();
+            chunk(&request.context.outbox, "first").await?;
+            wait().await;
+            Ok(result(r#"{"done":true}"#))
+        }
+        "wait" => {
+            wait().await;
+            Ok(result(r#"{"done":true}"#))
+        }
+        "flood" => {
+            for step in 0..1000 {
+                progress(request, step).await?;
+                world.written.fetch_add(1, Ordering::SeqCst);
+            }
+            Ok(result(r#"{"done":true}"#))
+        }
+        "close" => {
+            request.extensions.get::<ResponseStream>().expect("the stream can be closed").close();
+            wait().await;
+            Ok(result(r#"{"done":true}"#))
+        }
+        "ask" => {
+            let answer = request.context.outbox.call(Request::call("roots/list", Object::new())).await?;
+            let mut result = Object::new();
+            result.set("answer", answer.to_raw());
+            Ok(Response::plain(result.to_raw()))
+        }
+        "token" => Err(demanded(AuthorizationDemand::unauthorized(CHALLENGE))),
+        "scope" => Err(demanded(AuthorizationDemand::insufficient_scope(SCOPE_CHALLENGE))),
+        "notify then scope" => {
+            progress(request, 1).await?;
+            Err(demanded(AuthorizationDemand::insufficient_scope(SCOPE_CHALLENGE)))
+        }
+        "broken challenge" => Err(demanded(AuthorizationDemand::unauthorized("Bearer\r\nset-cookie: x=y"))),
+        "impossible" => Err(Error::new(7, "no")),
+        "header" => {
+            let parts = request.extensions.get::<http::request::Parts>().unwrap();
+            let value = parts.headers["x-test"].to_str().unwrap();
+            Ok(result(&format!(r#"{{"header":"{value}"}}"#)))
+        }
+        "certificate" => {
+            let parts = request.extensions.get::<http::request::Parts>().unwrap();
+            let certificate = parts.extensions.get::<PeerCertificate>();
+            let thumbprint = certificate.map_or_else(Vec::new, |shown| shown.thumbprint().to_vec());
+            Ok(result(&format!(r#"{{"thumbprint":{thumbprint:?}}}"#)))
+        }
+        "who" => {
+            let name = request.context.principal.as_ref().map_or("nobody", |principal| principal.as_str());
+            Ok(result(&format!(r#"{{"who":"{name}"}}"#)))
+        }
+        "capability" => Err(Error::missing_client_capability(&RawJson::parse(r#"{"sampling":{}}"#).unwrap())),
+        _ => Ok(result(r#"{"done":true}"#)),
+    }
+}
+
 pub(crate) const CHALLENGE: &str =
     r#"Bearer resource_metadata="https://mgp.example/.well-known/oauth-protected-resource""#;
 pub(crate) const SCOPE_CHALLENGE: &str =
     r#"Bearer error="insufficient_scope", scope="files:read files:write""#;
 
-enum Demand {
-    Token,
-    Scope,
-}
-
-fn demanded(demand: Demand) -> Error {
-    let demand = match demand {
-        Demand::Token => AuthorizationDemand::unauthorized(CHALLENGE),
-        Demand::Scope => AuthorizationDemand::insufficient_scope(SCOPE_CHALLENGE),
-    };
+fn demanded(demand: AuthorizationDemand) -> Error {
     Error::new(code::PERMISSION_DENIED, "authorization is needed").with_source(demand)
 }
 

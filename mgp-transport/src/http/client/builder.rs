@@ -15,7 +15,7 @@ use super::HttpClient;
 #[cfg(feature = "ext")]
 use super::auth_member::AuthMember;
 use super::authorize::Authorize;
-use super::connect::{ClientConnector, Dial, Duplex, RootCertificates};
+use super::connect::{ClientConnector, ClientTls, Dial, Duplex};
 use super::core::{ClientCore, Tasks};
 use super::legacy::SseClient;
 use super::link::HttpLink;
@@ -36,7 +36,7 @@ pub struct HttpClientBuilder {
     connect_timeout: Duration,
     max_idle_connections: usize,
     dial: Option<Dial>,
-    roots: RootCertificates,
+    tls: ClientTls,
 }
 
 impl HttpClientBuilder {
@@ -51,7 +51,7 @@ impl HttpClientBuilder {
             connect_timeout: Duration::from_secs(10),
             max_idle_connections: 64,
             dial: None,
-            roots: RootCertificates::default(),
+            tls: ClientTls::default(),
         }
     }
 
@@ -98,14 +98,22 @@ impl HttpClientBuilder {
     /// Trusts this certificate (DER) besides those of the public authorities, like that of a company's own.
     #[cfg(feature = "tls")]
     pub fn root_certificate(mut self, certificate: impl Into<Vec<u8>>) -> Self {
-        self.roots.certificates.push(certificate.into());
+        self.tls.root_certificates.push(certificate.into());
         self
     }
 
     /// Trusts these certificates (PEM, one or several) besides those of the public authorities.
     #[cfg(feature = "tls")]
     pub fn root_certificates_pem(mut self, certificates: impl Into<Vec<u8>>) -> Self {
-        self.roots.pem.push(certificates.into());
+        self.tls.root_certificates_pem.push(certificates.into());
+        self
+    }
+
+    /// Shows this certificate (PEM, followed by those that lead to its authority) to servers that ask for one, and proves that
+    /// the client holds its private key (PEM).
+    #[cfg(feature = "tls")]
+    pub fn client_certificate_pem(mut self, chain: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        self.tls.client_certificate_pem = Some((chain.into(), key.into()));
         self
     }
 
@@ -154,7 +162,7 @@ impl HttpClientBuilder {
             || Error::invalid_params("the server's URL is not one of HTTP without credentials in it");
         let url = origin::parse(&self.url).ok_or_else(unusable)?;
         let host = origin::host(&url).ok_or_else(unusable)?;
-        let connector = ClientConnector::new(self.dial, self.roots, self.connect_timeout)?;
+        let connector = ClientConnector::new(self.dial, self.tls, self.connect_timeout)?;
         if !connector.can_reach(&url) {
             return Err(Error::invalid_params("the server's URL needs TLS, which is not built in"));
         }

@@ -11,22 +11,30 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
 use mgp_types::{BoxFuture, Error};
 #[cfg(feature = "tls")]
-use rustls::pki_types::{CertificateDer, pem::PemObject as _};
+use rustls::pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
+
+#[cfg(feature = "tls")]
+use crate::http::tls_material::{certificates, private_key, provider};
 
 #[cfg(feature = "tls")]
 type Network = hyper_rustls::HttpsConnector<HttpConnector>;
 #[cfg(not(feature = "tls"))]
 type Network = HttpConnector;
 
-/// The certificates to trust besides those of the public authorities.
+/// What a client's TLS is made of besides the certificates of the public authorities.
 #[derive(Clone, Default)]
-pub(super) struct RootCertificates {
+pub(super) struct ClientTls {
+    /// Further trusted certificates in DER.
     #[cfg(feature = "tls")]
-    pub(super) certificates: Vec<Vec<u8>>,
+    pub(super) root_certificates: Vec<Vec<u8>>,
+    /// Further trusted certificates in PEM.
     #[cfg(feature = "tls")]
-    pub(super) pem: Vec<Vec<u8>>,
+    pub(super) root_certificates_pem: Vec<Vec<u8>>,
+    /// The client's own certificate with its chain, and its key, in PEM.
+    #[cfg(feature = "tls")]
+    pub(super) client_certificate_pem: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 /// Opens the connections of a client, each within a bounded time.
@@ -51,10 +59,10 @@ enum DialMethod {
 }
 
 impl ClientConnector {
-    pub(super) fn new(dial: Option<Dial>, roots: RootCertificates, timeout: Duration) -> Result<Self, Error> {
+    pub(super) fn new(dial: Option<Dial>, tls: ClientTls, timeout: Duration) -> Result<Self, Error> {
         let way = match dial {
             Some(dial) => DialMethod::Dialled(dial),
-            None => DialMethod::Network(network(roots)?),
+            None => DialMethod::Network(network(tls)?),
         };
         Ok(Self { way, timeout })
     }
@@ -70,48 +78,49 @@ impl ClientConnector {
 
 #[cfg(not(feature = "tls"))]
 #[expect(clippy::unnecessary_wraps, reason = "only TLS can be missing")]
-fn network(_: RootCertificates) -> Result<Network, Error> {
+fn network(_: ClientTls) -> Result<Network, Error> {
     Ok(tcp())
 }
 
 #[cfg(feature = "tls")]
-fn network(roots: RootCertificates) -> Result<Network, Error> {
+fn network(settings: ClientTls) -> Result<Network, Error> {
     let mut tcp = tcp();
     tcp.enforce_http(false);
     let mut trusted = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    for certificate in roots.read()? {
+    for certificate in settings.trusted()? {
         trusted
             .add(certificate)
             .map_err(|error| Error::invalid_params("a root certificate cannot be used").with_source(error))?;
     }
-    // The provider is named here, because the default of the process panics where a program has two built in.
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider)
+    let tls = rustls::ClientConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
         .map_err(|error| Error::internal("TLS is not available").with_source(error))?
-        .with_root_certificates(trusted)
-        .with_no_client_auth();
+        .with_root_certificates(trusted);
+    let tls = match settings.client_certificate_pem {
+        None => tls.with_no_client_auth(),
+        Some((chain, key)) => {
+            let chain = certificates(&chain, "the client's certificate")?;
+            let key = private_key(&key, "the key of the client's certificate")?;
+            tls.with_client_auth_cert(chain, key).map_err(|error| {
+                let message =
+                    "the client's certificate and private key do not belong together, or cannot be used";
+                Error::invalid_params(message).with_source(error)
+            })?
+        }
+    };
     let builder = hyper_rustls::HttpsConnectorBuilder::new().with_tls_config(tls);
     Ok(builder.https_or_http().enable_http1().wrap_connector(tcp))
 }
 
 #[cfg(feature = "tls")]
-impl RootCertificates {
-    fn read(self) -> Result<Vec<CertificateDer<'static>>, Error> {
-        let mut read: Vec<CertificateDer<'static>> = self.certificates.into_iter().map(Into::into).collect();
-        for pem in self.pem {
-            let before = read.len();
-            for certificate in CertificateDer::pem_slice_iter(&pem) {
-                let certificate = certificate.map_err(|error| {
-                    Error::invalid_params("a root certificate is no PEM").with_source(error)
-                })?;
-                read.push(certificate);
-            }
-            if read.len() == before {
-                return Err(Error::invalid_params("there is no certificate among the root certificates"));
-            }
+impl ClientTls {
+    fn trusted(&self) -> Result<Vec<CertificateDer<'static>>, Error> {
+        let mut trusted: Vec<CertificateDer<'static>> =
+            self.root_certificates.iter().map(|der| CertificateDer::from(der.clone())).collect();
+        for pem in &self.root_certificates_pem {
+            trusted.extend(certificates(pem, "the root certificates")?);
         }
-        Ok(read)
+        Ok(trusted)
     }
 }
 

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use http::Extensions;
 
+#[cfg(feature = "tls-server")]
+use super::tls::TlsConfig;
 use crate::ConnectionLimits;
 
 /// The permissions and limits of an HTTP server.
@@ -50,6 +52,10 @@ pub struct HttpConfig {
     pub(super) idle_timeout: Duration,
     pub(super) shutdown_grace: Duration,
     pub(super) marks: Option<ConnectionMarker>,
+    #[cfg(feature = "tls-server")]
+    pub(super) tls: Option<TlsConfig>,
+    #[cfg(feature = "tls-server")]
+    pub(super) max_streams: u32,
 }
 
 /// The function that marks each connection by its ends.
@@ -108,6 +114,10 @@ impl Default for HttpConfig {
             idle_timeout: Duration::from_mins(1),
             shutdown_grace: Duration::from_secs(2),
             marks: None,
+            #[cfg(feature = "tls-server")]
+            tls: None,
+            #[cfg(feature = "tls-server")]
+            max_streams: 100,
         }
     }
 }
@@ -129,6 +139,21 @@ impl HttpConfig {
         look: impl Fn(ConnectionAddrs) -> Option<Extensions> + Send + Sync + 'static,
     ) -> Self {
         self.marks = Some(ConnectionMarker(Arc::new(look)));
+        self
+    }
+
+    /// Serves over TLS alone in [`serve`](super::serve()), with HTTP/2 for clients that ask for it. Requests of a client that
+    /// showed a certificate have it as [`PeerCertificate`](mgp_types::PeerCertificate) among their extensions.
+    #[cfg(feature = "tls-server")]
+    pub fn tls(mut self, tls: TlsConfig) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Sets how many requests may be in work at once on one connection of HTTP/2. Default: 100.
+    #[cfg(feature = "tls-server")]
+    pub fn max_streams(mut self, streams: u32) -> Self {
+        self.max_streams = streams.max(1);
         self
     }
 

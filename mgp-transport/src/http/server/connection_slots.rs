@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::config::HttpConfig;
-use super::connection::WatchedConnection;
+use super::watched_connection::WatchedConnection;
 
 /// The connections of a server.
 ///

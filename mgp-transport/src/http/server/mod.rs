@@ -10,7 +10,9 @@
 //! | `stream`, `replay` | streams of events, and what is kept of them |
 //! | `named`, `shared_way` | messages about a call: which it is, and calls that share a stream |
 //! | `session`, `session_id`, `table`, `ask`, `in_flight` | sessions up to 2025-11-25 |
-//! | `serve`, `connection`, `places`, `routes` | a server on a socket |
+//! | `serve`, `connection`, `connection_slots`, `routes` | a server on a socket |
+//! | `watched_connection`, `watched_io` | what the server knows of each connection |
+//! | `tls`, `secured_connection` | connections with TLS, and HTTP/2 |
 
 mod ask;
 mod batch;
@@ -35,11 +37,17 @@ mod read;
 mod replay;
 mod respond;
 mod routes;
+#[cfg(feature = "tls-server")]
+mod secured_connection;
 mod serve;
 mod session;
 mod session_table;
 mod shared_stream_port;
 mod stream;
+#[cfg(feature = "tls-server")]
+mod tls;
+mod watched_connection;
+mod watched_io;
 
 use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
@@ -66,6 +74,8 @@ pub use self::future::ResponseFuture;
 pub use self::routes::Routes;
 pub use self::serve::{HttpService, ListenTarget, serve, serve_layered_until, serve_until};
 pub use self::stream::ResponseStream;
+#[cfg(feature = "tls-server")]
+pub use self::tls::{ClientCertificates, TlsConfig};
 
 /// Answers MCP over HTTP: both eras on one endpoint, as a `tower::Service`.
 ///

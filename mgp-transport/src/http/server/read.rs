@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
 
 use super::HttpConfig;
-use super::connection::AwaitedBody;
+use super::watched_connection::AwaitedBody;
 use crate::memory_budget::BudgetShare;
 use crate::skipped_message::{MessageHead, SkippedMessage, head, id_at_end};
 use crate::{SettingNames, TooLong};

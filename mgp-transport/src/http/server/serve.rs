@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
@@ -50,7 +51,7 @@ impl From<TcpListener> for ListenTarget {
     }
 }
 
-/// Serves MCP over HTTP/1.1: `/mcp` in both eras, and HTTP+SSE at `/sse` and `/message` beside it.
+/// Serves MCP over HTTP/1.1, or over HTTP/2 where the configuration brings TLS: `/mcp` in both eras, and HTTP+SSE at `/sse` and `/message` beside it.
 ///
 /// ```no_run
 /// use mgp_transport::Accept;
@@ -163,7 +164,7 @@ const LONGEST_LOOK: Duration = Duration::from_hours(24);
 
 async fn accept_until<S: HttpService>(
     socket: &TcpListener,
-    config: &HttpConfig,
+    config: &Arc<HttpConfig>,
     service: &S,
     connections: &mut Connections,
     stop: impl Future<Output = ()>,
@@ -187,13 +188,7 @@ async fn accept_until<S: HttpService>(
                     tracing::warn!(peer = %peer.ip(), "connection refused: there is no room for it");
                     continue;
                 };
-                let connection = connection::run(
-                    stream,
-                    service.clone(),
-                    config.max_header_bytes,
-                    config.marks.clone(),
-                    watched,
-                );
+                let connection = connection::run(stream, service.clone(), Arc::clone(config), watched);
                 connections.tasks.spawn(connection);
             }
             // The peer left at once, or file descriptors are short: neither ends the server.

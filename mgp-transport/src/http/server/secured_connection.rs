@@ -1,0 +1,101 @@
+//! A connection with TLS, which carries HTTP/1.1 or HTTP/2.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::{Arc, Weak};
+use std::task::Poll;
+
+use hyper::rt::Executor;
+use hyper::server::conn::http2;
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use super::connection::{OpenConnection, drive};
+use super::serve::HttpService;
+use super::tls::{SecuredConnection, TlsConfig, log_failure};
+use super::watched_connection::{CONNECTION, ConnectionOrder, WatchedConnection};
+use super::watched_io::HttpVersion;
+
+/// The number of bytes that a peer may send on one stream of HTTP/2 before they are read.
+const STREAM_WINDOW: u32 = 256 << 10;
+/// The number of bytes that a peer may send on all streams of a connection before they are read.
+const CONNECTION_WINDOW: u32 = 1 << 20;
+/// The number of bytes of one answer that wait in HTTP/2.
+const MAX_SEND_BUFFER: usize = 64 << 10;
+/// The number of streams that a peer may take back before they are looked at; then the connection ends.
+const MAX_RESET_UNSEEN: usize = 20;
+/// The number of streams that may end for faults of the peer; then the connection ends.
+const MAX_RESET_FOR_FAULTS: usize = 64;
+
+impl<S: HttpService> OpenConnection<S> {
+    pub(super) async fn serve_secured(mut self, tls: TlsConfig, stream: TcpStream) {
+        let peer = stream.peer_addr().ok();
+        let secured = match unless_ended(&self.watched, tls.secure(stream)).await {
+            None => return,
+            Some(Ok(secured)) => secured,
+            Some(Err(error)) => return log_failure(peer, &error),
+        };
+        let SecuredConnection { stream, peer, is_http2 } = secured;
+        if let Some(certificate) = peer {
+            self.marks.get_or_insert_default().insert(certificate);
+        }
+        if is_http2 {
+            self.serve_http2(stream).await;
+        } else {
+            self.serve_http1(stream).await;
+        }
+    }
+
+    async fn serve_http2(self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+        // Dropping the tasks ends them.
+        let tasks = Arc::new(Mutex::new(JoinSet::new()));
+        let executor = StreamTasks { tasks: Arc::downgrade(&tasks), watched: Arc::clone(&self.watched) };
+        let is_reserved = self.watched.is_reserved();
+        let max_headers = u32::try_from(self.config.max_header_bytes).unwrap_or(u32::MAX);
+        let connection = http2::Builder::new(executor)
+            .max_concurrent_streams(if is_reserved { 1 } else { self.config.max_streams })
+            .max_header_list_size(max_headers)
+            .max_pending_accept_reset_streams(MAX_RESET_UNSEEN)
+            .max_local_error_reset_streams(MAX_RESET_FOR_FAULTS)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_send_buf_size(MAX_SEND_BUFFER)
+            .serve_connection(self.watch(stream, HttpVersion::Two), self.requests(HttpVersion::Two));
+        drive(&self.watched, connection, http2::Connection::graceful_shutdown).await;
+    }
+}
+
+/// Waits for `work`, unless the server orders the connection to end or to finish, since there is no request in work.
+async fn unless_ended<W: Future>(watched: &WatchedConnection, work: W) -> Option<W::Output> {
+    let mut work = pin!(work);
+    poll_fn(|cx| match watched.poll_order(cx) {
+        ConnectionOrder::Serve => work.as_mut().poll(cx).map(Some),
+        ConnectionOrder::Finish | ConnectionOrder::End => Poll::Ready(None),
+    })
+    .await
+}
+
+/// Runs the streams of one HTTP/2 connection, each in a task that ends with the connection.
+#[derive(Debug, Clone)]
+struct StreamTasks {
+    /// The tasks hold the executor themselves.
+    tasks: Weak<Mutex<JoinSet<()>>>,
+    watched: Arc<WatchedConnection>,
+}
+
+impl<F> Executor<F> for StreamTasks
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    fn execute(&self, stream: F) {
+        let Some(tasks) = self.tasks.upgrade() else { return };
+        let mut tasks = tasks.lock();
+        while tasks.try_join_next().is_some() {}
+        let stream = CONNECTION.scope(Arc::clone(&self.watched), stream);
+        tasks.spawn(async move {
+            stream.await;
+        });
+    }
+}

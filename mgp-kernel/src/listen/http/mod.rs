@@ -1,6 +1,7 @@
 //! The kernel over HTTP: checks keys, and serves the paths for health and metrics beside the protocol's.
 
 mod auth_member;
+mod certificate;
 mod data;
 mod doors;
 mod foreign;
@@ -19,6 +20,7 @@ use tokio::net::TcpListener;
 use tower_layer::Stack;
 
 use self::auth_member::AuthMemberLayer;
+use self::certificate::ListenCertificate;
 use self::data::DataLayer;
 use self::doors::DoorsLayer;
 use self::foreign::SameUserLayer;
@@ -63,6 +65,10 @@ impl Kernel {
         for origin in &config.listen.allowed_origins {
             http = http.allow_origin(origin.as_str());
         }
+        let certificate = config.listen.tls.as_ref().map(ListenCertificate::read).transpose()?;
+        if let Some(certificate) = &certificate {
+            http = http.tls(certificate.tls());
+        }
         if !required {
             http = http.mark_connections(foreign::look);
         }
@@ -81,8 +87,15 @@ impl Kernel {
         let layer =
             Stack::new(layer, HttpPathsLayer::health(beside, self.fleet().clone(), self.lifecycle().clone()));
         let serving = serve_layered_until(socket, self.accept_by(&auth), http, layer, stop);
+        let watching = async {
+            match certificate {
+                Some(certificate) => certificate.watch().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             served = serving => served,
+            never = watching => match never {},
             never = keys.end_expired(|| settings::revoked_calls(&running.load())) => match never {},
         }
     }

@@ -206,7 +206,11 @@ async fn a_connection_that_owes_the_body_of_its_request_makes_room() {
     let config = HttpConfig::default().max_connections(1).body_timeout(Duration::from_hours(1));
     let server = secured_with(config, |tls| tls).await;
     let mut raw = Raw::open(&server).await;
-    raw.write(&frame(HEADERS, END_HEADERS, 1, &post())).await.unwrap();
+    raw.write(&[frame(HEADERS, END_HEADERS, 1, &post()), frame(PING, 0, 0, b"are you?")].concat())
+        .await
+        .unwrap();
+    // The answer to the ping tells that the head has been read.
+    while !matches!(raw.read().await.unwrap(), Frame { kind: PING, flags: 1, .. }) {}
     in_time(async {
         // Until the server has looked for the body, the request may be a whole one.
         loop {
@@ -217,7 +221,9 @@ async fn a_connection_that_owes_the_body_of_its_request_makes_room() {
         }
     })
     .await;
-    while raw.read().await.is_some() {}
+    while let Some(frame) = raw.read().await {
+        assert_ne!(frame.kind, HEADERS, "the request is answered: {:?}", frame.payload);
+    }
 }
 
 #[tokio::test]

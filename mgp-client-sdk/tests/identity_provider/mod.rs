@@ -12,7 +12,7 @@
 //! | `authorize`, `device` | where a person consents |
 //! | `token`, `grants`, `issued` | where tokens are handed out, and what is known of them |
 //! | `fault` | what it can do wrong, and what it counts |
-#![allow(dead_code, reason = "each program that includes this uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "each program that includes this uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod authorize;

@@ -24,6 +24,8 @@ mod definitions;
 mod held;
 #[path = "../support/home.rs"]
 mod home;
+#[path = "../../../mgp-client-sdk/tests/identity_provider/mod.rs"]
+mod identity_provider;
 #[path = "../support/program.rs"]
 mod kernel;
 mod lenient_names;
@@ -37,6 +39,7 @@ mod resources;
 #[path = "../support/runner.rs"]
 mod runner;
 mod server;
+mod tokens;
 mod unknown_methods;
 
 use std::process::ExitCode;
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         unknown_methods::TESTS,
         access_patterns::TESTS,
         addresses::TESTS,
+        tokens::TESTS,
     ];
     runner::run(&tests.concat(), &arguments)
 }

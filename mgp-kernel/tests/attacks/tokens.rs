@@ -1,0 +1,374 @@
+//! Tokens that are forged, stolen, borrowed or replayed, at a kernel that accepts those of an identity provider.
+
+use std::fmt::Write as _;
+
+use http::{Method, Uri};
+use mgp_security::jose::{Algorithm, Header, SigningKey, dpop};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::home::Home;
+use crate::identity_provider::{Endpoint, Fault, IdentityProvider};
+use crate::kernel::Kernel;
+use crate::runner::tests;
+use crate::server;
+
+tests![
+    a_token_of_the_issuer_lets_its_agent_in_and_nobody_else,
+    a_request_without_a_token_is_told_where_to_get_one,
+    a_token_of_another_audience_or_issuer_is_refused,
+    a_token_without_a_signature_or_signed_by_the_public_key_is_refused,
+    keys_that_a_token_brings_itself_are_not_used,
+    two_issuers_with_the_same_subject_are_two_agents,
+    a_session_of_another_principal_is_not_found,
+    keys_that_rotate_are_fetched_once_and_withdrawn_ones_end,
+    a_bound_token_is_worth_nothing_without_its_key,
+    a_tool_that_needs_a_scope_says_which,
+    tokens_are_in_no_record_and_no_log,
+];
+
+/// A kernel that accepts the tokens of an identity provider for its agents.
+struct Protected {
+    home: Home,
+    kernel: Kernel,
+    provider: IdentityProvider,
+    port: u16,
+}
+
+/// An answer of HTTP.
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+const RESOURCE: &str = "https://mgp.example/mcp";
+
+impl Protected {
+    async fn start() -> Self {
+        Self::with("", "").await
+    }
+
+    /// Starts it with more in the table `listen.oauth`, and more in the file.
+    async fn with(oauth: &str, more: &str) -> Self {
+        let provider = IdentityProvider::start().await;
+        Self::of(provider, oauth, more).await
+    }
+
+    /// Starts it with a tool `echo` that needs a scope.
+    async fn needing(scope: &str) -> Self {
+        let tool = format!("[servers.tools.echo]\nrequired_scopes = [{scope:?}]\n");
+        Self::run(IdentityProvider::start().await, "", "", &tool).await
+    }
+
+    async fn of(provider: IdentityProvider, oauth: &str, more: &str) -> Self {
+        Self::run(provider, oauth, more, "").await
+    }
+
+    async fn run(provider: IdentityProvider, oauth: &str, more: &str, of_server: &str) -> Self {
+        let home = Home::with_state();
+        let issuer = provider.issuer();
+        let mut text = format!(
+            "[listen]\npublic_url = {RESOURCE:?}\nallowed_hosts = [\"mgp.example\"]\n[listen.oauth]\n{oauth}\n"
+        );
+        if !oauth.contains("issuers") {
+            writeln!(text, "issuers = [{{ issuer = {issuer:?} }}]").unwrap();
+        }
+        writeln!(
+            text,
+            "[[agents]]\nid = \"agent.ada\"\ntokens = [{{ issuer = {issuer:?}, subject = \"1\" }}]"
+        )
+        .unwrap();
+        writeln!(
+            text,
+            "[[agents]]\nid = \"agent.bob\"\ntokens = [{{ issuer = {issuer:?}, subject = \"2\" }}]"
+        )
+        .unwrap();
+        writeln!(text, "[access]\ndefault = \"opt-out\"\n{more}").unwrap();
+        home.write("mgp.toml", &format!("{text}{}", server::configured(&home, "work", of_server)));
+        let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0"]);
+        let port = kernel.port();
+        Self { home, kernel, provider, port }
+    }
+
+    fn claims(&self, subject: &str) -> Value {
+        json!({ "iss": self.provider.issuer(), "sub": subject, "aud": RESOURCE, "scope": "mgp:use" })
+    }
+
+    fn token(&self, subject: &str) -> String {
+        self.provider.issue(self.claims(subject))
+    }
+
+    /// Posts a message with this `Authorization`, and further headers.
+    async fn post(&self, authorization: &str, headers: &str, message: &Value) -> Answer {
+        let body = message.to_string();
+        let authorization = match authorization {
+            "" => String::new(),
+            value => format!("Authorization: {value}\r\n"),
+        };
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\nHost: mgp.example\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\n{authorization}{headers}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        exchange(self.port, &request).await
+    }
+
+    async fn bearer(&self, token: &str) -> Answer {
+        self.post(&format!("Bearer {token}"), "", &hello()).await
+    }
+}
+
+async fn exchange(port: u16, request: &str) -> Answer {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+}
+
+fn hello() -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
+    } })
+}
+
+/// A call of a tool in the revision without sessions.
+fn call(tool: &str) -> (Value, String) {
+    let message = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+        "name": tool, "arguments": {},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
+        },
+    } });
+    let headers =
+        format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n");
+    (message, headers)
+}
+
+async fn a_token_of_the_issuer_lets_its_agent_in_and_nobody_else() {
+    let kernel = Protected::start().await;
+    for algorithm in [Algorithm::ES256, Algorithm::RS256, Algorithm::EdDSA] {
+        let token = kernel.provider.issue_by(algorithm, kernel.claims("1"));
+        let answer = kernel.bearer(&token).await;
+        assert_eq!(answer.status, 200, "{algorithm:?}: {} {}", answer.head, answer.body);
+    }
+    let stranger = kernel.bearer(&kernel.token("3")).await;
+    assert_eq!(stranger.status, 403, "{}", stranger.head);
+    // The subject of a token is nobody's name.
+    let named = kernel.bearer(&kernel.token("agent.ada")).await;
+    assert_eq!(named.status, 403, "{}", named.head);
+    let (message, headers) = call("work__echo");
+    let answer = kernel.post(&format!("Bearer {}", kernel.token("1")), &headers, &message).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let record = kernel.home.json(["audit", "search"]).to_string();
+    assert!(record.contains("agent.ada"), "{record}");
+}
+
+async fn a_request_without_a_token_is_told_where_to_get_one() {
+    let kernel = Protected::with("scopes = [\"mgp:use\"]", "").await;
+    let answer = kernel.post("", "", &hello()).await;
+    assert_eq!(answer.status, 401);
+    let metadata = "resource_metadata=\"https://mgp.example/.well-known/oauth-protected-resource/mcp\"";
+    assert!(answer.head.contains(metadata) && answer.head.contains("scope=\"mgp:use\""), "{}", answer.head);
+    for path in ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"] {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: mgp.example\r\nConnection: close\r\n\r\n");
+        let document = exchange(kernel.port, &request).await;
+        assert_eq!(document.status, 200, "{path}");
+        let document: Value = serde_json::from_str(&document.body).unwrap();
+        assert_eq!(document["resource"], RESOURCE);
+        assert_eq!(document["authorization_servers"], json!([kernel.provider.issuer()]));
+    }
+    let mut claims = kernel.claims("1");
+    claims["scope"] = "other".into();
+    let poor = kernel.bearer(&kernel.provider.issue(claims)).await;
+    assert!(poor.status == 403 && poor.head.contains("insufficient_scope"), "{}", poor.head);
+}
+
+async fn a_token_of_another_audience_or_issuer_is_refused() {
+    let kernel = Protected::start().await;
+    let other = IdentityProvider::start().await;
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let with = |name: &str, value: Value| {
+        let mut claims = kernel.claims("1");
+        claims[name] = value;
+        kernel.provider.issue(claims)
+    };
+    let theirs = json!({ "iss": other.issuer(), "sub": "1", "aud": RESOURCE });
+    let in_our_name = json!({ "iss": kernel.provider.issuer(), "sub": "1", "aud": RESOURCE });
+    for (why, token) in [
+        ("another audience", with("aud", "https://other.example/mcp".into())),
+        ("an audience that begins alike", with("aud", format!("{RESOURCE}/").into())),
+        ("no audience", with("aud", json!([]))),
+        ("an issuer that is not accepted", other.issue(theirs)),
+        ("signed by another issuer in the name of ours", other.issue(in_our_name)),
+        ("an issuer that is spelled otherwise", with("iss", format!("{}/", kernel.provider.issuer()).into())),
+        ("over", with("exp", (now - 3600).into())),
+        ("not begun", with("nbf", (now + 3600).into())),
+        ("without a subject", with("sub", "".into())),
+    ] {
+        let answer = kernel.bearer(&token).await;
+        assert_eq!(answer.status, 401, "{why}: {}", answer.head);
+        assert!(answer.head.contains("invalid_token"), "{why}: {}", answer.head);
+    }
+    assert_eq!(kernel.bearer(&with("aud", json!(["https://other.example", RESOURCE]))).await.status, 200);
+}
+
+async fn a_token_without_a_signature_or_signed_by_the_public_key_is_refused() {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    let kernel = Protected::start().await;
+    let text = |json: &Value| URL_SAFE_NO_PAD.encode(json.to_string());
+    let mut claims = kernel.claims("1");
+    claims["exp"] = 9_999_999_999_u64.into();
+    let kid = kernel.provider.key_id(Algorithm::RS256);
+    for alg in ["none", "None", "nOnE", "HS256", "HS512"] {
+        let header = json!({ "alg": alg, "kid": kid, "typ": "JWT" });
+        let signed = format!("{}.{}", text(&header), text(&claims));
+        for signature in ["", "c2lnbmF0dXJl"] {
+            let answer = kernel.bearer(&format!("{signed}.{signature}")).await;
+            assert!(matches!(answer.status, 400 | 401), "{alg}: {}", answer.head);
+        }
+    }
+    // A right signature whose algorithm is said to be another one.
+    let right = kernel.token("1");
+    let (_, rest) = right.split_once('.').unwrap();
+    let confused = format!("{}.{rest}", text(&json!({ "alg": "RS256", "kid": kid })));
+    assert_eq!(kernel.bearer(&confused).await.status, 401);
+}
+
+async fn keys_that_a_token_brings_itself_are_not_used() {
+    let kernel = Protected::start().await;
+    let own = SigningKey::generate().unwrap();
+    let mut claims = kernel.claims("1");
+    claims["exp"] = 9_999_999_999_u64.into();
+    let other = IdentityProvider::start().await;
+    let mut header = Header::new(Algorithm::ES256);
+    header.jwk = Some(own.public_jwk().clone());
+    header.jku = Some(format!("{}/jwks", other.issuer()));
+    header.x5u = Some(format!("{}/x5u", other.issuer()));
+    for kid in [None, Some("../../etc/passwd".to_owned()), Some(kernel.provider.key_id(Algorithm::ES256))] {
+        header.kid = kid;
+        let token = own.sign(header.clone(), &claims).unwrap();
+        assert_eq!(kernel.bearer(&token).await.status, 401);
+    }
+    assert_eq!(other.count(Endpoint::Jwks), 0, "nobody follows an address that a token names");
+    header.crit = Some(vec!["exp".into()]);
+    assert_eq!(kernel.bearer(&own.sign(header, &claims).unwrap()).await.status, 401);
+}
+
+async fn two_issuers_with_the_same_subject_are_two_agents() {
+    let (one, two) = (IdentityProvider::start().await, IdentityProvider::start().await);
+    let issuers = format!("issuers = [{{ issuer = {:?} }}, {{ issuer = {:?} }}]", one.issuer(), two.issuer());
+    let eve = format!(
+        "[[agents]]\nid = \"agent.eve\"\ntokens = [{{ issuer = {:?}, subject = \"1\" }}]\n",
+        two.issuer()
+    );
+    let kernel = Protected::of(one, &issuers, &eve).await;
+    let theirs = two.issue(json!({ "iss": two.issuer(), "sub": "1", "aud": RESOURCE }));
+    let (message, headers) = call("work__echo");
+    assert_eq!(kernel.post(&format!("Bearer {theirs}"), &headers, &message).await.status, 200);
+    let record = kernel.home.json(["audit", "search"]).to_string();
+    assert!(record.contains("agent.eve") && !record.contains("agent.ada"), "{record}");
+}
+
+async fn a_session_of_another_principal_is_not_found() {
+    let kernel = Protected::start().await;
+    let (ada, bob) = (kernel.token("1"), kernel.token("2"));
+    let opened = kernel.bearer(&ada).await;
+    let session = opened.head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+    let headers = format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
+    let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
+    assert_eq!(kernel.post(&format!("Bearer {bob}"), &headers, &ping).await.status, 404);
+    // Another token of the same agent goes on with it.
+    let renewed = kernel.token("1");
+    assert_eq!(kernel.post(&format!("Bearer {renewed}"), &headers, &ping).await.status, 200);
+}
+
+async fn keys_that_rotate_are_fetched_once_and_withdrawn_ones_end() {
+    let kernel = Protected::start().await;
+    assert_eq!(kernel.bearer(&kernel.token("1")).await.status, 200);
+    assert_eq!(kernel.provider.count(Endpoint::Jwks), 1);
+    for _ in 0..3 {
+        assert_eq!(kernel.bearer(&kernel.token("1")).await.status, 200);
+    }
+    assert_eq!(kernel.provider.count(Endpoint::Jwks), 1, "known keys are not fetched again");
+    // A flood of tokens with unknown keys makes no flood of fetches.
+    let stranger = SigningKey::generate().unwrap();
+    for number in 0..20 {
+        let mut header = Header::new(Algorithm::ES256);
+        header.kid = Some(format!("unknown-{number}"));
+        let token = stranger.sign(header, &kernel.claims("1")).unwrap();
+        assert_eq!(kernel.bearer(&token).await.status, 401);
+    }
+    assert!(kernel.provider.count(Endpoint::Jwks) <= 2, "{}", kernel.provider.count(Endpoint::Jwks));
+    // An issuer that cannot be reached leaves the known keys as they are.
+    kernel.provider.fault(Fault::Slow(Endpoint::Jwks));
+    assert_eq!(kernel.bearer(&kernel.token("1")).await.status, 200);
+}
+
+async fn a_bound_token_is_worth_nothing_without_its_key() {
+    let kernel = Protected::start().await;
+    let (key, thief) = (SigningKey::generate().unwrap(), SigningKey::generate().unwrap());
+    let mut claims = kernel.claims("1");
+    claims["cnf"] = json!({ "jkt": key.thumbprint() });
+    let token = kernel.provider.issue(claims);
+    let url: Uri = RESOURCE.parse().unwrap();
+    let proof = |key: &SigningKey, method: &Method, url: &Uri, token: &str| {
+        dpop::proof(key, method, url, Some(token), None).unwrap()
+    };
+    let right = proof(&key, &Method::POST, &url, &token);
+    let send = async |scheme: &str, proof: &str| {
+        let headers = if proof.is_empty() { String::new() } else { format!("DPoP: {proof}\r\n") };
+        kernel.post(&format!("{scheme} {token}"), &headers, &hello()).await.status
+    };
+    assert_eq!(send("Bearer", "").await, 401, "without a proof");
+    assert_eq!(send("DPoP", "").await, 401, "without a proof");
+    assert_eq!(send("Bearer", &right).await, 401, "by the scheme of tokens that are not bound");
+    assert_eq!(send("DPoP", &proof(&thief, &Method::POST, &url, &token)).await, 401, "by another key");
+    assert_eq!(send("DPoP", &proof(&key, &Method::GET, &url, &token)).await, 401, "for another method");
+    let other: Uri = "https://other.example/mcp".parse().unwrap();
+    assert_eq!(send("DPoP", &proof(&key, &Method::POST, &other, &token)).await, 401, "for another server");
+    assert_eq!(send("DPoP", &proof(&key, &Method::POST, &url, "other")).await, 401, "for another token");
+    assert_eq!(send("DPoP", &right).await, 200);
+    assert_eq!(send("DPoP", &right).await, 401, "a second time");
+    // A token that is not bound gains nothing by a proof.
+    let plain = kernel.token("1");
+    let headers = format!("DPoP: {}\r\n", proof(&key, &Method::POST, &url, &plain));
+    assert_eq!(kernel.post(&format!("DPoP {plain}"), &headers, &hello()).await.status, 401);
+}
+
+async fn a_tool_that_needs_a_scope_says_which() {
+    let kernel = Protected::needing("work:write").await;
+    let (message, headers) = call("work__echo");
+    let answer = kernel.post(&format!("Bearer {}", kernel.token("1")), &headers, &message).await;
+    assert_eq!(answer.status, 403, "{} {}", answer.head, answer.body);
+    assert!(answer.head.contains("insufficient_scope"), "{}", answer.head);
+    assert!(answer.head.contains("scope=\"mgp:use work:write\""), "{}", answer.head);
+    let mut claims = kernel.claims("1");
+    claims["scope"] = "mgp:use work:write".into();
+    let rich = kernel.provider.issue(claims);
+    assert_eq!(kernel.post(&format!("Bearer {rich}"), &headers, &message).await.status, 200);
+}
+
+async fn tokens_are_in_no_record_and_no_log() {
+    let kernel = Protected::start().await;
+    let token = kernel.token("1");
+    let (message, headers) = call("work__echo");
+    assert_eq!(kernel.post(&format!("Bearer {token}"), &headers, &message).await.status, 200);
+    let forged = format!("{token}x");
+    assert_eq!(kernel.bearer(&forged).await.status, 401);
+    let seen = format!(
+        "{}{}{:?}",
+        kernel.home.json(["audit", "search"]),
+        kernel.home.read("stderr"),
+        server::requests(&kernel.home, "work"),
+    );
+    let signature = token.rsplit('.').next().unwrap();
+    assert!(!seen.contains(signature) && !seen.contains("Bearer"), "{seen}");
+}

@@ -140,9 +140,9 @@ impl Programs {
     }
 
     /// The command that starts the authorization server, or the guarded server, of authlib.
-    fn authlib(&self, part: &str, port: u16) -> Command {
+    fn authlib(&self, side: &str, port: u16) -> Command {
         let mut command = Command::new(&self.python);
-        command.arg(self.folder.join("oauth_authlib.py")).args([part, &port.to_string()]);
+        command.arg(self.folder.join("oauth_authlib.py")).args([side, &port.to_string()]);
         command
     }
 

@@ -32,6 +32,7 @@
 //! | `auth` | `auth` | API keys |
 //! | `limit` | `limit` | rate limits |
 //! | `network` | `network` | network targets that may be reached, and bounded requests to them |
+//! | `oauth` | `oauth` | tokens of OAuth 2.1 in place of API keys |
 //! | `jose` | `jose` | signed tokens, keys, and proofs of possession |
 //! | `scope` | `scope` | scopes of callers, and sessions of them |
 //! | `schema` | `Schema` | JSON Schema, without fetching |
@@ -83,6 +84,8 @@ pub mod limit;
 mod listing;
 #[cfg(any(feature = "validate", feature = "network"))]
 pub mod network;
+#[cfg(feature = "oauth")]
+pub mod oauth;
 #[cfg(feature = "permission")]
 pub mod permission;
 #[cfg(any(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mgp_security::network::{Fetcher, HostPattern, NetworkPolicy};
+use mgp_security::network::{Fetcher, NetworkPolicy};
 use mgp_types::Error;
 use url::Url;
 
@@ -141,7 +141,7 @@ impl OAuthBuilder {
         }
         let fetcher = match self.fetcher {
             Some(fetcher) => fetcher,
-            None => Fetcher::new(own_network(&server))?,
+            None => Fetcher::new(NetworkPolicy::default().allow_host_of(server.as_str()))?,
         };
         let mut named = server.clone();
         named.set_query(None);
@@ -151,22 +151,3 @@ impl OAuthBuilder {
 }
 
 mgp_types::partial_debug!(OAuthBuilder, self => server: self.server.split('?').next(), grant: self.settings.grant);
-
-/// Returns the policy that allows the public network, and the server's own host wherever it is.
-fn own_network(server: &Url) -> NetworkPolicy {
-    let policy = NetworkPolicy::default();
-    let is_own = match server.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
-        None => false,
-    };
-    if is_own {
-        // The issuer of a server of this machine is another port of it, as a rule.
-        return policy.allow_loopback();
-    }
-    match server.host_str().and_then(|host| host.parse::<HostPattern>().ok()) {
-        Some(host) => policy.allow_host(host),
-        None => policy,
-    }
-}

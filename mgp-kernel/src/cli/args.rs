@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use super::output::Global;
 use super::{
-    access, audit, call, check, completions, config, confine, demo, export, import, init, keys, man, model,
-    operators, permissions, pins, registrations, search, secrets, serve, server_commands, servers,
+    access, audit, call, check, completions, config, confine, demo, export, import, init, keys, login, man,
+    model, operators, permissions, pins, registrations, search, secrets, serve, server_commands, servers,
     servers_edit, service, spec, tools, trust,
 };
 use crate::patterns::PatternServer;
@@ -43,6 +43,10 @@ pub(super) enum Command {
     Add(servers_edit::AddServerArgs),
     /// Remove a server from the configuration
     Remove(servers_edit::RemoveServerArgs),
+    /// Sign in to a server that needs authorization
+    Login(login::LoginArgs),
+    /// Sign out of a server, and forget its tokens
+    Logout(login::LoginServer),
     /// List the configured servers and their states
     Servers(servers::ServersArgs),
     /// Be one of the servers that this program carries, such as `mgp server audit`

@@ -30,9 +30,11 @@ mod kernel_location;
 mod keys;
 mod link;
 mod log;
+mod login;
 mod man;
 mod model;
 mod moment;
+mod open_url;
 mod operators;
 mod output;
 mod package;
@@ -136,6 +138,8 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         Command::DemoServer(args) => demo::serve(&args).await,
         Command::Confine(args) => Err(confine::run(&args)),
         Command::Serve(args) => Box::pin(serve::run(place, output, args)).await,
+        Command::Login(args) => login::login(place, output, args).await,
+        Command::Logout(args) => login::logout(place, output, args).await,
         Command::Add(args) => servers_edit::add(place, output, args),
         Command::Remove(args) => servers_edit::remove(place, output, &args),
         Command::Init(args) => init::run(place, output, &args),

@@ -13,6 +13,7 @@ use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::output::Output;
 use super::proof::read_hidden;
+use crate::servers::logins::is_login;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SecretsCommand {
@@ -129,7 +130,8 @@ async fn set(
 }
 
 fn list(place: &KernelLocation, output: &Output, store: &dyn SecretStore) -> Result<Exit, Failure> {
-    let stored = store.names().map_err(|error| unusable(&error))?;
+    let mut stored = store.names().map_err(|error| unusable(&error))?;
+    stored.retain(|name, _| !is_login(name));
     let mut uses = uses(place);
     let mut secrets: Vec<SecretRow> = stored
         .iter()
@@ -199,6 +201,10 @@ fn remove(
 
 impl SecretNameArgs {
     fn parse(&self) -> Result<SecretName, Failure> {
+        if self.name.parse().is_ok_and(|name| is_login(&name)) {
+            let message = "this is the login at a server, which `mgp login` and `mgp logout` change";
+            return Err(Failure::usage(message));
+        }
         self.name.parse().map_err(|error| match self.name.split_once('=') {
             // The text behind the sign is the secret, so only the name is shown.
             Some((name, _)) if name.parse::<SecretName>().is_ok() => on_command_line(name),

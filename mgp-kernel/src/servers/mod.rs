@@ -1,7 +1,9 @@
 //! The servers behind the kernel: each with its connections (`upstream`), all of them together (`fleet`), those that
-//! register themselves (`registration`), and the confinement of their programs (`confine`).
+//! register themselves (`registration`), the tokens by which the kernel comes to them (`authorization`, `logins`), and the confinement of their programs (`confine`).
 
+pub(crate) mod authorization;
 pub(crate) mod confine;
 pub(crate) mod fleet;
+pub(crate) mod logins;
 pub(crate) mod registration;
 pub(crate) mod upstream;

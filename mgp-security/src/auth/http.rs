@@ -9,6 +9,8 @@ use mgp_types::Extensions;
 use tower_layer::Layer;
 use tower_service::Service;
 
+#[cfg(feature = "oauth")]
+use super::tokens::{Met, TokenDoor};
 use super::{AuthError, Authenticated, KeyRing};
 use crate::GateFuture;
 
@@ -17,17 +19,34 @@ use crate::GateFuture;
 pub struct HttpAuthLayer {
     ring: KeyRing,
     optional: bool,
+    #[cfg(feature = "oauth")]
+    tokens: TokenDoor,
 }
 
 impl HttpAuthLayer {
     /// Returns a layer that knows the keys of `ring`.
-    pub const fn new(ring: KeyRing) -> Self {
-        Self { ring, optional: false }
+    pub fn new(ring: KeyRing) -> Self {
+        Self {
+            ring,
+            optional: false,
+            #[cfg(feature = "oauth")]
+            tokens: TokenDoor::default(),
+        }
+    }
+
+    /// Lets in requests with a token that `tokens` verifies, as well; while it is empty, nobody comes in by a token.
+    #[cfg(feature = "oauth")]
+    #[must_use]
+    pub fn tokens(
+        self,
+        tokens: std::sync::Arc<arc_swap::ArcSwapOption<crate::oauth::ResourceServer>>,
+    ) -> Self {
+        Self { tokens: TokenDoor::new(tokens), ..self }
     }
 
     /// Lets in requests without a key as well; a wrong key is still refused.
     #[must_use]
-    pub const fn optional(mut self) -> Self {
+    pub fn optional(mut self) -> Self {
         self.optional = true;
         self
     }
@@ -37,30 +56,33 @@ impl<S> Layer<S> for HttpAuthLayer {
     type Service = HttpAuth<S>;
 
     fn layer(&self, inner: S) -> HttpAuth<S> {
-        HttpAuth { inner, ring: self.ring.clone(), optional: self.optional }
+        HttpAuth { inner, layer: self.clone() }
     }
 }
 
 /// The service of [`HttpAuthLayer`].
 ///
-/// The service stands in front of the HTTP server, where it also sees HTTP requests that become no request of the
+/// With [tokens](HttpAuthLayer::tokens), a token of OAuth takes the place of a key. The service stands in front of the HTTP server, where it also sees HTTP requests that become no request of the
 /// protocol, such as the opening of a stream or the end of a session. It puts three things into the extensions of the
 /// request for [`Auth`](super::Auth): the [`Principal`](mgp_types::Principal), to which sessions are bound, the
 /// [`Validity`](mgp_types::Validity), with which streams and sessions end, and the permissions of the key. It removes
 /// `Authorization`. It refuses with 401, or with 429 where a key is used too often. It allocates on refusal and for
-/// the extensions that it adds. It never waits; dropping its future drops that of the service further in, and the use
+/// the extensions that it adds. It waits only for the issuer of a token; dropping its future drops that of the service further in, and the use
 /// of the key stays counted.
 #[derive(Debug, Clone)]
 pub struct HttpAuth<S> {
     inner: S,
-    ring: KeyRing,
-    optional: bool,
+    layer: HttpAuthLayer,
 }
 
 impl<S, B, R> Service<http::Request<B>> for HttpAuth<S>
 where
-    S: Service<http::Request<B>, Response = http::Response<R>>,
-    R: Default,
+    S: Service<http::Request<B>, Response = http::Response<R>, Future: Send, Error: Send>
+        + Clone
+        + Send
+        + 'static,
+    B: Send + 'static,
+    R: Default + Send + 'static,
 {
     type Response = http::Response<R>;
     type Error = S::Error;
@@ -70,24 +92,53 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
-        if self.optional && !request.headers().contains_key(AUTHORIZATION) {
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        if self.layer.optional && !request.headers().contains_key(AUTHORIZATION) {
             return GateFuture::passed(self.inner.call(request));
         }
-        match authenticate(&self.ring, request.headers()) {
+        #[cfg(not(feature = "oauth"))]
+        let mut request = request;
+        #[cfg(feature = "oauth")]
+        let mut request = match self.layer.tokens.meet(request) {
+            Met::Other(request) => request,
+            Met::Admitted(request) => return GateFuture::passed(self.inner.call(request)),
+            Met::Refused(response) => return GateFuture::answered(Ok(response)),
+            Met::Asking(asking) => {
+                // The service that was ready is the one that is called.
+                let next = self.inner.clone();
+                let mut inner = std::mem::replace(&mut self.inner, next);
+                return GateFuture::waiting(async move {
+                    match asking.await {
+                        Ok(request) => inner.call(request).await,
+                        Err(response) => Ok(response),
+                    }
+                });
+            }
+        };
+        match authenticate(&self.layer.ring, request.headers()) {
             Ok(caller) => {
-                request.headers_mut().remove(AUTHORIZATION);
-                request.extensions_mut().insert(caller.principal().clone());
-                request.extensions_mut().insert(caller.validity().clone());
-                request.extensions_mut().insert(caller);
+                admit(&mut request, caller);
                 GateFuture::passed(self.inner.call(request))
             }
             Err(error) => {
                 tracing::warn!(rule = error.rule(), "caller refused");
+                #[cfg(feature = "oauth")]
+                if let Some(response) = self.layer.tokens.challenge(error) {
+                    return GateFuture::answered(Ok(response));
+                }
                 GateFuture::answered(Ok(refusal(error)))
             }
         }
     }
+}
+
+/// Notes who sent a request, and removes what proved it.
+pub(super) fn admit<B>(request: &mut http::Request<B>, caller: Authenticated) {
+    request.headers_mut().remove(AUTHORIZATION);
+    request.headers_mut().remove("dpop");
+    request.extensions_mut().insert(caller.principal().clone());
+    request.extensions_mut().insert(caller.validity().clone());
+    request.extensions_mut().insert(caller);
 }
 
 /// Returns the sender of a request with these headers.

@@ -56,13 +56,16 @@ struct RingKey {
     validity: Validity,
 }
 
-/// The sender of a right key, with the permissions of the key.
+/// The sender of a right key or token, with what it permits.
 #[derive(Debug, Clone)]
 pub struct Authenticated {
     principal: Principal,
-    key: KeyId,
+    /// The key; `None` for the sender of a token.
+    key: Option<KeyId>,
     permissions: ApiPermissions,
     validity: Validity,
+    #[cfg(feature = "oauth")]
+    scopes: Option<crate::oauth::TokenScopes>,
 }
 
 impl KeyRing {
@@ -188,9 +191,11 @@ impl KeyRing {
         found.last_used.fetch_max(now.as_millis(), Ordering::Relaxed);
         Ok(Authenticated {
             principal: info.owner.clone(),
-            key: id,
+            key: Some(id),
             permissions: info.permissions.clone(),
             validity: found.validity.clone(),
+            #[cfg(feature = "oauth")]
+            scopes: None,
         })
     }
 
@@ -298,9 +303,29 @@ impl Authenticated {
         &self.principal
     }
 
-    /// Returns the id of the key.
-    pub const fn key(&self) -> KeyId {
+    /// Returns the sender of a token, who may see and call all tools, as far as access rules and scopes allow.
+    #[cfg(feature = "oauth")]
+    pub(super) fn of_token(token: crate::oauth::VerifiedToken) -> Self {
+        use super::ApiPermission::{AdminRead, ToolInvoke, ToolsListAll};
+        let every = mgp_types::mgp::ToolPattern::new("*", "*").map(ToolInvoke);
+        Self {
+            principal: token.principal,
+            key: None,
+            permissions: ApiPermissions::new([ToolsListAll, AdminRead].into_iter().chain(every)),
+            validity: token.validity,
+            scopes: Some(token.scopes),
+        }
+    }
+
+    /// Returns the id of the key; `None` for the sender of a token.
+    pub const fn key(&self) -> Option<KeyId> {
         self.key
+    }
+
+    /// Returns the scopes of the token; `None` for the sender of a key.
+    #[cfg(feature = "oauth")]
+    pub(super) fn scopes(&self) -> Option<&crate::oauth::TokenScopes> {
+        self.scopes.as_ref()
     }
 
     /// Returns the validity of the key, which ends when the key is revoked or expires.

@@ -138,13 +138,27 @@ impl<S: RpcService> Service<Request> for Auth<S> {
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         match self.layer.admit(&request) {
-            Ok(AdmittedCaller { principal, visible, validity, scope }) => {
+            Ok(AdmittedCaller {
+                principal,
+                visible,
+                validity,
+                scope,
+                #[cfg(feature = "oauth")]
+                scopes,
+            }) => {
                 let listens = request.method == Method::LISTEN;
                 request.context.principal = Some(principal);
                 // Only this layer may say what the key is for.
                 request.extensions.remove::<KeyScope>();
                 if let Some(scope) = scope {
                     request.extensions.insert(scope);
+                }
+                #[cfg(feature = "oauth")]
+                {
+                    request.extensions.remove::<crate::oauth::TokenScopes>();
+                    if let Some(scopes) = scopes {
+                        request.extensions.insert(scopes);
+                    }
                 }
                 strip(&mut request.extensions);
                 let future = WhileValid::new(self.inner.call(request), validity, listens);
@@ -187,12 +201,22 @@ struct AdmittedCaller {
     validity: Option<Validity>,
     /// The permissions to which a tool call is held further in, if they are checked there.
     scope: Option<KeyScope>,
+    /// The scopes of the caller's token, if it came with one.
+    #[cfg(feature = "oauth")]
+    scopes: Option<crate::oauth::TokenScopes>,
 }
 
 impl AdmittedCaller {
     /// Returns the admission of a caller that needs no key.
     fn known(principal: &Principal) -> Self {
-        Self { principal: principal.clone(), visible: None, validity: None, scope: None }
+        Self {
+            principal: principal.clone(),
+            visible: None,
+            validity: None,
+            scope: None,
+            #[cfg(feature = "oauth")]
+            scopes: None,
+        }
     }
 }
 
@@ -225,7 +249,14 @@ impl AuthLayer {
         let scope = is_resolved_behind.then(|| KeyScope(permissions.clone()));
         let visible = (demand == RequiredPermission::ListedTools).then(|| caller.permissions().clone());
         let validity = Some(caller.validity().clone());
-        Ok(AdmittedCaller { principal: caller.principal().clone(), visible, validity, scope })
+        Ok(AdmittedCaller {
+            principal: caller.principal().clone(),
+            visible,
+            validity,
+            scope,
+            #[cfg(feature = "oauth")]
+            scopes: caller.scopes().cloned(),
+        })
     }
 }
 

@@ -41,6 +41,8 @@ mod required_permission;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
+#[cfg(feature = "oauth")]
+mod tokens;
 mod while_valid;
 
 pub use self::http::{HttpAuth, HttpAuthLayer};

@@ -67,6 +67,26 @@ impl NetworkPolicy {
         self
     }
 
+    /// Allows the host of a URL even if it is not public, at the port of the URL. For a host of this machine, all of its
+    /// ports are allowed: what belongs together on one machine has a port each. A text that is no URL allows nothing.
+    pub fn allow_host_of(self, url: &str) -> Self {
+        let Ok(url) = url::Url::parse(url) else { return self };
+        let is_this_machine = match url.host() {
+            Some(Host::Domain(name)) => is_localhost(name),
+            Some(Host::Ipv4(ip)) => ip.is_loopback(),
+            Some(Host::Ipv6(ip)) => ip.is_loopback(),
+            None => return self,
+        };
+        if is_this_machine {
+            return self.allow_loopback();
+        }
+        let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default());
+        match port.and_then(|port| format!("{host}:{port}").parse().ok()) {
+            Some(host) => self.allow_host(host),
+            None => self,
+        }
+    }
+
     /// Denies `host`, whatever the other settings say.
     pub fn deny_host(mut self, host: HostPattern) -> Self {
         self.denied.push(host);

@@ -100,6 +100,22 @@ impl ScopeBook {
         if missing.is_empty() { Ok(()) } else { Err(insufficient(&missing)) }
     }
 
+    /// Judges a call by the scopes of its token.
+    #[cfg(feature = "oauth")]
+    pub(super) fn judge_token(
+        &self,
+        token: &crate::oauth::TokenScopes,
+        tool: &ResolvedTool,
+    ) -> Result<(), Error> {
+        let missing = self.0.rules.load().missing(tool, token.scopes()).map_err(|_| {
+            refusal(code::PERMISSION_DENIED, "the tool's list of scopes cannot be read, so nobody has them")
+        })?;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(insufficient(&missing).with_source(token.demand(missing.iter().map(|scope| &**scope))))
+    }
+
     fn held_by(&self, caller: &Principal, token: Option<&TokenDigest>) -> Result<Option<Arc<Scopes>>, Error> {
         let configured = self.0.rules.load().of_caller(caller).cloned();
         let Some(token) = token else { return Ok(configured) };

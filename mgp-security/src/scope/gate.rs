@@ -24,7 +24,23 @@ impl ScopeGate {
     }
 
     fn admit(&self, request: &Request, token: Option<&TokenDigest>) -> Result<(), Error> {
-        if request.method != Method::TOOLS_CALL || !self.0.is_in_use() {
+        if request.method != Method::TOOLS_CALL {
+            return Ok(());
+        }
+        #[cfg(feature = "oauth")]
+        if let Some(scopes) = request.extensions.get::<crate::oauth::TokenScopes>() {
+            let verdict = match &request.context.tool {
+                Some(tool) => self.0.judge_token(scopes, tool),
+                None => Err(refusal(code::PERMISSION_DENIED, "the scopes that the tool needs are not known")),
+            };
+            if verdict.is_err()
+                && let Some(trail) = &request.context.trail
+            {
+                trail.note_refusal(Refusal::new("scope", "missing-scope"));
+            }
+            verdict?;
+        }
+        if !self.0.is_in_use() {
             return Ok(());
         }
         let verdict = match (&request.context.principal, &request.context.tool) {
@@ -46,10 +62,7 @@ impl Gate for ScopeGate {
     type Pass = Option<TokenDigest>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        if !self.0.is_in_use() {
-            return Flow::Pass(None);
-        }
-        let token = TokenDigest::take_from(request);
+        let token = if self.0.is_in_use() { TokenDigest::take_from(request) } else { None };
         self.admit(request, token.as_ref()).map(|()| token).into()
     }
 

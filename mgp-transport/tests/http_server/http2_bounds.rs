@@ -11,6 +11,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::peer::Ask;
 use crate::secure::{Secured, in_time, json, on_http2, secured, secured_with, until};
+use crate::stack::chunk;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEADERS: u8 = 1;
@@ -21,6 +22,21 @@ const GOAWAY: u8 = 7;
 const END_STREAM_AND_HEADERS: u8 = 5;
 /// `GET https://localhost/`, compressed.
 const GET: &[u8] = b"\x82\x87\x84\x41\x09localhost";
+
+const END_HEADERS: u8 = 4;
+
+/// Returns the head of a POST to the endpoint, compressed.
+fn post() -> Vec<u8> {
+    let literal = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("content-length", "100"),
+    ];
+    let headers = headers.iter().flat_map(|(name, value)| [vec![0], literal(name), literal(value)].concat());
+    let url = [&b"\x83\x87\x04"[..], &literal("/mcp"), b"\x41", &literal("localhost")].concat();
+    url.into_iter().chain(headers).collect()
+}
 
 /// A client that writes and reads frames.
 struct Raw(TlsStream<TcpStream>);
@@ -183,6 +199,54 @@ async fn an_idle_connection_makes_room_and_a_busy_one_does_not() {
     server.world.gate.add_permits(1);
     let answer = in_time(call).await.unwrap().unwrap();
     assert_eq!(json(answer).await["result"]["done"], true);
+}
+
+#[tokio::test]
+async fn a_connection_that_owes_the_body_of_its_request_makes_room() {
+    let config = HttpConfig::default().max_connections(1).body_timeout(Duration::from_hours(1));
+    let server = secured_with(config, |tls| tls).await;
+    let mut raw = Raw::open(&server).await;
+    raw.write(&[frame(HEADERS, END_HEADERS, 1, &post()), frame(PING, 0, 0, b"are you?")].concat())
+        .await
+        .unwrap();
+    // The answer to the ping tells that the head has been read.
+    while !matches!(raw.read().await.unwrap(), Frame { kind: PING, flags: 1, .. }) {}
+    in_time(async {
+        // Until the server has looked for the body, the request may be a whole one.
+        loop {
+            let next = server.client().http2().await;
+            if next.send(Ask::tool("x")).await.is_ok_and(|answer| answer.status() == StatusCode::OK) {
+                break;
+            }
+        }
+    })
+    .await;
+    while let Some(frame) = raw.read().await {
+        assert_ne!(frame.kind, HEADERS, "the request is answered: {:?}", frame.payload);
+    }
+}
+
+#[tokio::test]
+async fn a_reader_who_does_not_read_holds_up_the_writer_and_no_other_stream() {
+    let mut limits = mgp_transport::ConnectionLimits::default();
+    limits.write_timeout = Duration::from_hours(1);
+    let server = secured_with(HttpConfig::default().limits(limits), |tls| tls).await;
+    let client = server.client().http2().await;
+    let unread = client.send(Ask::tool("stream")).await.unwrap();
+    let call = server.world.call.lock().clone();
+    let writing = tokio::spawn(async move {
+        for _ in 0..64 {
+            chunk(&call, &"x".repeat(1 << 20)).await?;
+        }
+        Ok::<_, mgp_types::Error>(())
+    });
+    for _ in 0..20 {
+        assert_eq!(client.json(Ask::tool("x")).await["result"]["done"], true);
+    }
+    assert!(!writing.is_finished(), "64 MiB wait nowhere");
+    drop(unread);
+    // Without a reader there is nothing to wait for.
+    let _ = in_time(writing).await.unwrap();
 }
 
 #[tokio::test]

@@ -138,7 +138,7 @@ const LARGER: [(&str, usize); 8] = [
     ("mgp-security", 22),
     ("mgp-server-sdk", 16),
     ("mgp-stream", 8),
-    ("mgp-transport", 15),
+    ("mgp-transport", 9),
     ("mgp-types", 19),
     ("xtask", 7),
 ];

@@ -1,17 +1,20 @@
 //! The kernel over HTTP: checks keys, and serves the paths for health and metrics beside the protocol's.
 
 mod auth_member;
+mod certificate;
 mod data;
 mod doors;
 mod foreign;
 mod paths;
 mod repeated;
 mod request_trace;
+mod tokens;
 
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
+use arc_swap::ArcSwapOption;
 use mgp_security::auth::{AuthLayer, HttpAuthLayer};
 use mgp_transport::http::{HttpConfig, serve_layered_until};
 use mgp_types::{Principal, PrincipalKind};
@@ -19,6 +22,7 @@ use tokio::net::TcpListener;
 use tower_layer::Stack;
 
 use self::auth_member::AuthMemberLayer;
+use self::certificate::ListenCertificate;
 use self::data::DataLayer;
 use self::doors::DoorsLayer;
 use self::foreign::SameUserLayer;
@@ -47,7 +51,9 @@ impl Kernel {
         self.data().serve_at(socket.local_addr()?).map_err(io::Error::other)?;
         let required = config.listen.keys_required() || !socket.local_addr()?.ip().is_loopback();
         let ring = keys.clone();
-        let guard = HttpAuthLayer::new(ring.clone());
+        let tokens = tokens::accepted(running)?;
+        let accepted = Arc::new(ArcSwapOption::from_pointee(tokens.clone()));
+        let guard = HttpAuthLayer::new(ring.clone()).tokens(accepted);
         let (auth, guard) = if required {
             (AuthLayer::http(ring), guard)
         } else {
@@ -62,6 +68,10 @@ impl Kernel {
         }
         for origin in &config.listen.allowed_origins {
             http = http.allow_origin(origin.as_str());
+        }
+        let certificate = config.listen.tls.as_ref().map(ListenCertificate::read).transpose()?;
+        if let Some(certificate) = &certificate {
+            http = http.tls(certificate.tls());
         }
         if !required {
             http = http.mark_connections(foreign::look);
@@ -78,11 +88,26 @@ impl Kernel {
         let layer = Stack::new(layer, SameUserLayer);
         let layer = Stack::new(layer, AuthMemberLayer { config: running.clone() });
         let layer = Stack::new(layer, data);
+        let layer = Stack::new(layer, HttpPathsLayer::token_metadata(beside.clone(), tokens.clone()));
         let layer =
             Stack::new(layer, HttpPathsLayer::health(beside, self.fleet().clone(), self.lifecycle().clone()));
         let serving = serve_layered_until(socket, self.accept_by(&auth), http, layer, stop);
+        let ending = async {
+            match &tokens {
+                Some(tokens) => tokens.end_expired(|| settings::revoked_calls(&running.load())).await,
+                None => std::future::pending().await,
+            }
+        };
+        let watching = async {
+            match certificate {
+                Some(certificate) => certificate.watch().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             served = serving => served,
+            never = watching => match never {},
+            never = ending => match never {},
             never = keys.end_expired(|| settings::revoked_calls(&running.load())) => match never {},
         }
     }

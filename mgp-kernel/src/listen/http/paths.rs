@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Method, StatusCode};
 use mgp_security::GateFuture;
+use mgp_security::oauth::ResourceServer;
 use mgp_transport::http::{HttpBody, HttpConfig};
 use mgp_types::mgp::ServerState;
 use tower_layer::Layer;
@@ -39,6 +40,15 @@ impl HttpPathsLayer {
     /// and how many servers are connected.
     pub(super) fn health(http: Arc<HttpConfig>, fleet: Arc<Fleet>, lifecycle: Arc<Lifecycle>) -> Self {
         Self { http, find: Arc::new(move |path| health(&fleet, &lifecycle, path)) }
+    }
+
+    /// Serves the document that tells clients who issues the tokens for this kernel.
+    pub(super) fn token_metadata(http: Arc<HttpConfig>, tokens: Option<ResourceServer>) -> Self {
+        let find = move |path: &str| {
+            let text = tokens.as_ref()?.metadata_at(path)?;
+            Some(HttpPage { status: StatusCode::OK, content_type: "application/json", text })
+        };
+        Self { http, find: Arc::new(find) }
     }
 
     /// Serves `/metrics`, as `text` writes them in the text format of Prometheus.

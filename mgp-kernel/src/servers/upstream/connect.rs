@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue};
 use mgp_client_sdk::Client;
+use mgp_client_sdk::oauth::OAuth;
 use mgp_discovery::config::model::ServerDialect;
 use mgp_discovery::config::{Endpoint, Environment as _, ProcessEnvironment, Secret};
 use mgp_security::permission::PermissionAnswerGate;
 use mgp_transport::ConnectionLimits;
 use mgp_transport::child::{ChildCommand, StderrTarget};
-use mgp_transport::http::HttpClientBuilder;
+use mgp_transport::http::{HttpClientBuilder, HttpStatus};
 use mgp_types::ext::{ExtensionId, ReferenceGate};
 use mgp_types::mgp::{ExtensionSet, Offer};
-use mgp_types::{Error, Gate as _, Object, Principal, RawJson, RpcService};
+use mgp_types::{Error, Gate as _, Object, Principal, RawJson, RpcService, code};
 use tower_layer::Layer;
 
 use super::confined::{self, ServerProgram};
@@ -25,6 +26,7 @@ use crate::call::erased::ErasedService;
 use crate::call::hints::HINTS;
 use crate::data::transports;
 use crate::offered::EFFECTS;
+use crate::servers::authorization;
 use crate::settings;
 
 /// Connects to the server once, in the way that is configured.
@@ -87,11 +89,15 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         // A server without Streamable HTTP is connected to over HTTP+SSE.
         Endpoint::Http { url, headers } => {
             check(&shared, &headers)?;
-            builder.connect_http_with(url.expose(), |transport| http(&shared, transport, &headers)).await
+            let oauth = oauth(&shared, &url).await?;
+            let configure = |transport| http(&shared, transport, &headers, oauth.as_ref());
+            advised(&shared, builder.connect_http_with(url.expose(), configure).await)
         }
         Endpoint::Sse { url, headers } => {
             check(&shared, &headers)?;
-            builder.connect_sse_with(url.expose(), |transport| http(&shared, transport, &headers)).await
+            let oauth = oauth(&shared, &url).await?;
+            let configure = |transport| http(&shared, transport, &headers, oauth.as_ref());
+            advised(&shared, builder.connect_sse_with(url.expose(), configure).await)
         }
         #[cfg(unix)]
         Endpoint::Unix { socket } => builder.connect_unix(socket.expose()).await,
@@ -154,14 +160,40 @@ fn without<'l>(line: &'l str, secrets: &[Secret]) -> Cow<'l, str> {
 /// The shortest secret that is hidden, in bytes. A shorter text also occurs in lines that have nothing to do with it.
 const SHORTEST_HIDDEN: usize = 6;
 
+/// Returns the authorization of this connection, with the login of its agent or of all.
+async fn oauth(shared: &ConnectionShared, url: &Secret) -> Result<Option<Arc<OAuth>>, Error> {
+    let owner = shared.line.agent.as_ref().and_then(Principal::agent_name);
+    let config = shared.support.config.load_full();
+    authorization::of_server(&config, &shared.config, owner, url).await
+}
+
+/// Tells of a login where a server demands one.
+fn advised<T>(shared: &ConnectionShared, connected: Result<T, Error>) -> Result<T, Error> {
+    connected.map_err(|error| {
+        if HttpStatus::of(&error).is_none_or(|status| status.code() != 401) {
+            return error;
+        }
+        let agent = shared.line.agent.as_ref().and_then(Principal::agent_name);
+        let agent = agent.map(|agent| format!(" --agent {agent}")).unwrap_or_default();
+        let server = &shared.server;
+        let message = format!("the server `{server}` demands authorization; run `mgp login {server}{agent}`");
+        Error::new(code::AUTH_REQUIRED, message).with_source(error)
+    })
+}
+
 /// Configures the HTTP transport: as many connections as the server works on calls at once, and its headers, which were
 /// [checked](check) before.
 fn http(
     shared: &ConnectionShared,
     transport: HttpClientBuilder,
     headers: &BTreeMap<String, Secret>,
+    oauth: Option<&Arc<OAuth>>,
 ) -> HttpClientBuilder {
     let transport = transport.max_idle_connections(settings::server_places(&shared.config).get());
+    let transport = match oauth {
+        Some(oauth) => transport.authorize_with(Arc::clone(oauth) as _),
+        None => transport,
+    };
     headers
         .iter()
         .filter_map(header)

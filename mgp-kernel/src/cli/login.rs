@@ -1,0 +1,185 @@
+//! `mgp login` and `mgp logout`: tokens of servers, for which a person signs in once.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use clap::Args;
+use mgp_client_sdk::oauth::{LoopbackBrowser, OAuth, OAuthError};
+use mgp_discovery::config::model::{ServerConfig, ServerGrant, Sharing};
+use mgp_discovery::config::{Endpoint, ProcessEnvironment, nearest};
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::kernel_location::{EffectiveConfig, KernelLocation};
+use super::link::KernelLink;
+use super::open_url::open_in_browser;
+use super::output::{Output, printable};
+use crate::operator::method;
+use crate::operator::servers::{NamedServer, ServerStateChanged};
+use crate::servers::authorization;
+
+#[derive(Debug, Args)]
+pub(super) struct LoginArgs {
+    #[command(flatten)]
+    server: LoginServer,
+    /// Sign in on another device, by a code; for terminals without a browser
+    #[arg(long)]
+    device: bool,
+    /// Print the page to sign in at instead of opening it
+    #[arg(long, conflicts_with = "device")]
+    no_browser: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LoginServer {
+    /// The id of the server
+    server: String,
+    /// The agent whose login it is, at a server where agents have connections of their own
+    #[arg(long)]
+    agent: Option<String>,
+}
+
+/// The result of `mgp login` and `mgp logout`.
+#[derive(Debug, Serialize)]
+struct LoginChanged {
+    server_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_id: Option<String>,
+    is_logged_in: bool,
+    /// The state of the server in the running kernel, which connects to it anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<String>,
+}
+
+pub(super) async fn login(place: &KernelLocation, output: &Output, args: LoginArgs) -> Result<Exit, Failure> {
+    let found = FoundServer::of(place, &args.server)?;
+    if found.server.oauth.as_ref().is_some_and(|oauth| oauth.grant == ServerGrant::ClientCredentials) {
+        let message =
+            format!("{} needs no login: the kernel has credentials of its own for it", found.server.id);
+        return Err(Failure::usage(message));
+    }
+    let shown = *output;
+    let show = move |page: &str| {
+        let is_opened = !args.no_browser && open_in_browser(page);
+        let what = if is_opened { "sign in on the page that was opened, or open it" } else { "sign in at" };
+        shown.note(&format!("{what}: {}", printable(page)));
+    };
+    let port = found.server.oauth.as_ref().and_then(|oauth| oauth.redirect_port);
+    let browser = LoopbackBrowser::new(show);
+    let oauth = found.oauth(port.into_iter().fold(browser, LoopbackBrowser::port))?;
+    if args.device {
+        let output = *output;
+        let shown = oauth.login_by_device(move |device| {
+            let (page, code) = (printable(&device.page), printable(&device.code));
+            output.note(&format!("open {page} on any device, and type the code {code}"));
+        });
+        shown.await.map_err(|error| refused(&error))?;
+    } else {
+        oauth.login().await.map_err(|error| refused(&error))?;
+    }
+    found.show(place, output, true).await
+}
+
+pub(super) async fn logout(
+    place: &KernelLocation,
+    output: &Output,
+    args: LoginServer,
+) -> Result<Exit, Failure> {
+    let found = FoundServer::of(place, &args)?;
+    let had = found.oauth(LoopbackBrowser::new(|_| {}))?.logout().await.map_err(|error| refused(&error))?;
+    if !had {
+        let message = format!("there is no login at {}", found.server.id);
+        return Err(Failure::usage(message).hint("`mgp login SERVER` signs in"));
+    }
+    found.show(place, output, false).await
+}
+
+/// A server that a person signs in to, and whose login it is.
+struct FoundServer {
+    configured: EffectiveConfig,
+    server: ServerConfig,
+    agent: Option<String>,
+}
+
+impl FoundServer {
+    fn of(place: &KernelLocation, named: &LoginServer) -> Result<Self, Failure> {
+        let configured = place.read()?;
+        let Some(server) = configured.config.server(&named.server).cloned() else {
+            let known = configured.config.servers.iter().map(|server| server.id.as_str());
+            let failure = Failure::usage(format!("there is no server {}", printable(&named.server)));
+            return Err(match nearest(&named.server, known) {
+                Some(meant) => failure.hint(format!("did you mean {meant}?")),
+                None => failure.hint("`mgp servers` lists them"),
+            });
+        };
+        if server.url.is_none() {
+            let message =
+                format!("{} is not reached over HTTP, so there is nothing to sign in to", server.id);
+            return Err(
+                Failure::usage(message).hint("secrets of programs belong in `env`: `mgp secrets set NAME`")
+            );
+        }
+        let has_own = server.sharing == Sharing::Agent || server.only_for_its_agents();
+        match (&named.agent, has_own) {
+            (None, true) => {
+                let message = format!("each agent signs in to {} for itself", server.id);
+                Err(Failure::usage(message).hint(format!("run `mgp login {} --agent AGENT`", server.id)))
+            }
+            (Some(_), false) => {
+                let message = format!("all agents share one connection to {}, and one login", server.id);
+                Err(Failure::usage(message)
+                    .hint("leave `--agent` out, or write `sharing = \"agent\"` in the server's entry"))
+            }
+            (agent, _) => Ok(Self { agent: agent.clone(), configured, server }),
+        }
+    }
+
+    fn oauth(&self, browser: LoopbackBrowser) -> Result<Arc<OAuth>, Failure> {
+        let expanded = self.server.expanded(&ProcessEnvironment);
+        let expanded = expanded.map_err(|fault| Failure::usage(fault.to_string()))?;
+        let (Endpoint::Http { url, .. } | Endpoint::Sse { url, .. }) = expanded.endpoint else {
+            return Err(Failure::usage("the server is not reached over HTTP"));
+        };
+        let config = &self.configured.config;
+        let builder = authorization::builder(config, &self.server, self.agent.as_deref(), &url)?;
+        Ok(builder.browser(browser).build()?)
+    }
+
+    /// Shows what changed, and has a running kernel connect to the server anew.
+    async fn show(
+        &self,
+        place: &KernelLocation,
+        output: &Output,
+        is_logged_in: bool,
+    ) -> Result<Exit, Failure> {
+        let mut state = None;
+        if let Some(link) = KernelLink::to_running(place).await? {
+            let named = NamedServer { server_id: self.server.id.as_str().into() };
+            let restarted: Result<ServerStateChanged, Failure> =
+                link.ask(method::SERVER_RESTART, &named).await;
+            link.close().await;
+            state = restarted.ok().map(|restarted| restarted.state.to_string());
+        }
+        let changed = LoginChanged {
+            server_id: self.server.id.clone(),
+            agent_id: self.agent.clone(),
+            is_logged_in,
+            state,
+        };
+        output.show(&changed, |changed, out| {
+            let what = if changed.is_logged_in { "signed in to" } else { "signed out of" };
+            writeln!(out, "{what} {}", changed.server_id)
+        })
+    }
+}
+
+/// Returns the failure of a login.
+fn refused(error: &OAuthError) -> Failure {
+    let exit = match error {
+        OAuthError::Refused(_) | OAuthError::OtherIssuer | OAuthError::OtherLogin => Exit::Auth,
+        OAuthError::Unfetched { .. } => Exit::Unreachable,
+        OAuthError::NoAnswer(_) => Exit::Waiting,
+        _ => Exit::Usage,
+    };
+    Failure::new(exit, error.to_string())
+}

@@ -1,0 +1,114 @@
+//! How the kernel authorizes itself at servers over HTTP.
+
+use std::fs;
+use std::sync::Arc;
+
+use mgp_client_sdk::oauth::{
+    Algorithm, ClientCredentials, Fetcher, Grant, NetworkPolicy, OAuth, OAuthBuilder, SigningKey,
+};
+use mgp_discovery::Config;
+use mgp_discovery::config::model::{ServerConfig, ServerGrant, ServerOauth};
+use mgp_discovery::config::{ProcessEnvironment, Secret};
+use mgp_types::Error;
+
+use super::logins::UserLogins;
+use crate::settings;
+
+/// Returns the authorization of connections to a server for `owner`, an agent with a connection of its own, or for all. It is
+/// `None` where the configuration says nothing of it and nobody signed in: then requests carry what `headers` says.
+///
+/// # Errors
+/// The configuration leads nowhere, or the logins cannot be read.
+pub(crate) async fn of_server(
+    config: &Config,
+    server: &ServerConfig,
+    owner: Option<&str>,
+    url: &Secret,
+) -> Result<Option<Arc<OAuth>>, Error> {
+    let has_header = server.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+    if server.oauth.is_none() && has_header {
+        return Ok(None);
+    }
+    let advice = match owner {
+        Some(agent) => format!("run `mgp login {} --agent {agent}`", server.id),
+        None => format!("run `mgp login {}`", server.id),
+    };
+    let oauth = builder(config, server, owner, url)?.login_advice(advice).build()?;
+    Ok(if server.oauth.is_some() || oauth.is_logged_in().await? { Some(oauth) } else { None })
+}
+
+/// Returns the settings of the authorization at a server, as its configuration has them.
+///
+/// # Errors
+/// The configuration leads nowhere.
+pub(crate) fn builder(
+    config: &Config,
+    server: &ServerConfig,
+    owner: Option<&str>,
+    url: &Secret,
+) -> Result<OAuthBuilder, Error> {
+    let wrong = |why: String| Error::invalid_params(format!("`oauth` of the server `{}`: {why}", server.id));
+    let unset = ServerOauth::default();
+    let oauth = server.oauth.as_ref().unwrap_or(&unset);
+    let builder = OAuth::builder(url.expose())
+        .client_name(settings::name(config))
+        .store(UserLogins)
+        .owner(owner.unwrap_or_default())
+        .fetcher(fetcher(config, server, url, oauth)?)
+        .scopes(oauth.scopes.iter().map(String::as_str));
+    let builder = match &oauth.issuer {
+        Some(issuer) => builder.issuer(issuer.as_str()),
+        None => builder,
+    };
+    let builder = match &oauth.client_metadata_url {
+        Some(url) => builder.client_metadata_url(url.as_str()),
+        None => builder,
+    };
+    let builder = if oauth.dpop { builder.bound_tokens() } else { builder };
+    let builder = match oauth.grant {
+        ServerGrant::ClientCredentials => builder.grant(Grant::ClientCredentials),
+        _ => builder,
+    };
+    let Some(id) = oauth.client_id.as_deref() else { return Ok(builder) };
+    let (secret, key) =
+        oauth.expanded_credentials(&ProcessEnvironment).map_err(|fault| wrong(fault.to_string()))?;
+    let client = match (secret, key) {
+        (Some(secret), _) => ClientCredentials::with_secret(id, secret.expose()),
+        (None, Some(pem)) => {
+            let algorithm = oauth.algorithm.as_deref().unwrap_or("ES256");
+            let algorithm: Algorithm =
+                algorithm.parse().map_err(|_| wrong(format!("{algorithm} is not known")))?;
+            let key =
+                SigningKey::from_pem(pem.expose(), algorithm).map_err(|error| wrong(error.to_string()))?;
+            ClientCredentials::with_key(id, key)
+        }
+        (None, None) => ClientCredentials::public(id),
+    };
+    let client = match &oauth.issuer {
+        Some(issuer) => client.at(issuer.as_str()),
+        None => client,
+    };
+    Ok(builder.credentials(client))
+}
+
+/// Returns what fetches metadata and tokens: it reaches what calls of the server may reach, the server's own host, and that
+/// of the configured issuer.
+fn fetcher(
+    config: &Config,
+    server: &ServerConfig,
+    url: &Secret,
+    oauth: &ServerOauth,
+) -> Result<Fetcher, Error> {
+    let wrong = |why: String| Error::invalid_params(format!("`oauth` of the server `{}`: {why}", server.id));
+    let mut policy = settings::network_policy(config, server).map_err(|error| wrong(error.to_string()))?;
+    let named = [Some(url.expose()), oauth.issuer.as_deref()];
+    policy = named.into_iter().flatten().fold(policy, NetworkPolicy::allow_host_of);
+    let fetcher = Fetcher::new(policy)?;
+    match &oauth.ca {
+        None => Ok(fetcher),
+        Some(path) => {
+            let pem = fs::read(path).map_err(|error| wrong(format!("`ca`, {path}: {error}")))?;
+            fetcher.trust_pem(&pem)
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The issuers whose tokens are accepted, and their keys.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{ACCEPT, AUTHORIZATION};
+use http::{HeaderMap, HeaderValue};
+use mgp_types::Object;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::TokenError;
+use super::claims::TokenClaims;
+use crate::jose::{Algorithm, KeySet};
+use crate::network::Fetcher;
+
+/// An identity provider whose tokens are accepted.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Issuer {
+    pub(super) issuer: Box<str>,
+    jwks_uri: Option<Box<str>>,
+    pub(super) algorithms: Vec<Algorithm>,
+    introspection: Option<Introspection>,
+}
+
+/// The way to ask an issuer about tokens that say nothing themselves (RFC 7662).
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Introspection {
+    /// The URL to ask.
+    pub url: Box<str>,
+    /// The id of this server at the issuer.
+    pub client_id: Box<str>,
+    /// The secret of this server at the issuer.
+    pub client_secret: Box<str>,
+}
+
+impl Introspection {
+    /// Creates the way to ask.
+    pub fn new(
+        url: impl Into<Box<str>>,
+        client_id: impl Into<Box<str>>,
+        client_secret: impl Into<Box<str>>,
+    ) -> Self {
+        Self { url: url.into(), client_id: client_id.into(), client_secret: client_secret.into() }
+    }
+}
+
+mgp_types::partial_debug!(Introspection, self => client_id: self.client_id);
+
+impl Issuer {
+    /// Creates the issuer with this exact name, whose keys are found by its metadata. Its tokens are signed by RS256, ES256 or
+    /// EdDSA.
+    pub fn new(issuer: impl Into<Box<str>>) -> Self {
+        Self {
+            issuer: issuer.into(),
+            jwks_uri: None,
+            algorithms: vec![Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA],
+            introspection: None,
+        }
+    }
+
+    /// Sets the URL of the issuer's keys.
+    pub fn jwks_uri(mut self, url: impl Into<Box<str>>) -> Self {
+        self.jwks_uri = Some(url.into());
+        self
+    }
+
+    /// Sets the algorithms by which tokens may be signed. Those with a shared secret are left out.
+    pub fn algorithms(mut self, algorithms: impl IntoIterator<Item = Algorithm>) -> Self {
+        self.algorithms = algorithms.into_iter().filter(|it| crate::jose::is_asymmetric(*it)).collect();
+        self
+    }
+
+    /// Returns whether the issuer is asked about tokens.
+    pub(super) fn is_asked(&self) -> bool {
+        self.introspection.is_some()
+    }
+
+    /// Asks the issuer about tokens that are not signed.
+    pub fn introspection(mut self, introspection: Introspection) -> Self {
+        self.introspection = Some(introspection);
+        self
+    }
+}
+
+/// The keys of an issuer, as it published them.
+pub(super) struct PublishedKeys {
+    pub(super) set: KeySet,
+    fetched_at: Instant,
+}
+
+/// An issuer with the keys that it published last.
+pub(super) struct IssuerKeys {
+    pub(super) of: Issuer,
+    fetcher: Fetcher,
+    keys: ArcSwapOption<PublishedKeys>,
+    /// The time of the last fetch. Whoever fetches has the turn, and the others wait for what comes.
+    turn: Mutex<Option<Instant>>,
+}
+
+impl IssuerKeys {
+    pub(super) fn new(of: Issuer, fetcher: Fetcher) -> Self {
+        Self { of, fetcher, keys: ArcSwapOption::empty(), turn: Mutex::new(None) }
+    }
+
+    /// Returns the keys that were fetched last.
+    pub(super) fn known(&self) -> Option<Arc<PublishedKeys>> {
+        self.keys.load_full()
+    }
+
+    /// Returns the keys that were fetched last, unless that was so long ago that the issuer may have withdrawn some.
+    pub(super) fn known_lately(&self) -> Option<Arc<PublishedKeys>> {
+        self.known().filter(|keys| keys.fetched_at.elapsed() < LONGEST_INTERVAL)
+    }
+
+    /// Fetches the keys, unless that was done a moment ago: a flood of tokens with unknown keys makes one fetch. Keys that
+    /// cannot be fetched stay as they were.
+    ///
+    /// # Errors
+    /// There are no keys at all.
+    pub(super) async fn fetch(
+        &self,
+        seen: Option<&Arc<PublishedKeys>>,
+    ) -> Result<Arc<PublishedKeys>, TokenError> {
+        let mut fetched_at = self.turn.lock().await;
+        let known = self.known();
+        let is_newer = match (&known, seen) {
+            (Some(known), Some(seen)) => !Arc::ptr_eq(known, seen),
+            (known, None) => known.is_some(),
+            (None, Some(_)) => false,
+        };
+        let is_recent = fetched_at.is_some_and(|at| at.elapsed() < SHORTEST_INTERVAL);
+        if !is_newer && !is_recent {
+            *fetched_at = Some(Instant::now());
+            match self.published().await {
+                Ok(set) => self.keys.store(Some(Arc::new(PublishedKeys { set, fetched_at: Instant::now() }))),
+                Err(why) => {
+                    tracing::warn!(issuer = %self.of.issuer, why, "the keys of an issuer cannot be fetched; those before stay");
+                }
+            }
+        }
+        self.known().ok_or(TokenError::Unreachable)
+    }
+
+    async fn published(&self) -> Result<KeySet, &'static str> {
+        let url = match &self.of.jwks_uri {
+            Some(url) => url.clone(),
+            None => self.metadata().await?.jwks_uri.ok_or("its metadata names no keys")?,
+        };
+        let fetched =
+            self.fetcher.get(&url, &HeaderMap::new()).await.map_err(|_| "its keys are not there")?;
+        if !fetched.status.is_success() {
+            return Err("its keys are not there");
+        }
+        let keys = KeySet::read(&fetched.body).map_err(|_| "its keys are malformed")?;
+        if keys.is_empty() { Err("none of its keys verifies signatures") } else { Ok(keys) }
+    }
+
+    async fn metadata(&self) -> Result<IssuerMetadata, &'static str> {
+        let url = url::Url::parse(&self.of.issuer).map_err(|_| "the issuer is no URL")?;
+        let (origin, path) = (url.origin().ascii_serialization(), url.path().trim_end_matches('/'));
+        let places = [
+            format!("{origin}{RFC8414}{path}"),
+            format!("{origin}{path}{OPENID}"),
+            format!("{origin}{OPENID}{path}"),
+        ];
+        for place in places {
+            let fetched = self.fetcher.get(&place, &HeaderMap::new()).await;
+            let Some(fetched) = fetched.ok().filter(|fetched| fetched.status.is_success()) else { continue };
+            let metadata: IssuerMetadata = read(fetched.body).ok_or("its metadata is malformed")?;
+            let is_own = *metadata.issuer == *self.of.issuer;
+            return if is_own { Ok(metadata) } else { Err("its metadata names another issuer") };
+        }
+        Err("its metadata is not there")
+    }
+
+    /// Asks the issuer about a token; `None` if it is not asked about tokens.
+    pub(super) async fn introspect(&self, token: &str) -> Option<Result<TokenClaims, TokenError>> {
+        let way = self.of.introspection.as_ref()?;
+        let encoded = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+        let pair = STANDARD.encode(format!("{}:{}", encoded(&way.client_id), encoded(&way.client_secret)));
+        let mut headers = HeaderMap::new();
+        let Ok(mut basic) = format!("Basic {pair}").parse::<HeaderValue>() else {
+            return Some(Err(TokenError::Unreachable));
+        };
+        basic.set_sensitive(true);
+        headers.insert(AUTHORIZATION, basic);
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let form = format!("token={}&token_type_hint=access_token", encoded(token));
+        let answer = self.fetcher.post_form(&way.url, &headers, form).await;
+        Some(match answer.ok().filter(|answer| answer.status.is_success()) {
+            None => {
+                tracing::warn!(issuer = %self.of.issuer, "an issuer does not tell about a token");
+                Err(TokenError::Unreachable)
+            }
+            Some(answer) => match read::<Introspected>(answer.body) {
+                Some(Introspected { active: true, claims }) => Ok(claims),
+                _ => Err(TokenError::Invalid),
+            },
+        })
+    }
+}
+
+mgp_types::partial_debug!(IssuerKeys, self => of: self.of);
+
+fn read<T: DeserializeOwned>(body: bytes::Bytes) -> Option<T> {
+    Object::parse(body).ok()?.to().ok()
+}
+
+#[derive(Deserialize)]
+struct IssuerMetadata {
+    issuer: Box<str>,
+    jwks_uri: Option<Box<str>>,
+}
+
+#[derive(Deserialize)]
+struct Introspected {
+    #[serde(default)]
+    active: bool,
+    #[serde(flatten)]
+    claims: TokenClaims,
+}
+
+const RFC8414: &str = "/.well-known/oauth-authorization-server";
+const OPENID: &str = "/.well-known/openid-configuration";
+/// The time after which an issuer's keys are fetched again, so that those which it withdrew are no longer accepted.
+const LONGEST_INTERVAL: Duration = Duration::from_mins(5);
+/// The shortest time between two fetches of an issuer's keys.
+const SHORTEST_INTERVAL: Duration = Duration::from_secs(10);

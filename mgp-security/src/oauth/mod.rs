@@ -1,0 +1,33 @@
+//! Tokens of OAuth 2.1 in front of a server: what a protected resource does (RFC 6750, 9068, 9449, 9728).
+//!
+//! A [`ResourceServer`] verifies the tokens that clients show, by the keys of the issuers that it trusts. A token is accepted
+//! only from one of these issuers, for this resource, while it holds, and for a subject that somebody named: (issuer, subject)
+//! is mapped to a principal, and the subject is never a principal's name by itself. The token goes no further than the layer
+//! that verified it.
+//!
+//! | item | purpose |
+//! |---|---|
+//! | [`ResourceServer`] | verifies tokens; [`HttpAuthLayer::tokens`](crate::auth::HttpAuthLayer::tokens) uses it |
+//! | [`Issuer`] | an identity provider whose tokens are accepted |
+//! | [`TokenScopes`] | the scopes of a request's token |
+//! | [`TokenError`] | the reason why a token is refused, and the answer to its sender |
+
+mod cache;
+mod challenge;
+mod claims;
+mod holders;
+mod issuer;
+mod presented;
+mod replay;
+mod resource_server;
+mod scopes;
+
+pub use self::challenge::TokenError;
+pub use self::issuer::{Introspection, Issuer};
+pub(crate) use self::presented::PresentedToken;
+pub(crate) use self::resource_server::VerifiedToken;
+pub use self::resource_server::{DpopPolicy, ResourceServer, ResourceServerBuilder};
+pub use self::scopes::TokenScopes;
+
+#[cfg(test)]
+mod tests;

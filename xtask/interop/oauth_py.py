@@ -63,11 +63,15 @@ async def main():
         session = await stack.enter_async_context(ClientSession(read, write))
         await session.initialize()
 
+        # A gateway puts the server's name in front.
+        names = []
+
         async def tools():
-            return f"{len((await session.list_tools()).tools)} tools"
+            names.extend(tool.name for tool in (await session.list_tools()).tools)
+            return f"{len(names)} tools"
 
         async def call():
-            result = await session.call_tool("test_simple_text")
+            result = await session.call_tool(next(name for name in names if name.endswith("test_simple_text")))
             return expect(result.content[0].text, "This is a simple text response for testing.")
 
         return await run({"tools/list": tools, "tools/call": call})

@@ -23,6 +23,7 @@ struct Options {
 }
 
 #[tokio::main(flavor = "current_thread")]
+#[expect(clippy::print_stdout, reason = "the issuer is what a caller reads")]
 async fn main() -> ExitCode {
     let Some(options) = read(std::env::args().skip(1)) else {
         eprintln!(

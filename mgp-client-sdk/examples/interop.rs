@@ -1,13 +1,15 @@
 //! Walks through any server and reports the features that work, one JSON object per line: `interop stdio|http|sse
-//! auto|legacy|modern COMMAND-OR-URL…`.
+//! auto|legacy|modern COMMAND-OR-URL…`. With `login`, or `login-bound` for tokens that are bound to a key (DPoP), in place
+//! of `http` it signs in first: what follows the URL is a program that is given the page as its last argument.
 
 use std::io::Write;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mgp_client_sdk::mcp::{self, CreateMessageResult, Root, SamplingContents, Tool};
+use mgp_client_sdk::oauth::{LoopbackBrowser, OAuth};
 use mgp_client_sdk::types::Origin;
 use mgp_client_sdk::{Client, ClientBuilder, Elicited, EraMode, Error, RpcService};
 use serde_json::{Value, json};
@@ -16,7 +18,7 @@ use serde_json::{Value, json};
 async fn main() -> ExitCode {
     let args: Vec<_> = std::env::args().skip(1).collect();
     let [transport, mode, target, rest @ ..] = &args[..] else {
-        eprintln!("usage: interop stdio|http|sse auto|legacy|modern COMMAND-OR-URL…");
+        eprintln!("usage: interop stdio|http|sse|login|login-bound auto|legacy|modern COMMAND-OR-URL…");
         return ExitCode::from(2);
     };
     let mode = match mode.as_str() {
@@ -29,10 +31,35 @@ async fn main() -> ExitCode {
     let failed = match transport.as_str() {
         "stdio" => walk(builder.connect_stdio(target, rest).await, &asked).await,
         "http" => walk(builder.connect_http(target).await, &asked).await,
+        "login" | "login-bound" => {
+            let connected = signed_in(builder, target, rest, transport == "login-bound").await;
+            walk(connected, &asked).await
+        }
         "sse" => walk(builder.connect_sse(target).await, &asked).await,
         _ => true,
     };
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Connects to a server that wants a login, for which `browser` opens its page.
+async fn signed_in(
+    builder: ClientBuilder,
+    url: &str,
+    browser: &[String],
+    is_bound: bool,
+) -> Result<Client<impl RpcService + Sync>, Error> {
+    let Some((program, arguments)) = browser.split_first() else {
+        return Err(Error::invalid_params("the program that opens pages is missing"));
+    };
+    let (program, arguments) = (program.clone(), arguments.to_vec());
+    let browser = LoopbackBrowser::new(move |page| {
+        let opened = Command::new(&program).args(&arguments).arg(page).stdout(Stdio::null()).spawn();
+        // Without the program nobody answers, and that is what the check then says.
+        drop(opened);
+    });
+    let oauth = OAuth::builder(url).browser(browser);
+    let oauth = if is_bound { oauth.bound_tokens() } else { oauth }.build()?;
+    builder.connect_http_with(url, |http| http.authorize_with(oauth.clone())).await
 }
 
 fn builder(mode: EraMode, asked: &Arc<AtomicU64>) -> ClientBuilder {

@@ -96,7 +96,7 @@ impl Guarded {
         let before = self.seen.lock().len();
         let client = mgp_client_sdk::Client::builder("test", "1.0.0");
         // The server answers nothing; it is enough that it let the client in.
-        let outcome = client.connect_http_with(&*self.url, |http| http.authorize_with(oauth.clone())).await;
+        let outcome = client.connect_http_with(&self.url, |http| http.authorize_with(oauth.clone())).await;
         let seen = self.seen.lock();
         match seen.get(before..).and_then(<[Value]>::first) {
             Some(claims) => Ok(claims.clone()),
@@ -229,8 +229,8 @@ async fn tokens_are_exchanged_and_other_issuers_vouch_for_people() {
     provider.add_client("gateway", KnownClient::new(Proof::Basic("secret".into())));
     provider.trust(&other.issuer(), &other.published_keys());
     let credentials = || ClientCredentials::with_secret("gateway", "secret").at(provider.issuer());
-    let subject = provider.issue(json!({ "sub": "alice", "aud": "gateway" }));
-    let vouched = other.issue(json!({ "sub": "workload", "aud": provider.issuer() }));
+    let subject = provider.issue(&json!({ "sub": "alice", "aud": "gateway" }));
+    let vouched = other.issue(&json!({ "sub": "workload", "aud": provider.issuer() }));
     for (grant, who) in [
         (Grant::TokenExchange(TokenSource::fixed(subject)), "alice"),
         (Grant::WorkloadIdentity(TokenSource::fixed(vouched)), "workload"),
@@ -310,9 +310,9 @@ async fn keys_are_rotated_and_the_old_ones_go_later() {
         let mut found = keys.find(header.kid.as_deref(), header.alg);
         found.any(|key| verify::<Value>(token, key, header.alg).is_ok())
     };
-    let old = provider.issue(json!({ "sub": "alice" }));
+    let old = provider.issue(&json!({ "sub": "alice" }));
     provider.rotate();
-    let new = provider.issue(json!({ "sub": "alice" }));
+    let new = provider.issue(&json!({ "sub": "alice" }));
     assert!(verifies(&old) && verifies(&new));
     provider.retire();
     assert!(!verifies(&old) && verifies(&new));

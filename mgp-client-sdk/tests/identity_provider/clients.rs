@@ -102,8 +102,8 @@ pub(super) async fn find(state: &State, id: &str) -> Result<KnownClient, Refusal
         return Err(unknown());
     }
     let fetcher = Fetcher::new(NetworkPolicy::default().allow_loopback()).map_err(|_| unknown())?;
-    let fetched = fetcher.get(id, &HeaderMap::new()).await.map_err(|_| unknown())?;
-    let document: Value = serde_json::from_slice(&fetched.body).map_err(|_| unknown())?;
+    let answer = fetcher.get(id, &HeaderMap::new()).await.map_err(|_| unknown())?;
+    let document: Value = serde_json::from_slice(&answer.body).map_err(|_| unknown())?;
     if document["client_id"] != id {
         return Err(Refusal::client("the document describes another client"));
     }

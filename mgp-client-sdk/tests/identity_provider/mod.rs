@@ -63,6 +63,7 @@ struct State {
 
 /// The way in which an identity provider works.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a feature of its own")]
 pub(crate) struct Settings {
     pub(crate) consent: Consent,
     /// The algorithm by which tokens are signed.
@@ -190,13 +191,13 @@ impl IdentityProvider {
 
     /// Signs claims as those of an access token, by the key for the algorithm of the settings. `iss`, `iat`, `exp` and `jti`
     /// are added where they are missing; a claim that is `null` is left out.
-    pub(crate) fn issue(&self, claims: Value) -> String {
+    pub(crate) fn issue(&self, claims: &Value) -> String {
         let algorithm = self.0.settings.lock().algorithm;
         self.issue_by(algorithm, claims)
     }
 
     /// As [`Self::issue`], by the key for this algorithm.
-    pub(crate) fn issue_by(&self, algorithm: Algorithm, claims: Value) -> String {
+    pub(crate) fn issue_by(&self, algorithm: Algorithm, claims: &Value) -> String {
         self.0.signed(algorithm, "at+jwt", claims)
     }
 
@@ -255,7 +256,7 @@ impl State {
         self.faults.lock().contains(fault)
     }
 
-    fn signed(&self, algorithm: Algorithm, kind: &str, claims: Value) -> String {
+    fn signed(&self, algorithm: Algorithm, kind: &str, claims: &Value) -> String {
         let now = now();
         let mut all = json!({ "iss": self.issuer(), "iat": now, "exp": now + 300, "jti": issued::random() });
         let members = all.as_object_mut().unwrap();

@@ -78,7 +78,7 @@ fn answer(state: &State, granted: Granted) -> Map<String, Value> {
     if consented.scope.split(' ').any(|scope| scope == "openid") {
         let claims = json!({ "sub": consented.subject, "aud": consented.client });
         let algorithm = state.settings.lock().algorithm;
-        set("id_token", json!(state.signed(algorithm, "JWT", claims)));
+        set("id_token", json!(state.signed(algorithm, "JWT", &claims)));
     }
     if granted.is_renewable {
         let refresh = random();
@@ -103,11 +103,8 @@ fn access(state: &State, consented: &Consented) -> String {
     if let Some(thumbprint) = &consented.bound_to {
         claims["cnf"] = json!({ "jkt": thumbprint });
     }
-    let text = if settings.is_opaque {
-        random()
-    } else {
-        state.signed(settings.algorithm, "at+jwt", claims.clone())
-    };
+    let text =
+        if settings.is_opaque { random() } else { state.signed(settings.algorithm, "at+jwt", &claims) };
     state.issued.lock().access.insert(text.clone(), (claims, consented.family));
     text
 }
@@ -121,7 +118,7 @@ fn assertion(state: &State, consented: &Consented, audience: &str) -> String {
         "scope": consented.scope,
     });
     let algorithm = state.settings.lock().algorithm;
-    state.signed(algorithm, "oauth-id-jag+jwt", claims)
+    state.signed(algorithm, "oauth-id-jag+jwt", &claims)
 }
 
 /// Tells a server what is known of a token (RFC 7662).

@@ -8,11 +8,13 @@
 //!
 //! `--peer go` is another one: a server in Go behind our kernel, which reads names as Go does. Frameworks for agents stand
 //! in front of our kernel, too: `frameworks` says which. `--peer rest` are programs that know OpenAPI and JSON Schema only.
-//! `--peer ext-reference` are the servers that are published as examples of the extensions.
+//! `--peer ext-reference` are the servers that are published as examples of the extensions. `--peer oauth` are authorization
+//! servers, and clients that sign in at them.
 
 mod frameworks;
 pub(crate) mod leg;
 mod lenient;
+mod oauth;
 pub(crate) mod peers;
 mod reference;
 mod rest;
@@ -95,6 +97,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
                 println!("    {fault}");
             }
         }
+    }
+    if wanted(oauth::NAME) && args.server.is_none() {
+        oauth::run(workspace, &workspace.target.join("interop"), args.client.as_deref(), &mut report)?;
     }
     if args.server.is_none() && args.client.is_none() {
         frameworks::run(workspace, &workspace.target.join("interop"), &frameworks, &mut report)?;
@@ -255,7 +260,7 @@ impl Report {
 const RMCP: &str = "rmcp";
 
 /// The legs that are no other SDK's.
-const OWN_LEGS: [&str; 4] = [RMCP, lenient::NAME, rest::NAME, reference::NAME];
+const OWN_LEGS: [&str; 5] = [RMCP, lenient::NAME, rest::NAME, reference::NAME, oauth::NAME];
 
 /// Programs in front of our kernel, or behind it, each with checks of its own.
 struct KernelLeg {

@@ -115,13 +115,13 @@ pub(crate) const PEERS: [Peer; 7] = [
     },
     Peer {
         name: "py1",
-        kind: Kind::Python("mcp==1.30.0"),
+        kind: Kind::Python(PY1),
         client: &[route(Stdio, LEGACY), route(Http, LEGACY), route(Sse, LEGACY)],
         server: &[route(Stdio, FALLBACK), route(Http, FALLBACK), route(Sse, LEGACY)],
     },
     Peer {
         name: "py2",
-        kind: Kind::Python("mcp==2.3.0"),
+        kind: Kind::Python(PY2),
         client: &[route(Stdio, BOTH), route(Http, BOTH), route(Sse, LEGACY)],
         server: &[route(Stdio, BOTH), route(Http, BOTH), route(Sse, LEGACY)],
     },
@@ -140,9 +140,15 @@ pub(crate) const PEERS: [Peer; 7] = [
     Peer { name: "filesystem", kind: Kind::Filesystem, client: &[], server: &[route(Stdio, FALLBACK)] },
 ];
 
+/// The releases of the official SDKs.
+pub(super) const TS1: &str = "@modelcontextprotocol/sdk@1.32.2";
+pub(super) const TS2: &str = "@modelcontextprotocol/client@2.4.0";
+pub(super) const PY1: &str = "mcp==1.30.0";
+pub(super) const PY2: &str = "mcp==2.3.0";
+
 const PACKAGES: [&str; 9] = [
-    "@modelcontextprotocol/sdk@1.32.2",
-    "@modelcontextprotocol/client@2.4.0",
+    TS1,
+    TS2,
     "@modelcontextprotocol/server@2.4.0",
     "@modelcontextprotocol/node@2.1.2",
     "@modelcontextprotocol/inspector@2.12.0",

@@ -4,7 +4,9 @@
 use mgp_types::ext::{ExtensionId, StructuredError};
 use mgp_types::mgp::code::{CODE_SAFETY_VIOLATION, INVALID_TOOL_ARGS, RATE_LIMITED, category};
 use mgp_types::mgp::{Category, Recovery};
-use mgp_types::{Error, Flow, Gate, Method, Origin, RawJson, Request, Response, Session};
+use mgp_types::{
+    AuthorizationDemand, Error, Flow, Gate, Method, Origin, RawJson, Request, Response, Session,
+};
 use serde_json::Value;
 
 /// A gate that decides how a refusal of a tool call looks to the caller; nothing else does.
@@ -76,6 +78,10 @@ impl PlainRequest {
 /// Returns whether this program decided against the call. A missing authentication is reported to the client program,
 /// not to its model; arguments that do not fit are reported to the model, which can correct them.
 fn is_refusal(error: &Error) -> bool {
+    // A demand for authorization is answered by the client itself, which gets another token: HTTP tells it.
+    if AuthorizationDemand::of(error).is_some() {
+        return false;
+    }
     use mgp_types::code::{AUTH_EXPIRED, AUTH_REQUIRED};
     let decided = category(error.code()) == Some(Category::Security)
         || matches!(error.code(), RATE_LIMITED | INVALID_TOOL_ARGS);

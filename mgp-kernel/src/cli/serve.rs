@@ -147,9 +147,10 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
     let watched = if follows_files { place.watched() } else { Vec::new() };
     let stop = until_stopped(signals, &kernel, &watched);
     let at = serving.socket.display().to_string();
+    let scheme = if kernel.config().load().listen.tls.is_some() { "https" } else { "http" };
     let served = serve(&kernel, serving, stop, |http| {
         if let Some(http) = http {
-            output.note(&format!("listening at http://{http}/mcp"));
+            output.note(&format!("listening at {scheme}://{http}/mcp"));
         }
         output.note(&format!("operators reach it at {at}"));
         if is_background {
@@ -195,7 +196,7 @@ fn lacking_beyond(kernel: &Kernel, address: SocketAddr) -> Vec<String> {
     let (config, policies, now) = (kernel.config().load(), kernel.policies(), kernel.audit().clock.now());
     let mut lacking = Vec::new();
     let is_valid = |key: &KeyInfo| key.expires_at.is_none_or(|end| end > now);
-    if !policies.keys.keys().iter().any(is_valid) {
+    if config.listen.oauth.is_none() && !policies.keys.keys().iter().any(is_valid) {
         lacking.push(format!(
             "no client can connect at {address}, because keys are required there and none has been issued: run \
              `mgp keys new AGENT --allow list --allow 'call:*'`, and give the client the key that it prints"

@@ -63,8 +63,9 @@ impl DataBroker {
     /// # Errors
     /// The address is none of HTTP.
     pub(crate) fn serve_at(&self, address: std::net::SocketAddr) -> Result<(), Error> {
-        let configured = self.config.load().listen.data_url.clone();
-        let base = configured.unwrap_or_else(|| format!("http://{address}"));
+        let config = self.config.load();
+        let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
+        let base = config.listen.data_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"));
         let store = ReferenceStore::new("mgp", &format!("{}{PATH}", base.trim_end_matches('/')));
         let store = store.map_err(|error| {
             Error::invalid_params("`listen.data_url` is no address of HTTP, such as `https://mgp.example`")

@@ -29,6 +29,7 @@ mod identity_provider;
 #[path = "../support/program.rs"]
 mod kernel;
 mod lenient_names;
+mod logins;
 mod loopback;
 mod paths;
 mod principals;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         access_patterns::TESTS,
         addresses::TESTS,
         tokens::TESTS,
+        logins::TESTS,
     ];
     runner::run(&tests.concat(), &arguments)
 }

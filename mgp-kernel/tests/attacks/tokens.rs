@@ -29,18 +29,22 @@ tests![
 ];
 
 /// A kernel that accepts the tokens of an identity provider for its agents.
-struct Protected {
+pub(crate) struct Protected {
     home: Home,
     kernel: Kernel,
-    provider: IdentityProvider,
-    port: u16,
+    pub(crate) provider: IdentityProvider,
+    pub(crate) port: u16,
+    /// The audience of its tokens.
+    resource: String,
 }
 
 /// An answer of HTTP.
-struct Answer {
-    status: u16,
-    head: String,
-    body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+    /// The head as it came.
+    pub(crate) raw: String,
 }
 
 const RESOURCE: &str = "https://mgp.example/mcp";
@@ -66,11 +70,29 @@ impl Protected {
         Self::run(provider, oauth, more, "").await
     }
 
+    /// Starts it where its own address is the audience of its tokens.
+    pub(crate) async fn at_own_address() -> Self {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let resource = format!("http://127.0.0.1:{port}/mcp");
+        Self::run_at(IdentityProvider::start().await, port, &resource, "", "", "").await
+    }
+
     async fn run(provider: IdentityProvider, oauth: &str, more: &str, of_server: &str) -> Self {
+        Self::run_at(provider, 0, RESOURCE, oauth, more, of_server).await
+    }
+
+    async fn run_at(
+        provider: IdentityProvider,
+        port: u16,
+        resource: &str,
+        oauth: &str,
+        more: &str,
+        of_server: &str,
+    ) -> Self {
         let home = Home::with_state();
         let issuer = provider.issuer();
         let mut text = format!(
-            "[listen]\npublic_url = {RESOURCE:?}\nallowed_hosts = [\"mgp.example\"]\n[listen.oauth]\n{oauth}\n"
+            "[listen]\npublic_url = {resource:?}\nallowed_hosts = [\"mgp.example\"]\n[listen.oauth]\n{oauth}\n"
         );
         if !oauth.contains("issuers") {
             writeln!(text, "issuers = [{{ issuer = {issuer:?} }}]").unwrap();
@@ -86,18 +108,19 @@ impl Protected {
         )
         .unwrap();
         writeln!(text, "[access]\ndefault = \"opt-out\"\n{more}").unwrap();
-        home.write("mgp.toml", &format!("{text}{}", server::configured(&home, "work", of_server)));
-        let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0"]);
+        let state = home.read("mgp.toml");
+        home.write("mgp.toml", &format!("{state}{text}{}", server::configured(&home, "work", of_server)));
+        let kernel = Kernel::start(&home, &["--http", &format!("127.0.0.1:{port}")]);
         let port = kernel.port();
-        Self { home, kernel, provider, port }
+        Self { home, kernel, provider, port, resource: resource.to_owned() }
     }
 
     fn claims(&self, subject: &str) -> Value {
-        json!({ "iss": self.provider.issuer(), "sub": subject, "aud": RESOURCE, "scope": "mgp:use" })
+        json!({ "iss": self.provider.issuer(), "sub": subject, "aud": self.resource, "scope": "mgp:use" })
     }
 
     fn token(&self, subject: &str) -> String {
-        self.provider.issue(self.claims(subject))
+        self.provider.issue(&self.claims(subject))
     }
 
     /// Posts a message with this `Authorization`, and further headers.
@@ -120,14 +143,14 @@ impl Protected {
     }
 }
 
-async fn exchange(port: u16, request: &str) -> Answer {
+pub(crate) async fn exchange(port: u16, request: &str) -> Answer {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).await.unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned(), raw: head.to_owned() }
 }
 
 fn hello() -> Value {
@@ -154,7 +177,7 @@ fn call(tool: &str) -> (Value, String) {
 async fn a_token_of_the_issuer_lets_its_agent_in_and_nobody_else() {
     let kernel = Protected::start().await;
     for algorithm in [Algorithm::ES256, Algorithm::RS256, Algorithm::EdDSA] {
-        let token = kernel.provider.issue_by(algorithm, kernel.claims("1"));
+        let token = kernel.provider.issue_by(algorithm, &kernel.claims("1"));
         let answer = kernel.bearer(&token).await;
         assert_eq!(answer.status, 200, "{algorithm:?}: {} {}", answer.head, answer.body);
     }
@@ -166,7 +189,7 @@ async fn a_token_of_the_issuer_lets_its_agent_in_and_nobody_else() {
     let (message, headers) = call("work__echo");
     let answer = kernel.post(&format!("Bearer {}", kernel.token("1")), &headers, &message).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
-    let record = kernel.home.json(["audit", "search"]).to_string();
+    let record = kernel.home.json(["audit", "tail"]).to_string();
     assert!(record.contains("agent.ada"), "{record}");
 }
 
@@ -186,7 +209,7 @@ async fn a_request_without_a_token_is_told_where_to_get_one() {
     }
     let mut claims = kernel.claims("1");
     claims["scope"] = "other".into();
-    let poor = kernel.bearer(&kernel.provider.issue(claims)).await;
+    let poor = kernel.bearer(&kernel.provider.issue(&claims)).await;
     assert!(poor.status == 403 && poor.head.contains("insufficient_scope"), "{}", poor.head);
 }
 
@@ -197,7 +220,7 @@ async fn a_token_of_another_audience_or_issuer_is_refused() {
     let with = |name: &str, value: Value| {
         let mut claims = kernel.claims("1");
         claims[name] = value;
-        kernel.provider.issue(claims)
+        kernel.provider.issue(&claims)
     };
     let theirs = json!({ "iss": other.issuer(), "sub": "1", "aud": RESOURCE });
     let in_our_name = json!({ "iss": kernel.provider.issuer(), "sub": "1", "aud": RESOURCE });
@@ -205,8 +228,8 @@ async fn a_token_of_another_audience_or_issuer_is_refused() {
         ("another audience", with("aud", "https://other.example/mcp".into())),
         ("an audience that begins alike", with("aud", format!("{RESOURCE}/").into())),
         ("no audience", with("aud", json!([]))),
-        ("an issuer that is not accepted", other.issue(theirs)),
-        ("signed by another issuer in the name of ours", other.issue(in_our_name)),
+        ("an issuer that is not accepted", other.issue(&theirs)),
+        ("signed by another issuer in the name of ours", other.issue(&in_our_name)),
         ("an issuer that is spelled otherwise", with("iss", format!("{}/", kernel.provider.issuer()).into())),
         ("over", with("exp", (now - 3600).into())),
         ("not begun", with("nbf", (now + 3600).into())),
@@ -270,10 +293,10 @@ async fn two_issuers_with_the_same_subject_are_two_agents() {
         two.issuer()
     );
     let kernel = Protected::of(one, &issuers, &eve).await;
-    let theirs = two.issue(json!({ "iss": two.issuer(), "sub": "1", "aud": RESOURCE }));
+    let theirs = two.issue(&json!({ "iss": two.issuer(), "sub": "1", "aud": RESOURCE }));
     let (message, headers) = call("work__echo");
     assert_eq!(kernel.post(&format!("Bearer {theirs}"), &headers, &message).await.status, 200);
-    let record = kernel.home.json(["audit", "search"]).to_string();
+    let record = kernel.home.json(["audit", "tail"]).to_string();
     assert!(record.contains("agent.eve") && !record.contains("agent.ada"), "{record}");
 }
 
@@ -317,7 +340,7 @@ async fn a_bound_token_is_worth_nothing_without_its_key() {
     let (key, thief) = (SigningKey::generate().unwrap(), SigningKey::generate().unwrap());
     let mut claims = kernel.claims("1");
     claims["cnf"] = json!({ "jkt": key.thumbprint() });
-    let token = kernel.provider.issue(claims);
+    let token = kernel.provider.issue(&claims);
     let url: Uri = RESOURCE.parse().unwrap();
     let proof = |key: &SigningKey, method: &Method, url: &Uri, token: &str| {
         dpop::proof(key, method, url, Some(token), None).unwrap()
@@ -352,7 +375,7 @@ async fn a_tool_that_needs_a_scope_says_which() {
     assert!(answer.head.contains("scope=\"mgp:use work:write\""), "{}", answer.head);
     let mut claims = kernel.claims("1");
     claims["scope"] = "mgp:use work:write".into();
-    let rich = kernel.provider.issue(claims);
+    let rich = kernel.provider.issue(&claims);
     assert_eq!(kernel.post(&format!("Bearer {rich}"), &headers, &message).await.status, 200);
 }
 
@@ -365,7 +388,7 @@ async fn tokens_are_in_no_record_and_no_log() {
     assert_eq!(kernel.bearer(&forged).await.status, 401);
     let seen = format!(
         "{}{}{:?}",
-        kernel.home.json(["audit", "search"]),
+        kernel.home.json(["audit", "tail"]),
         kernel.home.read("stderr"),
         server::requests(&kernel.home, "work"),
     );

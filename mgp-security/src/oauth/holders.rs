@@ -37,12 +37,4 @@ impl TokenHolders {
             validity.end(calls);
         }
     }
-
-    /// Ends what all principals opened.
-    pub(super) fn end_all(&self, calls: RunningCalls) {
-        let all = std::mem::take(&mut *self.0.lock());
-        for holder in all.into_values() {
-            holder.validity.end(calls);
-        }
-    }
 }

@@ -132,13 +132,12 @@ impl ResourceServer {
         second.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             second.tick().await;
-            self.0.holders.end_expired(self.0.clock.now(), calls());
+            self.end_expired_at(self.0.clock.now(), calls());
         }
     }
 
-    /// Ends the sessions and streams of everybody who came with a token, because other settings hold from now on.
-    pub fn end_all(&self, calls: RunningCalls) {
-        self.0.holders.end_all(calls);
+    pub(super) fn end_expired_at(&self, now: Timestamp, calls: RunningCalls) {
+        self.0.holders.end_expired(now, calls);
     }
 
     /// Returns the challenge for a refused request.

@@ -1,1 +1,248 @@
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
+use http::{HeaderMap, Method};
+use mgp_types::{PeerCertificate, Principal, RunningCalls};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use super::*;
+use crate::doubles::ManualClock;
+use crate::jose::{Header, SigningKey};
+use crate::network::{Fetcher, HostResolver, NetworkPolicy};
+
+const RESOURCE: &str = "https://mgp.example/mcp";
+
+/// An issuer whose documents come from a port of this machine.
+struct Scene {
+    key: SigningKey,
+    issuer: String,
+    server: ResourceServer,
+    fetches: Arc<AtomicI64>,
+}
+
+impl Scene {
+    async fn start() -> Self {
+        Self::with(|builder| builder).await
+    }
+
+    async fn with(change: impl FnOnce(ResourceServerBuilder) -> ResourceServerBuilder) -> Self {
+        let key = SigningKey::generate().unwrap();
+        let keys = json!({ "keys": [key.public_jwk()] }).to_string();
+        let fetches = Arc::new(AtomicI64::new(0));
+        let port = serve(keys, Arc::clone(&fetches)).await;
+        let issuer = format!("http://127.0.0.1:{port}");
+        let fetcher = Fetcher::new(NetworkPolicy::default().allow_loopback()).unwrap();
+        let builder = ResourceServer::builder(RESOURCE)
+            .issuer(Issuer::new(issuer.as_str()).jwks_uri(format!("{issuer}/keys")))
+            .principals(|_, subject| (subject == "1").then(|| Principal::new("agent.ada")))
+            .clock(ManualClock::at(1_000_000_000_000).clock());
+        let server = change(builder).build(&fetcher).unwrap();
+        Self { key, issuer, server, fetches }
+    }
+
+    fn claims(&self) -> Value {
+        json!({ "iss": self.issuer, "sub": "1", "aud": RESOURCE, "exp": 1_000_000_600, "scope": "a b" })
+    }
+
+    fn token(&self, claims: &Value) -> String {
+        self.key.sign(Header::new(self.key.algorithm()), claims).unwrap()
+    }
+
+    async fn verify(&self, claims: &Value) -> Result<VerifiedToken, TokenError> {
+        self.server.verify(&shown(&self.token(claims), None)).await
+    }
+}
+
+fn shown(token: &str, certificate: Option<&PeerCertificate>) -> PresentedToken {
+    let mut headers = HeaderMap::new();
+    headers.insert("authorization", format!("Bearer {token}").parse().unwrap());
+    PresentedToken::read(&headers, &Method::POST, &"/mcp".parse().unwrap(), certificate).unwrap()
+}
+
+/// Answers every request with this document.
+async fn serve(document: String, count: Arc<AtomicI64>) -> u16 {
+    let socket = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = socket.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = socket.accept().await {
+            count.fetch_add(1, Ordering::Relaxed);
+            let mut head = [0; 4096];
+            let _ = stream.read(&mut head).await;
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{document}",
+                document.len()
+            );
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn with_known_keys_nothing_waits_and_the_scopes_come_along() {
+    let scene = Scene::start().await;
+    let token = shown(&scene.token(&scene.claims()), None);
+    assert!(scene.server.verify_known(&token).is_none(), "the keys are not known yet");
+    let verified = scene.server.verify(&token).await.unwrap();
+    assert_eq!(verified.principal, Principal::new("agent.ada"));
+    assert!(verified.scopes.scopes().has("a") && verified.scopes.scopes().has("b"));
+    let other = shown(
+        &scene.token(&json!({ "iss": scene.issuer, "sub": "1", "aud": [RESOURCE], "exp": 1_000_000_601 })),
+        None,
+    );
+    assert!(scene.server.verify_known(&other).unwrap().is_ok());
+    assert_eq!(scene.fetches.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn times_are_judged_with_a_difference_of_clocks() {
+    let scene = Scene::start().await;
+    let with = |name: &str, value: Value| {
+        let mut claims = scene.claims();
+        claims[name] = value;
+        claims
+    };
+    for (claims, holds) in [
+        (with("exp", 999_999_950.into()), true),
+        (with("exp", 999_999_900.into()), false),
+        (with("nbf", 1_000_000_050.into()), true),
+        (with("nbf", 1_000_000_100.into()), false),
+        (with("iat", 1_000_000_100.into()), false),
+        (with("exp", Value::Null), false),
+        (with("exp", json!(1e300)), false),
+        (with("exp", "1000000600".into()), false),
+    ] {
+        assert_eq!(scene.verify(&claims).await.is_ok(), holds, "{claims}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_principal_opened_ends_with_the_last_of_its_tokens() {
+    let scene = Scene::start().await;
+    let first = scene.verify(&scene.claims()).await.unwrap();
+    let mut longer = scene.claims();
+    longer["exp"] = 1_000_003_600.into();
+    let second = scene.verify(&longer).await.unwrap();
+    let end = |millis: i64| {
+        let at = mgp_types::mgp::Timestamp::from_millis(millis).unwrap();
+        scene.server.end_expired_at(at, RunningCalls::Cancel);
+    };
+    end(1_000_000_700_000);
+    assert!(first.validity.ended().is_none(), "another token still holds");
+    end(1_000_003_700_000);
+    assert!(first.validity.ended().is_some() && second.validity.ended().is_some());
+}
+
+#[tokio::test]
+async fn a_token_for_a_certificate_needs_that_certificate() {
+    use base64::Engine as _;
+    let scene = Scene::start().await;
+    let own = PeerCertificate::from_der(b"own");
+    let digest = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(own.thumbprint());
+    let mut claims = scene.claims();
+    claims["cnf"] = json!({ "x5t#S256": digest });
+    let token = scene.token(&claims);
+    assert!(scene.server.verify(&shown(&token, Some(&own))).await.is_ok());
+    let other = PeerCertificate::from_der(b"other");
+    assert_eq!(scene.server.verify(&shown(&token, Some(&other))).await.err(), Some(TokenError::Proof));
+    assert_eq!(scene.server.verify(&shown(&token, None)).await.err(), Some(TokenError::Proof));
+}
+
+#[tokio::test]
+async fn claims_and_types_that_are_not_those_of_access_tokens_are_refused() {
+    let scene = Scene::start().await;
+    for kind in ["dpop+jwt", "logout+jwt", "secevent+jwt", ""] {
+        let mut header = Header::new(scene.key.algorithm());
+        header.typ = Some(kind.to_owned());
+        let token = scene.key.sign(header, &scene.claims()).unwrap();
+        assert_eq!(
+            scene.server.verify(&shown(&token, None)).await.err(),
+            Some(TokenError::Invalid),
+            "{kind}"
+        );
+    }
+    for kind in ["JWT", "at+jwt", "application/at+JWT"] {
+        let mut header = Header::new(scene.key.algorithm());
+        header.typ = Some(kind.to_owned());
+        let token = scene.key.sign(header, &scene.claims()).unwrap();
+        assert!(scene.server.verify(&shown(&token, None)).await.is_ok(), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn scopes_that_every_request_needs_are_demanded() {
+    let scene = Scene::with(|builder| {
+        builder.required_scopes(mgp_types::ext::scope::Scopes::read(["a", "c"]).unwrap())
+    })
+    .await;
+    assert_eq!(scene.verify(&scene.claims()).await.err(), Some(TokenError::Scope));
+    let mut claims = scene.claims();
+    claims["scope"] = Value::Null;
+    claims["scp"] = json!(["a", "c"]);
+    assert!(scene.verify(&claims).await.is_ok());
+    let challenge = scene.server.challenge(TokenError::Scope).unwrap();
+    assert!(challenge.starts_with("Bearer ") && challenge.contains(r#"scope="a c""#), "{challenge}");
+    assert!(challenge.contains(r#"error="insufficient_scope""#), "{challenge}");
+}
+
+#[tokio::test]
+async fn an_agent_that_is_no_longer_configured_is_refused_at_once() {
+    use std::sync::atomic::AtomicBool;
+    let is_known = Arc::new(AtomicBool::new(true));
+    let known = Arc::clone(&is_known);
+    let scene = Scene::with(move |builder| {
+        builder.principals(move |_, _| known.load(Ordering::Relaxed).then(|| Principal::new("agent.ada")))
+    })
+    .await;
+    assert!(scene.verify(&scene.claims()).await.is_ok());
+    is_known.store(false, Ordering::Relaxed);
+    assert_eq!(scene.verify(&scene.claims()).await.err(), Some(TokenError::UnknownSubject));
+}
+
+#[tokio::test]
+async fn metadata_lead_into_no_private_network() {
+    let inward = Inward;
+    let fetcher = Fetcher::with_resolver(NetworkPolicy::default(), inward).unwrap();
+    let key = SigningKey::generate().unwrap();
+    for keys in ["https://id.example.com/keys", "https://169.254.169.254/keys", "http://id.example.com/keys"]
+    {
+        let issuer = Issuer::new("https://id.example.com").jwks_uri(keys);
+        let server = ResourceServer::builder(RESOURCE).issuer(issuer).build(&fetcher).unwrap();
+        let claims =
+            json!({ "iss": "https://id.example.com", "sub": "1", "aud": RESOURCE, "exp": 9_999_999_999_u64 });
+        let token = key.sign(Header::new(key.algorithm()), &claims).unwrap();
+        assert_eq!(server.verify(&shown(&token, None)).await.err(), Some(TokenError::Unreachable), "{keys}");
+    }
+}
+
+#[test]
+fn headers_that_show_two_tokens_or_none_are_told_apart() {
+    let read = |values: &[&str]| {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append("authorization", value.parse().unwrap());
+        }
+        PresentedToken::read(&headers, &Method::GET, &"/mcp".parse().unwrap(), None).err()
+    };
+    assert_eq!(read(&[]), Some(TokenError::Missing));
+    assert_eq!(read(&["Basic eA=="]), Some(TokenError::Missing));
+    assert_eq!(read(&["Bearer a", "Bearer b"]), Some(TokenError::Malformed));
+    assert_eq!(read(&["Bearer "]), Some(TokenError::Malformed));
+    assert_eq!(read(&["Bearer a b"]), Some(TokenError::Malformed));
+    assert_eq!(read(&[&format!("Bearer {}", "a".repeat(20_000))]), Some(TokenError::Malformed));
+    assert_eq!(read(&["bearer a"]), None);
+}
+
+/// A resolver by which every name leads into the machine's own network.
+struct Inward;
+
+impl HostResolver for Inward {
+    fn resolve(&self, _: &str, port: u16) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send {
+        std::future::ready(Ok(vec![SocketAddr::from(([10, 0, 0, 1], port))]))
+    }
+}

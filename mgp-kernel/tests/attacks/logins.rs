@@ -1,0 +1,123 @@
+//! Logins at a protected server: whose token the kernel comes with, and who gets to see it.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use crate::home::Home;
+use crate::identity_provider::Consent;
+use crate::runner::tests;
+use crate::tokens::{Protected, exchange};
+
+tests![
+    a_person_signs_in_once_and_signs_out_again,
+    a_login_that_is_denied_or_answered_by_somebody_else_is_none,
+    each_agent_comes_with_its_own_login,
+];
+
+/// A kernel in front of a protected server.
+fn in_front_of(server: &Protected, more: &str) -> Home {
+    let home = Home::with_state();
+    let entry =
+        format!("[[servers]]\nid = \"inner\"\nurl = \"http://127.0.0.1:{}/mcp\"\n{more}\n", server.port);
+    home.write("mgp.toml", &format!("{}{entry}", home.read("mgp.toml")));
+    home
+}
+
+/// Runs `mgp login`, and follows the page that it prints as a browser does; returns its exit code and what it wrote. The
+/// answer of the issuer can be changed on its way.
+async fn login(home: &Home, args: &[&str], change: impl Fn(String) -> String) -> (i32, String) {
+    let mut command = home.command(["login", "inner", "--no-browser"].iter().chain(args));
+    let mut program =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(program.stderr.take().unwrap()).lines();
+    let (page, lines) = tokio::task::spawn_blocking(move || {
+        let mut told = String::new();
+        for line in lines.by_ref().map(Result::unwrap) {
+            if let Some((_, page)) = line.split_once("sign in at: ") {
+                return (Ok(page.to_owned()), lines);
+            }
+            told = format!("{told}{line}\n");
+        }
+        (Err(told), lines)
+    })
+    .await
+    .unwrap();
+    if let Ok(page) = &page {
+        let answer = change(location(page).await);
+        let _ = location(&answer).await;
+    }
+    let ended = tokio::task::spawn_blocking(move || {
+        let rest: Vec<String> = lines.map(Result::unwrap).collect();
+        (program.wait().unwrap().code().unwrap(), rest.join("\n"))
+    });
+    let (code, rest) = ended.await.unwrap();
+    (code, page.err().unwrap_or_default() + &rest)
+}
+
+/// Returns where a page leads.
+async fn location(url: &str) -> String {
+    let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let port = host.rsplit_once(':').unwrap().1.parse().unwrap();
+    let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    let answer = exchange(port, &request).await;
+    let found = answer.raw.lines().find_map(|line| {
+        let (name, value) = line.split_once(": ")?;
+        name.eq_ignore_ascii_case("location").then(|| value.to_owned())
+    });
+    found.unwrap_or_default()
+}
+
+async fn a_person_signs_in_once_and_signs_out_again() {
+    let server = Protected::at_own_address().await;
+    server.provider.set(|settings| settings.consent = Consent::Of("1".into()));
+    let home = in_front_of(&server, "");
+    let run = |args: &[&str]| {
+        let mut command = home.command(args);
+        tokio::task::spawn_blocking(move || command.output().unwrap())
+    };
+    let told = String::from_utf8(run(&["servers", "--json"]).await.unwrap().stdout).unwrap();
+    assert!(told.contains("run `mgp login inner`"), "{told}");
+
+    let (code, told) = login(&home, &[], |answer| answer).await;
+    assert_eq!(code, 0, "{told}");
+    let listed = String::from_utf8(run(&["tools"]).await.unwrap().stdout).unwrap();
+    let echo = listed.split_whitespace().find(|word| word.starts_with("inner.work_echo")).unwrap();
+    let call = || run(&["call", echo, "--json"]);
+    for _ in 0..2 {
+        let after = call().await.unwrap();
+        assert!(after.status.success(), "{}", String::from_utf8_lossy(&after.stderr));
+    }
+    assert_eq!(server.provider.grants("authorization_code"), 1, "nobody signs in twice");
+    let listed = home.run(["secrets", "list"]);
+    assert!(!listed.out.contains("mgp-login"), "{}", listed.out);
+
+    assert_eq!(home.run(["logout", "inner"]).code, Some(0));
+    assert!(!call().await.unwrap().status.success());
+    assert_eq!(home.run(["logout", "inner"]).code, Some(1));
+}
+
+async fn a_login_that_is_denied_or_answered_by_somebody_else_is_none() {
+    let server = Protected::at_own_address().await;
+    server.provider.set(|settings| settings.consent = Consent::Denied);
+    let home = in_front_of(&server, "");
+    let (code, told) = login(&home, &[], |answer| answer).await;
+    assert!(code == 3 && told.contains("access_denied"), "{code} {told}");
+    server.provider.set(|settings| settings.consent = Consent::Of("1".into()));
+    let (code, told) = login(&home, &[], |answer| format!("{answer}&iss=http%3A%2F%2Fevil.example")).await;
+    assert!(code == 3 && told.contains("does not come from the issuer"), "{code} {told}");
+    assert_eq!(server.provider.grants("authorization_code"), 0, "no code was sent");
+}
+
+async fn each_agent_comes_with_its_own_login() {
+    let server = Protected::at_own_address().await;
+    let home = in_front_of(&server, "sharing = \"agent\"");
+    let (code, told) = login(&home, &[], |answer| answer).await;
+    assert!(code == 1 && told.contains("--agent"), "{code} {told}");
+    for (agent, subject) in [("ada", "1"), ("bob", "2")] {
+        server.provider.set(|settings| settings.consent = Consent::Of(subject.into()));
+        let (code, told) = login(&home, &["--agent", agent], |answer| answer).await;
+        assert_eq!(code, 0, "{told}");
+    }
+    let stored = home.read(".config/mgp/secrets.toml");
+    assert_eq!(stored.matches("mgp-login.").count(), 2, "each agent has a login of its own");
+}

@@ -78,11 +78,11 @@ impl PlainRequest {
 /// Returns whether this program decided against the call. A missing authentication is reported to the client program,
 /// not to its model; arguments that do not fit are reported to the model, which can correct them.
 fn is_refusal(error: &Error) -> bool {
+    use mgp_types::code::{AUTH_EXPIRED, AUTH_REQUIRED};
     // A demand for authorization is answered by the client itself, which gets another token: HTTP tells it.
     if AuthorizationDemand::of(error).is_some() {
         return false;
     }
-    use mgp_types::code::{AUTH_EXPIRED, AUTH_REQUIRED};
     let decided = category(error.code()) == Some(Category::Security)
         || matches!(error.code(), RATE_LIMITED | INVALID_TOOL_ARGS);
     error.origin() == Origin::Local && decided && !matches!(error.code(), AUTH_REQUIRED | AUTH_EXPIRED)

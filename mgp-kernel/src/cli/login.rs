@@ -58,7 +58,7 @@ pub(super) async fn login(place: &KernelLocation, output: &Output, args: LoginAr
             format!("{} needs no login: the kernel has credentials of its own for it", found.server.id);
         return Err(Failure::usage(message));
     }
-    let shown = *output;
+    let shown = output.clone();
     let show = move |page: &str| {
         let is_opened = !args.no_browser && open_in_browser(page);
         let what = if is_opened { "sign in on the page that was opened, or open it" } else { "sign in at" };
@@ -68,7 +68,7 @@ pub(super) async fn login(place: &KernelLocation, output: &Output, args: LoginAr
     let browser = LoopbackBrowser::new(show);
     let oauth = found.oauth(port.into_iter().fold(browser, LoopbackBrowser::port))?;
     if args.device {
-        let output = *output;
+        let output = output.clone();
         let shown = oauth.login_by_device(move |device| {
             let (page, code) = (printable(&device.page), printable(&device.code));
             output.note(&format!("open {page} on any device, and type the code {code}"));

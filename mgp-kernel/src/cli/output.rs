@@ -50,7 +50,7 @@ pub(super) enum ColorChoice {
 }
 
 /// The output of a command, in the form that the options ask for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Output {
     form: OutputForm,
     color: bool,

@@ -57,31 +57,31 @@ impl Protected {
     /// Starts it with more in the table `listen.oauth`, and more in the file.
     async fn with(oauth: &str, more: &str) -> Self {
         let provider = IdentityProvider::start().await;
-        Self::of(provider, oauth, more).await
+        Self::of(provider, oauth, more)
     }
 
     /// Starts it with a tool `echo` that needs a scope.
     async fn needing(scope: &str) -> Self {
         let tool = format!("[servers.tools.echo]\nrequired_scopes = [{scope:?}]\n");
-        Self::run(IdentityProvider::start().await, "", "", &tool).await
+        Self::run(IdentityProvider::start().await, "", "", &tool)
     }
 
-    async fn of(provider: IdentityProvider, oauth: &str, more: &str) -> Self {
-        Self::run(provider, oauth, more, "").await
+    fn of(provider: IdentityProvider, oauth: &str, more: &str) -> Self {
+        Self::run(provider, oauth, more, "")
     }
 
     /// Starts it where its own address is the audience of its tokens.
     pub(crate) async fn at_own_address() -> Self {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let resource = format!("http://127.0.0.1:{port}/mcp");
-        Self::run_at(IdentityProvider::start().await, port, &resource, "", "", "").await
+        Self::run_at(IdentityProvider::start().await, port, &resource, "", "", "")
     }
 
-    async fn run(provider: IdentityProvider, oauth: &str, more: &str, of_server: &str) -> Self {
-        Self::run_at(provider, 0, RESOURCE, oauth, more, of_server).await
+    fn run(provider: IdentityProvider, oauth: &str, more: &str, of_server: &str) -> Self {
+        Self::run_at(provider, 0, RESOURCE, oauth, more, of_server)
     }
 
-    async fn run_at(
+    fn run_at(
         provider: IdentityProvider,
         port: u16,
         resource: &str,
@@ -292,7 +292,7 @@ async fn two_issuers_with_the_same_subject_are_two_agents() {
         "[[agents]]\nid = \"agent.eve\"\ntokens = [{{ issuer = {:?}, subject = \"1\" }}]\n",
         two.issuer()
     );
-    let kernel = Protected::of(one, &issuers, &eve).await;
+    let kernel = Protected::of(one, &issuers, &eve);
     let theirs = two.issue(&json!({ "iss": two.issuer(), "sub": "1", "aud": RESOURCE }));
     let (message, headers) = call("work__echo");
     assert_eq!(kernel.post(&format!("Bearer {theirs}"), &headers, &message).await.status, 200);

@@ -23,7 +23,7 @@ use crate::network::Fetcher;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Issuer {
-    pub(super) issuer: Box<str>,
+    pub(super) name: Box<str>,
     jwks_uri: Option<Box<str>>,
     pub(super) algorithms: Vec<Algorithm>,
     introspection: Option<Introspection>,
@@ -59,7 +59,7 @@ impl Issuer {
     /// EdDSA.
     pub fn new(issuer: impl Into<Box<str>>) -> Self {
         Self {
-            issuer: issuer.into(),
+            name: issuer.into(),
             jwks_uri: None,
             algorithms: vec![Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA],
             introspection: None,
@@ -142,7 +142,7 @@ impl IssuerKeys {
             match self.published().await {
                 Ok(set) => self.keys.store(Some(Arc::new(PublishedKeys { set, fetched_at: Instant::now() }))),
                 Err(why) => {
-                    tracing::warn!(issuer = %self.of.issuer, why, "the keys of an issuer cannot be fetched; those before stay");
+                    tracing::warn!(issuer = %self.of.name, why, "the keys of an issuer cannot be fetched; those before stay");
                 }
             }
         }
@@ -164,7 +164,7 @@ impl IssuerKeys {
     }
 
     async fn metadata(&self) -> Result<IssuerMetadata, &'static str> {
-        let url = url::Url::parse(&self.of.issuer).map_err(|_| "the issuer is no URL")?;
+        let url = url::Url::parse(&self.of.name).map_err(|_| "the issuer is no URL")?;
         let (origin, path) = (url.origin().ascii_serialization(), url.path().trim_end_matches('/'));
         let places = [
             format!("{origin}{RFC8414}{path}"),
@@ -175,7 +175,7 @@ impl IssuerKeys {
             let fetched = self.fetcher.get(&place, &HeaderMap::new()).await;
             let Some(fetched) = fetched.ok().filter(|fetched| fetched.status.is_success()) else { continue };
             let metadata: IssuerMetadata = read(fetched.body).ok_or("its metadata is malformed")?;
-            let is_own = *metadata.issuer == *self.of.issuer;
+            let is_own = *metadata.issuer == *self.of.name;
             return if is_own { Ok(metadata) } else { Err("its metadata names another issuer") };
         }
         Err("its metadata is not there")
@@ -197,7 +197,7 @@ impl IssuerKeys {
         let answer = self.fetcher.post_form(&way.url, &headers, form).await;
         Some(match answer.ok().filter(|answer| answer.status.is_success()) {
             None => {
-                tracing::warn!(issuer = %self.of.issuer, "an issuer does not tell about a token");
+                tracing::warn!(issuer = %self.of.name, "an issuer does not tell about a token");
                 Err(TokenError::Unreachable)
             }
             Some(answer) => match read::<Introspected>(answer.body) {

@@ -116,7 +116,7 @@ impl ResourceServer {
         scopes.sort_unstable();
         let document = serde_json::json!({
             "resource": parts.resource,
-            "authorization_servers": parts.issuers.iter().map(|issuer| &issuer.of.issuer).collect::<Vec<_>>(),
+            "authorization_servers": parts.issuers.iter().map(|issuer| &issuer.of.name).collect::<Vec<_>>(),
             "scopes_supported": scopes,
             "bearer_methods_supported": ["header"],
             "dpop_signing_alg_values_supported": ["ES256", "ES384", "EdDSA", "RS256", "PS256"],
@@ -180,7 +180,7 @@ impl ResourceServer {
                 let seen = issuer.known();
                 let keys = issuer.fetch(seen.as_ref()).await?;
                 if seen.is_some_and(|seen| !Arc::ptr_eq(&seen, &keys)) {
-                    self.0.cache.forget(&issuer.of.issuer);
+                    self.0.cache.forget(&issuer.of.name);
                 }
                 self.0.known(issuer, &keys.set, shown, &header, now).unwrap_or(Err(TokenError::Invalid))?
             }
@@ -210,7 +210,7 @@ impl ResourceServerParts {
         // Nothing proves the issuer yet: it only says whose key has to have signed.
         let claims = URL_SAFE_NO_PAD.decode(payload).ok().and_then(|json| Object::parse(json).ok());
         let named = claims.as_ref().and_then(|claims| claims.text("iss"));
-        let issuer = self.issuers.iter().find(|issuer| named.as_deref() == Some(&*issuer.of.issuer));
+        let issuer = self.issuers.iter().find(|issuer| named.as_deref() == Some(&*issuer.of.name));
         let issuer = issuer.filter(|issuer| issuer.of.algorithms.contains(&header.alg));
         Ok(Some((issuer.ok_or(TokenError::Invalid)?, header)))
     }
@@ -242,7 +242,7 @@ impl ResourceServerParts {
         claims: &TokenClaims,
         now: Timestamp,
     ) -> Result<KnownToken, TokenError> {
-        let ends_at = claims.judge(&issuer.of.issuer, &self.resource, now, SKEW_MILLIS)?;
+        let ends_at = claims.judge(&issuer.of.name, &self.resource, now, SKEW_MILLIS)?;
         self.token(issuer, claims, ends_at, ends_at.min(now.saturating_add(VERIFIED_FOR)))
     }
 
@@ -258,7 +258,7 @@ impl ResourceServerParts {
                     continue;
                 }
             };
-            let is_theirs = claims.iss.as_deref().is_none_or(|named| named == &*issuer.of.issuer);
+            let is_theirs = claims.iss.as_deref().is_none_or(|named| named == &*issuer.of.name);
             if !is_theirs || !claims.is_for(&self.resource) {
                 return Err(TokenError::Invalid);
             }
@@ -283,7 +283,7 @@ impl ResourceServerParts {
             return Err(TokenError::Scope);
         }
         Ok(KnownToken {
-            issuer: issuer.of.issuer.clone(),
+            issuer: issuer.of.name.clone(),
             subject: subject.into(),
             scopes: Arc::new(scopes),
             bound_to: claims.cnf.clone(),

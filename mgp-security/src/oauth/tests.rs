@@ -22,7 +22,7 @@ struct Scene {
     key: SigningKey,
     issuer: String,
     server: ResourceServer,
-    fetches: Arc<AtomicI64>,
+    asked: Arc<AtomicI64>,
 }
 
 impl Scene {
@@ -33,8 +33,8 @@ impl Scene {
     async fn with(change: impl FnOnce(ResourceServerBuilder) -> ResourceServerBuilder) -> Self {
         let key = SigningKey::generate().unwrap();
         let keys = json!({ "keys": [key.public_jwk()] }).to_string();
-        let fetches = Arc::new(AtomicI64::new(0));
-        let port = serve(keys, Arc::clone(&fetches)).await;
+        let asked = Arc::new(AtomicI64::new(0));
+        let port = serve(keys, Arc::clone(&asked)).await;
         let issuer = format!("http://127.0.0.1:{port}");
         let fetcher = Fetcher::new(NetworkPolicy::default().allow_loopback()).unwrap();
         let builder = ResourceServer::builder(RESOURCE)
@@ -42,7 +42,7 @@ impl Scene {
             .principals(|_, subject| (subject == "1").then(|| Principal::new("agent.ada")))
             .clock(ManualClock::at(1_000_000_000_000).clock());
         let server = change(builder).build(&fetcher).unwrap();
-        Self { key, issuer, server, fetches }
+        Self { key, issuer, server, asked }
     }
 
     fn claims(&self) -> Value {
@@ -96,7 +96,7 @@ async fn with_known_keys_nothing_waits_and_the_scopes_come_along() {
         None,
     );
     assert!(scene.server.verify_known(&other).unwrap().is_ok());
-    assert_eq!(scene.fetches.load(Ordering::Relaxed), 1);
+    assert_eq!(scene.asked.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod identity_provider;
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
@@ -14,8 +15,8 @@ use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use identity_provider::{Consent, Documents, Endpoint, Fault, IdentityProvider, KnownClient, Proof};
 use mgp_client_sdk::oauth::{
-    Algorithm, BoxFuture, Browser, ClientCredentials, Grant, OAuth, OAuthBuilder, OAuthError, RedirectTarget,
-    SigningKey, TokenSource,
+    Algorithm, BoxFuture, Browser, ClientCredentials, Fetcher, Grant, MemoryTokenStore, NetworkPolicy, OAuth,
+    OAuthBuilder, OAuthError, RedirectTarget, SigningKey, TokenSource,
 };
 use mgp_security::jose::{KeySet, dpop, header, verify};
 use parking_lot::Mutex;
@@ -332,4 +333,79 @@ async fn a_login_on_another_device_waits_for_consent_and_tokens_can_be_asked_abo
     assert!(provider.count(Endpoint::Token) >= 1);
     let asked = request("POST", &provider.url(Endpoint::Introspect), "client_id=tv&token=unknown").await;
     assert!(asked.ends_with("{\"active\":false}"), "{asked}");
+}
+
+#[tokio::test]
+async fn a_token_is_renewed_once_however_many_need_it() {
+    let provider = IdentityProvider::start().await;
+    let server = Guarded::start(&provider).await;
+    provider.set(|settings| settings.lifetime = Duration::ZERO);
+    let oauth = oauth(&server).build().unwrap();
+    oauth.login().await.unwrap();
+    provider.set(|settings| settings.lifetime = Duration::from_mins(5));
+    futures_util::future::join_all((0..10).map(|_| server.visit(&oauth))).await;
+    assert_eq!((provider.grants("authorization_code"), provider.grants("refresh_token")), (1, 1));
+}
+
+#[tokio::test]
+async fn a_renewal_goes_on_when_who_needed_it_gives_up() {
+    let provider = IdentityProvider::start().await;
+    let server = Guarded::start(&provider).await;
+    provider.set(|settings| settings.lifetime = Duration::ZERO);
+    let store = MemoryTokenStore::new();
+    let builder = || oauth(&server).store(store.clone());
+    let first = builder().build().unwrap();
+    first.login().await.unwrap();
+    provider.set(|settings| settings.lifetime = Duration::from_mins(5));
+    // Whoever asks is gone before the answer of the issuer comes.
+    let mut visit = Box::pin(server.visit(&first));
+    while provider.grants("refresh_token") == 0 {
+        let _ = tokio::time::timeout(Duration::from_millis(1), &mut visit).await;
+    }
+    drop(visit);
+    // Another client of the same store goes on with the token that was given.
+    let second = builder().build().unwrap();
+    server.visit(&second).await.unwrap();
+    assert_eq!((provider.grants("authorization_code"), provider.grants("refresh_token")), (1, 1));
+}
+
+#[tokio::test]
+async fn owners_have_logins_of_their_own() {
+    let provider = IdentityProvider::start().await;
+    let server = Guarded::start(&provider).await;
+    let store = MemoryTokenStore::new();
+    for person in ["alice", "bob"] {
+        provider.set(|settings| settings.consent = Consent::Of(person.into()));
+        let oauth = oauth(&server).store(store.clone()).owner(person).build().unwrap();
+        assert_eq!(server.visit(&oauth).await.unwrap()["sub"], person);
+    }
+    let nobody =
+        OAuth::builder(&server.url).store(store.clone()).login_advice("sign in first").build().unwrap();
+    let error = server.visit(&nobody).await.unwrap_err();
+    assert!(OAuthError::of(&error).is_some_and(OAuthError::needs_login), "{error}");
+    assert!(error.to_string().contains("sign in first"), "{error}");
+}
+
+#[tokio::test]
+async fn metadata_that_never_end_are_given_up() {
+    for fault in [Fault::Slow(Endpoint::Metadata), Fault::Oversized(Endpoint::Metadata)] {
+        let provider = IdentityProvider::start().await;
+        let server = Guarded::start(&provider).await;
+        provider.fault(fault.clone());
+        let policy = NetworkPolicy::default().allow_loopback();
+        let fetcher = Fetcher::new(policy).unwrap().timeout(Duration::from_millis(200));
+        let oauth = oauth(&server).fetcher(fetcher).build().unwrap();
+        let error = oauth.login().await.unwrap_err();
+        assert!(matches!(error, OAuthError::Unfetched { .. }), "{fault:?}: {error}");
+        assert_eq!(provider.count(Endpoint::Authorize), 0);
+    }
+}
+
+#[tokio::test]
+async fn endpoints_in_a_private_network_are_not_asked() {
+    let provider = IdentityProvider::start().await;
+    let server = Guarded::start(&provider).await;
+    provider.fault(Fault::Moved(Endpoint::Token, "http://169.254.169.254/token".into()));
+    let error = oauth(&server).build().unwrap().login().await.unwrap_err();
+    assert!(matches!(error, OAuthError::Unfetched { .. }), "{error}");
 }

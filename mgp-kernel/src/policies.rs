@@ -74,6 +74,7 @@ impl Policies {
         let pins = PinnedDefinitions::load(settings::first_use(config), SqlitePins::new(database.clone())?)?;
         let keys = KeyRing::open(SqliteKeyStore::new(database)?)?;
         let scopes = ScopeBook::new(clock.clone());
+        settings::check_token_holders(config)?;
         scopes.set(settings::scopes(config)?);
         let proofs = ProofChecker::open(state, clock)?;
         Ok(Self {

@@ -94,6 +94,7 @@ impl ConfigReloader {
         let old = self.config.load_full();
         let config = takeable(wanted.clone(), &old);
         let rules = AccessRules::of(&config, self.clock.now())?;
+        settings::check_token_holders(&config)?;
         let scopes = settings::scopes(&config)?;
         let all = old.permissions != config.permissions
             || old.confirmation != config.confirmation

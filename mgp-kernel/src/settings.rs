@@ -12,6 +12,7 @@ use mgp_discovery::config::model::{
 };
 use mgp_lifecycle::call::ConcurrencyLayer;
 use mgp_security::Clock;
+use mgp_security::auth::reserved_owner;
 use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::{ConfiguredServer, FirstUse};
 use mgp_security::limit::{Limits, Rates};
@@ -289,6 +290,17 @@ pub(crate) fn scopes(config: &Config) -> Result<ScopeRules, StartError> {
         }
     }
     Ok(rules)
+}
+
+/// Checks that no agent that comes with tokens is called like somebody who is known in another way.
+pub(crate) fn check_token_holders(config: &Config) -> Result<(), StartError> {
+    let mut holders = config.agents.iter().filter(|agent| !agent.tokens.is_empty());
+    holders.try_for_each(|agent| match reserved_owner(&agent.id) {
+        None => Ok(()),
+        Some(whose) => {
+            Err(wrong(format!("`agents.tokens`: {:?} cannot come with tokens: {whose}", agent.id)))
+        }
+    })
 }
 
 /// Returns the limits on the requests of all agents together to a server and to its tools.

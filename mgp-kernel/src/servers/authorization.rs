@@ -34,7 +34,15 @@ pub(crate) async fn of_server(
         None => format!("run `mgp login {}`", server.id),
     };
     let oauth = builder(config, server, owner, url)?.login_advice(advice).build()?;
-    Ok(if server.oauth.is_some() || oauth.is_logged_in().await? { Some(oauth) } else { None })
+    if server.oauth.is_some() {
+        return Ok(Some(oauth));
+    }
+    // Most servers need no login, and are reached even if nobody can tell whether there is one.
+    let is_logged_in = oauth.is_logged_in().await.unwrap_or_else(|error| {
+        tracing::debug!(server = server.id, %error, "it is not known whether there is a login");
+        false
+    });
+    Ok(if is_logged_in { Some(oauth) } else { None })
 }
 
 /// Returns the settings of the authorization at a server, as its configuration has them.
@@ -75,7 +83,7 @@ pub(crate) fn builder(
     let client = match (secret, key) {
         (Some(secret), _) => ClientCredentials::with_secret(id, secret.expose()),
         (None, Some(pem)) => {
-            let algorithm = oauth.algorithm.as_deref().unwrap_or("ES256");
+            let algorithm = oauth.algorithm.as_deref().unwrap_or(USUAL_ALGORITHM);
             let algorithm: Algorithm =
                 algorithm.parse().map_err(|_| wrong(format!("{algorithm} is not known")))?;
             let key =
@@ -90,6 +98,9 @@ pub(crate) fn builder(
     };
     Ok(builder.credentials(client))
 }
+
+/// The algorithm of a private key of which the configuration says nothing.
+pub(crate) const USUAL_ALGORITHM: &str = "ES256";
 
 /// Returns what fetches metadata and tokens: it reaches what calls of the server may reach, the server's own host, and that
 /// of the configured issuer.

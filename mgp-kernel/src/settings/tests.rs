@@ -28,6 +28,7 @@ fn every_documented_default_is_the_one_that_holds() {
         ("servers.limits.concurrency", server_places(&server).to_string()),
         ("servers.limits.timeout_ms", call_timeout(&server).as_millis().to_string()),
         ("servers.limits.startup_timeout_ms", startup_timeout(&server).as_millis().to_string()),
+        ("servers.oauth.algorithm", word(crate::servers::authorization::USUAL_ALGORITHM)),
         ("listen.agent", word(KEYLESS_AGENT)),
         ("listen.max_connections", field(&http, "max_connections")),
         ("listen.header_timeout_ms", in_millis(&field(&http, "header_timeout"))),

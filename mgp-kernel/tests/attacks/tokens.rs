@@ -21,6 +21,7 @@ tests![
     a_token_without_a_signature_or_signed_by_the_public_key_is_refused,
     keys_that_a_token_brings_itself_are_not_used,
     two_issuers_with_the_same_subject_are_two_agents,
+    an_agent_that_is_known_in_another_way_has_no_tokens,
     a_session_of_another_principal_is_not_found,
     keys_that_rotate_are_fetched_once_and_withdrawn_ones_end,
     a_bound_token_is_worth_nothing_without_its_key,
@@ -298,6 +299,20 @@ async fn two_issuers_with_the_same_subject_are_two_agents() {
     assert_eq!(kernel.post(&format!("Bearer {theirs}"), &headers, &message).await.status, 200);
     let record = kernel.home.json(["audit", "tail"]).to_string();
     assert!(record.contains("agent.eve") && !record.contains("agent.ada"), "{record}");
+}
+
+async fn an_agent_that_is_known_in_another_way_has_no_tokens() {
+    for name in ["local", "Local-HTTP", "operator", "human.ada", "mgp.kernel"] {
+        let home = Home::with_state();
+        let text = format!(
+            "{}[listen]\npublic_url = {RESOURCE:?}\n[listen.oauth]\nissuers = [{{ issuer = \"https://id.example\" }}]\n\
+             [[agents]]\nid = {name:?}\ntokens = [{{ issuer = \"https://id.example\", subject = \"1\" }}]\n",
+            home.read("mgp.toml")
+        );
+        home.write("mgp.toml", &text);
+        let ran = home.run(["serve", "--foreground", "--http", "127.0.0.1:0"]);
+        assert!(ran.code == Some(1) && ran.err.contains("cannot come with tokens"), "{name}: {ran:?}");
+    }
 }
 
 async fn a_session_of_another_principal_is_not_found() {

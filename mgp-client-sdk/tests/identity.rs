@@ -15,8 +15,8 @@ use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use identity_provider::{Consent, Documents, Endpoint, Fault, IdentityProvider, KnownClient, Proof};
 use mgp_client_sdk::oauth::{
-    Algorithm, BoxFuture, Browser, ClientCredentials, Fetcher, Grant, MemoryTokenStore, NetworkPolicy, OAuth,
-    OAuthBuilder, OAuthError, RedirectTarget, SigningKey, TokenSource,
+    Algorithm, BoxFuture, Browser, ClientCredentials, Fetcher, Grant, LoginKey, MemoryTokenStore,
+    NetworkPolicy, OAuth, OAuthBuilder, OAuthError, RedirectTarget, SigningKey, TokenSource, TokenStore as _,
 };
 use mgp_security::jose::{KeySet, dpop, header, verify};
 use parking_lot::Mutex;
@@ -356,6 +356,8 @@ async fn a_renewal_goes_on_when_who_needed_it_gives_up() {
     let builder = || oauth(&server).store(store.clone());
     let first = builder().build().unwrap();
     first.login().await.unwrap();
+    let kept = async || store.load(&LoginKey::new(&*server.url, "")).await.unwrap().unwrap().to_json();
+    let before = kept().await;
     provider.set(|settings| settings.lifetime = Duration::from_mins(5));
     // Whoever asks is gone before the answer of the issuer comes.
     let mut visit = Box::pin(server.visit(&first));
@@ -363,6 +365,12 @@ async fn a_renewal_goes_on_when_who_needed_it_gives_up() {
         let _ = tokio::time::timeout(Duration::from_millis(1), &mut visit).await;
     }
     drop(visit);
+    let renewed = async {
+        while kept().await == before {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), renewed).await.expect("the renewal ended with the visit");
     // Another client of the same store goes on with the token that was given.
     let second = builder().build().unwrap();
     server.visit(&second).await.unwrap();

@@ -125,7 +125,7 @@ const ED25519: [u8; 48] = {
 
 /// A token that was not seen before.
 #[divan::bench(args = [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA], sample_count = 40, sample_size = 25)]
-fn a_new_token(bencher: Bencher, algorithm: Algorithm) {
+fn a_new_token(bencher: Bencher<'_, '_>, algorithm: Algorithm) {
     let Scene { runtime, mut door, tokens } = Scene::new(&key(algorithm), 2_000);
     let mut requests = tokens.iter().map(|token| request(token));
     bencher
@@ -135,7 +135,7 @@ fn a_new_token(bencher: Bencher, algorithm: Algorithm) {
 
 /// A token that was seen before.
 #[divan::bench(sample_count = 100, sample_size = 100)]
-fn a_known_token(bencher: Bencher) {
+fn a_known_token(bencher: Bencher<'_, '_>) {
     let Scene { runtime, mut door, tokens } = Scene::new(&key(Algorithm::ES256), 1);
     runtime.block_on(door.call(request(&tokens[0]))).unwrap();
     bencher
@@ -145,7 +145,7 @@ fn a_known_token(bencher: Bencher) {
 
 /// A request behind the layer when no token is accepted: what the rest of the bench costs.
 #[divan::bench(sample_count = 100, sample_size = 100)]
-fn no_token(bencher: Bencher) {
+fn no_token(bencher: Bencher<'_, '_>) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let ring = KeyRing::open(MemoryKeyStore::new()).unwrap();
     let mut door = HttpAuthLayer::new(ring).optional().layer(Nothing);

@@ -130,6 +130,14 @@ impl KeySet {
         self.keys.iter().filter(move |key| key.serves(algorithm) && id.is_none_or(|id| key.id() == Some(id)))
     }
 
+    /// Returns whether the keys of another set are the same ones, under the same ids.
+    pub fn has_keys_of(&self, other: &Self) -> bool {
+        let has = |set: &Self, key: &VerifyingKey| {
+            set.keys.iter().any(|own| own.thumbprint == key.thumbprint && own.id == key.id)
+        };
+        self.keys.len() == other.keys.len() && other.keys.iter().all(|key| has(self, key))
+    }
+
     /// Returns whether there is no key that verifies signatures.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()

@@ -24,9 +24,12 @@ pub enum TokenError {
     /// The token lacks scopes that every request needs.
     #[error("the token lacks a scope that this server needs")]
     Scope,
-    /// The token is bound to a key or a certificate that the sender has not shown.
+    /// The token is bound to a key that the sender has not proved.
     #[error("the token is bound to a key that the request does not prove")]
     Proof,
+    /// The token is bound to a certificate that the sender has not shown.
+    #[error("the token is bound to a certificate that the connection does not have")]
+    Certificate,
     /// The proof of possession was used before.
     #[error("the DPoP proof was used before")]
     Replayed,
@@ -56,6 +59,7 @@ impl TokenError {
             Self::UnknownSubject => "unknown-subject",
             Self::Scope => "missing-scope",
             Self::Proof => "proof",
+            Self::Certificate => "certificate",
             Self::Replayed => "replayed-proof",
             Self::Unreachable => "issuer-unreachable",
         }
@@ -66,7 +70,7 @@ impl TokenError {
         let error = match self {
             Self::Missing => None,
             Self::Malformed => Some("invalid_request"),
-            Self::Invalid | Self::Expired => Some("invalid_token"),
+            Self::Invalid | Self::Expired | Self::Certificate => Some("invalid_token"),
             Self::Proof | Self::Replayed => Some("invalid_dpop_proof"),
             Self::Scope => Some("insufficient_scope"),
             Self::UnknownSubject | Self::Unreachable => return None,

@@ -7,31 +7,51 @@ use mgp_types::mgp::Timestamp;
 use mgp_types::{Principal, RunningCalls, Validity};
 use parking_lot::Mutex;
 
-/// The principals with tokens that hold. What a principal opened ends with the last of its tokens.
+use super::resource_server::KnownToken;
+
+/// The principals with tokens that hold. What a principal opened ends with the last of its tokens, and when nobody is known by
+/// its subject any more.
 #[derive(Default)]
 pub(super) struct TokenHolders(Mutex<HashMap<Principal, TokenHolder, RandomState>>);
 
 struct TokenHolder {
     validity: Validity,
     ends_at: Timestamp,
+    /// The issuer and the subject of the token that the principal came with last.
+    issuer: Box<str>,
+    subject: Box<str>,
 }
 
 impl TokenHolders {
-    /// Returns the validity of a principal that came with a token until `ends_at`.
-    pub(super) fn let_in(&self, principal: &Principal, ends_at: Timestamp) -> Validity {
+    /// Returns the validity of a principal that comes with a token.
+    pub(super) fn let_in(&self, principal: &Principal, token: &KnownToken) -> Validity {
         let mut holders = self.0.lock();
-        let holder = holders
-            .entry(principal.clone())
-            .or_insert_with(|| TokenHolder { validity: Validity::new(), ends_at });
-        holder.ends_at = holder.ends_at.max(ends_at);
+        let holder = holders.entry(principal.clone()).or_insert_with(|| TokenHolder {
+            validity: Validity::new(),
+            ends_at: token.ends_at,
+            issuer: token.issuer.clone(),
+            subject: token.subject.clone(),
+        });
+        holder.ends_at = holder.ends_at.max(token.ends_at);
+        if holder.issuer != token.issuer || holder.subject != token.subject {
+            (holder.issuer, holder.subject) = (token.issuer.clone(), token.subject.clone());
+        }
         holder.validity.clone()
     }
 
-    /// Ends what principals opened whose tokens are over.
-    pub(super) fn end_expired(&self, now: Timestamp, calls: RunningCalls) {
+    /// Ends what principals opened whose tokens are over, or who are not known by their subject any more.
+    pub(super) fn end_over(
+        &self,
+        now: Timestamp,
+        calls: RunningCalls,
+        is_known: impl Fn(&Principal, &str, &str) -> bool,
+    ) {
         let over: Vec<Validity> = {
             let mut holders = self.0.lock();
-            holders.extract_if(|_, holder| now >= holder.ends_at).map(|(_, holder)| holder.validity).collect()
+            let is_over = |principal: &Principal, holder: &mut TokenHolder| {
+                now >= holder.ends_at || !is_known(principal, &holder.issuer, &holder.subject)
+            };
+            holders.extract_if(is_over).map(|(_, holder)| holder.validity).collect()
         };
         for validity in over {
             validity.end(calls);

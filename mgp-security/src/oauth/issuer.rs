@@ -115,9 +115,19 @@ impl IssuerKeys {
         self.keys.load_full()
     }
 
-    /// Returns the keys that were fetched last, unless that was so long ago that the issuer may have withdrawn some.
-    pub(super) fn known_lately(&self) -> Option<Arc<PublishedKeys>> {
-        self.known().filter(|keys| keys.fetched_at.elapsed() < LONGEST_INTERVAL)
+    /// Returns the keys that were fetched last. Keys of some time ago are fetched again meanwhile, so that those which the
+    /// issuer withdrew are no longer accepted; keys of long ago are not used any more.
+    pub(super) fn known_lately(self: &Arc<Self>) -> Option<Arc<PublishedKeys>> {
+        let known = self.known()?;
+        let age = known.fetched_at.elapsed();
+        if age >= LONGEST_USE {
+            return None;
+        }
+        if age >= LONGEST_INTERVAL && self.turn.try_lock().is_ok() {
+            let (issuer, seen) = (Arc::clone(self), Arc::clone(&known));
+            tokio::spawn(async move { issuer.fetch(Some(&seen)).await.is_ok() });
+        }
+        Some(known)
     }
 
     /// Fetches the keys, unless that was done a moment ago: a flood of tokens with unknown keys makes one fetch. Keys that
@@ -138,13 +148,14 @@ impl IssuerKeys {
         };
         let is_recent = fetched_at.is_some_and(|at| at.elapsed() < SHORTEST_INTERVAL);
         if !is_newer && !is_recent {
-            *fetched_at = Some(Instant::now());
             match self.published().await {
                 Ok(set) => self.keys.store(Some(Arc::new(PublishedKeys { set, fetched_at: Instant::now() }))),
                 Err(why) => {
                     tracing::warn!(issuer = %self.of.name, why, "the keys of an issuer cannot be fetched; those before stay");
                 }
             }
+            // The interval begins when the answer is there: those who waited meanwhile take what came.
+            *fetched_at = Some(Instant::now());
         }
         self.known().ok_or(TokenError::Unreachable)
     }
@@ -230,7 +241,9 @@ struct Introspected {
 
 const RFC8414: &str = "/.well-known/oauth-authorization-server";
 const OPENID: &str = "/.well-known/openid-configuration";
-/// The time after which an issuer's keys are fetched again, so that those which it withdrew are no longer accepted.
+/// The time after which an issuer's keys are fetched again.
 const LONGEST_INTERVAL: Duration = Duration::from_mins(5);
+/// The time for which the keys of an issuer that cannot be reached are used.
+const LONGEST_USE: Duration = Duration::from_hours(1);
 /// The shortest time between two fetches of an issuer's keys.
 const SHORTEST_INTERVAL: Duration = Duration::from_secs(10);

@@ -11,6 +11,7 @@ use http::Uri;
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Error, Object, Principal, RunningCalls, Validity};
+use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::TokenError;
@@ -38,7 +39,9 @@ struct ResourceServerParts {
     origin: Box<str>,
     metadata: Arc<str>,
     metadata_path: Box<str>,
-    issuers: Vec<IssuerKeys>,
+    issuers: Vec<Arc<IssuerKeys>>,
+    /// The room for questions about tokens.
+    asking: Semaphore,
     required: Scopes,
     dpop: DpopPolicy,
     principals: Box<FindPrincipal>,
@@ -65,10 +68,10 @@ pub enum DpopPolicy {
 /// A token that was verified, but for what is to be proved with each request.
 pub(super) struct KnownToken {
     pub(super) issuer: Box<str>,
-    subject: Box<str>,
+    pub(super) subject: Box<str>,
     scopes: Arc<Scopes>,
     bound_to: Confirmation,
-    ends_at: Timestamp,
+    pub(super) ends_at: Timestamp,
     /// The time until which it need not be verified again.
     pub(super) fresh_until: Timestamp,
 }
@@ -137,7 +140,10 @@ impl ResourceServer {
     }
 
     pub(super) fn end_expired_at(&self, now: Timestamp, calls: RunningCalls) {
-        self.0.holders.end_expired(now, calls);
+        let is_known = |principal: &Principal, issuer: &str, subject: &str| {
+            (self.0.principals)(issuer, subject).as_ref() == Some(principal)
+        };
+        self.0.holders.end_over(now, calls, is_known);
     }
 
     /// Returns the challenge for a refused request.
@@ -174,17 +180,22 @@ impl ResourceServer {
         if let Some(verified) = self.verify_known(shown) {
             return verified;
         }
-        let now = self.0.clock.now();
-        let known = match self.0.read(shown)? {
+        let (now, known) = match self.0.read(shown)? {
             Some((issuer, header)) => {
                 let seen = issuer.known();
                 let keys = issuer.fetch(seen.as_ref()).await?;
-                if seen.is_some_and(|seen| !Arc::ptr_eq(&seen, &keys)) {
+                // Whoever was asked may have taken time.
+                let now = self.0.clock.now();
+                if seen.is_some_and(|seen| !keys.set.has_keys_of(&seen.set)) {
                     self.0.cache.forget(&issuer.of.name);
                 }
-                self.0.known(issuer, &keys.set, shown, &header, now).unwrap_or(Err(TokenError::Invalid))?
+                let known = self.0.known(issuer, &keys.set, shown, &header, now);
+                (now, known.unwrap_or(Err(TokenError::Invalid))?)
             }
-            None => self.0.introspected(shown, now).await?,
+            None => {
+                let known = self.0.introspected(shown).await?;
+                (self.0.clock.now(), known)
+            }
         };
         let known = self.0.note(TokenCache::digest(&shown.token), known, now);
         self.0.admit(&known, shown, now)
@@ -193,7 +204,7 @@ impl ResourceServer {
 
 impl ResourceServerParts {
     /// Returns the issuer and the header of a signed token; `None` for a token that only an issuer can tell about.
-    fn read(&self, shown: &PresentedToken) -> Result<Option<(&IssuerKeys, jose::Header)>, TokenError> {
+    fn read(&self, shown: &PresentedToken) -> Result<Option<(&Arc<IssuerKeys>, jose::Header)>, TokenError> {
         let asks = self.issuers.iter().any(|issuer| issuer.of.is_asked());
         let Some(payload) = shown.token.split('.').nth(1).filter(|_| shown.token.matches('.').count() == 2)
         else {
@@ -247,7 +258,9 @@ impl ResourceServerParts {
     }
 
     /// Asks the issuers about a token that says nothing itself.
-    async fn introspected(&self, shown: &PresentedToken, now: Timestamp) -> Result<KnownToken, TokenError> {
+    async fn introspected(&self, shown: &PresentedToken) -> Result<KnownToken, TokenError> {
+        // Texts that are no tokens must not keep the issuers busy.
+        let _asking = self.asking.try_acquire().map_err(|_| TokenError::Unreachable)?;
         let mut outcome = TokenError::Invalid;
         for issuer in &self.issuers {
             let claims = match issuer.introspect(&shown.token).await {
@@ -262,6 +275,7 @@ impl ResourceServerParts {
             if !is_theirs || !claims.is_for(&self.resource) {
                 return Err(TokenError::Invalid);
             }
+            let now = self.clock.now();
             let ends_at = claims.judge_time(now, SKEW_MILLIS)?;
             let soon = now.saturating_add(INTROSPECTED_FOR);
             return self.token(issuer, &claims, ends_at, ends_at.min(soon));
@@ -308,11 +322,13 @@ impl ResourceServerParts {
         if let Some(wanted) = &known.bound_to.certificate {
             let own = shown.certificate.map(|certificate| URL_SAFE_NO_PAD.encode(certificate.thumbprint()));
             if own.as_deref() != Some(&**wanted) {
-                return Err(TokenError::Proof);
+                return Err(TokenError::Certificate);
             }
         }
+        // Who that is may have changed since the token was verified.
+        let principal = (self.principals)(&known.issuer, &known.subject).ok_or(TokenError::UnknownSubject)?;
         match (&known.bound_to.jkt, shown.scheme) {
-            (Some(key), TokenScheme::Dpop) => self.prove(key, shown, now)?,
+            (Some(key), TokenScheme::Dpop) => self.prove(key, &principal, shown, now)?,
             // A bound token is worth nothing without its proof, and a proof is worth nothing for another token.
             (Some(_), TokenScheme::Bearer) | (None, TokenScheme::Dpop) => return Err(TokenError::Proof),
             (None, TokenScheme::Bearer) if self.dpop == DpopPolicy::Required => {
@@ -320,16 +336,20 @@ impl ResourceServerParts {
             }
             (None, TokenScheme::Bearer) => {}
         }
-        // Who that is may have changed since the token was verified.
-        let principal = (self.principals)(&known.issuer, &known.subject).ok_or(TokenError::UnknownSubject)?;
         Ok(VerifiedToken {
-            validity: self.holders.let_in(&principal, known.ends_at),
+            validity: self.holders.let_in(&principal, known),
             principal,
             scopes: TokenScopes::new(Arc::clone(&known.scopes), Arc::clone(&self.metadata)),
         })
     }
 
-    fn prove(&self, key: &str, shown: &PresentedToken, now: Timestamp) -> Result<(), TokenError> {
+    fn prove(
+        &self,
+        key: &str,
+        principal: &Principal,
+        shown: &PresentedToken,
+        now: Timestamp,
+    ) -> Result<(), TokenError> {
         let proof = shown.proof.as_deref().ok_or(TokenError::Proof)?;
         let url: Uri = format!("{}{}", self.origin, shown.path).parse().map_err(|_| TokenError::Proof)?;
         let proof =
@@ -339,7 +359,7 @@ impl ResourceServerParts {
             return Err(TokenError::Proof);
         }
         let over_at = now.saturating_add(Duration::from_millis(2 * PROOF_MILLIS.unsigned_abs()));
-        if self.used.use_once(&proof.thumbprint, &proof.id, now, over_at) {
+        if self.used.use_once(principal, &proof.thumbprint, &proof.id, now, over_at) {
             Ok(())
         } else {
             Err(TokenError::Replayed)
@@ -400,7 +420,8 @@ impl ResourceServerBuilder {
             metadata_path: metadata_path.into(),
             origin: origin.into(),
             resource: self.resource,
-            issuers: issuers.collect(),
+            issuers: issuers.map(Arc::new).collect(),
+            asking: Semaphore::new(MOST_ASKING),
             required: self.required,
             dpop: self.dpop,
             principals: self.principals,
@@ -429,5 +450,7 @@ const PROOF_MILLIS: i64 = 300_000;
 const VERIFIED_FOR: Duration = Duration::from_mins(5);
 /// The time for which an issuer is not asked again about a token.
 const INTROSPECTED_FOR: Duration = Duration::from_secs(30);
+/// The number of tokens about which issuers are asked at once.
+const MOST_ASKING: usize = 32;
 /// The number of keys that are tried for a token which names none.
 const MOST_KEYS_TRIED: usize = 8;

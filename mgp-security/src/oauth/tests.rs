@@ -149,8 +149,8 @@ async fn a_token_for_a_certificate_needs_that_certificate() {
     let token = scene.token(&claims);
     assert!(scene.server.verify(&shown(&token, Some(&own))).await.is_ok());
     let other = PeerCertificate::from_der(b"other");
-    assert_eq!(scene.server.verify(&shown(&token, Some(&other))).await.err(), Some(TokenError::Proof));
-    assert_eq!(scene.server.verify(&shown(&token, None)).await.err(), Some(TokenError::Proof));
+    assert_eq!(scene.server.verify(&shown(&token, Some(&other))).await.err(), Some(TokenError::Certificate));
+    assert_eq!(scene.server.verify(&shown(&token, None)).await.err(), Some(TokenError::Certificate));
 }
 
 #[tokio::test]
@@ -202,6 +202,49 @@ async fn an_agent_that_is_no_longer_configured_is_refused_at_once() {
     assert!(scene.verify(&scene.claims()).await.is_ok());
     is_known.store(false, Ordering::Relaxed);
     assert_eq!(scene.verify(&scene.claims()).await.err(), Some(TokenError::UnknownSubject));
+}
+
+#[tokio::test]
+async fn what_an_agent_opened_ends_when_it_is_no_longer_configured() {
+    use std::sync::atomic::AtomicBool;
+    let is_known = Arc::new(AtomicBool::new(true));
+    let known = Arc::clone(&is_known);
+    let scene = Scene::with(move |builder| {
+        builder.principals(move |_, _| known.load(Ordering::Relaxed).then(|| Principal::new("agent.ada")))
+    })
+    .await;
+    let ada = scene.verify(&scene.claims()).await.unwrap();
+    let now = mgp_types::mgp::Timestamp::from_millis(1_000_000_000_000).unwrap();
+    scene.server.end_expired_at(now, RunningCalls::Cancel);
+    assert!(ada.validity.ended().is_none());
+    is_known.store(false, Ordering::Relaxed);
+    scene.server.end_expired_at(now, RunningCalls::Cancel);
+    assert_eq!(ada.validity.ended(), Some(RunningCalls::Cancel));
+}
+
+#[tokio::test]
+async fn an_issuer_that_never_answers_is_asked_once_for_all_who_wait() {
+    let socket = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let issuer = format!("http://127.0.0.1:{}", socket.local_addr().unwrap().port());
+    let asked = Arc::new(AtomicI64::new(0));
+    let counted = Arc::clone(&asked);
+    tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((stream, _)) = socket.accept().await {
+            counted.fetch_add(1, Ordering::Relaxed);
+            held.push(stream);
+        }
+    });
+    let policy = NetworkPolicy::default().allow_loopback();
+    let fetcher = Fetcher::new(policy).unwrap().timeout(std::time::Duration::from_millis(50));
+    let of = Issuer::new(issuer.as_str()).jwks_uri(format!("{issuer}/keys"));
+    let server = ResourceServer::builder(RESOURCE).issuer(of).build(&fetcher).unwrap();
+    let key = SigningKey::generate().unwrap();
+    let claims = json!({ "iss": issuer, "sub": "1", "aud": RESOURCE, "exp": 9_999_999_999_u64 });
+    let token = shown(&key.sign(Header::new(key.algorithm()), &claims).unwrap(), None);
+    let all = futures_util::future::join_all((0..20).map(|_| server.verify(&token))).await;
+    assert!(all.into_iter().all(|outcome| outcome.err() == Some(TokenError::Unreachable)));
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]

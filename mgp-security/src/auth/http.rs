@@ -62,13 +62,14 @@ impl<S> Layer<S> for HttpAuthLayer {
 
 /// The service of [`HttpAuthLayer`].
 ///
-/// With [tokens](HttpAuthLayer::tokens), a token of OAuth takes the place of a key. The service stands in front of the HTTP server, where it also sees HTTP requests that become no request of the
-/// protocol, such as the opening of a stream or the end of a session. It puts three things into the extensions of the
-/// request for [`Auth`](super::Auth): the [`Principal`](mgp_types::Principal), to which sessions are bound, the
-/// [`Validity`](mgp_types::Validity), with which streams and sessions end, and the permissions of the key. It removes
-/// `Authorization`. It refuses with 401, or with 429 where a key is used too often. It allocates on refusal and for
-/// the extensions that it adds. It waits only for the issuer of a token; dropping its future drops that of the service further in, and the use
-/// of the key stays counted.
+/// With [tokens](HttpAuthLayer::tokens), a token of OAuth takes the place of a key. The service stands in front of the
+/// HTTP server, where it also sees HTTP requests that become no request of the protocol, such as the opening of a
+/// stream or the end of a session. It puts three things into the extensions of the request for [`Auth`](super::Auth):
+/// the [`Principal`](mgp_types::Principal), to which sessions are bound, the [`Validity`](mgp_types::Validity), with
+/// which streams and sessions end, and the permissions of the key. It removes `Authorization` and `DPoP`. It refuses
+/// with 401, or with 429 where a key is used too often. It allocates on refusal and for the extensions that it adds. It
+/// waits only for the issuer of a token; dropping its future drops that of the service further in, and the use of the
+/// key stays counted.
 #[derive(Debug, Clone)]
 pub struct HttpAuth<S> {
     inner: S,

@@ -180,23 +180,19 @@ impl ResourceServer {
         if let Some(verified) = self.verify_known(shown) {
             return verified;
         }
-        let (now, known) = match self.0.read(shown)? {
-            Some((issuer, header)) => {
-                let seen = issuer.known();
-                let keys = issuer.fetch(seen.as_ref()).await?;
-                // Whoever was asked may have taken time.
-                let now = self.0.clock.now();
-                if seen.is_some_and(|seen| !keys.set.has_keys_of(&seen.set)) {
-                    self.0.cache.forget(&issuer.of.name);
-                }
-                let known = self.0.known(issuer, &keys.set, shown, &header, now);
-                (now, known.unwrap_or(Err(TokenError::Invalid))?)
+        let known = if let Some((issuer, header)) = self.0.read(shown)? {
+            let seen = issuer.known();
+            let keys = issuer.fetch(seen.as_ref()).await?;
+            if seen.is_some_and(|seen| !keys.set.has_keys_of(&seen.set)) {
+                self.0.cache.forget(&issuer.of.name);
             }
-            None => {
-                let known = self.0.introspected(shown).await?;
-                (self.0.clock.now(), known)
-            }
+            let known = self.0.known(issuer, &keys.set, shown, &header, self.0.clock.now());
+            known.unwrap_or(Err(TokenError::Invalid))?
+        } else {
+            self.0.introspected(shown).await?
         };
+        // Whoever was asked may have taken time.
+        let now = self.0.clock.now();
         let known = self.0.note(TokenCache::digest(&shown.token), known, now);
         self.0.admit(&known, shown, now)
     }

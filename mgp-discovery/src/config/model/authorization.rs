@@ -11,8 +11,8 @@ use super::server::RedactedValue;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ListenTls {
-    /// The path of the certificate, with those that lead to its authority, in PEM. A new file is noticed within a minute,
-    /// and when the configuration is read again; open connections keep the certificate that they began with.
+    /// The path of the certificate, with those that lead to its authority, in PEM. A new file is noticed within half a minute;
+    /// open connections keep the certificate that they began with.
     pub certificate: String,
     /// The path of the certificate's private key, in PEM.
     pub key: String,

@@ -17,6 +17,9 @@ pub struct Context {
     pub principal: Option<Principal>,
     /// Who speaks in the name of the principal, if somebody does. Written by whatever allows it.
     pub speaker: Option<Principal>,
+    /// The scopes of the token that the request came with; `None` without a token. Written by whatever authenticates.
+    #[cfg(feature = "ext")]
+    pub scopes: Option<Arc<crate::ext::scope::Scopes>>,
     /// True if the request came by a way on which nobody is taken for the human in front of the caller, so that no
     /// answer of the caller decides anything. Written by whoever knows the way.
     pub unattended: bool,

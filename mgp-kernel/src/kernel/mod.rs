@@ -345,7 +345,7 @@ fn tool_discovery(sections: &Sections, registry: &Registry) -> Result<ToolDiscov
     let (visibility, grants) = (Arc::clone(visibility), sections.policies.grants.clone());
     let (of_names, of_starts) = (Arc::clone(config), Arc::clone(&visibility));
     let settings = settings::tool_discovery(&loaded)
-        .eyes(Arc::new(CatalogVisibility { visibility, grants }))
+        .eyes(Arc::new(CatalogVisibility::new(visibility, grants)))
         .names(move |context| of_names.names(context))
         .awaiting_tools(move |context| awaits_first_tools(&of_starts, context));
     let settings = match tools.learned.uses() {

@@ -86,6 +86,7 @@ impl Sections {
             catalog: tools.catalog.clone(),
             access,
             definitions: Arc::clone(&policies.definitions),
+            scopes: policies.scopes.clone(),
             fleet: Arc::clone(&fleet),
         });
         let targets = AccessTargets { config: Arc::clone(&config), visibility: Arc::clone(&visibility) };

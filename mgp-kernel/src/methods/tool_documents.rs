@@ -161,7 +161,7 @@ impl ToolDocumentsGate {
         let words = capability.replace(['_', '-'], " ");
         let snapshot = self.index.snapshot();
         let view = CallerView::of(&self.visibility, &request.context)?;
-        let visible = VisibleTools::of(&snapshot, |tool| view.tool(&tool.server, &tool.name));
+        let visible = VisibleTools::of(&snapshot, |tool| view.finds(&tool.server, &tool.name));
         let search = Search::new(&words).limit(MAX_RECOMMENDATIONS as usize * 2).sight(&visible);
         let found = snapshot.search(&search).await;
         let mut recommended: Vec<ServerRecommendation> = Vec::new();

@@ -1,15 +1,19 @@
 //! The tools, prompts and resources that a caller sees, in lists, in searches and by name.
 
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
+use foldhash::quality::RandomState;
 use mgp_discovery::catalog::{
     Catalog, CatalogPrompt, CatalogResource, CatalogSnapshot, CatalogTemplate, CatalogTool, ResourceOwner,
 };
 use mgp_security::access::AccessPolicy;
 use mgp_security::definition::{DefinitionGuard, DefinitionKind, DefinitionName, server_of};
 use mgp_security::permission::GrantBook;
+use mgp_security::scope::ScopeBook;
 use mgp_toolindex::Tool;
 use mgp_toolindex::discovery::ToolVisibility;
+use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::{Permission, ResolvedTool, ServerId, ToolName};
 use mgp_types::{Context, Error, Principal};
 
@@ -21,6 +25,7 @@ pub(crate) struct Visibility {
     pub(crate) catalog: Catalog,
     pub(crate) access: AccessPolicy,
     pub(crate) definitions: Arc<DefinitionGuard>,
+    pub(crate) scopes: ScopeBook,
     pub(crate) fleet: Arc<Fleet>,
 }
 
@@ -29,6 +34,8 @@ pub(crate) struct Visibility {
 pub(crate) struct CallerView<'a> {
     visibility: &'a Visibility,
     principal: Principal,
+    /// The scopes of the caller's token, which also decide which tools are listed for it.
+    scopes: Option<Arc<Scopes>>,
 }
 
 /// The visible part of a list.
@@ -45,22 +52,27 @@ impl<'a> CallerView<'a> {
     /// Fails if the sender is not known.
     pub(crate) fn of(visibility: &'a Visibility, context: &Context) -> Result<Self, Error> {
         let principal = context.principal.as_ref().ok_or_else(|| Error::internal("nobody calls"))?;
-        Ok(Self::of_agent(visibility, principal))
+        Ok(Self { scopes: context.scopes.clone(), ..Self::of_agent(visibility, principal) })
     }
 
     /// Returns the view of this agent.
     pub(crate) fn of_agent(visibility: &'a Visibility, agent: &Principal) -> Self {
-        Self { visibility, principal: agent.clone() }
+        Self { visibility, principal: agent.clone(), scopes: None }
     }
 
     pub(crate) fn principal(&self) -> &Principal {
         &self.principal
     }
 
+    pub(super) const fn scopes(&self) -> Option<&Arc<Scopes>> {
+        self.scopes.as_ref()
+    }
+
     pub(crate) fn catalog(&self) -> &Catalog {
         &self.visibility.catalog
     }
 
+    /// Returns whether the caller may call the tool, as far as access rules and approvals say.
     pub(crate) fn tool(&self, server: &ServerId, name: &ToolName) -> bool {
         self.may_call(server, name)
             && match self.share(server) {
@@ -104,7 +116,10 @@ impl<'a> CallerView<'a> {
     }
 
     pub(crate) fn tools(&self, snapshot: &CatalogSnapshot) -> VisibleItems<CatalogTool> {
-        let sees = |tool: &CatalogTool| self.may_call(&tool.resolved.server, &tool.resolved.name);
+        let sees = |tool: &CatalogTool| {
+            let tool = &tool.resolved;
+            self.may_call(&tool.server, &tool.name) && self.has_scopes(tool)
+        };
         let own = |own: &CatalogSnapshot| own.tools().to_vec();
         self.seen(snapshot.tools().iter(), |tool| &tool.resolved.server, sees, own)
     }
@@ -189,6 +204,21 @@ impl<'a> CallerView<'a> {
         self.visibility.access.decide(&agent, server.as_str(), Some(tool)).allows()
     }
 
+    /// Returns whether the tool is shown to the caller: it may call it, and its token, if it has one, has the scopes.
+    pub(crate) fn finds(&self, server: &ServerId, name: &ToolName) -> bool {
+        if !self.tool(server, name) {
+            return false;
+        }
+        let snapshot = self.visibility.catalog.snapshot();
+        let tool = || snapshot.tool(server.as_str(), name.as_str());
+        self.scopes.is_none() || tool().is_some_and(|tool| self.has_scopes(&tool.resolved))
+    }
+
+    /// Returns whether the caller's token has the scopes that the tool needs.
+    fn has_scopes(&self, tool: &ResolvedTool) -> bool {
+        self.scopes.as_ref().is_none_or(|held| self.visibility.scopes.suffice(held, tool))
+    }
+
     /// Returns whether the definition of the tool is approved on the connection that the caller uses.
     fn is_admitted(&self, server: &ServerId, name: &ToolName) -> bool {
         let (definitions, kind) = (&self.visibility.definitions, DefinitionKind::Tool);
@@ -253,18 +283,27 @@ impl<'a> CallerView<'a> {
 
 /// The tools that a search shows a caller: those that it may call, by the policy that its calls are held to.
 pub(crate) struct CatalogVisibility {
-    pub(crate) visibility: Arc<Visibility>,
-    pub(crate) grants: GrantBook,
+    visibility: Arc<Visibility>,
+    grants: GrantBook,
+    hasher: RandomState,
+}
+
+impl CatalogVisibility {
+    pub(crate) fn new(visibility: Arc<Visibility>, grants: GrantBook) -> Self {
+        Self { visibility, grants, hasher: RandomState::default() }
+    }
 }
 
 impl ToolVisibility for CatalogVisibility {
     fn sees(&self, context: &Context, tool: &Tool) -> bool {
-        CallerView::of(&self.visibility, context).is_ok_and(|sight| sight.tool(&tool.server, &tool.name))
+        CallerView::of(&self.visibility, context).is_ok_and(|sight| sight.finds(&tool.server, &tool.name))
     }
 
-    fn revision(&self) -> u64 {
-        // Either only ever grows, so no sum comes twice.
-        self.visibility.access.revision() + self.visibility.fleet.revision()
+    fn revision(&self, context: &Context) -> u64 {
+        let Visibility { access, fleet, scopes, .. } = &*self.visibility;
+        // Each of them only ever grows, so no sum comes twice.
+        let of_policies = access.revision() + fleet.revision() + scopes.revision();
+        context.scopes.as_ref().map_or(of_policies, |held| self.hasher.hash_one((of_policies, held)))
     }
 
     fn missing_permissions(&self, context: &Context, tool: &Tool) -> Vec<Permission> {

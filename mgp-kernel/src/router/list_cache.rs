@@ -1,9 +1,11 @@
 //! The lists of tools, prompts and resources, as callers last got them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use mgp_discovery::catalog::{CatalogPrompt, CatalogSnapshot, CatalogTool};
+use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::NameStyle;
 use mgp_types::{CacheHint, CacheScope, Error, Principal, RawJson, Request, Response};
 use parking_lot::Mutex;
@@ -15,7 +17,17 @@ use crate::running::RunningConfig;
 
 /// The lists that callers were last given, as bytes, until the caller would see something else.
 #[derive(Default)]
-pub(super) struct ListCache(Mutex<HashMap<(Principal, CatalogKind, NameStyle), CachedList, RandomState>>);
+pub(super) struct ListCache(Mutex<HashMap<ListKey, CachedList, RandomState>>);
+
+/// The list of a caller.
+#[derive(PartialEq, Eq, Hash)]
+struct ListKey {
+    principal: Principal,
+    /// The scopes of its token.
+    scopes: Option<Arc<Scopes>>,
+    list: CatalogKind,
+    names: NameStyle,
+}
 
 /// The kind of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,6 +50,7 @@ struct ListVersion {
     access: u64,
     changes: u64,
     fleet: u64,
+    scopes: u64,
 }
 
 impl ListCache {
@@ -62,9 +75,9 @@ impl ListCache {
         }
         // The revisions are read before the catalog: a change in between is seen by the next caller.
         let (access, changes) = (visibility.access.revision(), changes.revision());
-        let fleet = visibility.fleet.revision();
+        let (fleet, scopes) = (visibility.fleet.revision(), visibility.scopes.revision());
         let snapshot = visibility.catalog.snapshot();
-        let of = ListVersion { catalog: snapshot.generation(), access, changes, fleet };
+        let of = ListVersion { catalog: snapshot.generation(), access, changes, fleet, scopes };
         let names = config.names(&request.context);
         let mut response = Response::plain(self.list(&snapshot, of, list, &sight, names));
         // Another caller may see something else.
@@ -80,7 +93,8 @@ impl ListCache {
         sight: &CallerView<'_>,
         names: NameStyle,
     ) -> RawJson {
-        let key = (sight.principal().clone(), list, names);
+        let key =
+            ListKey { principal: sight.principal().clone(), scopes: sight.scopes().cloned(), list, names };
         if let Some(given) = self.0.lock().get(&key).filter(|given| given.of == of) {
             return given.list.clone();
         }

@@ -24,7 +24,7 @@ pub(super) fn tool(visibility: &Visibility, config: &RunningConfig, request: &Re
         return advised(Error::new(code::TOOL_DISABLED, message));
     }
     let snapshot = visibility.catalog.snapshot();
-    let near = snapshot.near(&name, |tool| sight.tool(&tool.resolved.server, &tool.resolved.name));
+    let near = snapshot.near(&name, |tool| sight.finds(&tool.resolved.server, &tool.resolved.name));
     let style = config.names(&request.context);
     let names: Vec<_> = near
         .iter()

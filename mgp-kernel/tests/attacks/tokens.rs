@@ -25,6 +25,8 @@ tests![
     a_session_of_another_principal_is_not_found,
     keys_that_rotate_are_fetched_once_and_withdrawn_ones_end,
     a_bound_token_is_worth_nothing_without_its_key,
+    a_proof_that_was_made_beforehand_is_worth_nothing_where_nonces_are_demanded,
+    a_tool_that_needs_a_scope_is_listed_to_tokens_that_have_it,
     a_tool_that_needs_a_scope_says_which,
     tokens_are_in_no_record_and_no_log,
 ];
@@ -162,17 +164,23 @@ fn hello() -> Value {
 
 /// A call of a tool in the revision without sessions.
 fn call(tool: &str) -> (Value, String) {
-    let message = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
-        "name": tool, "arguments": {},
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-            "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
-        },
-    } });
-    let headers =
-        format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n");
-    (message, headers)
+    let (message, headers) = stateless("tools/call", json!({ "name": tool, "arguments": {} }));
+    (message, format!("{headers}Mcp-Name: {tool}\r\n"))
+}
+
+/// The question for the tools in the revision without sessions.
+fn list() -> (Value, String) {
+    stateless("tools/list", json!({}))
+}
+
+fn stateless(method: &str, mut params: Value) -> (Value, String) {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
+    });
+    let message = json!({ "jsonrpc": "2.0", "id": 2, "method": method, "params": params });
+    (message, format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n"))
 }
 
 async fn a_token_of_the_issuer_lets_its_agent_in_and_nobody_else() {
@@ -379,6 +387,44 @@ async fn a_bound_token_is_worth_nothing_without_its_key() {
     let plain = kernel.token("1");
     let headers = format!("DPoP: {}\r\n", proof(&key, &Method::POST, &url, &plain));
     assert_eq!(kernel.post(&format!("DPoP {plain}"), &headers, &hello()).await.status, 401);
+}
+
+async fn a_proof_that_was_made_beforehand_is_worth_nothing_where_nonces_are_demanded() {
+    let kernel = Protected::with("dpop = \"required\"\ndpop_nonces = true", "").await;
+    let key = SigningKey::generate().unwrap();
+    let mut claims = kernel.claims("1");
+    claims["cnf"] = json!({ "jkt": key.thumbprint() });
+    let token = kernel.provider.issue(&claims);
+    let url: Uri = RESOURCE.parse().unwrap();
+    let send = async |nonce: Option<&str>| {
+        let proof = dpop::proof(&key, &Method::POST, &url, Some(&token), nonce).unwrap();
+        kernel.post(&format!("DPoP {token}"), &format!("DPoP: {proof}\r\n"), &hello()).await
+    };
+    let told = send(None).await;
+    assert!(told.status == 401 && told.head.contains("error=\"use_dpop_nonce\""), "{}", told.head);
+    let nonce = told.raw.lines().find_map(|line| line.strip_prefix("dpop-nonce: ")).unwrap();
+    assert_eq!(send(Some(nonce)).await.status, 200);
+    assert_eq!(send(Some(&nonce[1..])).await.status, 401, "a nonce that is not of the kernel");
+    let plain = kernel.bearer(&kernel.token("1")).await;
+    assert!(plain.status == 401 && plain.head.contains("www-authenticate: dpop "), "{}", plain.head);
+}
+
+async fn a_tool_that_needs_a_scope_is_listed_to_tokens_that_have_it() {
+    let kernel = Protected::needing("work:write").await;
+    let listed = async |scope: &str| {
+        let mut claims = kernel.claims("1");
+        claims["scope"] = scope.into();
+        let (message, headers) = list();
+        let token = kernel.provider.issue(&claims);
+        let answer = kernel.post(&format!("Bearer {token}"), &headers, &message).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        assert!(answer.body.contains("\"cacheScope\":\"private\""), "{}", answer.body);
+        answer.body.contains("work__echo")
+    };
+    for _ in 0..2 {
+        assert!(!listed("mgp:use").await);
+        assert!(listed("mgp:use work:write").await);
+    }
 }
 
 async fn a_tool_that_needs_a_scope_says_which() {

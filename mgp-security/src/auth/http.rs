@@ -34,13 +34,10 @@ impl HttpAuthLayer {
         }
     }
 
-    /// Lets in requests with a token that `tokens` verifies, as well; while it is empty, nobody comes in by a token.
+    /// Lets in requests with a token that `tokens` verifies, as well.
     #[cfg(feature = "oauth")]
     #[must_use]
-    pub fn tokens(
-        self,
-        tokens: std::sync::Arc<arc_swap::ArcSwapOption<crate::oauth::ResourceServer>>,
-    ) -> Self {
+    pub fn tokens(self, tokens: crate::oauth::ResourceServer) -> Self {
         Self { tokens: TokenDoor::new(tokens), ..self }
     }
 

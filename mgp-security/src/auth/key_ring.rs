@@ -65,7 +65,15 @@ pub struct Authenticated {
     permissions: ApiPermissions,
     validity: Validity,
     #[cfg(feature = "oauth")]
-    scopes: Option<crate::oauth::TokenScopes>,
+    token: Option<TokenGrant>,
+}
+
+/// What a token lets its sender do, and how the sender gets one for more.
+#[cfg(feature = "oauth")]
+#[derive(Debug, Clone)]
+pub(super) struct TokenGrant {
+    pub(super) scopes: std::sync::Arc<mgp_types::ext::scope::Scopes>,
+    pub(super) step_up: crate::oauth::StepUp,
 }
 
 impl KeyRing {
@@ -195,7 +203,7 @@ impl KeyRing {
             permissions: info.permissions.clone(),
             validity: found.validity.clone(),
             #[cfg(feature = "oauth")]
-            scopes: None,
+            token: None,
         })
     }
 
@@ -313,7 +321,7 @@ impl Authenticated {
             key: None,
             permissions: ApiPermissions::new([ToolsListAll, AdminRead].into_iter().chain(every)),
             validity: token.validity,
-            scopes: Some(token.scopes),
+            token: Some(TokenGrant { scopes: token.scopes, step_up: token.step_up }),
         }
     }
 
@@ -322,10 +330,10 @@ impl Authenticated {
         self.key
     }
 
-    /// Returns the scopes of the token; `None` for the sender of a key.
+    /// Returns what the token is for; `None` for the sender of a key.
     #[cfg(feature = "oauth")]
-    pub(super) fn scopes(&self) -> Option<&crate::oauth::TokenScopes> {
-        self.scopes.as_ref()
+    pub(super) const fn token(&self) -> Option<&TokenGrant> {
+        self.token.as_ref()
     }
 
     /// Returns the validity of the key, which ends when the key is revoked or expires.

@@ -12,6 +12,8 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::http::{authenticate, strip};
+#[cfg(feature = "oauth")]
+use super::key_ring::TokenGrant;
 use super::listing::ListingFuture;
 use super::required_permission::{MethodTools, RequiredPermission};
 use super::while_valid::WhileValid;
@@ -144,7 +146,7 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                 validity,
                 scope,
                 #[cfg(feature = "oauth")]
-                scopes,
+                token,
             }) => {
                 let listens = request.method == Method::LISTEN;
                 request.context.principal = Some(principal);
@@ -155,9 +157,11 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                 }
                 #[cfg(feature = "oauth")]
                 {
-                    request.extensions.remove::<crate::oauth::TokenScopes>();
-                    if let Some(scopes) = scopes {
-                        request.extensions.insert(scopes);
+                    request.extensions.remove::<crate::oauth::StepUp>();
+                    request.context.scopes = None;
+                    if let Some(TokenGrant { scopes, step_up }) = token {
+                        request.context.scopes = Some(scopes);
+                        request.extensions.insert(step_up);
                     }
                 }
                 strip(&mut request.extensions);
@@ -201,9 +205,9 @@ struct AdmittedCaller {
     validity: Option<Validity>,
     /// The permissions to which a tool call is held further in, if they are checked there.
     scope: Option<KeyScope>,
-    /// The scopes of the caller's token, if it came with one.
+    /// What the caller's token is for, if it came with one.
     #[cfg(feature = "oauth")]
-    scopes: Option<crate::oauth::TokenScopes>,
+    token: Option<TokenGrant>,
 }
 
 impl AdmittedCaller {
@@ -215,7 +219,7 @@ impl AdmittedCaller {
             validity: None,
             scope: None,
             #[cfg(feature = "oauth")]
-            scopes: None,
+            token: None,
         }
     }
 }
@@ -255,7 +259,7 @@ impl AuthLayer {
             validity,
             scope,
             #[cfg(feature = "oauth")]
-            scopes: caller.scopes().cloned(),
+            token: caller.token().cloned(),
         })
     }
 }

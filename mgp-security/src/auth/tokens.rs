@@ -1,20 +1,17 @@
 //! The way in by a token, in front of the HTTP server.
 
-use std::sync::Arc;
-
-use arc_swap::ArcSwapOption;
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue, StatusCode};
 use mgp_types::{BoxFuture, PeerCertificate};
 
 use super::http::admit;
 use super::key::KeyId;
 use super::{AuthError, Authenticated};
-use crate::oauth::{PresentedToken, ResourceServer, TokenError};
+use crate::oauth::{PresentedToken, ResourceServer, TokenError, TokenScheme};
 
-/// The verification of tokens, if tokens are accepted now.
+/// The verification of tokens, if tokens are accepted.
 #[derive(Clone, Default)]
-pub(super) struct TokenDoor(Option<Arc<ArcSwapOption<ResourceServer>>>);
+pub(super) struct TokenDoor(Option<ResourceServer>);
 
 /// A request at the door.
 pub(super) enum Met<B, R> {
@@ -29,12 +26,8 @@ pub(super) enum Met<B, R> {
 }
 
 impl TokenDoor {
-    pub(super) const fn new(tokens: Arc<ArcSwapOption<ResourceServer>>) -> Self {
+    pub(super) const fn new(tokens: ResourceServer) -> Self {
         Self(Some(tokens))
-    }
-
-    fn server(&self) -> Option<Arc<ResourceServer>> {
-        self.0.as_ref()?.load_full()
     }
 
     /// Looks for a token, and verifies it.
@@ -43,58 +36,71 @@ impl TokenDoor {
         B: Send + 'static,
         R: Default + Send + 'static,
     {
-        let Some(server) = self.server() else { return Met::Other(request) };
+        let Some(server) = &self.0 else { return Met::Other(request) };
         let certificate = request.extensions().get::<PeerCertificate>();
         let shown = PresentedToken::read(request.headers(), request.method(), request.uri(), certificate);
         let shown = match shown {
-            Ok(shown) if shown.is_bearer() && KeyId::of_key(shown.text()).is_some() => {
+            Ok(shown) if shown.scheme() == TokenScheme::Bearer && KeyId::of_key(shown.text()).is_some() => {
                 return Met::Other(request);
             }
             Ok(shown) => shown,
-            Err(error) => return Met::Refused(refusal(&server, error)),
+            Err(error) => return Met::Refused(refusal(server, error, None)),
         };
+        let scheme = Some(shown.scheme());
         match server.verify_known(&shown) {
             Some(Ok(token)) => {
                 admit(&mut request, Authenticated::of_token(token));
                 Met::Admitted(request)
             }
-            Some(Err(error)) => Met::Refused(refusal(&server, error)),
-            None => Met::Asking(Box::pin(async move {
-                match server.verify(&shown).await {
-                    Ok(token) => {
-                        admit(&mut request, Authenticated::of_token(token));
-                        Ok(request)
+            Some(Err(error)) => Met::Refused(refusal(server, error, scheme)),
+            None => {
+                let server = server.clone();
+                Met::Asking(Box::pin(async move {
+                    match server.verify(&shown).await {
+                        Ok(token) => {
+                            admit(&mut request, Authenticated::of_token(token));
+                            Ok(request)
+                        }
+                        Err(error) => Err(refusal(&server, error, scheme)),
                     }
-                    Err(error) => Err(refusal(&server, error)),
-                }
-            })),
+                }))
+            }
         }
     }
 
     /// Returns the refusal of a wrong key, which says how to get a token, if tokens are accepted.
     pub(super) fn challenge<R: Default>(&self, error: AuthError) -> Option<http::Response<R>> {
-        let server = self.server()?;
+        let server = self.0.as_ref()?;
         let error = match error {
             AuthError::Unknown | AuthError::ReservedOwner => TokenError::Invalid,
             AuthError::Expired => TokenError::Expired,
             _ => return None,
         };
-        Some(refusal(&server, error))
+        Some(refusal(server, error, None))
     }
 }
 
 mgp_types::partial_debug!(TokenDoor);
 
-fn refusal<R: Default>(server: &ResourceServer, error: TokenError) -> http::Response<R> {
+fn refusal<R: Default>(
+    server: &ResourceServer,
+    error: TokenError,
+    scheme: Option<TokenScheme>,
+) -> http::Response<R> {
     tracing::warn!(rule = error.rule(), "caller refused");
     let mut response = http::Response::new(R::default());
     *response.status_mut() = error.status();
-    let challenge = server.challenge(error).and_then(|challenge| challenge.parse::<HeaderValue>().ok());
-    if let Some(challenge) = challenge {
-        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    let told = [(WWW_AUTHENTICATE, server.challenge(error, scheme)), (DPOP_NONCE, server.nonce(error))];
+    for (name, text) in told {
+        if let Some(value) = text.and_then(|text| HeaderValue::try_from(text).ok()) {
+            response.headers_mut().insert(name, value);
+        }
     }
     if response.status() == StatusCode::SERVICE_UNAVAILABLE {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("10"));
     }
     response
 }
+
+/// The header with the nonce for the next proof.
+const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");

@@ -1,6 +1,10 @@
 //! The reasons why a token is refused, and the answers to its sender (RFC 6750, 9449, 9728).
 
+use std::fmt;
+
 use http::StatusCode;
+
+use super::presented::TokenScheme;
 
 /// The reason why a request is not let in by its token. It repeats no part of the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +37,9 @@ pub enum TokenError {
     /// The proof of possession was used before.
     #[error("the DPoP proof was used before")]
     Replayed,
+    /// The proof of possession lacks the nonce that this server gave.
+    #[error("the DPoP proof needs the nonce of the header DPoP-Nonce")]
+    Nonce,
     /// The issuer cannot be asked now.
     #[error("the issuer of the token cannot be reached now")]
     Unreachable,
@@ -61,55 +68,89 @@ impl TokenError {
             Self::Proof => "proof",
             Self::Certificate => "certificate",
             Self::Replayed => "replayed-proof",
+            Self::Nonce => "proof-nonce",
             Self::Unreachable => "issuer-unreachable",
         }
     }
 
-    /// Returns the value of `WWW-Authenticate`: how to get a token that would be accepted.
-    pub(crate) fn challenge(self, metadata: &str, scopes: &str, demands_proof: bool) -> Option<String> {
+    /// Returns whether the sender has to prove its key in another way.
+    pub(super) const fn is_about_proof(self) -> bool {
+        matches!(self, Self::Proof | Self::Replayed | Self::Nonce)
+    }
+
+    /// Returns the value of `WWW-Authenticate`, with what is wrong: how to get a token that would be accepted.
+    pub(super) fn complete(self, challenge: Challenge<'_>) -> Option<String> {
         let error = match self {
-            Self::Missing => None,
-            Self::Malformed => Some("invalid_request"),
-            Self::Invalid | Self::Expired | Self::Certificate => Some("invalid_token"),
-            Self::Proof | Self::Replayed => Some("invalid_dpop_proof"),
-            Self::Scope => Some("insufficient_scope"),
+            Self::Missing => return Some(challenge.to_string()),
+            Self::Malformed => "invalid_request",
+            Self::Invalid | Self::Expired | Self::Certificate => "invalid_token",
+            Self::Proof | Self::Replayed => "invalid_dpop_proof",
+            Self::Nonce => "use_dpop_nonce",
+            Self::Scope => "insufficient_scope",
             Self::UnknownSubject | Self::Unreachable => return None,
         };
-        let is_about_proof = matches!(self, Self::Proof | Self::Replayed) || demands_proof;
-        Some(challenge(is_about_proof, metadata, scopes, error, error.map(|_| self.to_string()).as_deref()))
+        Some(Challenge { error: Some((error, &self.to_string())), ..challenge }.to_string())
     }
 }
 
-/// Returns a challenge. None of the texts has a quotation mark or a backslash.
-pub(super) fn challenge(
-    is_about_proof: bool,
-    metadata: &str,
-    scopes: &str,
-    error: Option<&str>,
-    description: Option<&str>,
-) -> String {
-    let mut challenge = String::from(if is_about_proof { "DPoP " } else { "Bearer " });
-    let mut add = |name: &str, value: &str| {
-        if !challenge.ends_with(' ') {
-            challenge.push_str(", ");
+/// The demand for a token, or for another one, as `WWW-Authenticate` has it.
+pub(super) struct Challenge<'a> {
+    pub(super) scheme: TokenScheme,
+    /// The address of the metadata of the resource.
+    pub(super) metadata: &'a str,
+    /// The scopes that are needed, with spaces between them.
+    pub(super) scopes: &'a str,
+    /// The error, and what it means.
+    pub(super) error: Option<(&'a str, &'a str)>,
+}
+
+impl fmt::Display for Challenge<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.scheme {
+            TokenScheme::Bearer => "Bearer ",
+            TokenScheme::Dpop => "DPoP algs=\"ES256 ES384 EdDSA RS256 PS256\", ",
+        })?;
+        write!(f, "resource_metadata=\"{}\"", self.metadata)?;
+        if !self.scopes.is_empty() {
+            write!(f, ", scope=\"{}\"", quotable(self.scopes))?;
         }
-        challenge.push_str(name);
-        challenge.push_str("=\"");
-        challenge.extend(value.chars().filter(|it| !matches!(it, '"' | '\\') && !it.is_control()));
-        challenge.push('"');
-    };
-    if is_about_proof {
-        add("algs", "ES256 ES384 EdDSA RS256 PS256");
+        if let Some((error, description)) = self.error {
+            write!(f, ", error=\"{error}\", error_description=\"{description}\"")?;
+        }
+        Ok(())
     }
-    add("resource_metadata", metadata);
-    if !scopes.is_empty() {
-        add("scope", scopes);
+}
+
+/// Returns a text without what cannot stand between quotation marks.
+fn quotable(text: &str) -> String {
+    text.chars().filter(|it| !matches!(it, '"' | '\\') && !it.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bare(scheme: TokenScheme, scopes: &str) -> Challenge<'_> {
+        Challenge { scheme, metadata: "https://mgp.example/meta", scopes, error: None }
     }
-    if let Some(error) = error {
-        add("error", error);
+
+    #[test]
+    fn a_challenge_says_where_tokens_are_had_and_what_is_wrong() {
+        assert_eq!(
+            TokenError::Missing.complete(bare(TokenScheme::Bearer, "")).unwrap(),
+            r#"Bearer resource_metadata="https://mgp.example/meta""#
+        );
+        let told = TokenError::Nonce.complete(bare(TokenScheme::Dpop, "a b")).unwrap();
+        assert!(
+            told.starts_with("DPoP algs=") && told.contains(r#"scope="a b", error="use_dpop_nonce""#),
+            "{told}"
+        );
+        assert_eq!(TokenError::UnknownSubject.complete(bare(TokenScheme::Bearer, "")), None);
     }
-    if let Some(description) = description {
-        add("error_description", description);
+
+    #[test]
+    fn a_scope_cannot_end_its_quotation() {
+        let told = bare(TokenScheme::Bearer, "a\" error=\"\\").to_string();
+        assert!(told.ends_with(r#"scope="a error=""#), "{told}");
     }
-    challenge
 }

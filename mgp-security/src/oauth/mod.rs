@@ -3,13 +3,12 @@
 //! A [`ResourceServer`] verifies the tokens that clients show, by the keys of the issuers that it trusts. A token is accepted
 //! only from one of these issuers, for this resource, while it holds, and for a subject that somebody named: (issuer, subject)
 //! is mapped to a principal, and the subject is never a principal's name by itself. The token goes no further than the layer
-//! that verified it.
+//! that verified it. Its scopes come along, as [`Context::scopes`](mgp_types::Context::scopes).
 //!
 //! | item | purpose |
 //! |---|---|
 //! | [`ResourceServer`] | verifies tokens; [`HttpAuthLayer::tokens`](crate::auth::HttpAuthLayer::tokens) uses it |
 //! | [`Issuer`] | an identity provider whose tokens are accepted |
-//! | [`TokenScopes`] | the scopes of a request's token |
 //! | [`TokenError`] | the reason why a token is refused, and the answer to its sender |
 
 mod cache;
@@ -17,17 +16,19 @@ mod challenge;
 mod claims;
 mod holders;
 mod issuer;
+mod nonces;
 mod presented;
+mod proofs;
 mod replay;
 mod resource_server;
-mod scopes;
+mod step_up;
 
 pub use self::challenge::TokenError;
 pub use self::issuer::{Introspection, Issuer};
-pub(crate) use self::presented::PresentedToken;
+pub(crate) use self::presented::{PresentedToken, TokenScheme};
 pub(crate) use self::resource_server::VerifiedToken;
 pub use self::resource_server::{DpopPolicy, ResourceServer, ResourceServerBuilder};
-pub use self::scopes::TokenScopes;
+pub(crate) use self::step_up::StepUp;
 
 #[cfg(test)]
 mod tests;

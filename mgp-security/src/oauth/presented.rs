@@ -20,7 +20,7 @@ pub(crate) struct PresentedToken {
 
 /// The scheme of `Authorization`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TokenScheme {
+pub(crate) enum TokenScheme {
     Bearer,
     Dpop,
 }
@@ -76,8 +76,8 @@ impl PresentedToken {
         &self.token
     }
 
-    pub(crate) fn is_bearer(&self) -> bool {
-        self.scheme == TokenScheme::Bearer
+    pub(crate) const fn scheme(&self) -> TokenScheme {
+        self.scheme
     }
 }
 

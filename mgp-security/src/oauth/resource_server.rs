@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use http::Uri;
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Error, Object, Principal, RunningCalls, Validity};
@@ -16,14 +15,17 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::TokenError;
 use super::cache::TokenCache;
+use super::challenge::Challenge;
 use super::claims::{Confirmation, TokenClaims};
 use super::holders::TokenHolders;
 use super::issuer::{Issuer, IssuerKeys};
+use super::nonces::ProofNonces;
 use super::presented::{PresentedToken, TokenScheme};
+use super::proofs::ProofJudge;
 use super::replay::UsedProofs;
-use super::scopes::TokenScopes;
+use super::step_up::StepUp;
 use crate::Clock;
-use crate::jose::{self, KeySet, dpop};
+use crate::jose::{self, KeySet};
 use crate::network::Fetcher;
 
 /// Verifies the tokens of requests to one resource. Clones share what they know.
@@ -35,8 +37,6 @@ pub struct ResourceServer(Arc<ResourceServerParts>);
 
 struct ResourceServerParts {
     resource: Box<str>,
-    /// The scheme and host of the resource.
-    origin: Box<str>,
     metadata: Arc<str>,
     metadata_path: Box<str>,
     issuers: Vec<Arc<IssuerKeys>>,
@@ -47,7 +47,7 @@ struct ResourceServerParts {
     principals: Box<FindPrincipal>,
     clock: Clock,
     cache: TokenCache,
-    used: UsedProofs,
+    proofs: ProofJudge,
     holders: TokenHolders,
 }
 
@@ -81,7 +81,8 @@ pub(super) struct KnownToken {
 pub(crate) struct VerifiedToken {
     pub(crate) principal: Principal,
     pub(crate) validity: Validity,
-    pub(crate) scopes: TokenScopes,
+    pub(crate) scopes: Arc<Scopes>,
+    pub(crate) step_up: StepUp,
 }
 
 /// Collects the settings of a [`ResourceServer`].
@@ -91,6 +92,7 @@ pub struct ResourceServerBuilder {
     issuers: Vec<Issuer>,
     required: Scopes,
     dpop: DpopPolicy,
+    demands_nonces: bool,
     principals: Box<FindPrincipal>,
     clock: Clock,
 }
@@ -104,6 +106,7 @@ impl ResourceServer {
             issuers: Vec::new(),
             required: Scopes::new(),
             dpop: DpopPolicy::default(),
+            demands_nonces: false,
             principals: Box::new(|_, _| None),
             clock: Clock::system(),
         }
@@ -115,12 +118,10 @@ impl ResourceServer {
         if path != &*parts.metadata_path && path != WELL_KNOWN {
             return None;
         }
-        let mut scopes: Vec<&str> = parts.required.iter().collect();
-        scopes.sort_unstable();
         let document = serde_json::json!({
             "resource": parts.resource,
             "authorization_servers": parts.issuers.iter().map(|issuer| &issuer.of.name).collect::<Vec<_>>(),
-            "scopes_supported": scopes,
+            "scopes_supported": parts.required.iter().collect::<Vec<_>>(),
             "bearer_methods_supported": ["header"],
             "dpop_signing_alg_values_supported": ["ES256", "ES384", "EdDSA", "RS256", "PS256"],
             "dpop_bound_access_tokens_required": parts.dpop == DpopPolicy::Required,
@@ -146,10 +147,24 @@ impl ResourceServer {
         self.0.holders.end_over(now, calls, is_known);
     }
 
-    /// Returns the challenge for a refused request.
-    pub(crate) fn challenge(&self, error: TokenError) -> Option<String> {
-        let scopes: Vec<&str> = self.0.required.iter().collect();
-        error.challenge(&self.0.metadata, &scopes.join(" "), self.0.dpop == DpopPolicy::Required)
+    /// Returns the challenge for a refused request, which showed a token by `scheme`, or none.
+    pub(crate) fn challenge(&self, error: TokenError, scheme: Option<TokenScheme>) -> Option<String> {
+        let is_bound = error.is_about_proof()
+            || self.0.dpop == DpopPolicy::Required
+            || scheme == Some(TokenScheme::Dpop);
+        let challenge = Challenge {
+            scheme: if is_bound { TokenScheme::Dpop } else { TokenScheme::Bearer },
+            metadata: &self.0.metadata,
+            scopes: &self.0.required.to_string(),
+            error: None,
+        };
+        error.complete(challenge)
+    }
+
+    /// Returns the nonce for the next proof of a sender whose proof is refused; `None` if proofs need no nonce.
+    pub(crate) fn nonce(&self, error: TokenError) -> Option<String> {
+        let nonces = self.0.proofs.nonces.as_ref().filter(|_| error.is_about_proof())?;
+        Some(nonces.give(self.0.clock.now()))
     }
 
     /// Verifies a token with what is known already; `None` if somebody has to be asked.
@@ -324,7 +339,7 @@ impl ResourceServerParts {
         // Who that is may have changed since the token was verified.
         let principal = (self.principals)(&known.issuer, &known.subject).ok_or(TokenError::UnknownSubject)?;
         match (&known.bound_to.jkt, shown.scheme) {
-            (Some(key), TokenScheme::Dpop) => self.prove(key, &principal, shown, now)?,
+            (Some(key), TokenScheme::Dpop) => self.proofs.judge(key, &principal, shown, now)?,
             // A bound token is worth nothing without its proof, and a proof is worth nothing for another token.
             (Some(_), TokenScheme::Bearer) | (None, TokenScheme::Dpop) => return Err(TokenError::Proof),
             (None, TokenScheme::Bearer) if self.dpop == DpopPolicy::Required => {
@@ -335,31 +350,9 @@ impl ResourceServerParts {
         Ok(VerifiedToken {
             validity: self.holders.let_in(&principal, known),
             principal,
-            scopes: TokenScopes::new(Arc::clone(&known.scopes), Arc::clone(&self.metadata)),
+            scopes: Arc::clone(&known.scopes),
+            step_up: StepUp { scheme: shown.scheme, metadata: Arc::clone(&self.metadata) },
         })
-    }
-
-    fn prove(
-        &self,
-        key: &str,
-        principal: &Principal,
-        shown: &PresentedToken,
-        now: Timestamp,
-    ) -> Result<(), TokenError> {
-        let proof = shown.proof.as_deref().ok_or(TokenError::Proof)?;
-        let url: Uri = format!("{}{}", self.origin, shown.path).parse().map_err(|_| TokenError::Proof)?;
-        let proof =
-            dpop::verify(proof, &shown.method, &url, Some(&shown.token)).map_err(|_| TokenError::Proof)?;
-        let age = now.as_millis().saturating_sub(proof.issued_at.as_millis());
-        if &*proof.thumbprint != key || !(-PROOF_MILLIS..=PROOF_MILLIS).contains(&age) {
-            return Err(TokenError::Proof);
-        }
-        let over_at = now.saturating_add(Duration::from_millis(2 * PROOF_MILLIS.unsigned_abs()));
-        if self.used.use_once(principal, &proof.thumbprint, &proof.id, now, over_at) {
-            Ok(())
-        } else {
-            Err(TokenError::Replayed)
-        }
     }
 }
 
@@ -382,6 +375,13 @@ impl ResourceServerBuilder {
         self
     }
 
+    /// Demands that each proof carries a nonce that this process gave within the last minutes, so that none can be made
+    /// beforehand. A sender without one is given one, and repeats its request.
+    pub fn demand_nonces(mut self) -> Self {
+        self.demands_nonces = true;
+        self
+    }
+
     /// Sets who comes with a token of an issuer and a subject; nobody else comes with a token.
     pub fn principals(
         mut self,
@@ -400,7 +400,7 @@ impl ResourceServerBuilder {
     /// Creates the verification, which asks issuers by `fetcher`.
     ///
     /// # Errors
-    /// The resource is no URL of HTTP.
+    /// The resource is no URL of HTTP, or the system has no random numbers.
     pub fn build(self, fetcher: &Fetcher) -> Result<ResourceServer, Error> {
         let wrong = || Error::invalid_params("the resource of tokens is no URL of HTTP");
         let url = url::Url::parse(&self.resource).map_err(|_| wrong())?;
@@ -410,11 +410,11 @@ impl ResourceServerBuilder {
         let origin = url.origin().ascii_serialization();
         let path = url.path().trim_end_matches('/');
         let metadata_path = format!("{WELL_KNOWN}{path}");
+        let nonces = self.demands_nonces.then(ProofNonces::new).transpose()?;
         let issuers = self.issuers.into_iter().map(|issuer| IssuerKeys::new(issuer, fetcher.clone()));
         Ok(ResourceServer(Arc::new(ResourceServerParts {
             metadata: format!("{origin}{metadata_path}").into(),
             metadata_path: metadata_path.into(),
-            origin: origin.into(),
             resource: self.resource,
             issuers: issuers.map(Arc::new).collect(),
             asking: Semaphore::new(MOST_ASKING),
@@ -423,7 +423,7 @@ impl ResourceServerBuilder {
             principals: self.principals,
             clock: self.clock,
             cache: TokenCache::default(),
-            used: UsedProofs::default(),
+            proofs: ProofJudge { origin: origin.into(), nonces, used: UsedProofs::default() },
             holders: TokenHolders::default(),
         })))
     }
@@ -440,8 +440,6 @@ mgp_types::partial_debug!(ResourceServerBuilder, self => resource: self.resource
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 /// The difference of clocks that is allowed for.
 const SKEW_MILLIS: i64 = 60_000;
-/// The age of a proof at which it is no longer accepted.
-const PROOF_MILLIS: i64 = 300_000;
 /// The time for which a signature is not verified again.
 const VERIFIED_FOR: Duration = Duration::from_mins(5);
 /// The time for which an issuer is not asked again about a token.

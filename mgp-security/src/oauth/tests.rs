@@ -90,7 +90,7 @@ async fn with_known_keys_nothing_waits_and_the_scopes_come_along() {
     assert!(scene.server.verify_known(&token).is_none(), "the keys are not known yet");
     let verified = scene.server.verify(&token).await.unwrap();
     assert_eq!(verified.principal, Principal::new("agent.ada"));
-    assert!(verified.scopes.scopes().has("a") && verified.scopes.scopes().has("b"));
+    assert!(verified.scopes.has("a") && verified.scopes.has("b"));
     let other = shown(
         &scene.token(&json!({ "iss": scene.issuer, "sub": "1", "aud": [RESOURCE], "exp": 1_000_000_601 })),
         None,
@@ -185,7 +185,7 @@ async fn scopes_that_every_request_needs_are_demanded() {
     claims["scope"] = Value::Null;
     claims["scp"] = json!(["a", "c"]);
     assert!(scene.verify(&claims).await.is_ok());
-    let challenge = scene.server.challenge(TokenError::Scope).unwrap();
+    let challenge = scene.server.challenge(TokenError::Scope, None).unwrap();
     assert!(challenge.starts_with("Bearer ") && challenge.contains(r#"scope="a c""#), "{challenge}");
     assert!(challenge.contains(r#"error="insufficient_scope""#), "{challenge}");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -30,6 +30,8 @@ pub struct ScopeBook(Arc<ScopeBookShared>);
 struct ScopeBookShared {
     rules: ArcSwap<ScopeRules>,
     sessions: Mutex<ScopeSessions>,
+    /// The number of times that the rules were set.
+    revision: AtomicU64,
     /// True once an agent is held to scopes, or has negotiated some.
     is_in_use: AtomicBool,
     clock: Clock,
@@ -44,6 +46,7 @@ impl ScopeBook {
         Self(Arc::new(ScopeBookShared {
             rules: ArcSwap::default(),
             sessions: Mutex::default(),
+            revision: AtomicU64::new(0),
             is_in_use: AtomicBool::new(false),
             clock,
         }))
@@ -53,34 +56,51 @@ impl ScopeBook {
     pub fn set(&self, rules: ScopeRules) {
         let holds_somebody = rules.holds_somebody();
         self.0.rules.store(Arc::new(rules));
+        self.0.revision.fetch_add(1, Ordering::Release);
         if holds_somebody {
             self.0.is_in_use.store(true, Ordering::Release);
         }
+    }
+
+    /// Returns a number that grows with each change of the rules.
+    pub fn revision(&self) -> u64 {
+        self.0.revision.load(Ordering::Acquire)
+    }
+
+    /// Returns whether these scopes suffice for a call of the tool.
+    pub fn suffice(&self, held: &Scopes, tool: &ResolvedTool) -> bool {
+        self.missing(tool, held).is_ok_and(|missing| missing.is_empty())
     }
 
     pub(super) fn is_in_use(&self) -> bool {
         self.0.is_in_use.load(Ordering::Acquire)
     }
 
-    /// Returns the scopes that the sender of a request holds: those of the session whose token the request shows, or
-    /// else those that are configured. Returns `None` for a sender that is held to none.
+    /// Returns the scopes that the sender of a request holds: those of its token, of the session whose session token the
+    /// request shows, or else those that are configured. Returns `None` for a sender that is held to none.
     ///
     /// # Errors
-    /// Fails for a sender or a token that is not known (1002), and for a session that is over (1003).
+    /// Fails for a sender or a session token that is not known (1002), and for a session that is over (1003).
     pub fn held(&self, request: &Request) -> Result<Option<Arc<Scopes>>, Error> {
+        let of_token = request.context.scopes.clone();
         if !self.is_in_use() {
-            return Ok(None);
+            return Ok(of_token);
         }
-        self.held_by(sender(request)?, TokenDigest::shown_by(request).as_ref())
+        let held = self.held_by(sender(request)?, TokenDigest::shown_by(request).as_ref())?;
+        Ok(match (of_token, held) {
+            (Some(of_token), Some(held)) => Some(Arc::new(allowed((*held).clone(), Some(&of_token)))),
+            (of_token, held) => of_token.or(held),
+        })
     }
 
     /// Decides whether the sender of a request has the scopes to call `tool`, exactly as [`ScopeGate`](super::ScopeGate)
     /// decides about the call.
     ///
     /// # Errors
-    /// Fails if scopes are missing (1000, with `missing_scopes` in the details), for a sender or a token that is not
+    /// Fails if scopes are missing (1000, with `missing_scopes` in the details), for a sender or a session token that is not
     /// known (1002), and for a session that is over (1003).
     pub fn check(&self, request: &Request, tool: &ResolvedTool) -> Result<(), Error> {
+        self.judge_token(request, tool)?;
         if !self.is_in_use() {
             return Ok(());
         }
@@ -94,26 +114,29 @@ impl ScopeBook {
         tool: &ResolvedTool,
     ) -> Result<(), Error> {
         let Some(held) = self.held_by(caller, token)? else { return Ok(()) };
-        let missing = self.0.rules.load().missing(tool, &held).map_err(|_| {
-            refusal(code::PERMISSION_DENIED, "the tool's list of scopes cannot be read, so nobody has them")
-        })?;
+        let missing = self.missing(tool, &held)?;
         if missing.is_empty() { Ok(()) } else { Err(insufficient(&missing)) }
     }
 
-    /// Judges a call by the scopes of its token.
-    #[cfg(feature = "oauth")]
-    pub(super) fn judge_token(
-        &self,
-        token: &crate::oauth::TokenScopes,
-        tool: &ResolvedTool,
-    ) -> Result<(), Error> {
-        let missing = self.0.rules.load().missing(tool, token.scopes()).map_err(|_| {
-            refusal(code::PERMISSION_DENIED, "the tool's list of scopes cannot be read, so nobody has them")
-        })?;
+    /// Judges a call by the scopes of its token, if it has one.
+    pub(super) fn judge_token(&self, request: &Request, tool: &ResolvedTool) -> Result<(), Error> {
+        let Some(held) = &request.context.scopes else { return Ok(()) };
+        let missing = self.missing(tool, held)?;
         if missing.is_empty() {
             return Ok(());
         }
-        Err(insufficient(&missing).with_source(token.demand(missing.iter().map(|scope| &**scope))))
+        let error = insufficient(&missing);
+        #[cfg(feature = "oauth")]
+        if let Some(step_up) = request.extensions.get::<crate::oauth::StepUp>() {
+            return Err(error.with_source(step_up.demand(missing.iter().map(|scope| &**scope), held)));
+        }
+        Err(error)
+    }
+
+    fn missing(&self, tool: &ResolvedTool, held: &Scopes) -> Result<Vec<Box<str>>, Error> {
+        self.0.rules.load().missing(tool, held).map_err(|_| {
+            refusal(code::PERMISSION_DENIED, "the tool's list of scopes cannot be read, so nobody has them")
+        })
     }
 
     fn held_by(&self, caller: &Principal, token: Option<&TokenDigest>) -> Result<Option<Arc<Scopes>>, Error> {

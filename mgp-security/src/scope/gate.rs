@@ -10,7 +10,7 @@ use crate::refusal::refusal;
 /// A gate that refuses calls of tools for which the caller lacks a scope.
 ///
 /// The gate stands behind [`AccessGate`](crate::access::AccessGate), in front of one server. It reads
-/// `context.principal` and `context.tool`, and fills `context.trail`. It takes the session token out of every request,
+/// `context.principal`, `context.scopes` and `context.tool`, and fills `context.trail`. It takes the session token out of every request,
 /// so that no server sees one. A missing scope is refused with 1000, whose recovery details name it; a token that is not
 /// known with 1002, and one whose session is over with 1003. Requests that call no tool pass: only tools ask for
 /// scopes. Where nobody is held to scopes, the gate reads a flag and nothing else. It never waits.
@@ -27,11 +27,10 @@ impl ScopeGate {
         if request.method != Method::TOOLS_CALL {
             return Ok(());
         }
-        #[cfg(feature = "oauth")]
-        if let Some(scopes) = request.extensions.get::<crate::oauth::TokenScopes>() {
+        if request.context.scopes.is_some() {
             let verdict = match &request.context.tool {
-                Some(tool) => self.0.judge_token(scopes, tool),
-                None => Err(refusal(code::PERMISSION_DENIED, "the scopes that the tool needs are not known")),
+                Some(tool) => self.0.judge_token(request, tool),
+                None => Err(unknown_needs()),
             };
             if verdict.is_err()
                 && let Some(trail) = &request.context.trail
@@ -46,9 +45,7 @@ impl ScopeGate {
         let verdict = match (&request.context.principal, &request.context.tool) {
             (Some(caller), Some(tool)) => self.0.judge(caller, token, tool),
             (None, _) => Err(refusal(code::AUTH_REQUIRED, "nobody is known to make this call")),
-            (_, None) => {
-                Err(refusal(code::PERMISSION_DENIED, "the scopes that the tool needs are not known"))
-            }
+            (_, None) => Err(unknown_needs()),
         };
         if let (Err(error), Some(trail)) = (&verdict, &request.context.trail) {
             let is_missing = error.code() == code::PERMISSION_DENIED;
@@ -56,6 +53,10 @@ impl ScopeGate {
         }
         verdict
     }
+}
+
+fn unknown_needs() -> Error {
+    refusal(code::PERMISSION_DENIED, "the scopes that the tool needs are not known")
 }
 
 impl Gate for ScopeGate {

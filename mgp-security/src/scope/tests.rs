@@ -319,3 +319,36 @@ proptest! {
         })?;
     }
 }
+
+#[tokio::test]
+async fn a_token_calls_the_tools_for_which_it_has_the_scopes() {
+    let book = book();
+    let (plain, needy, broken) = (tool("t", "null"), tool("t", r#"["write:tickets"]"#), tool("t", "7"));
+    let added = tool("export", r#"["read:tickets"]"#);
+    for (held, visible) in [
+        (&["read:tickets"][..], [true, false, false, false]),
+        (&["write:tickets", "read:tickets"], [true, true, false, false]),
+        (&["export", "read:tickets"], [true, false, false, true]),
+    ] {
+        for (tool, is_visible) in [&plain, &needy, &broken, &added].into_iter().zip(visible) {
+            let mut request = call("two", None, tool);
+            request.context.scopes = Some(Arc::new(scopes(held)));
+            assert_eq!(book.suffice(&scopes(held), tool), is_visible, "{held:?} {:?}", tool.definition);
+            assert_eq!(book.check(&request, tool).is_ok(), is_visible);
+            assert_eq!(send(&book, request).await.is_ok(), is_visible);
+        }
+    }
+    assert!(send(&book, call("two", None, &needy)).await.is_ok(), "nobody is held to scopes without a token");
+}
+
+#[tokio::test]
+async fn an_agent_with_a_token_has_the_scopes_that_token_and_configuration_allow() {
+    let book = book();
+    let mut request = request("one", None);
+    request.context.scopes = Some(Arc::new(scopes(&["write:tickets", "export"])));
+    let held = book.held(&request).unwrap().unwrap();
+    assert_eq!(held.iter().collect::<Vec<_>>(), ["write:tickets"]);
+    let mut call = call("one", None, &tool("t", r#"["read:tickets"]"#));
+    call.context.scopes = request.context.scopes;
+    assert_eq!(send(&book, call).await.unwrap_err().code(), code::PERMISSION_DENIED);
+}

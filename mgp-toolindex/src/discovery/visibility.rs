@@ -19,8 +19,8 @@ pub trait ToolVisibility: Send + Sync + 'static {
     /// until the tool or the [`revision`](Self::revision) changes.
     fn sees(&self, context: &Context, tool: &Tool) -> bool;
 
-    /// Returns a number that changes whenever answers of [`sees`](Self::sees) may.
-    fn revision(&self) -> u64 {
+    /// Returns a number that changes whenever answers of [`sees`](Self::sees) may for this caller.
+    fn revision(&self, _context: &Context) -> u64 {
         0
     }
 
@@ -64,7 +64,7 @@ impl VisibilityCache {
     ) -> Option<Arc<VisibleTools>> {
         let eyes = self.eyes.as_ref()?;
         // The revision is read before the tools are looked at: a change in between leads to another look the next time.
-        let revision = eyes.revision();
+        let revision = eyes.revision(context);
         let known = self.known.lock().get(key).filter(|known| known.revision == revision);
         let sees = |tool: &Tool| eyes.sees(context, tool);
         let sight = match known {

@@ -16,7 +16,7 @@ pub const MAX_SCOPES: usize = 256;
 const MAX_SCOPE_BYTES: usize = 128;
 
 /// A set of scopes. Each is a text whose meaning the server alone knows, like `read:tickets`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Scopes(BTreeSet<Box<str>>);
 
 /// The reason why a list is no set of scopes.

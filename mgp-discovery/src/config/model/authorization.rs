@@ -46,6 +46,9 @@ pub struct ListenOauth {
     pub scopes: Vec<String>,
     /// The use of DPoP, by which a token is bound to a key of its client.
     pub dpop: DpopUse,
+    /// Whether each proof of DPoP has to carry a nonce of this kernel, so that none can be made beforehand. A client without
+    /// one is given one, and repeats its request.
+    pub dpop_nonces: bool,
     /// The path of further authorities, in PEM, that sign the certificates of identity providers.
     pub ca: Option<String>,
 }

@@ -108,7 +108,7 @@ impl SuggestionGate {
         let snapshot = self.index.snapshot();
         let visible = {
             let view = CallerView::of_agent(&self.visibility, &call.caller);
-            VisibleTools::of(&snapshot, |tool| view.tool(&tool.server, &tool.name))
+            VisibleTools::of(&snapshot, |tool| view.finds(&tool.server, &tool.name))
         };
         let found = snapshot.search(&Search::new(purpose).sight(&visible)).await;
         let is_called =
@@ -144,7 +144,7 @@ impl SuggestionGate {
         let snapshot = self.visibility.catalog.snapshot();
         let tool = snapshot.tool(server, name)?.resolved.clone();
         let view = CallerView::of_agent(&self.visibility, &call.caller);
-        if !view.tool(&tool.server, &tool.name) || tool.security.risk > call.tool.security.risk {
+        if !view.finds(&tool.server, &tool.name) || tool.security.risk > call.tool.security.risk {
             return None;
         }
         let mut client = Context::default();

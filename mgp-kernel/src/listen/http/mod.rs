@@ -14,7 +14,6 @@ use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
-use arc_swap::ArcSwapOption;
 use mgp_security::auth::{AuthLayer, HttpAuthLayer};
 use mgp_transport::http::{HttpConfig, serve_layered_until};
 use mgp_types::{Principal, PrincipalKind};
@@ -52,8 +51,11 @@ impl Kernel {
         let required = config.listen.keys_required() || !socket.local_addr()?.ip().is_loopback();
         let ring = keys.clone();
         let tokens = tokens::accepted(running)?;
-        let accepted = Arc::new(ArcSwapOption::from_pointee(tokens.clone()));
-        let guard = HttpAuthLayer::new(ring.clone()).tokens(accepted);
+        let guard = HttpAuthLayer::new(ring.clone());
+        let guard = match &tokens {
+            Some(tokens) => guard.tokens(tokens.clone()),
+            None => guard,
+        };
         let (auth, guard) = if required {
             (AuthLayer::http(ring), guard)
         } else {

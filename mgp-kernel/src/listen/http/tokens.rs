@@ -36,6 +36,9 @@ pub(super) fn accepted(running: &Arc<RunningConfig>) -> io::Result<Option<Resour
         .required_scopes(required)
         .dpop(dpop)
         .principals(move |issuer, subject| holder(&agents.load(), issuer, subject));
+    if oauth.dpop_nonces {
+        builder = builder.demand_nonces();
+    }
     for configured in &oauth.issuers {
         builder = builder.issuer(issuer(configured).map_err(wrong)?);
     }

@@ -86,7 +86,7 @@ impl ToolVisibility for Blind {
         !self.hidden.lock().contains(&tool.id())
     }
 
-    fn revision(&self) -> u64 {
+    fn revision(&self, _: &Context) -> u64 {
         self.revision.load(Ordering::Relaxed)
     }
 }

@@ -22,6 +22,7 @@ use crate::operator::proof::ProofChecker;
 use crate::paths::OwnFiles;
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
+use crate::servers::agent_tokens::AgentTokens;
 use crate::settings;
 
 /// The decisions of operators and of the configuration, and the questions that are open.
@@ -42,6 +43,8 @@ pub(crate) struct Policies {
     pub(crate) pending: PendingApprovals,
     pub(crate) definitions: Arc<DefinitionGuard>,
     pub(crate) keys: KeyRing,
+    /// The tokens with which agents came.
+    pub(crate) tokens: AgentTokens,
     /// The check of which operator connections may decide.
     pub(crate) proofs: ProofChecker,
     /// The files that no server may touch.
@@ -89,6 +92,7 @@ impl Policies {
             grants,
             pending,
             keys,
+            tokens: AgentTokens::default(),
             proofs,
         })
     }

@@ -53,10 +53,8 @@ struct LoginChanged {
 
 pub(super) async fn login(place: &KernelLocation, output: &Output, args: LoginArgs) -> Result<Exit, Failure> {
     let found = FoundServer::of(place, &args.server)?;
-    if found.server.oauth.as_ref().is_some_and(|oauth| oauth.grant == ServerGrant::ClientCredentials) {
-        let message =
-            format!("{} needs no login: the kernel has credentials of its own for it", found.server.id);
-        return Err(Failure::usage(message));
+    if let Some(way) = found.server.oauth.as_ref().and_then(|oauth| without_person(oauth.grant)) {
+        return Err(Failure::usage(format!("{} needs no login: {way}", found.server.id)));
     }
     let shown = output.clone();
     let show = move |page: &str| {
@@ -170,6 +168,16 @@ impl FoundServer {
             let what = if changed.is_logged_in { "signed in to" } else { "signed out of" };
             writeln!(out, "{what} {}", changed.server_id)
         })
+    }
+}
+
+/// Returns how the kernel comes by a token where no person signs in.
+const fn without_person(grant: ServerGrant) -> Option<&'static str> {
+    match grant {
+        ServerGrant::ClientCredentials => Some("the kernel has credentials of its own for it"),
+        ServerGrant::TokenExchange => Some("the kernel exchanges the tokens with which agents come"),
+        ServerGrant::WorkloadIdentity => Some("the platform on which the kernel runs says who it is"),
+        _ => None,
     }
 }
 

@@ -4,37 +4,54 @@ use std::fs;
 use std::sync::Arc;
 
 use mgp_client_sdk::oauth::{
-    Algorithm, ClientCredentials, Fetcher, Grant, NetworkPolicy, OAuth, OAuthBuilder, SigningKey,
+    Algorithm, ClientCredentials, Fetcher, Grant, MemoryTokenStore, NetworkPolicy, OAuth, OAuthBuilder,
+    SigningKey, TokenSource,
 };
 use mgp_discovery::Config;
 use mgp_discovery::config::model::{ServerConfig, ServerGrant, ServerOauth};
 use mgp_discovery::config::{ProcessEnvironment, Secret};
-use mgp_types::Error;
+use mgp_types::{Error, Principal, code};
 
+use super::agent_tokens::AgentTokens;
 use super::logins::UserLogins;
 use crate::settings;
 
 /// Returns the authorization of connections to a server for `owner`, an agent with a connection of its own, or for all. It is
-/// `None` where the configuration says nothing of it and nobody signed in: then requests carry what `headers` says.
+/// `None` where the configuration says nothing of it and nobody signed in: then requests carry what `headers` says. `tokens`
+/// are those with which agents came.
 ///
 /// # Errors
 /// The configuration leads nowhere, or the logins cannot be read.
 pub(crate) async fn of_server(
     config: &Config,
     server: &ServerConfig,
-    owner: Option<&str>,
+    owner: Option<&Principal>,
+    tokens: &AgentTokens,
     url: &Secret,
 ) -> Result<Option<Arc<OAuth>>, Error> {
     let has_header = server.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
     if server.oauth.is_none() && has_header {
         return Ok(None);
     }
-    let advice = match owner {
+    let name = owner.and_then(Principal::agent_name);
+    let advice = match name {
         Some(agent) => format!("run `mgp login {} --agent {agent}`", server.id),
         None => format!("run `mgp login {}`", server.id),
     };
-    let oauth = builder(config, server, owner, url)?.login_advice(advice).build()?;
-    if server.oauth.is_some() {
+    let builder = builder(config, server, name, url)?.login_advice(advice);
+    let grant = server.oauth.as_ref().map(|oauth| oauth.grant);
+    let oauth = match (grant, owner) {
+        (Some(ServerGrant::TokenExchange), Some(agent)) => {
+            builder.grant(Grant::TokenExchange(tokens.of(agent))).store(MemoryTokenStore::new())
+        }
+        (Some(ServerGrant::TokenExchange), None) => {
+            let message = format!("only agents that come with a token reach the server `{}`", server.id);
+            return Err(Error::new(code::AUTH_REQUIRED, message));
+        }
+        _ => builder,
+    };
+    let oauth = oauth.build()?;
+    if grant.is_some() {
         return Ok(Some(oauth));
     }
     // Most servers need no login, and are reached even if nobody can tell whether there is one.
@@ -75,6 +92,10 @@ pub(crate) fn builder(
     let builder = if oauth.dpop { builder.bound_tokens() } else { builder };
     let builder = match oauth.grant {
         ServerGrant::ClientCredentials => builder.grant(Grant::ClientCredentials),
+        ServerGrant::WorkloadIdentity => {
+            let path = oauth.token_file.clone().unwrap_or_default();
+            builder.grant(Grant::WorkloadIdentity(token_file(path))).store(MemoryTokenStore::new())
+        }
         _ => builder,
     };
     let Some(id) = oauth.client_id.as_deref() else { return Ok(builder) };
@@ -97,6 +118,21 @@ pub(crate) fn builder(
         None => client,
     };
     Ok(builder.credentials(client))
+}
+
+/// Returns the tokens in a file, which the platform replaces by new ones.
+fn token_file(path: String) -> TokenSource {
+    TokenSource::new(move || {
+        let path = path.clone();
+        async move {
+            let read = tokio::fs::read_to_string(&path).await;
+            let text = read.map_err(|error| Error::internal(format!("`token_file`, {path}: {error}")))?;
+            match text.trim() {
+                "" => Err(Error::internal(format!("`token_file`, {path}: the file is empty"))),
+                token => Ok(token.into()),
+            }
+        }
+    })
 }
 
 /// The algorithm of a private key of which the configuration says nothing.

@@ -4,14 +4,16 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use crate::home::Home;
-use crate::identity_provider::Consent;
+use crate::identity_provider::{Consent, KnownClient, Proof};
 use crate::runner::tests;
-use crate::tokens::{Protected, exchange};
+use crate::tokens::{Protected, call, exchange, list};
 
 tests![
     a_person_signs_in_once_and_signs_out_again,
     a_login_that_is_denied_or_answered_by_somebody_else_is_none,
     each_agent_comes_with_its_own_login,
+    a_token_is_exchanged_for_one_of_the_server_and_never_sent_there,
+    a_token_of_the_platform_is_read_for_each_token_of_the_server,
 ];
 
 /// A kernel in front of a protected server.
@@ -120,4 +122,65 @@ async fn each_agent_comes_with_its_own_login() {
     }
     let stored = home.read(".config/mgp/secrets.toml");
     assert_eq!(stored.matches("mgp-login.").count(), 2, "each agent has a login of its own");
+}
+
+async fn a_token_is_exchanged_for_one_of_the_server_and_never_sent_there() {
+    let inner = Protected::at_own_address().await;
+    let issuer = inner.provider.issuer();
+    inner.provider.add_client("gate", KnownClient::new(Proof::Basic("gate-secret".into())));
+    let entry = format!(
+        "[[servers]]\nid = \"inner\"\nurl = \"http://127.0.0.1:{}/mcp\"\nsharing = \"agent\"\n[servers.oauth]\n\
+         grant = \"token_exchange\"\nissuer = {issuer:?}\nclient_id = \"gate\"\nclient_secret = \"gate-secret\"\n",
+        inner.port
+    );
+    let outer = Protected::of(inner.provider.clone(), "", &entry);
+    for (subject, agent) in [("1", "agent.ada"), ("2", "agent.bob")] {
+        let token = outer.token(subject);
+        // The token is one for the outer kernel alone.
+        assert_eq!(inner.bearer(&token).await.status, 401);
+        let (message, headers) = list();
+        // The agent's connection is opened when it first asks.
+        let echo = loop {
+            let listed = outer.post(&format!("Bearer {token}"), &headers, &message).await.body;
+            if let Some(echo) = listed.split('"').find(|text| text.starts_with("inner__work_echo")) {
+                break echo.to_owned();
+            }
+        };
+        let (message, headers) = call(&echo);
+        let answer = outer.post(&format!("Bearer {token}"), &headers, &message).await;
+        assert!(
+            answer.status == 200 && answer.body.contains("\"content\""),
+            "{} {}",
+            answer.head,
+            answer.body
+        );
+        let record = inner.home.json(["audit", "tail"]).to_string();
+        assert!(record.contains(agent), "{agent}: {record}");
+    }
+    assert_eq!(inner.provider.grants("urn:ietf:params:oauth:grant-type:token-exchange"), 2);
+    assert!(!outer.home.path(".config/mgp/secrets.toml").exists(), "exchanged tokens are in memory alone");
+}
+
+async fn a_token_of_the_platform_is_read_for_each_token_of_the_server() {
+    let server = Protected::at_own_address().await;
+    let issuer = server.provider.issuer();
+    server.provider.add_client("gate", KnownClient::new(Proof::None));
+    let home = in_front_of(
+        &server,
+        &format!(
+            "[servers.oauth]\ngrant = \"workload_identity\"\nissuer = {issuer:?}\nclient_id = \"gate\"\n\
+             token_file = \"platform-token\""
+        ),
+    );
+    let run = |args: &[&str]| {
+        let mut command = home.command(args);
+        tokio::task::spawn_blocking(move || command.output().unwrap())
+    };
+    let told = String::from_utf8(run(&["servers", "--json"]).await.unwrap().stdout).unwrap();
+    assert!(told.contains("`token_file`"), "{told}");
+    let claims = serde_json::json!({ "iss": issuer, "sub": "1", "aud": issuer });
+    home.write("platform-token", &format!("{}\n", server.provider.issue(&claims)));
+    let listed = String::from_utf8(run(&["tools"]).await.unwrap().stdout).unwrap();
+    assert!(listed.contains("inner.work_echo"), "{listed}");
+    assert_eq!(server.provider.grants("urn:ietf:params:oauth:grant-type:jwt-bearer"), 1);
 }

@@ -33,7 +33,7 @@ tests![
 
 /// A kernel that accepts the tokens of an identity provider for its agents.
 pub(crate) struct Protected {
-    home: Home,
+    pub(crate) home: Home,
     kernel: Kernel,
     pub(crate) provider: IdentityProvider,
     pub(crate) port: u16,
@@ -69,7 +69,7 @@ impl Protected {
         Self::run(IdentityProvider::start().await, "", "", &tool)
     }
 
-    fn of(provider: IdentityProvider, oauth: &str, more: &str) -> Self {
+    pub(crate) fn of(provider: IdentityProvider, oauth: &str, more: &str) -> Self {
         Self::run(provider, oauth, more, "")
     }
 
@@ -122,12 +122,12 @@ impl Protected {
         json!({ "iss": self.provider.issuer(), "sub": subject, "aud": self.resource, "scope": "mgp:use" })
     }
 
-    fn token(&self, subject: &str) -> String {
+    pub(crate) fn token(&self, subject: &str) -> String {
         self.provider.issue(&self.claims(subject))
     }
 
     /// Posts a message with this `Authorization`, and further headers.
-    async fn post(&self, authorization: &str, headers: &str, message: &Value) -> Answer {
+    pub(crate) async fn post(&self, authorization: &str, headers: &str, message: &Value) -> Answer {
         let body = message.to_string();
         let authorization = match authorization {
             "" => String::new(),
@@ -141,7 +141,7 @@ impl Protected {
         exchange(self.port, &request).await
     }
 
-    async fn bearer(&self, token: &str) -> Answer {
+    pub(crate) async fn bearer(&self, token: &str) -> Answer {
         self.post(&format!("Bearer {token}"), "", &hello()).await
     }
 }
@@ -163,13 +163,13 @@ fn hello() -> Value {
 }
 
 /// A call of a tool in the revision without sessions.
-fn call(tool: &str) -> (Value, String) {
+pub(crate) fn call(tool: &str) -> (Value, String) {
     let (message, headers) = stateless("tools/call", json!({ "name": tool, "arguments": {} }));
     (message, format!("{headers}Mcp-Name: {tool}\r\n"))
 }
 
 /// The question for the tools in the revision without sessions.
-fn list() -> (Value, String) {
+pub(crate) fn list() -> (Value, String) {
     stateless("tools/list", json!({}))
 }
 

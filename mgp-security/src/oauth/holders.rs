@@ -20,23 +20,34 @@ struct TokenHolder {
     /// The issuer and the subject of the token that the principal came with last.
     issuer: Box<str>,
     subject: Box<str>,
+    /// That token, where tokens are kept.
+    token: Option<Box<str>>,
 }
 
 impl TokenHolders {
-    /// Returns the validity of a principal that comes with a token.
-    pub(super) fn let_in(&self, principal: &Principal, token: &KnownToken) -> Validity {
+    /// Returns the validity of a principal that comes with a token, and keeps its text if there is one.
+    pub(super) fn let_in(&self, principal: &Principal, token: &KnownToken, text: Option<&str>) -> Validity {
         let mut holders = self.0.lock();
         let holder = holders.entry(principal.clone()).or_insert_with(|| TokenHolder {
             validity: Validity::new(),
             ends_at: token.ends_at,
             issuer: token.issuer.clone(),
             subject: token.subject.clone(),
+            token: None,
         });
         holder.ends_at = holder.ends_at.max(token.ends_at);
         if holder.issuer != token.issuer || holder.subject != token.subject {
             (holder.issuer, holder.subject) = (token.issuer.clone(), token.subject.clone());
         }
+        if text != holder.token.as_deref() {
+            holder.token = text.map(Into::into);
+        }
         holder.validity.clone()
+    }
+
+    /// Returns the kept token with which a principal came last.
+    pub(super) fn token_of(&self, principal: &Principal) -> Option<Box<str>> {
+        self.0.lock().get(principal)?.token.clone()
     }
 
     /// Ends what principals opened whose tokens are over, or who are not known by their subject any more.

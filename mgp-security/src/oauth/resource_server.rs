@@ -49,6 +49,7 @@ struct ResourceServerParts {
     cache: TokenCache,
     proofs: ProofJudge,
     holders: TokenHolders,
+    keeps_tokens: bool,
 }
 
 /// A lookup of who comes with a token of this issuer and subject.
@@ -93,6 +94,7 @@ pub struct ResourceServerBuilder {
     required: Scopes,
     dpop: DpopPolicy,
     demands_nonces: bool,
+    keeps_tokens: bool,
     principals: Box<FindPrincipal>,
     clock: Clock,
 }
@@ -107,6 +109,7 @@ impl ResourceServer {
             required: Scopes::new(),
             dpop: DpopPolicy::default(),
             demands_nonces: false,
+            keeps_tokens: false,
             principals: Box::new(|_, _| None),
             clock: Clock::system(),
         }
@@ -145,6 +148,12 @@ impl ResourceServer {
             (self.0.principals)(issuer, subject).as_ref() == Some(principal)
         };
         self.0.holders.end_over(now, calls, is_known);
+    }
+
+    /// Returns the token with which a principal came last, if [tokens are kept](ResourceServerBuilder::keep_tokens) and it
+    /// still holds. It is for this server: it may be shown to an issuer that gives another one for it, and to nobody else.
+    pub fn token_of(&self, principal: &Principal) -> Option<Box<str>> {
+        self.0.holders.token_of(principal)
     }
 
     /// Returns the challenge for a refused request, which showed a token by `scheme`, or none.
@@ -348,7 +357,7 @@ impl ResourceServerParts {
             (None, TokenScheme::Bearer) => {}
         }
         Ok(VerifiedToken {
-            validity: self.holders.let_in(&principal, known),
+            validity: self.holders.let_in(&principal, known, self.keeps_tokens.then_some(&*shown.token)),
             principal,
             scopes: Arc::clone(&known.scopes),
             step_up: StepUp { scheme: shown.scheme, metadata: Arc::clone(&self.metadata) },
@@ -379,6 +388,13 @@ impl ResourceServerBuilder {
     /// beforehand. A sender without one is given one, and repeats its request.
     pub fn demand_nonces(mut self) -> Self {
         self.demands_nonces = true;
+        self
+    }
+
+    /// Keeps the token with which each principal came last, in memory and while it holds, for
+    /// [`token_of`](ResourceServer::token_of).
+    pub fn keep_tokens(mut self) -> Self {
+        self.keeps_tokens = true;
         self
     }
 
@@ -425,6 +441,7 @@ impl ResourceServerBuilder {
             cache: TokenCache::default(),
             proofs: ProofJudge { origin: origin.into(), nonces, used: UsedProofs::default() },
             holders: TokenHolders::default(),
+            keeps_tokens: self.keeps_tokens,
         })))
     }
 }

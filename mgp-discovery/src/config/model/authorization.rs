@@ -138,6 +138,9 @@ pub struct ServerOauth {
     pub client_metadata_url: Option<String>,
     /// The scopes to ask for; those that the server names if left out.
     pub scopes: Vec<String>,
+    /// The path of the token by which the platform says who the kernel is, for the grant `workload_identity`. The file is
+    /// read for each token of the server.
+    pub token_file: Option<String>,
     /// Binds tokens to a key of the kernel (DPoP).
     pub dpop: bool,
     /// The port at which `mgp login` waits for the browser; any free one if left out.
@@ -157,6 +160,7 @@ impl fmt::Debug for ServerOauth {
             .field("algorithm", &self.algorithm)
             .field("client_metadata_url", &self.client_metadata_url)
             .field("scopes", &self.scopes)
+            .field("token_file", &self.token_file)
             .field("dpop", &self.dpop)
             .field("redirect_port", &self.redirect_port)
             .field("ca", &self.ca)
@@ -174,4 +178,9 @@ pub enum ServerGrant {
     Login,
     /// The kernel asks for it with its own credentials.
     ClientCredentials,
+    /// The kernel exchanges the token with which an agent came for one of the server (RFC 8693). The agent's own token
+    /// is shown to `issuer` alone.
+    TokenExchange,
+    /// The platform on which the kernel runs says who it is, by the token in `token_file`.
+    WorkloadIdentity,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use url::Url;
 
-use super::super::model::{AgentToken, Config, ListenOauth, ServerConfig, ServerGrant, ServerOauth};
+use super::super::model::{AgentToken, Config, ListenOauth, ServerConfig, ServerGrant, ServerOauth, Sharing};
 use super::super::source::ValuePath;
 use super::Checks;
 
@@ -110,6 +110,36 @@ impl Checks<'_> {
             self.algorithm(algorithm, &place.key("algorithm"));
         }
         self.credentials(oauth, place);
+        self.grant(server, oauth, place);
+    }
+
+    /// Checks that there is what a grant shows the issuer.
+    fn grant(&mut self, server: &ServerConfig, oauth: &ServerOauth, place: &ValuePath) {
+        let is_by_file = oauth.grant == ServerGrant::WorkloadIdentity;
+        if is_by_file && oauth.token_file.is_none() {
+            let instead = "write the path of the platform's token as `token_file`";
+            self.error(&place.key("grant"), "this grant needs a token of the platform", instead);
+        }
+        if !is_by_file && oauth.token_file.is_some() {
+            let instead = "remove it, or write `grant = \"workload_identity\"`";
+            self.error(&place.key("token_file"), "this grant reads no token", instead);
+        }
+        if matches!(oauth.grant, ServerGrant::Login | ServerGrant::ClientCredentials) {
+            return;
+        }
+        if oauth.issuer.is_none() {
+            let instead = "write the `issuer` that may see the token which is exchanged";
+            self.error(&place.key("grant"), "a token is shown to no issuer that is not named here", instead);
+        }
+        if oauth.client_id.is_none() && oauth.client_metadata_url.is_none() {
+            let instead = "write the `client_id` by which the issuer knows the kernel";
+            self.error(&place.key("grant"), "this grant needs a client that the issuer knows", instead);
+        }
+        if !is_by_file && server.sharing != Sharing::Agent && !server.only_for_its_agents() {
+            let instead = "write `sharing = \"agent\"` in the server's entry";
+            let what = "the token of one agent must not serve others";
+            self.error(&place.key("grant"), what, instead);
+        }
     }
 
     fn credentials(&mut self, oauth: &ServerOauth, place: &ValuePath) {

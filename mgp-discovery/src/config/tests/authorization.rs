@@ -10,6 +10,11 @@ fn server(oauth: &str) -> String {
     format!("[[servers]]\nid='a'\nurl='https://a.example/mcp'\n[servers.oauth]\n{oauth}\n")
 }
 
+/// A server to which each agent has a connection of its own.
+fn of_agents(oauth: &str) -> String {
+    server(oauth).replace("id='a'\n", "id='a'\nsharing='agent'\n")
+}
+
 #[test]
 fn tables_of_authorization_are_read_and_tokens_demand_that_every_client_shows_one() {
     let text =
@@ -20,6 +25,9 @@ fn tables_of_authorization_are_read_and_tokens_demand_that_every_client_shows_on
     assert!(config(&local).listen.keys_required());
     config(&server("client_id='c'\nclient_secret='${secret:S}'\ngrant='client_credentials'"));
     config(&server("scopes=['read']\ndpop=true"));
+    let known = "issuer='https://id.example'\nclient_id='c'";
+    config(&server(&format!("grant='workload_identity'\ntoken_file='/t'\n{known}")));
+    config(&of_agents(&format!("grant='token_exchange'\n{known}")));
 }
 
 #[test]
@@ -66,6 +74,23 @@ fn what_cannot_work_is_an_error_at_its_place() {
         (server("client_secret='x'"), "servers[0].oauth", "client_id"),
         (server("client_id='c'\nclient_secret='x'\nprivate_key='y'"), "servers[0].oauth", "keep"),
         (server("grant='client_credentials'"), "servers[0].oauth.grant", "login"),
+        (
+            of_agents("grant='token_exchange'\nissuer='https://id.example'"),
+            "servers[0].oauth.grant",
+            "client_id",
+        ),
+        (of_agents("grant='token_exchange'\nclient_id='c'"), "servers[0].oauth.grant", "issuer"),
+        (
+            server("grant='token_exchange'\nclient_id='c'\nissuer='https://id.example'"),
+            "servers[0].oauth.grant",
+            "sharing",
+        ),
+        (
+            server("grant='workload_identity'\nclient_id='c'\nissuer='https://id.example'"),
+            "servers[0].oauth.grant",
+            "token_file",
+        ),
+        (server("token_file='/t'"), "servers[0].oauth.token_file", "workload_identity"),
         (server("algorithm='HS256'"), "servers[0].oauth.algorithm", "ES256"),
         (server("client_id='c'\nclient_secret='${'"), "servers[0].oauth.client_secret", ""),
         ("[[servers]]\nid='a'\ncommand='x'\n[servers.oauth]\n".into(), "servers[0].oauth", "remove"),

@@ -53,7 +53,10 @@ impl Kernel {
         let tokens = tokens::accepted(running)?;
         let guard = HttpAuthLayer::new(ring.clone());
         let guard = match &tokens {
-            Some(tokens) => guard.tokens(tokens.clone()),
+            Some(tokens) => {
+                self.policies().tokens.come_to(tokens.clone());
+                guard.tokens(tokens.clone())
+            }
             None => guard,
         };
         let (auth, guard) = if required {

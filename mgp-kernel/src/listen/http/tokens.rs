@@ -35,6 +35,7 @@ pub(super) fn accepted(running: &Arc<RunningConfig>) -> io::Result<Option<Resour
     let mut builder = ResourceServer::builder(resource)
         .required_scopes(required)
         .dpop(dpop)
+        .keep_tokens()
         .principals(move |issuer, subject| holder(&agents.load(), issuer, subject));
     if oauth.dpop_nonces {
         builder = builder.demand_nonces();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use http::{HeaderName, HeaderValue};
 use mgp_client_sdk::Client;
 use mgp_client_sdk::oauth::OAuth;
-use mgp_discovery::config::model::ServerDialect;
+use mgp_discovery::config::model::{ServerDialect, ServerGrant};
 use mgp_discovery::config::{Endpoint, Environment as _, ProcessEnvironment, Secret};
 use mgp_security::permission::PermissionAnswerGate;
 use mgp_transport::ConnectionLimits;
@@ -162,13 +162,17 @@ const SHORTEST_HIDDEN: usize = 6;
 
 /// Returns the authorization of this connection, with the login of its agent or of all.
 async fn oauth(shared: &ConnectionShared, url: &Secret) -> Result<Option<Arc<OAuth>>, Error> {
-    let owner = shared.line.agent.as_ref().and_then(Principal::agent_name);
-    let config = shared.support.config.load_full();
-    authorization::of_server(&config, &shared.config, owner, url).await
+    let support = &shared.support;
+    let config = support.config.load_full();
+    let owner = shared.line.agent.as_ref();
+    authorization::of_server(&config, &shared.config, owner, &support.policies.tokens, url).await
 }
 
-/// Tells of a login where a server demands one.
+/// Tells of a login where a server demands one, and a person can sign in.
 fn advised<T>(shared: &ConnectionShared, connected: Result<T, Error>) -> Result<T, Error> {
+    if shared.config.oauth.as_ref().is_some_and(|oauth| oauth.grant != ServerGrant::Login) {
+        return connected;
+    }
     connected.map_err(|error| {
         if HttpStatus::of(&error).is_none_or(|status| status.code() != 401) {
             return error;

@@ -4,10 +4,8 @@
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use arc_swap::ArcSwapOption;
 use divan::{Bencher, black_box};
 use mgp_security::auth::{HttpAuth, HttpAuthLayer, KeyRing, MemoryKeyStore};
 use mgp_security::jose::{Algorithm, Header, SigningKey};
@@ -67,7 +65,6 @@ impl Scene {
             .build(&fetcher)
             .unwrap();
         let ring = KeyRing::open(MemoryKeyStore::new()).unwrap();
-        let server = Arc::new(ArcSwapOption::from_pointee(server));
         let mut door = HttpAuthLayer::new(ring).tokens(server).layer(Nothing);
         let token = |id: usize| {
             let claims = json!({

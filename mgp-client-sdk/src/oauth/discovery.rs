@@ -1,7 +1,7 @@
 //! Who issues the tokens of a server.
 
 use http::HeaderMap;
-use mgp_security::network::Fetcher;
+use mgp_security::network::{Fetcher, issuer_metadata_urls};
 use serde::de::DeserializeOwned;
 use url::Url;
 
@@ -90,20 +90,8 @@ pub(super) async fn issuer_metadata(
     fetcher: &Fetcher,
     issuer: &str,
 ) -> Result<Option<IssuerMetadata>, OAuthError> {
-    let url = Url::parse(issuer).map_err(|_| OAuthError::Metadata("the issuer is no URL"))?;
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(OAuthError::Metadata("the issuer is a URL with a query or a fragment"));
-    }
-    let (origin, path) = (url.origin().ascii_serialization(), url.path().trim_end_matches('/'));
-    let places = if path.is_empty() {
-        vec![format!("{origin}{ISSUER}"), format!("{origin}{OPENID}")]
-    } else {
-        vec![
-            format!("{origin}{ISSUER}{path}"),
-            format!("{origin}{OPENID}{path}"),
-            format!("{origin}{path}{OPENID}"),
-        ]
-    };
+    let places = issuer_metadata_urls(issuer)
+        .ok_or(OAuthError::Metadata("the issuer is no URL, or one with a query or a fragment"))?;
     for place in places {
         let Some(found) = document::<IssuerMetadata>(fetcher, &place, "the issuer's metadata").await? else {
             continue;
@@ -149,7 +137,6 @@ fn covers(resource: &str, server: &Url) -> bool {
 
 const RESOURCE: &str = "/.well-known/oauth-protected-resource";
 const ISSUER: &str = "/.well-known/oauth-authorization-server";
-const OPENID: &str = "/.well-known/openid-configuration";
 const OTHER_ISSUER: &str = "the issuer's metadata names another issuer, so it is not used";
 /// The number of issuers that a server may name.
 const MAX_ISSUERS: usize = 16;

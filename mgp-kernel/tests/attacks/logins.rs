@@ -4,14 +4,16 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use crate::home::Home;
-use crate::identity_provider::{Consent, KnownClient, Proof};
+use crate::identity_provider::{Consent, Endpoint, KnownClient, Proof};
 use crate::runner::tests;
 use crate::tokens::{Protected, call, exchange, list};
 
 tests![
     a_person_signs_in_once_and_signs_out_again,
+    a_person_signs_in_on_another_device,
     a_login_that_is_denied_or_answered_by_somebody_else_is_none,
     each_agent_comes_with_its_own_login,
+    no_client_starts_a_login,
     a_token_is_exchanged_for_one_of_the_server_and_never_sent_there,
     a_token_of_the_platform_is_read_for_each_token_of_the_server,
 ];
@@ -98,6 +100,25 @@ async fn a_person_signs_in_once_and_signs_out_again() {
     assert_eq!(home.run(["logout", "inner"]).code, Some(1));
 }
 
+async fn a_person_signs_in_on_another_device() {
+    let server = Protected::at_own_address().await;
+    let home = in_front_of(&server, "");
+    let mut command = home.command(["login", "inner", "--device"]);
+    let mut program =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(program.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let (told, program) =
+        tokio::task::spawn_blocking(move || (lines.next().unwrap(), program)).await.unwrap();
+    let (_, code) = told.split_once("type the code ").unwrap();
+    server.provider.approve(code, "1");
+    let ended = tokio::task::spawn_blocking(move || { program }.wait().unwrap()).await.unwrap();
+    assert!(ended.success());
+    let mut command = home.command(["servers", "--json"]);
+    let listed = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains("\"connected\""), "{listed}");
+}
+
 async fn a_login_that_is_denied_or_answered_by_somebody_else_is_none() {
     let server = Protected::at_own_address().await;
     server.provider.set(|settings| settings.consent = Consent::Denied);
@@ -122,6 +143,21 @@ async fn each_agent_comes_with_its_own_login() {
     }
     let stored = home.read(".config/mgp/secrets.toml");
     assert_eq!(stored.matches("mgp-login.").count(), 2, "each agent has a login of its own");
+}
+
+async fn no_client_starts_a_login() {
+    let server = Protected::at_own_address().await;
+    let home = in_front_of(&server, "[servers.oauth]\nscopes = [\"mgp:use\"]");
+    let run = |args: &[&str]| {
+        let mut command = home.command(args);
+        tokio::task::spawn_blocking(move || command.output().unwrap())
+    };
+    assert!(!run(&["call", "inner.work_echo", "--json"]).await.unwrap().status.success());
+    let told = String::from_utf8(run(&["servers", "--json"]).await.unwrap().stdout).unwrap();
+    assert!(told.contains("run `mgp login inner`"), "{told}");
+    for endpoint in [Endpoint::Authorize, Endpoint::Register, Endpoint::Token, Endpoint::Device] {
+        assert_eq!(server.provider.count(endpoint), 0, "{endpoint:?}");
+    }
 }
 
 async fn a_token_is_exchanged_for_one_of_the_server_and_never_sent_there() {

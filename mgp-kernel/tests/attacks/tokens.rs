@@ -23,7 +23,7 @@ tests![
     two_issuers_with_the_same_subject_are_two_agents,
     an_agent_that_is_known_in_another_way_has_no_tokens,
     a_session_of_another_principal_is_not_found,
-    keys_that_rotate_are_fetched_once_and_withdrawn_ones_end,
+    a_flood_of_unknown_keys_is_no_flood_of_questions_and_known_keys_stay,
     a_bound_token_is_worth_nothing_without_its_key,
     a_proof_that_was_made_beforehand_is_worth_nothing_where_nonces_are_demanded,
     a_tool_that_needs_a_scope_is_listed_to_tokens_that_have_it,
@@ -336,7 +336,7 @@ async fn a_session_of_another_principal_is_not_found() {
     assert_eq!(kernel.post(&format!("Bearer {renewed}"), &headers, &ping).await.status, 200);
 }
 
-async fn keys_that_rotate_are_fetched_once_and_withdrawn_ones_end() {
+async fn a_flood_of_unknown_keys_is_no_flood_of_questions_and_known_keys_stay() {
     let kernel = Protected::start().await;
     assert_eq!(kernel.bearer(&kernel.token("1")).await.status, 200);
     assert_eq!(kernel.provider.count(Endpoint::Jwks), 1);

@@ -12,6 +12,7 @@
 //! | [`check_url`] | one URL |
 //! | [`GuardedConnector`] | a connection |
 //! | [`Redirects`] | the redirects of a request |
+//! | `issuer_metadata_urls` | where an issuer of tokens describes itself (feature `network`) |
 //! | `Fetcher` | a request for a document, with its redirects, size and time (feature `network`) |
 
 mod address;
@@ -21,6 +22,8 @@ mod fetch;
 #[cfg(feature = "validate")]
 mod found;
 mod host;
+#[cfg(feature = "network")]
+mod issuer_metadata;
 #[cfg(feature = "network")]
 mod judged_http;
 mod nested;
@@ -42,6 +45,8 @@ pub use connect::{ConnectError, GuardedConnector, HostResolver, SystemResolver};
 pub use fetch::{FetchError, Fetched, Fetcher};
 #[cfg(feature = "validate")]
 pub(crate) use found::check_text;
+#[cfg(feature = "network")]
+pub use issuer_metadata::issuer_metadata_urls;
 #[cfg(feature = "network")]
 pub use judged_http::{JudgedHttp, NoAnswer};
 #[cfg(feature = "validate")]

@@ -1,7 +1,8 @@
-//! Tokens that were verified before.
+//! Tokens that were verified or refused before.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use foldhash::quality::RandomState;
 use mgp_types::mgp::Timestamp;
@@ -10,36 +11,70 @@ use sha2::{Digest as _, Sha256};
 
 use super::resource_server::KnownToken;
 
-/// A bounded number of verified tokens, by their digests.
+/// A bounded number of tokens, by their digests.
 #[derive(Default)]
-pub(super) struct TokenCache(Mutex<HashMap<[u8; 32], Arc<KnownToken>, RandomState>>);
+pub(super) struct TokenCache {
+    verified: Mutex<HashMap<[u8; 32], Arc<KnownToken>, RandomState>>,
+    /// The tokens that no issuer knows, with the time until which none is asked again.
+    refused: Mutex<HashMap<[u8; 32], Timestamp, RandomState>>,
+}
 
 impl TokenCache {
     pub(super) fn digest(token: &str) -> [u8; 32] {
         Sha256::digest(token).into()
     }
 
-    /// Returns a token that was verified before, and still holds as far as it says.
+    /// Returns a token that was verified before, by keys that its issuer still has.
     pub(super) fn find(&self, digest: &[u8; 32], now: Timestamp) -> Option<Arc<KnownToken>> {
-        self.0.lock().get(digest).filter(|known| now < known.fresh_until).cloned()
+        self.verified.lock().get(digest).filter(|known| known.is_fresh(now)).cloned()
     }
 
     pub(super) fn put(&self, digest: [u8; 32], known: Arc<KnownToken>, now: Timestamp) {
-        let mut tokens = self.0.lock();
-        if tokens.len() >= MOST_TOKENS {
-            tokens.retain(|_, known| now < known.fresh_until);
-            // Each token can be verified again.
-            if tokens.len() >= MOST_TOKENS {
-                tokens.clear();
-            }
-        }
+        let mut tokens = self.verified.lock();
+        make_room(&mut tokens, |known| known.is_fresh(now));
         tokens.insert(digest, known);
     }
 
-    /// Forgets the tokens of an issuer, whose keys are others now.
-    pub(super) fn forget(&self, issuer: &str) {
-        self.0.lock().retain(|_, known| *known.issuer != *issuer);
+    /// Returns whether the issuers said lately that they do not know a token.
+    pub(super) fn was_refused(&self, digest: &[u8; 32], now: Timestamp) -> bool {
+        self.refused.lock().get(digest).is_some_and(|end| now < *end)
+    }
+
+    /// Notes a token that no issuer knows.
+    pub(super) fn refuse(&self, digest: [u8; 32], now: Timestamp) {
+        let mut tokens = self.refused.lock();
+        make_room(&mut tokens, |end| now < *end);
+        tokens.insert(digest, now.saturating_add(REFUSED_FOR));
+    }
+}
+
+/// Removes what does not hold any more where there is no room, or else everything: each token can be verified again.
+fn make_room<T>(tokens: &mut HashMap<[u8; 32], T, RandomState>, holds: impl Fn(&T) -> bool) {
+    if tokens.len() >= MOST_TOKENS {
+        tokens.retain(|_, token| holds(token));
+        if tokens.len() >= MOST_TOKENS {
+            tokens.clear();
+        }
     }
 }
 
 const MOST_TOKENS: usize = 10_000;
+/// The time for which no issuer is asked again about a token that none knows.
+const REFUSED_FOR: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_table_loses_first_what_does_not_hold_any_more() {
+        let mut tokens = HashMap::default();
+        let digest = |number: usize| TokenCache::digest(&number.to_string());
+        tokens.extend((0..MOST_TOKENS).map(|number| (digest(number), number)));
+        make_room(&mut tokens, |number| number % 2 == 0);
+        assert_eq!(tokens.len(), MOST_TOKENS / 2);
+        tokens.extend((0..MOST_TOKENS).map(|number| (digest(number), number)));
+        make_room(&mut tokens, |_| true);
+        assert!(tokens.is_empty());
+    }
+}

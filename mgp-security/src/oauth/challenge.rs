@@ -94,6 +94,7 @@ impl TokenError {
 }
 
 /// The demand for a token, or for another one, as `WWW-Authenticate` has it.
+#[derive(Clone, Copy)]
 pub(super) struct Challenge<'a> {
     pub(super) scheme: TokenScheme,
     /// The address of the metadata of the resource.

@@ -22,8 +22,9 @@ pub(super) struct TokenClaims {
     pub(super) cnf: Confirmation,
 }
 
-/// What a token is bound to.
+/// What a token is bound to. A token that is bound to anything else is refused, as nobody could prove that here.
 #[derive(Default, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Confirmation {
     /// The thumbprint of a key, for which the sender has to give a proof.
     pub(super) jkt: Option<Box<str>>,

@@ -31,13 +31,14 @@ impl TokenHolders {
         let holder = holders.entry(principal.clone()).or_insert_with(|| TokenHolder {
             validity: Validity::new(),
             ends_at: token.ends_at,
-            issuer: token.issuer.clone(),
+            issuer: token.issuer.of.name.clone(),
             subject: token.subject.clone(),
             token: None,
         });
         holder.ends_at = holder.ends_at.max(token.ends_at);
-        if holder.issuer != token.issuer || holder.subject != token.subject {
-            (holder.issuer, holder.subject) = (token.issuer.clone(), token.subject.clone());
+        let issuer = &token.issuer.of.name;
+        if holder.issuer != *issuer || holder.subject != token.subject {
+            (holder.issuer, holder.subject) = (issuer.clone(), token.subject.clone());
         }
         if text != holder.token.as_deref() {
             holder.token = text.map(Into::into);

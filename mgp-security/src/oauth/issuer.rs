@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::TokenError;
 use super::claims::TokenClaims;
 use crate::jose::{Algorithm, KeySet};
-use crate::network::Fetcher;
+use crate::network::{Fetcher, issuer_metadata_urls};
 
 /// An identity provider whose tokens are accepted.
 #[derive(Debug, Clone)]
@@ -93,7 +93,22 @@ impl Issuer {
 /// The keys of an issuer, as it published them.
 pub(super) struct PublishedKeys {
     pub(super) set: KeySet,
+    /// The number of times that the keys were others than before.
+    pub(super) generation: u64,
     fetched_at: Instant,
+}
+
+impl PublishedKeys {
+    /// Returns these keys as the successors of those before.
+    fn after(before: Option<&Self>, set: KeySet) -> Self {
+        let generation =
+            before.map_or(0, |before| before.generation + u64::from(!set.has_keys_of(&before.set)));
+        Self { set, generation, fetched_at: Instant::now() }
+    }
+
+    fn is_too_old(&self) -> bool {
+        self.fetched_at.elapsed() >= LONGEST_USE
+    }
 }
 
 /// An issuer with the keys that it published last.
@@ -110,31 +125,31 @@ impl IssuerKeys {
         Self { of, fetcher, keys: ArcSwapOption::empty(), turn: Mutex::new(None) }
     }
 
-    /// Returns the keys that were fetched last.
+    /// Returns the keys that were fetched last, whenever that was.
     pub(super) fn known(&self) -> Option<Arc<PublishedKeys>> {
         self.keys.load_full()
     }
 
-    /// Returns the keys that were fetched last. Keys of some time ago are fetched again meanwhile, so that those which the
+    /// Returns the generation of the keys that are known now.
+    pub(super) fn generation(&self) -> u64 {
+        self.keys.load().as_ref().map_or(0, |known| known.generation)
+    }
+
+    /// Returns whether known keys can still be used. Keys of some time ago are fetched again meanwhile, so that those which the
     /// issuer withdrew are no longer accepted; keys of long ago are not used any more.
-    pub(super) fn known_lately(self: &Arc<Self>) -> Option<Arc<PublishedKeys>> {
-        let known = self.known()?;
-        let age = known.fetched_at.elapsed();
-        if age >= LONGEST_USE {
-            return None;
-        }
-        if age >= LONGEST_INTERVAL && self.turn.try_lock().is_ok() {
-            let (issuer, seen) = (Arc::clone(self), Arc::clone(&known));
+    pub(super) fn may_use(self: &Arc<Self>, known: &Arc<PublishedKeys>) -> bool {
+        if known.fetched_at.elapsed() >= LONGEST_INTERVAL && self.turn.try_lock().is_ok() {
+            let (issuer, seen) = (Arc::clone(self), Arc::clone(known));
             tokio::spawn(async move { issuer.fetch(Some(&seen)).await.is_ok() });
         }
-        Some(known)
+        !known.is_too_old()
     }
 
     /// Fetches the keys, unless that was done a moment ago: a flood of tokens with unknown keys makes one fetch. Keys that
-    /// cannot be fetched stay as they were.
+    /// cannot be fetched stay as they were, for some time.
     ///
     /// # Errors
-    /// There are no keys at all.
+    /// There are no keys that can be used.
     pub(super) async fn fetch(
         &self,
         seen: Option<&Arc<PublishedKeys>>,
@@ -149,7 +164,7 @@ impl IssuerKeys {
         let is_recent = fetched_at.is_some_and(|at| at.elapsed() < SHORTEST_INTERVAL);
         if !is_newer && !is_recent {
             match self.published().await {
-                Ok(set) => self.keys.store(Some(Arc::new(PublishedKeys { set, fetched_at: Instant::now() }))),
+                Ok(set) => self.keys.store(Some(Arc::new(PublishedKeys::after(known.as_deref(), set)))),
                 Err(why) => {
                     tracing::warn!(issuer = %self.of.name, why, "the keys of an issuer cannot be fetched; those before stay");
                 }
@@ -157,7 +172,7 @@ impl IssuerKeys {
             // The interval begins when the answer is there: those who waited meanwhile take what came.
             *fetched_at = Some(Instant::now());
         }
-        self.known().ok_or(TokenError::Unreachable)
+        self.known().filter(|known| !known.is_too_old()).ok_or(TokenError::Unreachable)
     }
 
     async fn published(&self) -> Result<KeySet, &'static str> {
@@ -175,13 +190,7 @@ impl IssuerKeys {
     }
 
     async fn metadata(&self) -> Result<IssuerMetadata, &'static str> {
-        let url = url::Url::parse(&self.of.name).map_err(|_| "the issuer is no URL")?;
-        let (origin, path) = (url.origin().ascii_serialization(), url.path().trim_end_matches('/'));
-        let places = [
-            format!("{origin}{RFC8414}{path}"),
-            format!("{origin}{path}{OPENID}"),
-            format!("{origin}{OPENID}{path}"),
-        ];
+        let places = issuer_metadata_urls(&self.of.name).ok_or("the issuer is no URL")?;
         for place in places {
             let fetched = self.fetcher.get(&place, &HeaderMap::new()).await;
             let Some(fetched) = fetched.ok().filter(|fetched| fetched.status.is_success()) else { continue };
@@ -239,8 +248,6 @@ struct Introspected {
     claims: TokenClaims,
 }
 
-const RFC8414: &str = "/.well-known/oauth-authorization-server";
-const OPENID: &str = "/.well-known/openid-configuration";
 /// The time after which an issuer's keys are fetched again.
 const LONGEST_INTERVAL: Duration = Duration::from_mins(5);
 /// The time for which the keys of an issuer that cannot be reached are used.

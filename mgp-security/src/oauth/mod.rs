@@ -11,6 +11,7 @@
 //! | [`Issuer`] | an identity provider whose tokens are accepted |
 //! | [`TokenError`] | the reason why a token is refused, and the answer to its sender |
 
+mod builder;
 mod cache;
 mod challenge;
 mod claims;
@@ -23,11 +24,12 @@ mod replay;
 mod resource_server;
 mod step_up;
 
+pub use self::builder::{DpopPolicy, ResourceServerBuilder};
 pub use self::challenge::TokenError;
 pub use self::issuer::{Introspection, Issuer};
 pub(crate) use self::presented::{PresentedToken, TokenScheme};
+pub use self::resource_server::ResourceServer;
 pub(crate) use self::resource_server::VerifiedToken;
-pub use self::resource_server::{DpopPolicy, ResourceServer, ResourceServerBuilder};
 pub(crate) use self::step_up::StepUp;
 
 #[cfg(test)]

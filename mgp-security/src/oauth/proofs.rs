@@ -85,11 +85,11 @@ mod tests {
         let now = Timestamp::now().as_millis();
         let at = |millis: i64| Timestamp::from_millis(now + millis).unwrap();
         for wrong in [-PROOF_MILLIS - 2000, PROOF_MILLIS + 2000] {
-            assert_eq!(judge.judge(&thumbprint, &ada, &shown, at(wrong)), Err(TokenError::Proof), "{wrong}");
+            assert_eq!(judge.judge(thumbprint, &ada, &shown, at(wrong)), Err(TokenError::Proof), "{wrong}");
         }
         assert_eq!(judge.judge("another key", &ada, &shown, at(0)), Err(TokenError::Proof));
-        assert_eq!(judge.judge(&thumbprint, &ada, &shown, at(0)), Ok(()));
-        assert_eq!(judge.judge(&thumbprint, &ada, &shown, at(0)), Err(TokenError::Replayed));
+        assert_eq!(judge.judge(thumbprint, &ada, &shown, at(0)), Ok(()));
+        assert_eq!(judge.judge(thumbprint, &ada, &shown, at(0)), Err(TokenError::Replayed));
     }
 
     #[test]
@@ -100,12 +100,12 @@ mod tests {
         let (right, foreign) = (own.give(now), other.give(now));
         let judge = judge(Some(own));
         for wrong in [None, Some("made up"), Some(&*foreign)] {
-            let judged = judge.judge(&key.thumbprint(), &ada, &request(&key, wrong), now);
+            let judged = judge.judge(key.thumbprint(), &ada, &request(&key, wrong), now);
             assert_eq!(judged, Err(TokenError::Nonce), "{wrong:?}");
         }
         // Each proof counts once, its nonce does not.
         for _ in 0..2 {
-            let judged = judge.judge(&key.thumbprint(), &ada, &request(&key, Some(&right)), now);
+            let judged = judge.judge(key.thumbprint(), &ada, &request(&key, Some(&right)), now);
             assert_eq!(judged, Ok(()));
         }
     }

@@ -9,72 +9,68 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::Timestamp;
-use mgp_types::{Error, Object, Principal, RunningCalls, Validity};
+use mgp_types::{Object, Principal, RunningCalls, Validity};
 use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::TokenError;
+use super::builder::{DpopPolicy, ResourceServerBuilder};
 use super::cache::TokenCache;
 use super::challenge::Challenge;
 use super::claims::{Confirmation, TokenClaims};
 use super::holders::TokenHolders;
-use super::issuer::{Issuer, IssuerKeys};
-use super::nonces::ProofNonces;
+use super::issuer::{IssuerKeys, PublishedKeys};
 use super::presented::{PresentedToken, TokenScheme};
 use super::proofs::ProofJudge;
-use super::replay::UsedProofs;
 use super::step_up::StepUp;
 use crate::Clock;
-use crate::jose::{self, KeySet};
-use crate::network::Fetcher;
+use crate::jose;
 
 /// Verifies the tokens of requests to one resource. Clones share what they know.
 ///
 /// With keys at hand, verification neither waits nor asks anybody. It waits for an issuer only for the first token, for one
 /// with an unknown key, and for tokens that only their issuer can tell about.
 #[derive(Clone)]
-pub struct ResourceServer(Arc<ResourceServerParts>);
+pub struct ResourceServer(pub(super) Arc<ResourceServerParts>);
 
-struct ResourceServerParts {
-    resource: Box<str>,
-    metadata: Arc<str>,
-    metadata_path: Box<str>,
-    issuers: Vec<Arc<IssuerKeys>>,
+pub(super) struct ResourceServerParts {
+    pub(super) resource: Box<str>,
+    pub(super) metadata: Arc<str>,
+    pub(super) metadata_path: Box<str>,
+    pub(super) issuers: Vec<Arc<IssuerKeys>>,
     /// The room for questions about tokens.
-    asking: Semaphore,
-    required: Scopes,
-    dpop: DpopPolicy,
-    principals: Box<FindPrincipal>,
-    clock: Clock,
-    cache: TokenCache,
-    proofs: ProofJudge,
-    holders: TokenHolders,
-    keeps_tokens: bool,
+    pub(super) asking: Semaphore,
+    pub(super) required: Scopes,
+    pub(super) dpop: DpopPolicy,
+    pub(super) principals: Box<FindPrincipal>,
+    pub(super) clock: Clock,
+    pub(super) cache: TokenCache,
+    pub(super) proofs: ProofJudge,
+    pub(super) holders: TokenHolders,
+    pub(super) keeps_tokens: bool,
 }
 
 /// A lookup of who comes with a token of this issuer and subject.
-type FindPrincipal = dyn Fn(&str, &str) -> Option<Principal> + Send + Sync;
-
-/// The use of DPoP.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DpopPolicy {
-    /// Tokens that are bound to a key need its proof, others do not.
-    #[default]
-    Accepted,
-    /// Every token has to be bound to a key.
-    Required,
-}
+pub(super) type FindPrincipal = dyn Fn(&str, &str) -> Option<Principal> + Send + Sync;
 
 /// A token that was verified, but for what is to be proved with each request.
 pub(super) struct KnownToken {
-    pub(super) issuer: Box<str>,
+    pub(super) issuer: Arc<IssuerKeys>,
+    /// The generation of the issuer's keys by which it was verified.
+    generation: u64,
     pub(super) subject: Box<str>,
     scopes: Arc<Scopes>,
     bound_to: Confirmation,
     pub(super) ends_at: Timestamp,
     /// The time until which it need not be verified again.
-    pub(super) fresh_until: Timestamp,
+    fresh_until: Timestamp,
+}
+
+impl KnownToken {
+    /// Returns whether the token need not be verified again.
+    pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
+        now < self.fresh_until && self.generation == self.issuer.generation()
+    }
 }
 
 /// The sender of a request whose token holds.
@@ -86,33 +82,11 @@ pub(crate) struct VerifiedToken {
     pub(crate) step_up: StepUp,
 }
 
-/// Collects the settings of a [`ResourceServer`].
-#[must_use]
-pub struct ResourceServerBuilder {
-    resource: Box<str>,
-    issuers: Vec<Issuer>,
-    required: Scopes,
-    dpop: DpopPolicy,
-    demands_nonces: bool,
-    keeps_tokens: bool,
-    principals: Box<FindPrincipal>,
-    clock: Clock,
-}
-
 impl ResourceServer {
     /// Returns the builder of the verification for `resource`, the URL by which clients know this server: the audience of
     /// their tokens.
     pub fn builder(resource: impl Into<Box<str>>) -> ResourceServerBuilder {
-        ResourceServerBuilder {
-            resource: resource.into(),
-            issuers: Vec::new(),
-            required: Scopes::new(),
-            dpop: DpopPolicy::default(),
-            demands_nonces: false,
-            keeps_tokens: false,
-            principals: Box::new(|_, _| None),
-            clock: Clock::system(),
-        }
+        ResourceServerBuilder::new(resource.into())
     }
 
     /// Returns the metadata document (RFC 9728) if it stands at this path.
@@ -178,47 +152,48 @@ impl ResourceServer {
 
     /// Verifies a token with what is known already; `None` if somebody has to be asked.
     pub(crate) fn verify_known(&self, shown: &PresentedToken) -> Option<Result<VerifiedToken, TokenError>> {
-        let now = self.0.clock.now();
+        let parts = &*self.0;
+        let now = parts.clock.now();
         let digest = TokenCache::digest(&shown.token);
-        let known = match self.0.cache.find(&digest, now) {
+        let known = match parts.cache.find(&digest, now) {
             Some(known) => known,
-            None => match self.0.read(shown) {
+            None => match parts.read(shown) {
                 Err(error) => return Some(Err(error)),
-                Ok(None) => return None,
+                Ok(None) => return parts.cache.was_refused(&digest, now).then_some(Err(TokenError::Invalid)),
                 Ok(Some((issuer, header))) => {
-                    let keys = issuer.known_lately()?;
-                    match self.0.known(issuer, &keys.set, shown, &header, now) {
+                    let keys = issuer.known().filter(|keys| issuer.may_use(keys))?;
+                    match parts.known(issuer, &keys, shown, &header, now) {
                         // An unknown key may be a new one.
                         None => return None,
                         Some(Err(error)) => return Some(Err(error)),
-                        Some(Ok(known)) => self.0.note(digest, known, now),
+                        Some(Ok(known)) => parts.note(digest, known, now),
                     }
                 }
             },
         };
-        Some(self.0.admit(&known, shown, now))
+        Some(parts.admit(&known, shown, now))
     }
 
-    /// Verifies a token, and asks its issuer where that is needed.
+    /// Verifies a token about which nothing is [known](Self::verify_known): asks its issuer.
     pub(crate) async fn verify(&self, shown: &PresentedToken) -> Result<VerifiedToken, TokenError> {
-        if let Some(verified) = self.verify_known(shown) {
-            return verified;
-        }
-        let known = if let Some((issuer, header)) = self.0.read(shown)? {
-            let seen = issuer.known();
-            let keys = issuer.fetch(seen.as_ref()).await?;
-            if seen.is_some_and(|seen| !keys.set.has_keys_of(&seen.set)) {
-                self.0.cache.forget(&issuer.of.name);
-            }
-            let known = self.0.known(issuer, &keys.set, shown, &header, self.0.clock.now());
-            known.unwrap_or(Err(TokenError::Invalid))?
-        } else {
-            self.0.introspected(shown).await?
+        let parts = &*self.0;
+        let digest = TokenCache::digest(&shown.token);
+        let known = match parts.read(shown)? {
+            Some((issuer, header)) => parts.by_new_keys(issuer, shown, &header).await?,
+            None => match parts.introspected(shown).await {
+                Err(error) => {
+                    if error != TokenError::Unreachable {
+                        parts.cache.refuse(digest, parts.clock.now());
+                    }
+                    return Err(error);
+                }
+                Ok(known) => known,
+            },
         };
         // Whoever was asked may have taken time.
-        let now = self.0.clock.now();
-        let known = self.0.note(TokenCache::digest(&shown.token), known, now);
-        self.0.admit(&known, shown, now)
+        let now = parts.clock.now();
+        let known = parts.note(digest, known, now);
+        parts.admit(&known, shown, now)
     }
 }
 
@@ -246,19 +221,32 @@ impl ResourceServerParts {
         Ok(Some((issuer.ok_or(TokenError::Invalid)?, header)))
     }
 
+    /// Verifies a signed token by the issuer's keys, which are fetched if they may be others than those that are known.
+    async fn by_new_keys(
+        &self,
+        issuer: &Arc<IssuerKeys>,
+        shown: &PresentedToken,
+        header: &jose::Header,
+    ) -> Result<KnownToken, TokenError> {
+        let seen = issuer.known();
+        let keys = issuer.fetch(seen.as_ref()).await?;
+        let known = self.known(issuer, &keys, shown, header, self.clock.now());
+        known.unwrap_or(Err(TokenError::Invalid))
+    }
+
     /// Verifies a signed token by these keys; `None` if none of them is the one that it names.
     fn known(
         &self,
-        issuer: &IssuerKeys,
-        keys: &KeySet,
+        issuer: &Arc<IssuerKeys>,
+        keys: &PublishedKeys,
         shown: &PresentedToken,
         header: &jose::Header,
         now: Timestamp,
     ) -> Option<Result<KnownToken, TokenError>> {
         let mut outcome = None;
-        for key in keys.find(header.kid.as_deref(), header.alg).take(MOST_KEYS_TRIED) {
+        for key in keys.set.find(header.kid.as_deref(), header.alg).take(MOST_KEYS_TRIED) {
             match jose::verify::<TokenClaims>(&shown.token, key, header.alg) {
-                Ok(claims) => return Some(self.judged(issuer, &claims, now)),
+                Ok(claims) => return Some(self.judged(issuer, keys.generation, &claims, now)),
                 Err(jose::JoseError::Signature) => outcome = Some(Err(TokenError::Invalid)),
                 Err(_) => return Some(Err(TokenError::Invalid)),
             }
@@ -269,25 +257,26 @@ impl ResourceServerParts {
 
     fn judged(
         &self,
-        issuer: &IssuerKeys,
+        issuer: &Arc<IssuerKeys>,
+        generation: u64,
         claims: &TokenClaims,
         now: Timestamp,
     ) -> Result<KnownToken, TokenError> {
         let ends_at = claims.judge(&issuer.of.name, &self.resource, now, SKEW_MILLIS)?;
-        self.token(issuer, claims, ends_at, ends_at.min(now.saturating_add(VERIFIED_FOR)))
+        self.token(issuer, generation, claims, (ends_at, ends_at.min(now.saturating_add(VERIFIED_FOR))))
     }
 
-    /// Asks the issuers about a token that says nothing itself.
+    /// Asks the issuers about a token that says nothing itself, in their order.
     async fn introspected(&self, shown: &PresentedToken) -> Result<KnownToken, TokenError> {
         // Texts that are no tokens must not keep the issuers busy.
         let _asking = self.asking.try_acquire().map_err(|_| TokenError::Unreachable)?;
-        let mut outcome = TokenError::Invalid;
+        let mut is_one_away = false;
         for issuer in &self.issuers {
             let claims = match issuer.introspect(&shown.token).await {
-                None => continue,
                 Some(Ok(claims)) => claims,
-                Some(Err(error)) => {
-                    outcome = error;
+                None | Some(Err(TokenError::Invalid)) => continue,
+                Some(Err(_)) => {
+                    is_one_away = true;
                     continue;
                 }
             };
@@ -298,17 +287,19 @@ impl ResourceServerParts {
             let now = self.clock.now();
             let ends_at = claims.judge_time(now, SKEW_MILLIS)?;
             let soon = now.saturating_add(INTROSPECTED_FOR);
-            return self.token(issuer, &claims, ends_at, ends_at.min(soon));
+            return self.token(issuer, issuer.generation(), &claims, (ends_at, ends_at.min(soon)));
         }
-        Err(outcome)
+        // An issuer that cannot be asked may know the token.
+        Err(if is_one_away { TokenError::Unreachable } else { TokenError::Invalid })
     }
 
+    /// Returns a token with its end and the time until which it need not be verified again.
     fn token(
         &self,
-        issuer: &IssuerKeys,
+        issuer: &Arc<IssuerKeys>,
+        generation: u64,
         claims: &TokenClaims,
-        ends_at: Timestamp,
-        fresh_until: Timestamp,
+        (ends_at, fresh_until): (Timestamp, Timestamp),
     ) -> Result<KnownToken, TokenError> {
         let scopes = Scopes::read(claims.scopes()).map_err(|_| TokenError::Invalid)?;
         let subject =
@@ -317,7 +308,8 @@ impl ResourceServerParts {
             return Err(TokenError::Scope);
         }
         Ok(KnownToken {
-            issuer: issuer.of.name.clone(),
+            issuer: Arc::clone(issuer),
+            generation,
             subject: subject.into(),
             scopes: Arc::new(scopes),
             bound_to: claims.cnf.clone(),
@@ -346,7 +338,8 @@ impl ResourceServerParts {
             }
         }
         // Who that is may have changed since the token was verified.
-        let principal = (self.principals)(&known.issuer, &known.subject).ok_or(TokenError::UnknownSubject)?;
+        let principal =
+            (self.principals)(&known.issuer.of.name, &known.subject).ok_or(TokenError::UnknownSubject)?;
         match (&known.bound_to.jkt, shown.scheme) {
             (Some(key), TokenScheme::Dpop) => self.proofs.judge(key, &principal, shown, now)?,
             // A bound token is worth nothing without its proof, and a proof is worth nothing for another token.
@@ -365,103 +358,18 @@ impl ResourceServerParts {
     }
 }
 
-impl ResourceServerBuilder {
-    /// Accepts the tokens of an issuer.
-    pub fn issuer(mut self, issuer: Issuer) -> Self {
-        self.issuers.push(issuer);
-        self
-    }
-
-    /// Sets the scopes that every token needs.
-    pub fn required_scopes(mut self, scopes: Scopes) -> Self {
-        self.required = scopes;
-        self
-    }
-
-    /// Sets the use of DPoP.
-    pub fn dpop(mut self, dpop: DpopPolicy) -> Self {
-        self.dpop = dpop;
-        self
-    }
-
-    /// Demands that each proof carries a nonce that this process gave within the last minutes, so that none can be made
-    /// beforehand. A sender without one is given one, and repeats its request.
-    pub fn demand_nonces(mut self) -> Self {
-        self.demands_nonces = true;
-        self
-    }
-
-    /// Keeps the token with which each principal came last, in memory and while it holds, for
-    /// [`token_of`](ResourceServer::token_of).
-    pub fn keep_tokens(mut self) -> Self {
-        self.keeps_tokens = true;
-        self
-    }
-
-    /// Sets who comes with a token of an issuer and a subject; nobody else comes with a token.
-    pub fn principals(
-        mut self,
-        find: impl Fn(&str, &str) -> Option<Principal> + Send + Sync + 'static,
-    ) -> Self {
-        self.principals = Box::new(find);
-        self
-    }
-
-    /// Sets the clock. Default: that of the system.
-    pub fn clock(mut self, clock: Clock) -> Self {
-        self.clock = clock;
-        self
-    }
-
-    /// Creates the verification, which asks issuers by `fetcher`.
-    ///
-    /// # Errors
-    /// The resource is no URL of HTTP, or the system has no random numbers.
-    pub fn build(self, fetcher: &Fetcher) -> Result<ResourceServer, Error> {
-        let wrong = || Error::invalid_params("the resource of tokens is no URL of HTTP");
-        let url = url::Url::parse(&self.resource).map_err(|_| wrong())?;
-        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return Err(wrong());
-        }
-        let origin = url.origin().ascii_serialization();
-        let path = url.path().trim_end_matches('/');
-        let metadata_path = format!("{WELL_KNOWN}{path}");
-        let nonces = self.demands_nonces.then(ProofNonces::new).transpose()?;
-        let issuers = self.issuers.into_iter().map(|issuer| IssuerKeys::new(issuer, fetcher.clone()));
-        Ok(ResourceServer(Arc::new(ResourceServerParts {
-            metadata: format!("{origin}{metadata_path}").into(),
-            metadata_path: metadata_path.into(),
-            resource: self.resource,
-            issuers: issuers.map(Arc::new).collect(),
-            asking: Semaphore::new(MOST_ASKING),
-            required: self.required,
-            dpop: self.dpop,
-            principals: self.principals,
-            clock: self.clock,
-            cache: TokenCache::default(),
-            proofs: ProofJudge { origin: origin.into(), nonces, used: UsedProofs::default() },
-            holders: TokenHolders::default(),
-            keeps_tokens: self.keeps_tokens,
-        })))
-    }
-}
-
 impl fmt::Debug for ResourceServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResourceServer").field("resource", &self.0.resource).finish_non_exhaustive()
     }
 }
 
-mgp_types::partial_debug!(ResourceServerBuilder, self => resource: self.resource, issuers: self.issuers);
-
-const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 /// The difference of clocks that is allowed for.
 const SKEW_MILLIS: i64 = 60_000;
 /// The time for which a signature is not verified again.
 const VERIFIED_FOR: Duration = Duration::from_mins(5);
 /// The time for which an issuer is not asked again about a token.
 const INTROSPECTED_FOR: Duration = Duration::from_secs(30);
-/// The number of tokens about which issuers are asked at once.
-const MOST_ASKING: usize = 32;
 /// The number of keys that are tried for a token which names none.
 const MOST_KEYS_TRIED: usize = 8;

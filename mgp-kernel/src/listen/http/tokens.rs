@@ -1,9 +1,12 @@
 //! The tokens by which clients come in, as `[listen.oauth]` says.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
+use foldhash::quality::RandomState;
 use mgp_discovery::Config;
 use mgp_discovery::config::ProcessEnvironment;
 use mgp_discovery::config::model::{DpopUse, ListenOauth, TokenIssuer};
@@ -31,12 +34,12 @@ pub(super) fn accepted(running: &Arc<RunningConfig>) -> io::Result<Option<Resour
         _ => DpopPolicy::Accepted,
     };
     let required = Scopes::read(&oauth.scopes).map_err(|error| wrong(error.to_string()))?;
-    let agents = Arc::clone(running);
+    let agents = TokenAgents::new(Arc::clone(running));
     let mut builder = ResourceServer::builder(resource)
         .required_scopes(required)
         .dpop(dpop)
         .keep_tokens()
-        .principals(move |issuer, subject| holder(&agents.load(), issuer, subject));
+        .principals(move |issuer, subject| agents.find(issuer, subject));
     if oauth.dpop_nonces {
         builder = builder.demand_nonces();
     }
@@ -47,13 +50,52 @@ pub(super) fn accepted(running: &Arc<RunningConfig>) -> io::Result<Option<Resour
     server.map(Some).map_err(|error| wrong(error.to_string()))
 }
 
-/// Returns the agent that comes with tokens of this issuer and subject.
-fn holder(config: &Config, issuer: &str, subject: &str) -> Option<Principal> {
-    let has = |agent: &&mgp_discovery::config::model::AgentSettings| {
-        agent.tokens.iter().any(|token| token.issuer == issuer && token.subject == subject)
-    };
-    let agent = config.agents.iter().find(has)?;
-    Some(Principal::of(PrincipalKind::KeyHolder, agent.id.as_str()))
+/// The agents that come with tokens, as the configuration has them that is in effect.
+struct TokenAgents {
+    running: Arc<RunningConfig>,
+    found: ArcSwap<FoundAgents>,
+}
+
+/// The agents of one configuration, by the issuers and the subjects of their tokens.
+struct FoundAgents {
+    config: Arc<Config>,
+    of_issuers: HashMap<Box<str>, HashMap<Box<str>, Principal, RandomState>, RandomState>,
+}
+
+impl TokenAgents {
+    fn new(running: Arc<RunningConfig>) -> Self {
+        Self { found: ArcSwap::from_pointee(FoundAgents::of(running.load_full())), running }
+    }
+
+    /// Returns the agent that comes with tokens of this issuer and subject.
+    fn find(&self, issuer: &str, subject: &str) -> Option<Principal> {
+        let (found, running) = (self.found.load(), self.running.load());
+        if Arc::ptr_eq(&found.config, &running) {
+            return found.find(issuer, subject);
+        }
+        let renewed = Arc::new(FoundAgents::of(Arc::clone(&running)));
+        self.found.store(Arc::clone(&renewed));
+        renewed.find(issuer, subject)
+    }
+}
+
+impl FoundAgents {
+    fn of(config: Arc<Config>) -> Self {
+        let mut of_issuers = HashMap::<Box<str>, HashMap<_, _, RandomState>, RandomState>::default();
+        for agent in &config.agents {
+            for token in &agent.tokens {
+                let principal = Principal::of(PrincipalKind::KeyHolder, agent.id.as_str());
+                let of_issuer = of_issuers.entry(token.issuer.as_str().into()).or_default();
+                // The first agent has it, as in the file.
+                of_issuer.entry(token.subject.as_str().into()).or_insert(principal);
+            }
+        }
+        Self { config, of_issuers }
+    }
+
+    fn find(&self, issuer: &str, subject: &str) -> Option<Principal> {
+        self.of_issuers.get(issuer)?.get(subject).cloned()
+    }
 }
 
 fn issuer(configured: &TokenIssuer) -> Result<Issuer, String> {

@@ -1,3 +1,7 @@
+mod introspection;
+mod keys;
+
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -6,9 +10,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use http::{HeaderMap, Method};
 use mgp_types::{PeerCertificate, Principal, RunningCalls};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::doubles::ManualClock;
@@ -54,7 +59,7 @@ impl Scene {
     }
 
     async fn verify(&self, claims: &Value) -> Result<VerifiedToken, TokenError> {
-        self.server.verify(&shown(&self.token(claims), None)).await
+        verify(&self.server, &shown(&self.token(claims), None)).await
     }
 }
 
@@ -62,6 +67,14 @@ fn shown(token: &str, certificate: Option<&PeerCertificate>) -> PresentedToken {
     let mut headers = HeaderMap::new();
     headers.insert("authorization", format!("Bearer {token}").parse().unwrap());
     PresentedToken::read(&headers, &Method::POST, &"/mcp".parse().unwrap(), certificate).unwrap()
+}
+
+/// Verifies a token by what is known, or else by its issuer, as the layer in front of the HTTP server does.
+async fn verify(server: &ResourceServer, shown: &PresentedToken) -> Result<VerifiedToken, TokenError> {
+    match server.verify_known(shown) {
+        Some(verified) => verified,
+        None => server.verify(shown).await,
+    }
 }
 
 /// Answers every request with this document.
@@ -88,7 +101,7 @@ async fn with_known_keys_nothing_waits_and_the_scopes_come_along() {
     let scene = Scene::start().await;
     let token = shown(&scene.token(&scene.claims()), None);
     assert!(scene.server.verify_known(&token).is_none(), "the keys are not known yet");
-    let verified = scene.server.verify(&token).await.unwrap();
+    let verified = verify(&scene.server, &token).await.unwrap();
     assert_eq!(verified.principal, Principal::new("agent.ada"));
     assert!(verified.scopes.has("a") && verified.scopes.has("b"));
     let other = shown(
@@ -147,10 +160,13 @@ async fn a_token_for_a_certificate_needs_that_certificate() {
     let mut claims = scene.claims();
     claims["cnf"] = json!({ "x5t#S256": digest });
     let token = scene.token(&claims);
-    assert!(scene.server.verify(&shown(&token, Some(&own))).await.is_ok());
+    assert!(verify(&scene.server, &shown(&token, Some(&own))).await.is_ok());
     let other = PeerCertificate::from_der(b"other");
-    assert_eq!(scene.server.verify(&shown(&token, Some(&other))).await.err(), Some(TokenError::Certificate));
-    assert_eq!(scene.server.verify(&shown(&token, None)).await.err(), Some(TokenError::Certificate));
+    assert_eq!(
+        verify(&scene.server, &shown(&token, Some(&other))).await.err(),
+        Some(TokenError::Certificate)
+    );
+    assert_eq!(verify(&scene.server, &shown(&token, None)).await.err(), Some(TokenError::Certificate));
 }
 
 #[tokio::test]
@@ -161,7 +177,7 @@ async fn claims_and_types_that_are_not_those_of_access_tokens_are_refused() {
         header.typ = Some(kind.to_owned());
         let token = scene.key.sign(header, &scene.claims()).unwrap();
         assert_eq!(
-            scene.server.verify(&shown(&token, None)).await.err(),
+            verify(&scene.server, &shown(&token, None)).await.err(),
             Some(TokenError::Invalid),
             "{kind}"
         );
@@ -170,8 +186,26 @@ async fn claims_and_types_that_are_not_those_of_access_tokens_are_refused() {
         let mut header = Header::new(scene.key.algorithm());
         header.typ = Some(kind.to_owned());
         let token = scene.key.sign(header, &scene.claims()).unwrap();
-        assert!(scene.server.verify(&shown(&token, None)).await.is_ok(), "{kind}");
+        assert!(verify(&scene.server, &shown(&token, None)).await.is_ok(), "{kind}");
     }
+}
+
+#[tokio::test]
+async fn a_token_that_is_bound_in_an_unknown_way_is_refused() {
+    let scene = Scene::start().await;
+    for bound_to in [json!({ "jwk": {} }), json!({ "x5u": "https://a.example" }), json!({ "jkt": 7 })] {
+        let mut claims = scene.claims();
+        claims["cnf"] = bound_to;
+        assert_eq!(scene.verify(&claims).await.err(), Some(TokenError::Invalid), "{claims}");
+    }
+}
+
+#[tokio::test]
+async fn where_every_token_has_to_be_bound_a_plain_one_is_refused() {
+    let scene = Scene::with(|builder| builder.dpop(DpopPolicy::Required)).await;
+    assert_eq!(scene.verify(&scene.claims()).await.err(), Some(TokenError::Proof));
+    assert!(scene.server.challenge(TokenError::Missing, None).unwrap().starts_with("DPoP "));
+    assert_eq!(scene.server.nonce(TokenError::Proof), None, "proofs need no nonce here");
 }
 
 #[tokio::test]
@@ -259,7 +293,11 @@ async fn metadata_lead_into_no_private_network() {
         let claims =
             json!({ "iss": "https://id.example.com", "sub": "1", "aud": RESOURCE, "exp": 9_999_999_999_u64 });
         let token = key.sign(Header::new(key.algorithm()), &claims).unwrap();
-        assert_eq!(server.verify(&shown(&token, None)).await.err(), Some(TokenError::Unreachable), "{keys}");
+        assert_eq!(
+            verify(&server, &shown(&token, None)).await.err(),
+            Some(TokenError::Unreachable),
+            "{keys}"
+        );
     }
 }
 
@@ -279,6 +317,90 @@ fn headers_that_show_two_tokens_or_none_are_told_apart() {
     assert_eq!(read(&["Bearer a b"]), Some(TokenError::Malformed));
     assert_eq!(read(&[&format!("Bearer {}", "a".repeat(20_000))]), Some(TokenError::Malformed));
     assert_eq!(read(&["bearer a"]), None);
+}
+
+/// An issuer whose documents a test changes.
+#[derive(Clone)]
+struct TestIssuer {
+    origin: String,
+    documents: Arc<Mutex<BTreeMap<&'static str, (u16, String)>>>,
+    /// The requests that came.
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl TestIssuer {
+    async fn start() -> Self {
+        let socket = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let origin = format!("http://{}", socket.local_addr().unwrap());
+        let issuer = Self { origin, documents: Arc::default(), requests: Arc::default() };
+        let answering = issuer.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = socket.accept().await {
+                tokio::spawn(answering.clone().answer(stream));
+            }
+        });
+        issuer
+    }
+
+    async fn answer(self, mut stream: TcpStream) {
+        let mut request = Vec::new();
+        loop {
+            let mut part = [0; 4096];
+            let read = stream.read(&mut part).await.unwrap_or(0);
+            request.extend_from_slice(&part[..read]);
+            let text = String::from_utf8_lossy(&request);
+            let body = text.find("\r\n\r\n").map(|end| text.len() - end - 4);
+            let lengths = text.lines().filter_map(|line| line.strip_prefix("content-length: "));
+            let length = lengths.map(|length| length.parse::<usize>().unwrap()).next().unwrap_or(0);
+            if read == 0 || body.is_some_and(|body| body >= length) {
+                break;
+            }
+        }
+        let request = String::from_utf8_lossy(&request).into_owned();
+        let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
+        let (status, body) =
+            self.documents.lock().get(&*path).cloned().unwrap_or_else(|| (404, String::new()));
+        self.requests.lock().push(request);
+        let answer = format!(
+            "HTTP/1.1 {status} x\r\ncontent-length: {}\r\nlocation: {body}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        // A reader that has enough goes away.
+        let _ = stream.write_all(answer.as_bytes()).await;
+    }
+
+    fn publish(&self, path: &'static str, document: impl ToString) {
+        self.answer_with(path, 200, document);
+    }
+
+    fn answer_with(&self, path: &'static str, status: u16, document: impl ToString) {
+        self.documents.lock().insert(path, (status, document.to_string()));
+    }
+
+    /// Returns how often a path was asked for.
+    fn asked(&self, path: &str) -> usize {
+        self.requests.lock().iter().filter(|request| request.split(' ').nth(1) == Some(path)).count()
+    }
+
+    /// Returns a server that accepts the tokens of this issuer.
+    fn server(&self, of: Issuer) -> ResourceServer {
+        self.builder(of).build(&fetcher()).unwrap()
+    }
+
+    fn builder(&self, of: Issuer) -> ResourceServerBuilder {
+        ResourceServer::builder(RESOURCE)
+            .issuer(of)
+            .principals(|_, subject| (subject == "1").then(|| Principal::new("agent.ada")))
+            .clock(ManualClock::at(1_000_000_000_000).clock())
+    }
+
+    fn claims(&self) -> Value {
+        json!({ "iss": self.origin, "sub": "1", "aud": RESOURCE, "exp": 1_000_000_600, "scope": "a b" })
+    }
+}
+
+fn fetcher() -> Fetcher {
+    Fetcher::new(NetworkPolicy::default().allow_loopback()).unwrap()
 }
 
 /// A resolver by which every name leads into the machine's own network.

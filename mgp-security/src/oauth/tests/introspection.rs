@@ -1,0 +1,100 @@
+//! Tokens that only their issuer can tell about.
+
+use super::*;
+
+const ASK: &str = "/introspect";
+
+fn asking(issuer: &TestIssuer) -> Issuer {
+    let way = Introspection::new(format!("{}{ASK}", issuer.origin), "gate:way", "p%ss");
+    Issuer::new(issuer.origin.as_str()).introspection(way)
+}
+
+fn active(issuer: &TestIssuer) -> Value {
+    let mut claims = issuer.claims();
+    claims["active"] = json!(true);
+    claims
+}
+
+#[tokio::test]
+async fn an_issuer_tells_who_came_and_is_asked_once_in_a_while() {
+    let issuer = TestIssuer::start().await;
+    issuer.publish(ASK, active(&issuer));
+    let server = issuer.server(asking(&issuer));
+    for _ in 0..3 {
+        let verified = verify(&server, &shown("opaque", None)).await.unwrap();
+        assert_eq!(verified.principal, Principal::new("agent.ada"));
+        assert!(verified.scopes.has("a"));
+    }
+    assert_eq!(issuer.asked(ASK), 1);
+    let request = issuer.requests.lock()[0].clone();
+    // Basic authentication of the encoded id and secret: `gate%3Away:p%25ss`.
+    assert!(request.contains("authorization: Basic Z2F0ZSUzQXdheTpwJTI1c3M="), "{request}");
+    assert!(request.ends_with("token=opaque&token_type_hint=access_token"), "{request}");
+}
+
+#[tokio::test]
+async fn what_an_issuer_tells_of_a_token_has_to_hold_here() {
+    let issuer = TestIssuer::start().await;
+    let with = |name: &str, value: Value| {
+        let mut claims = active(&issuer);
+        claims[name] = value;
+        claims.to_string()
+    };
+    for (why, document, expected) in [
+        ("it is not active", json!({ "active": false }).to_string(), TokenError::Invalid),
+        ("nothing says that it is", issuer.claims().to_string(), TokenError::Invalid),
+        ("it is for another server", with("aud", json!("https://other.example")), TokenError::Invalid),
+        ("it is for nobody", with("aud", json!([])), TokenError::Invalid),
+        ("another issuer has issued it", with("iss", json!("https://id.example")), TokenError::Invalid),
+        ("it is over", with("exp", json!(999_999_000)), TokenError::Expired),
+        ("it does not hold yet", with("nbf", json!(1_000_000_500)), TokenError::Expired),
+        ("it has no end", with("exp", Value::Null), TokenError::Invalid),
+        ("nobody is known by it", with("sub", json!("2")), TokenError::UnknownSubject),
+        ("the answer is none", "active".to_owned(), TokenError::Invalid),
+    ] {
+        issuer.publish(ASK, document);
+        let server = issuer.server(asking(&issuer));
+        assert_eq!(verify(&server, &shown("opaque", None)).await.err(), Some(expected), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_no_issuer_knows_is_asked_about_once_in_ten_seconds() {
+    let issuer = TestIssuer::start().await;
+    issuer.publish(ASK, json!({ "active": false }));
+    let clock = ManualClock::at(1_000_000_000_000);
+    let server = issuer.builder(asking(&issuer)).clock(clock.clock()).build(&fetcher()).unwrap();
+    for _ in 0..3 {
+        assert_eq!(verify(&server, &shown("opaque", None)).await.err(), Some(TokenError::Invalid));
+    }
+    assert_eq!(issuer.asked(ASK), 1);
+    assert_eq!(verify(&server, &shown("other", None)).await.err(), Some(TokenError::Invalid));
+    assert_eq!(issuer.asked(ASK), 2);
+    issuer.publish(ASK, active(&issuer));
+    clock.set(1_000_000_010_000);
+    assert!(verify(&server, &shown("opaque", None)).await.is_ok(), "it is one by now");
+}
+
+#[tokio::test]
+async fn an_issuer_that_is_away_may_know_the_token_that_another_does_not_know() {
+    let (away, there) = (TestIssuer::start().await, TestIssuer::start().await);
+    away.answer_with(ASK, 503, "");
+    there.publish(ASK, json!({ "active": false }));
+    let server = away.builder(asking(&away)).issuer(asking(&there)).build(&fetcher()).unwrap();
+    for _ in 0..2 {
+        assert_eq!(verify(&server, &shown("opaque", None)).await.err(), Some(TokenError::Unreachable));
+    }
+    there.publish(ASK, active(&there));
+    assert!(verify(&server, &shown("opaque", None)).await.is_ok());
+    assert_eq!((away.asked(ASK), there.asked(ASK)), (3, 3));
+}
+
+#[tokio::test]
+async fn without_introspection_a_token_that_says_nothing_is_refused_unasked() {
+    let issuer = TestIssuer::start().await;
+    let server = issuer.server(Issuer::new(issuer.origin.as_str()));
+    for text in ["opaque", "a.b", "a.b.c", "a.b.c.d", ".."] {
+        assert_eq!(verify(&server, &shown(text, None)).await.err(), Some(TokenError::Invalid), "{text}");
+    }
+    assert!(issuer.requests.lock().is_empty());
+}

@@ -18,8 +18,8 @@ fn active(issuer: &TestIssuer) -> Value {
 #[tokio::test]
 async fn an_issuer_tells_who_came_and_is_asked_once_in_a_while() {
     let issuer = TestIssuer::start().await;
-    issuer.publish(ASK, active(&issuer));
-    let server = issuer.server(asking(&issuer));
+    issuer.publish(ASK, active(&issuer).to_string());
+    let server = super::server(asking(&issuer));
     for _ in 0..3 {
         let verified = verify(&server, &shown("opaque", None)).await.unwrap();
         assert_eq!(verified.principal, Principal::new("agent.ada"));
@@ -53,7 +53,7 @@ async fn what_an_issuer_tells_of_a_token_has_to_hold_here() {
         ("the answer is none", "active".to_owned(), TokenError::Invalid),
     ] {
         issuer.publish(ASK, document);
-        let server = issuer.server(asking(&issuer));
+        let server = super::server(asking(&issuer));
         assert_eq!(verify(&server, &shown("opaque", None)).await.err(), Some(expected), "{why}");
     }
 }
@@ -61,16 +61,16 @@ async fn what_an_issuer_tells_of_a_token_has_to_hold_here() {
 #[tokio::test]
 async fn a_token_that_no_issuer_knows_is_asked_about_once_in_ten_seconds() {
     let issuer = TestIssuer::start().await;
-    issuer.publish(ASK, json!({ "active": false }));
+    issuer.publish(ASK, json!({ "active": false }).to_string());
     let clock = ManualClock::at(1_000_000_000_000);
-    let server = issuer.builder(asking(&issuer)).clock(clock.clock()).build(&fetcher()).unwrap();
+    let server = builder(asking(&issuer)).clock(clock.clock()).build(&fetcher()).unwrap();
     for _ in 0..3 {
         assert_eq!(verify(&server, &shown("opaque", None)).await.err(), Some(TokenError::Invalid));
     }
     assert_eq!(issuer.asked(ASK), 1);
     assert_eq!(verify(&server, &shown("other", None)).await.err(), Some(TokenError::Invalid));
     assert_eq!(issuer.asked(ASK), 2);
-    issuer.publish(ASK, active(&issuer));
+    issuer.publish(ASK, active(&issuer).to_string());
     clock.set(1_000_000_010_000);
     assert!(verify(&server, &shown("opaque", None)).await.is_ok(), "it is one by now");
 }
@@ -79,12 +79,12 @@ async fn a_token_that_no_issuer_knows_is_asked_about_once_in_ten_seconds() {
 async fn an_issuer_that_is_away_may_know_the_token_that_another_does_not_know() {
     let (away, there) = (TestIssuer::start().await, TestIssuer::start().await);
     away.answer_with(ASK, 503, "");
-    there.publish(ASK, json!({ "active": false }));
-    let server = away.builder(asking(&away)).issuer(asking(&there)).build(&fetcher()).unwrap();
+    there.publish(ASK, json!({ "active": false }).to_string());
+    let server = builder(asking(&away)).issuer(asking(&there)).build(&fetcher()).unwrap();
     for _ in 0..2 {
         assert_eq!(verify(&server, &shown("opaque", None)).await.err(), Some(TokenError::Unreachable));
     }
-    there.publish(ASK, active(&there));
+    there.publish(ASK, active(&there).to_string());
     assert!(verify(&server, &shown("opaque", None)).await.is_ok());
     assert_eq!((away.asked(ASK), there.asked(ASK)), (3, 3));
 }
@@ -92,7 +92,7 @@ async fn an_issuer_that_is_away_may_know_the_token_that_another_does_not_know() 
 #[tokio::test]
 async fn without_introspection_a_token_that_says_nothing_is_refused_unasked() {
     let issuer = TestIssuer::start().await;
-    let server = issuer.server(Issuer::new(issuer.origin.as_str()));
+    let server = super::server(Issuer::new(issuer.origin.as_str()));
     for text in ["opaque", "a.b", "a.b.c", "a.b.c.d", ".."] {
         assert_eq!(verify(&server, &shown(text, None)).await.err(), Some(TokenError::Invalid), "{text}");
     }

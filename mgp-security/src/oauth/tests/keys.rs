@@ -8,13 +8,13 @@ use super::*;
 
 const KEYS: &str = "/keys";
 
-fn published(keys: &[(&str, &SigningKey)]) -> Value {
+fn published(keys: &[(&str, &SigningKey)]) -> String {
     let keys = keys.iter().map(|(id, key)| {
         let mut jwk = json!(key.public_jwk());
         jwk["kid"] = json!(id);
         jwk
     });
-    json!({ "keys": keys.collect::<Vec<_>>() })
+    json!({ "keys": keys.collect::<Vec<_>>() }).to_string()
 }
 
 /// Signs a token that is another one for each `number`, by the key with this id.
@@ -27,7 +27,7 @@ fn token(issuer: &TestIssuer, (id, key): (&str, &SigningKey), number: u64) -> Pr
 }
 
 fn by_keys(issuer: &TestIssuer) -> ResourceServer {
-    issuer.server(Issuer::new(issuer.origin.as_str()).jwks_uri(format!("{}{KEYS}", issuer.origin)))
+    super::server(Issuer::new(issuer.origin.as_str()).jwks_uri(format!("{}{KEYS}", issuer.origin)))
 }
 
 /// Lets time pass, of which the network takes no notice.
@@ -115,16 +115,17 @@ async fn keys_are_found_by_metadata_of_exactly_the_issuer() {
     let issuer = TestIssuer::start().await;
     let key = SigningKey::generate().unwrap();
     issuer.publish(KEYS, published(&[("a", &key)]));
-    let metadata = |named: &str| json!({ "issuer": named, "jwks_uri": format!("{}{KEYS}", issuer.origin) });
+    let metadata =
+        |named: &str| json!({ "issuer": named, "jwks_uri": format!("{}{KEYS}", issuer.origin) }).to_string();
     let place = "/.well-known/openid-configuration";
     for other in [format!("{}/", issuer.origin), "https://id.example".to_owned()] {
         issuer.publish(place, metadata(&other));
-        let server = issuer.server(Issuer::new(issuer.origin.as_str()));
+        let server = super::server(Issuer::new(issuer.origin.as_str()));
         let judged = verify(&server, &token(&issuer, ("a", &key), 0)).await;
         assert_eq!((judged.err(), issuer.asked(KEYS)), (Some(TokenError::Unreachable), 0), "{other}");
     }
     issuer.publish(place, metadata(&issuer.origin));
-    let server = issuer.server(Issuer::new(issuer.origin.as_str()));
+    let server = super::server(Issuer::new(issuer.origin.as_str()));
     assert!(verify(&server, &token(&issuer, ("a", &key), 0)).await.is_ok());
 }
 
@@ -141,7 +142,7 @@ async fn documents_that_are_no_keys_leave_nobody_in() {
         (200, format!("{{\"keys\":[],\"x\":\"{}\"}}", "x".repeat(4 << 20))),
         (302, "http://10.0.0.1/keys".to_owned()),
         (302, "file:///etc/passwd".to_owned()),
-        (500, published(&[("a", &key)]).to_string()),
+        (500, published(&[("a", &key)])),
     ] {
         let told: String = document.chars().take(80).collect();
         issuer.answer_with(KEYS, status, document);

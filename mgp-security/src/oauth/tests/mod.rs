@@ -369,12 +369,12 @@ impl TestIssuer {
         let _ = stream.write_all(answer.as_bytes()).await;
     }
 
-    fn publish(&self, path: &'static str, document: impl ToString) {
+    fn publish(&self, path: &'static str, document: impl Into<String>) {
         self.answer_with(path, 200, document);
     }
 
-    fn answer_with(&self, path: &'static str, status: u16, document: impl ToString) {
-        self.documents.lock().insert(path, (status, document.to_string()));
+    fn answer_with(&self, path: &'static str, status: u16, document: impl Into<String>) {
+        self.documents.lock().insert(path, (status, document.into()));
     }
 
     /// Returns how often a path was asked for.
@@ -382,21 +382,21 @@ impl TestIssuer {
         self.requests.lock().iter().filter(|request| request.split(' ').nth(1) == Some(path)).count()
     }
 
-    /// Returns a server that accepts the tokens of this issuer.
-    fn server(&self, of: Issuer) -> ResourceServer {
-        self.builder(of).build(&fetcher()).unwrap()
-    }
-
-    fn builder(&self, of: Issuer) -> ResourceServerBuilder {
-        ResourceServer::builder(RESOURCE)
-            .issuer(of)
-            .principals(|_, subject| (subject == "1").then(|| Principal::new("agent.ada")))
-            .clock(ManualClock::at(1_000_000_000_000).clock())
-    }
-
     fn claims(&self) -> Value {
         json!({ "iss": self.origin, "sub": "1", "aud": RESOURCE, "exp": 1_000_000_600, "scope": "a b" })
     }
+}
+
+/// Returns a server that accepts the tokens of this issuer.
+fn server(of: Issuer) -> ResourceServer {
+    builder(of).build(&fetcher()).unwrap()
+}
+
+fn builder(of: Issuer) -> ResourceServerBuilder {
+    ResourceServer::builder(RESOURCE)
+        .issuer(of)
+        .principals(|_, subject| (subject == "1").then(|| Principal::new("agent.ada")))
+        .clock(ManualClock::at(1_000_000_000_000).clock())
 }
 
 fn fetcher() -> Fetcher {

@@ -115,6 +115,8 @@ pub use mgp_lifecycle::server::{DrainOutcome, ServerLifecycle, ShutdownPolicy};
 pub use mgp_stream::callback::{Callback, CallbackReply, Confirmation, SelectedOption};
 pub use mgp_stream::event::{PublishError, Publisher};
 pub use mgp_transport::era::VersionMismatch;
+#[cfg(feature = "tls")]
+pub use mgp_transport::http::{ClientCertificates, TlsConfig};
 #[cfg(feature = "http")]
 pub use mgp_transport::http::{HttpConfig, ListenTarget};
 pub use mgp_transport::token::SealingKey;

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use mgp_types::mgp::{DefaultPolicy, Glob, TrustLevel};
+use url::Url;
 
 use super::model::{Config, ListenSettings, ServerConfig};
 
@@ -44,6 +45,14 @@ impl ListenSettings {
         self.require_keys
             || self.oauth.is_some()
             || self.address().map_or(true, |address| address.is_some_and(beyond))
+    }
+
+    /// Returns the hosts by which clients may name the kernel besides its address: those that are allowed, and the one of the
+    /// URL at which clients reach it.
+    pub fn hosts(&self) -> Vec<String> {
+        let public = self.public_url.as_deref().and_then(|url| Url::parse(url).ok());
+        let public = public.and_then(|url| url.host_str().map(str::to_owned));
+        self.allowed_hosts.iter().cloned().chain(public).collect()
     }
 }
 

@@ -211,7 +211,7 @@ fn lacking_beyond(kernel: &Kernel, address: SocketAddr) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if address.ip().is_unspecified() && config.listen.allowed_hosts.is_empty() {
+    if address.ip().is_unspecified() && config.listen.hosts().is_empty() {
         lacking.push(
             "clients are refused with 403 until `[listen] allowed_hosts` lists the names by which they reach this \
              machine, such as [\"mgp.example.com\", \"192.168.1.7\"]"

@@ -94,9 +94,7 @@ impl Protected {
     ) -> Self {
         let home = Home::with_state();
         let issuer = provider.issuer();
-        let mut text = format!(
-            "[listen]\npublic_url = {resource:?}\nallowed_hosts = [\"mgp.example\"]\n[listen.oauth]\n{oauth}\n"
-        );
+        let mut text = format!("[listen]\npublic_url = {resource:?}\n[listen.oauth]\n{oauth}\n");
         if !oauth.contains("issuers") {
             writeln!(text, "issuers = [{{ issuer = {issuer:?} }}]").unwrap();
         }

@@ -5,6 +5,7 @@ use std::fmt;
 use http::StatusCode;
 
 use super::presented::TokenScheme;
+use crate::jose::dpop;
 
 /// The reason why a request is not let in by its token. It repeats no part of the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -107,10 +108,13 @@ pub(super) struct Challenge<'a> {
 
 impl fmt::Display for Challenge<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.scheme {
-            TokenScheme::Bearer => "Bearer ",
-            TokenScheme::Dpop => "DPoP algs=\"ES256 ES384 EdDSA RS256 PS256\", ",
-        })?;
+        match self.scheme {
+            TokenScheme::Bearer => f.write_str("Bearer ")?,
+            TokenScheme::Dpop => {
+                let names: Vec<_> = dpop::algorithms().iter().map(|name| format!("{name:?}")).collect();
+                write!(f, "DPoP algs=\"{}\", ", names.join(" "))?;
+            }
+        }
         write!(f, "resource_metadata=\"{}\"", self.metadata)?;
         if !self.scopes.is_empty() {
             write!(f, ", scope=\"{}\"", quotable(self.scopes))?;
@@ -143,7 +147,8 @@ mod tests {
         );
         let told = TokenError::Nonce.complete(bare(TokenScheme::Dpop, "a b")).unwrap();
         assert!(
-            told.starts_with("DPoP algs=") && told.contains(r#"scope="a b", error="use_dpop_nonce""#),
+            told.starts_with("DPoP algs=\"ES256 ES384 EdDSA RS256 PS256\", ")
+                && told.contains(r#"scope="a b", error="use_dpop_nonce""#),
             "{told}"
         );
         assert_eq!(TokenError::UnknownSubject.complete(bare(TokenScheme::Bearer, "")), None);

@@ -17,6 +17,7 @@ mod challenge;
 mod claims;
 mod holders;
 mod issuer;
+mod metadata;
 mod nonces;
 mod presented;
 mod proofs;

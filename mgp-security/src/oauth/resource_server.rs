@@ -20,6 +20,7 @@ use super::challenge::Challenge;
 use super::claims::{Confirmation, TokenClaims};
 use super::holders::TokenHolders;
 use super::issuer::{IssuerKeys, PublishedKeys};
+use super::metadata::ResourceMetadata;
 use super::presented::{PresentedToken, TokenScheme};
 use super::proofs::ProofJudge;
 use super::step_up::StepUp;
@@ -95,15 +96,7 @@ impl ResourceServer {
         if path != &*parts.metadata_path && path != WELL_KNOWN {
             return None;
         }
-        let document = serde_json::json!({
-            "resource": parts.resource,
-            "authorization_servers": parts.issuers.iter().map(|issuer| &issuer.of.name).collect::<Vec<_>>(),
-            "scopes_supported": parts.required.iter().collect::<Vec<_>>(),
-            "bearer_methods_supported": ["header"],
-            "dpop_signing_alg_values_supported": ["ES256", "ES384", "EdDSA", "RS256", "PS256"],
-            "dpop_bound_access_tokens_required": parts.dpop == DpopPolicy::Required,
-        });
-        Some(document.to_string())
+        serde_json::to_string(&ResourceMetadata::of(parts)).ok()
     }
 
     /// Ends sessions and streams within a second after the last token of who opened them; running calls are treated as `calls`

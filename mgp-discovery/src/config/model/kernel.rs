@@ -116,7 +116,7 @@ pub struct ListenSettings {
     pub tls: Option<ListenTls>,
     /// The tokens that clients may show in place of keys. With this table, every client needs a key or a token.
     pub oauth: Option<ListenOauth>,
-    /// The hosts that clients may name in the header `Host`, besides the address itself.
+    /// The hosts that clients may name in the header `Host`, besides the address itself and the host of `public_url`.
     pub allowed_hosts: Vec<String>,
     /// The origins of web pages that may connect.
     pub allowed_origins: Vec<String>,

@@ -68,8 +68,8 @@ impl Kernel {
         let mut http =
             settings::connections(&config, HttpConfig::default().limits(running.connection_limits()))
                 .shutdown_grace(settings::drain(&config));
-        for host in &config.listen.allowed_hosts {
-            http = http.allow_host(host.as_str());
+        for host in config.listen.hosts() {
+            http = http.allow_host(host);
         }
         for origin in &config.listen.allowed_origins {
             http = http.allow_origin(origin.as_str());

@@ -174,14 +174,14 @@ fn advised<T>(shared: &ConnectionShared, connected: Result<T, Error>) -> Result<
         return connected;
     }
     connected.map_err(|error| {
-        if HttpStatus::of(&error).is_none_or(|status| status.code() != 401) {
+        let Some(status) = HttpStatus::of(&error).filter(|status| status.code() == 401).cloned() else {
             return error;
-        }
+        };
         let agent = shared.line.agent.as_ref().and_then(Principal::agent_name);
         let agent = agent.map(|agent| format!(" --agent {agent}")).unwrap_or_default();
         let server = &shared.server;
         let message = format!("the server `{server}` demands authorization; run `mgp login {server}{agent}`");
-        Error::new(code::AUTH_REQUIRED, message).with_source(error)
+        Error::new(code::AUTH_REQUIRED, message).with_source(status)
     })
 }
 

@@ -201,6 +201,24 @@ async fn a_token_that_is_bound_in_an_unknown_way_is_refused() {
 }
 
 #[tokio::test]
+async fn the_document_for_clients_stands_at_its_path_and_names_scopes_if_there_are_some() {
+    let plain = Scene::start().await;
+    let read = |scene: &Scene, path: &str| -> Option<Value> {
+        Some(serde_json::from_str(&scene.server.metadata_at(path)?).unwrap())
+    };
+    let document = read(&plain, "/.well-known/oauth-protected-resource/mcp").unwrap();
+    assert_eq!(document["resource"], RESOURCE);
+    assert_eq!(document["authorization_servers"], json!([plain.issuer]));
+    assert_eq!(document["dpop_signing_alg_values_supported"][0], "ES256");
+    assert!(document.get("scopes_supported").is_none());
+    assert_eq!(read(&plain, "/.well-known/oauth-protected-resource/mcp/x"), None);
+    let scopes = mgp_types::ext::scope::Scopes::read(["b", "a"]).unwrap();
+    let rich = Scene::with(|builder| builder.required_scopes(scopes)).await;
+    let document = read(&rich, "/.well-known/oauth-protected-resource").unwrap();
+    assert_eq!(document["scopes_supported"], json!(["a", "b"]));
+}
+
+#[tokio::test]
 async fn where_every_token_has_to_be_bound_a_plain_one_is_refused() {
     let scene = Scene::with(|builder| builder.dpop(DpopPolicy::Required)).await;
     assert_eq!(scene.verify(&scene.claims()).await.err(), Some(TokenError::Proof));

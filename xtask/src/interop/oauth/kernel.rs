@@ -82,7 +82,8 @@ impl Kernel {
         checks.add("tools/list", holds(ask(&["tools", "--json"]), "\"guarded.test_simple_text\""));
         checks.add("tools/call", holds(ask(&call), "This is a simple text response for testing."));
         checks.add("logout", holds(ask(&["logout", "guarded"]), "signed out"));
-        checks.add("a call without a login is refused", holds(ask(&call), "mgp login guarded"));
+        checks
+            .add("a call without a login says how to sign in", holds(ask(&call), "run `mgp login guarded`"));
         Ok(checks)
     }
 
@@ -93,7 +94,7 @@ impl Kernel {
         process::until("the page to sign in at", || {
             let was_running = login.is_running()?;
             let told = fs::read_to_string(log)?;
-            // A line is whole when the next one begins.
+            // The last line may not be whole yet.
             let lines = told.split_inclusive('\n').filter(|line| line.ends_with('\n'));
             page = lines
                 .filter_map(|line| line.split_once("sign in at: "))

@@ -243,8 +243,13 @@ async fn cancel<S: RpcService + Sync>(client: &Client<S>, tools: &[Tool], report
     report.note("cancel", outcome);
 }
 
+/// Finds the first of these tools that there is. A gateway puts the server's name in front.
 fn find<'a>(tools: &'a [Tool], names: &[&str]) -> Option<&'a Tool> {
-    names.iter().find_map(|name| tools.iter().find(|tool| tool.name == *name))
+    let is_named = |tool: &Tool, name: &str| {
+        let server = tool.name.strip_suffix(name);
+        server.is_some_and(|server| server.is_empty() || server.ends_with('.') || server.ends_with("__"))
+    };
+    names.iter().find_map(|name| tools.iter().find(|tool| is_named(tool, name)))
 }
 
 fn sample(tool: &Tool) -> Value {

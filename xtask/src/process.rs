@@ -95,15 +95,15 @@ pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0)).context("no free port on 127.0.0.1")?.local_addr()?.port())
 }
 
-/// A server in the background that ends with this value.
+/// A program in the background, mostly a server, that ends with this value.
 #[derive(Debug)]
 pub(crate) struct Background {
     child: Child,
 }
 
 impl Background {
-    /// Starts the server with its output in `log` and waits until its port accepts a connection.
-    pub(crate) fn start(command: &mut Command, port: u16, log: &Path) -> Result<Self> {
+    /// Starts the program with its output in `log`.
+    pub(crate) fn spawn(command: &mut Command, log: &Path) -> Result<Self> {
         let file = std::fs::File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
         let child = command
             .stdin(Stdio::null())
@@ -111,7 +111,12 @@ impl Background {
             .stderr(file)
             .spawn()
             .with_context(|| cannot_start(command))?;
-        let mut server = Self { child };
+        Ok(Self { child })
+    }
+
+    /// Starts the server with its output in `log` and waits until its port accepts a connection.
+    pub(crate) fn start(command: &mut Command, port: u16, log: &Path) -> Result<Self> {
+        let mut server = Self::spawn(command, log)?;
         let deadline = Instant::now() + START_LIMIT;
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             if let Some(status) = server.child.try_wait()? {
@@ -131,17 +136,29 @@ impl Background {
         self.child.id()
     }
 
-    /// Asks the server to end, and waits until it has.
-    pub(crate) fn end(mut self) -> Result<()> {
-        run(Command::new("kill").arg(self.child.id().to_string()))?;
+    /// Returns whether it still runs.
+    pub(crate) fn is_running(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait()?.is_none())
+    }
+
+    /// Waits until it has ended by itself, and returns whether it ended with zero.
+    pub(crate) fn finish(mut self) -> Result<bool> {
         let deadline = Instant::now() + START_LIMIT;
-        while self.child.try_wait()?.is_none() {
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status.success());
+            }
             if Instant::now() > deadline {
-                bail!("a server does not end");
+                bail!("a program does not end");
             }
             thread::sleep(Duration::from_millis(20));
         }
-        Ok(())
+    }
+
+    /// Asks the server to end, and waits until it has.
+    pub(crate) fn end(self) -> Result<()> {
+        run(Command::new("kill").arg(self.child.id().to_string()))?;
+        self.finish().map(drop)
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::Args;
 use mgp_types::mcp::{CallToolResult, ProgressParams};
-use mgp_types::mgp::CallOptions;
-use mgp_types::{Object, RawJson, code};
+use mgp_types::mgp::{CallOptions, ServerState};
+use mgp_types::{Error, Object, RawJson, code};
 use tokio::time::{Instant, sleep};
 
 use super::arguments::arguments;
@@ -18,6 +18,9 @@ use super::link::{KernelLink, KernelNeed};
 use super::moment::span;
 use super::output::{Output, printable};
 use super::{proof, tools};
+use crate::operator::method;
+use crate::operator::servers::{ServerList, ServerRow};
+use crate::operator::tools::ToolRow;
 
 #[derive(Debug, Args)]
 pub(super) struct CallArgs {
@@ -90,7 +93,10 @@ async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit
             break result;
         }
     };
-    let result: CallToolResult = result?;
+    let result: CallToolResult = match result {
+        Ok(result) => result,
+        Err(error) => return Err(refused(link, &tool, error).await),
+    };
     let failed = result.is_error == Some(true);
     // Output to a file or pipe gets the bytes that the server sent.
     let is_raw = args.raw || !io::stdout().is_terminal();
@@ -99,6 +105,25 @@ async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit
         Err(Failure::new(Exit::Tool, format!("{} reported that the call failed", tool.name)))
     } else {
         Ok(Exit::Done)
+    }
+}
+
+/// Returns the failure of a call. If the server is not there, the failure says why.
+async fn refused(link: &KernelLink, tool: &ToolRow, error: Error) -> Failure {
+    let is_absent = matches!(error.code(), code::SERVER_NOT_READY | code::SERVER_RESTARTING);
+    let failure = Failure::from(error);
+    if !is_absent {
+        return failure;
+    }
+    let Ok(ServerList { servers }) = link.ask(method::SERVERS, &()).await else { return failure };
+    let absent = |row: &&ServerRow| row.id == tool.server_id && row.state != ServerState::Connected;
+    let why = servers.iter().find(absent).and_then(|row| row.fault.as_ref().or(row.last_error.as_ref()));
+    match why {
+        Some(why) => {
+            let message = format!("{}: {}", failure.message(), printable(why));
+            failure.told(message)
+        }
+        None => failure,
     }
 }
 

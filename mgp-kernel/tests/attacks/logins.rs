@@ -96,7 +96,9 @@ async fn a_person_signs_in_once_and_signs_out_again() {
     assert!(!listed.out.contains("mgp-login"), "{}", listed.out);
 
     assert_eq!(home.run(["logout", "inner"]).code, Some(0));
-    assert!(!call().await.unwrap().status.success());
+    let after = call().await.unwrap();
+    let told = String::from_utf8_lossy(&after.stderr);
+    assert!(!after.status.success() && told.contains("run `mgp login inner`"), "{told}");
     assert_eq!(home.run(["logout", "inner"]).code, Some(1));
 }
 

@@ -132,13 +132,16 @@ struct Line {
     check: String,
     ok: bool,
     #[serde(default)]
+    skipped: bool,
+    #[serde(default)]
     detail: String,
 }
 
 /// A run proves something only if it listed and called tools, and if its exit code agrees with its lines.
 fn parse(output: &str, ended_well: bool) -> Checks {
     let mut checks = Checks::default();
-    for line in output.lines().filter_map(|l| serde_json::from_str::<Line>(l).ok()) {
+    let lines = output.lines().filter_map(|l| serde_json::from_str::<Line>(l).ok());
+    for line in lines.filter(|line| !line.skipped) {
         checks.add(&line.check, if line.ok { Ok(()) } else { Err(line.detail) });
     }
     for check in ["tools/list", "tools/call"] {
@@ -173,6 +176,8 @@ mod tests {
     #[test]
     fn silence_proves_nothing() {
         assert_eq!(parse("", true).failed.len(), 2);
+        let skipped = BOTH.replace("true", "true,\"skipped\":true");
+        assert_eq!(parse(&skipped, true).failed.len(), 2);
         assert_eq!(parse(BOTH, false).failed.len(), 1);
         assert!(parse(BOTH, true).failed.is_empty());
     }

@@ -1,5 +1,8 @@
 //! Clients that sign in: ours and those of the official SDKs, at authorization servers that others wrote, in front of a
-//! server that another implementation guards. A scripted person consents to everything.
+//! server that another implementation guards, and in front of our kernel. The kernel signs in, too. A scripted person
+//! consents to everything.
+
+mod kernel;
 
 use std::{
     fs,
@@ -8,6 +11,7 @@ use std::{
 };
 
 use anyhow::Result;
+use kernel::{Accepted, Kernel};
 
 use super::{
     Report,
@@ -30,10 +34,21 @@ enum Issuer {
     Authlib,
 }
 
+/// What demands tokens.
+#[derive(Clone, Copy)]
+enum Guard {
+    Authlib,
+    Kernel(Accepted),
+}
+
 /// A client that signs in.
 #[derive(Clone, Copy)]
 enum Client {
     Ours,
+    /// Ours, with tokens that are bound to a key.
+    OursBound,
+    /// Our kernel, as the client of the server behind it.
+    Kernel,
     /// The TypeScript SDK, by its major version.
     TypeScript(&'static str),
     /// The Python SDK, by its major version and its release.
@@ -41,6 +56,7 @@ enum Client {
 }
 
 const ISSUERS: [Issuer; 2] = [Issuer::OidcProvider, Issuer::Authlib];
+const GUARDS: [Guard; 3] = [Guard::Authlib, Guard::Kernel(Accepted::All), Guard::Kernel(Accepted::Bound)];
 const CLIENTS: [Client; 5] = [
     Client::Ours,
     Client::TypeScript("1"),
@@ -52,8 +68,8 @@ const CLIENTS: [Client; 5] = [
 const NPM: &[&str] = &["oidc-provider@9.13.3", TS1, TS2];
 const PYTHON: &[&str] = &["authlib==1.9.9", "flask==3.1.3"];
 
-/// Has each client sign in at each authorization server, and adds a row for each pair to the report. `ours` is a program in
-/// the place of our example `interop`.
+/// Has each client sign in at each authorization server in front of each guard, and adds a row for each of these to the
+/// report. `ours` is a program in the place of our example `interop`.
 pub(super) fn run(
     workspace: &Workspace,
     folder: &Path,
@@ -62,24 +78,20 @@ pub(super) fn run(
 ) -> Result<()> {
     let programs = Programs::install(workspace, folder, ours)?;
     for issuer in ISSUERS {
-        let (port, guarded) = (process::free_port()?, process::free_port()?);
-        let log = |what: &str| programs.folder.join(format!("{}-{what}.log", issuer.name()));
-        let _issuer = Background::start(&mut programs.issuer(issuer, port), port, &log("issuer"))?;
-        let mut server = programs.authlib("resource", guarded);
-        server.arg(format!("http://127.0.0.1:{port}"));
-        let _server = Background::start(&mut server, guarded, &log("server"))?;
-        for client in CLIENTS {
-            let log = log(&client.name());
-            let checks = programs.client(client, &format!("http://127.0.0.1:{guarded}/mcp"));
-            let checks = checks.and_then(|mut command| leg::run(&mut command, &log));
-            let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
-            report.row(NAME, &client.name(), "http", issuer.name(), &checks);
-            for fault in &checks.failed {
-                println!("    {fault}; see {}", log.display());
-            }
+        let port = process::free_port()?;
+        let log = programs.folder.join(format!("{}-issuer.log", issuer.name()));
+        let serving = Background::start(&mut programs.issuer(issuer, port), port, &log)?;
+        for guard in GUARDS {
+            programs.legs(issuer, &format!("http://127.0.0.1:{port}"), guard, report)?;
         }
+        serving.end()?;
     }
     Ok(())
+}
+
+/// The resource for which tokens of a guard at this port are.
+fn resource(port: u16) -> String {
+    format!("http://127.0.0.1:{port}/mcp")
 }
 
 impl Issuer {
@@ -91,10 +103,32 @@ impl Issuer {
     }
 }
 
+impl Guard {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Authlib => "authlib",
+            Self::Kernel(_) => "kernel",
+        }
+    }
+
+    /// The clients that can get past it with the tokens of this issuer.
+    fn clients(self, issuer: Issuer) -> Vec<Client> {
+        match (self, issuer) {
+            (Self::Authlib, _) => [&CLIENTS[..], &[Client::Kernel]].concat(),
+            (Self::Kernel(Accepted::All), _) => CLIENTS.into(),
+            // The clients of others bind no tokens, and nor does authlib.
+            (Self::Kernel(Accepted::Bound), Issuer::OidcProvider) => vec![Client::OursBound],
+            (Self::Kernel(Accepted::Bound), Issuer::Authlib) => Vec::new(),
+        }
+    }
+}
+
 impl Client {
     fn name(self) -> String {
         match self {
             Self::Ours => "our client".into(),
+            Self::OursBound => "ours, bound".into(),
+            Self::Kernel => "our kernel".into(),
             Self::TypeScript(version) => format!("ts{version} client"),
             Self::Python(version, _) => format!("py{version} client"),
         }
@@ -107,6 +141,7 @@ struct Programs {
     ours: PathBuf,
     node: Node,
     python: PathBuf,
+    kernel: Kernel,
 }
 
 impl Programs {
@@ -125,7 +160,35 @@ impl Programs {
         for script in SCRIPTS {
             fs::copy(scripts.join(script), folder.join(script))?;
         }
-        Ok(Self { folder, ours, node, python })
+        let kernel = Kernel::build(workspace, &folder)?;
+        Ok(Self { folder, ours, node, python, kernel })
+    }
+
+    /// Starts a guard that accepts the tokens of this issuer, and has its clients sign in.
+    fn legs(&self, issuer: Issuer, issuer_url: &str, guard: Guard, report: &mut Report) -> Result<()> {
+        let clients = guard.clients(issuer);
+        if clients.is_empty() {
+            return Ok(());
+        }
+        let log = |what: &str| self.folder.join(format!("{}-{}-{what}.log", issuer.name(), guard.name()));
+        let port = process::free_port()?;
+        let guarding = match guard {
+            Guard::Authlib => {
+                let mut command = self.authlib("resource", port);
+                Background::start(command.arg(issuer_url), port, &log("guard"))?
+            }
+            Guard::Kernel(accepted) => self.kernel.guard(port, issuer_url, accepted, &log("guard"))?,
+        };
+        for client in clients {
+            let log = log(&client.name());
+            let checks = self.checks(client, &resource(port), &log);
+            let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
+            report.row(&format!("{NAME} {}", guard.name()), &client.name(), "http", issuer.name(), &checks);
+            for fault in &checks.failed {
+                println!("    {fault}; see {}", log.display());
+            }
+        }
+        guarding.end()
     }
 
     fn issuer(&self, issuer: Issuer, port: u16) -> Command {
@@ -146,12 +209,21 @@ impl Programs {
         command
     }
 
-    fn client(&self, client: Client, url: &str) -> Result<Command> {
-        Ok(match client {
-            Client::Ours => {
+    /// The command that opens the page that is its last argument.
+    fn browser(&self) -> Command {
+        let mut command = Command::new(&self.python);
+        command.arg(self.folder.join("oauth_browser.py"));
+        command
+    }
+
+    fn checks(&self, client: Client, url: &str, log: &Path) -> Result<Checks> {
+        let mut command = match client {
+            Client::Kernel => return self.kernel.sign_in(url, self.browser(), log),
+            Client::Ours | Client::OursBound => {
+                let transport = if let Client::OursBound = client { "login-bound" } else { "login" };
+                let browser = self.browser();
                 let mut command = Command::new(&self.ours);
-                command.args(["login", "auto", url]).arg(&self.python);
-                command.arg(self.folder.join("oauth_browser.py"));
+                command.args([transport, "auto", url]).arg(browser.get_program()).args(browser.get_args());
                 command
             }
             Client::TypeScript(version) => {
@@ -165,7 +237,8 @@ impl Programs {
                 command.arg(self.folder.join("oauth_py.py")).args([version, url]);
                 command
             }
-        })
+        };
+        leg::run(&mut command, log)
     }
 }
 

@@ -12,7 +12,7 @@ use super::issuer::{Issuer, IssuerKeys};
 use super::nonces::ProofNonces;
 use super::proofs::ProofJudge;
 use super::replay::UsedProofs;
-use super::resource_server::{FindPrincipal, ResourceServer, ResourceServerParts, WELL_KNOWN};
+use super::resource_server::{FindPrincipal, KeepTokens, ResourceServer, ResourceServerParts, WELL_KNOWN};
 use crate::Clock;
 use crate::network::Fetcher;
 
@@ -35,7 +35,7 @@ pub struct ResourceServerBuilder {
     required: Scopes,
     dpop: DpopPolicy,
     demands_nonces: bool,
-    keeps_tokens: bool,
+    keeps_tokens: Box<KeepTokens>,
     principals: Box<FindPrincipal>,
     clock: Clock,
 }
@@ -48,7 +48,7 @@ impl ResourceServerBuilder {
             required: Scopes::new(),
             dpop: DpopPolicy::default(),
             demands_nonces: false,
-            keeps_tokens: false,
+            keeps_tokens: Box::new(|| false),
             principals: Box::new(|_, _| None),
             clock: Clock::system(),
         }
@@ -79,10 +79,10 @@ impl ResourceServerBuilder {
         self
     }
 
-    /// Keeps the token with which each principal came last, in memory and while it holds, for
-    /// [`token_of`](ResourceServer::token_of).
-    pub fn keep_tokens(mut self) -> Self {
-        self.keeps_tokens = true;
+    /// Keeps the token with which each principal came last for [`token_of`](ResourceServer::token_of), in memory and while it
+    /// holds, as long as `keeps` says so. Default: no token is kept.
+    pub fn keep_tokens(mut self, keeps: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.keeps_tokens = Box::new(keeps);
         self
     }
 

@@ -48,11 +48,13 @@ pub(super) struct ResourceServerParts {
     pub(super) cache: TokenCache,
     pub(super) proofs: ProofJudge,
     pub(super) holders: TokenHolders,
-    pub(super) keeps_tokens: bool,
+    pub(super) keeps_tokens: Box<KeepTokens>,
 }
 
 /// A lookup of who comes with a token of this issuer and subject.
 pub(super) type FindPrincipal = dyn Fn(&str, &str) -> Option<Principal> + Send + Sync;
+/// The decision whether tokens are kept.
+pub(super) type KeepTokens = dyn Fn() -> bool + Send + Sync;
 
 /// A token that was verified, but for what is to be proved with each request.
 pub(super) struct KnownToken {
@@ -343,7 +345,7 @@ impl ResourceServerParts {
             (None, TokenScheme::Bearer) => {}
         }
         Ok(VerifiedToken {
-            validity: self.holders.let_in(&principal, known, self.keeps_tokens.then_some(&*shown.token)),
+            validity: self.holders.let_in(&principal, known, (self.keeps_tokens)().then_some(&*shown.token)),
             principal,
             scopes: Arc::clone(&known.scopes),
             step_up: StepUp { scheme: shown.scheme, metadata: Arc::clone(&self.metadata) },

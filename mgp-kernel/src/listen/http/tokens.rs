@@ -5,11 +5,11 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use foldhash::quality::RandomState;
 use mgp_discovery::Config;
 use mgp_discovery::config::ProcessEnvironment;
-use mgp_discovery::config::model::{DpopUse, ListenOauth, TokenIssuer};
+use mgp_discovery::config::model::{DpopUse, ListenOauth, ServerGrant, ServerOauth, TokenIssuer};
 use mgp_security::jose::Algorithm;
 use mgp_security::network::{Fetcher, NetworkPolicy};
 use mgp_security::oauth::{DpopPolicy, Introspection, Issuer, ResourceServer};
@@ -34,11 +34,12 @@ pub(super) fn accepted(running: &Arc<RunningConfig>) -> io::Result<Option<Resour
         _ => DpopPolicy::Accepted,
     };
     let required = Scopes::read(&oauth.scopes).map_err(|error| wrong(error.to_string()))?;
-    let agents = TokenAgents::new(Arc::clone(running));
+    let agents = Arc::new(TokenAgents::new(Arc::clone(running)));
+    let servers = Arc::clone(&agents);
     let mut builder = ResourceServer::builder(resource)
         .required_scopes(required)
         .dpop(dpop)
-        .keep_tokens()
+        .keep_tokens(move || servers.now().exchanges)
         .principals(move |issuer, subject| agents.find(issuer, subject));
     if oauth.dpop_nonces {
         builder = builder.demand_nonces();
@@ -60,6 +61,8 @@ struct TokenAgents {
 struct FoundAgents {
     config: Arc<Config>,
     of_issuers: HashMap<Box<str>, HashMap<Box<str>, Principal, RandomState>, RandomState>,
+    /// Whether tokens of agents are exchanged for those of a server.
+    exchanges: bool,
 }
 
 impl TokenAgents {
@@ -69,13 +72,18 @@ impl TokenAgents {
 
     /// Returns the agent that comes with tokens of this issuer and subject.
     fn find(&self, issuer: &str, subject: &str) -> Option<Principal> {
+        self.now().of_issuers.get(issuer)?.get(subject).cloned()
+    }
+
+    /// Returns what the configuration says now.
+    fn now(&self) -> Guard<Arc<FoundAgents>> {
         let (found, running) = (self.found.load(), self.running.load());
         if Arc::ptr_eq(&found.config, &running) {
-            return found.find(issuer, subject);
+            return found;
         }
         let renewed = Arc::new(FoundAgents::of(Arc::clone(&running)));
         self.found.store(Arc::clone(&renewed));
-        renewed.find(issuer, subject)
+        Guard::from_inner(renewed)
     }
 }
 
@@ -90,11 +98,9 @@ impl FoundAgents {
                 of_issuer.entry(token.subject.as_str().into()).or_insert(principal);
             }
         }
-        Self { config, of_issuers }
-    }
-
-    fn find(&self, issuer: &str, subject: &str) -> Option<Principal> {
-        self.of_issuers.get(issuer)?.get(subject).cloned()
+        let is_exchanging = |oauth: &ServerOauth| oauth.grant == ServerGrant::TokenExchange;
+        let exchanges = config.servers.iter().any(|server| server.oauth.as_ref().is_some_and(is_exchanging));
+        Self { config, of_issuers, exchanges }
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Kernel {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Accepted {
     All,
-    /// Those that are bound to a key of their client.
+    /// Those that are bound to a key of their client, with nonces of the kernel in the proofs.
     Bound,
 }
 
@@ -49,12 +49,12 @@ impl Kernel {
     ) -> Result<Background> {
         let (public_url, issuer) = (json!(super::resource(port)), json!(issuer));
         let dpop = match accepted {
-            Accepted::All => "accepted",
-            Accepted::Bound => "required",
+            Accepted::All => "",
+            Accepted::Bound => "dpop = \"required\"\ndpop_nonces = true\n",
         };
         let home = self.home("guard", &format!(
             "[listen]\npublic_url = {public_url}\n\
-             [listen.oauth]\nissuers = [{{ issuer = {issuer} }}]\nscopes = [\"mgp:use\"]\ndpop = \"{dpop}\"\n\
+             [listen.oauth]\nissuers = [{{ issuer = {issuer} }}]\nscopes = [\"mgp:use\"]\n{dpop}\
              [[agents]]\nid = \"agent.alice\"\ntokens = [{{ issuer = {issuer}, subject = \"alice\" }}]\n\
              [access]\nrules = [{{ agent = \"agent.alice\", server = \"everything\", permission = \"allow\" }}]\n\
              [[servers]]\nid = \"everything\"\ncommand = {}\nargs = [\"stdio\"]\n",
@@ -95,10 +95,9 @@ impl Kernel {
             let was_running = login.is_running()?;
             let told = fs::read_to_string(log)?;
             // The last line may not be whole yet.
-            let lines = told.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+            let mut lines = told.split_inclusive('\n').filter(|line| line.ends_with('\n'));
             page = lines
-                .filter_map(|line| line.split_once("sign in at: "))
-                .next()
+                .find_map(|line| line.split_once("sign in at: "))
                 .map(|(_, page)| page.trim().to_owned());
             ensure!(was_running || page.is_some(), "there is no page: {told}");
             Ok(page.is_some())

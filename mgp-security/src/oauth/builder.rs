@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use mgp_types::ext::scope::Scopes;
 use mgp_types::{Error, Principal};
-use tokio::sync::Semaphore;
 
 use super::cache::TokenCache;
 use super::holders::TokenHolders;
 use super::issuer::{Issuer, IssuerKeys};
 use super::nonces::ProofNonces;
 use super::proofs::ProofJudge;
+use super::questions::OpenQuestions;
 use super::replay::UsedProofs;
 use super::resource_server::{FindPrincipal, KeepTokens, ResourceServer, ResourceServerParts, WELL_KNOWN};
 use crate::Clock;
@@ -121,7 +121,7 @@ impl ResourceServerBuilder {
             metadata_path: metadata_path.into(),
             resource: self.resource,
             issuers: issuers.map(Arc::new).collect(),
-            asking: Semaphore::new(MOST_ASKING),
+            questions: OpenQuestions::new(),
             required: self.required,
             dpop: self.dpop,
             principals: self.principals,
@@ -135,6 +135,3 @@ impl ResourceServerBuilder {
 }
 
 mgp_types::partial_debug!(ResourceServerBuilder, self => resource: self.resource, issuers: self.issuers);
-
-/// The number of tokens about which issuers are asked at once.
-const MOST_ASKING: usize = 32;

@@ -21,6 +21,7 @@ mod metadata;
 mod nonces;
 mod presented;
 mod proofs;
+mod questions;
 mod replay;
 mod resource_server;
 mod step_up;

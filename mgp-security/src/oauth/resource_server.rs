@@ -10,7 +10,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Object, Principal, RunningCalls, Validity};
-use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::TokenError;
@@ -23,6 +22,7 @@ use super::issuer::{IssuerKeys, PublishedKeys};
 use super::metadata::ResourceMetadata;
 use super::presented::{PresentedToken, TokenScheme};
 use super::proofs::ProofJudge;
+use super::questions::OpenQuestions;
 use super::step_up::StepUp;
 use crate::Clock;
 use crate::jose;
@@ -39,8 +39,7 @@ pub(super) struct ResourceServerParts {
     pub(super) metadata: Arc<str>,
     pub(super) metadata_path: Box<str>,
     pub(super) issuers: Vec<Arc<IssuerKeys>>,
-    /// The room for questions about tokens.
-    pub(super) asking: Semaphore,
+    pub(super) questions: OpenQuestions,
     pub(super) required: Scopes,
     pub(super) dpop: DpopPolicy,
     pub(super) principals: Box<FindPrincipal>,
@@ -174,21 +173,14 @@ impl ResourceServer {
         let parts = &*self.0;
         let digest = TokenCache::digest(&shown.token);
         let known = match parts.read(shown)? {
-            Some((issuer, header)) => parts.by_new_keys(issuer, shown, &header).await?,
-            None => match parts.introspected(shown).await {
-                Err(error) => {
-                    if error != TokenError::Unreachable {
-                        parts.cache.refuse(digest, parts.clock.now());
-                    }
-                    return Err(error);
-                }
-                Ok(known) => known,
-            },
+            Some((issuer, header)) => {
+                let known = parts.by_new_keys(issuer, shown, &header).await?;
+                parts.note(digest, known, parts.clock.now())
+            }
+            None => parts.questions.answer(digest, parts.introspected(digest, &shown.token)).await?,
         };
         // Whoever was asked may have taken time.
-        let now = parts.clock.now();
-        let known = parts.note(digest, known, now);
-        parts.admit(&known, shown, now)
+        parts.admit(&known, shown, parts.clock.now())
     }
 }
 
@@ -261,13 +253,24 @@ impl ResourceServerParts {
         self.token(issuer, generation, claims, (ends_at, ends_at.min(now.saturating_add(VERIFIED_FOR))))
     }
 
-    /// Asks the issuers about a token that says nothing itself, in their order.
-    async fn introspected(&self, shown: &PresentedToken) -> Result<KnownToken, TokenError> {
-        // Texts that are no tokens must not keep the issuers busy.
-        let _asking = self.asking.try_acquire().map_err(|_| TokenError::Unreachable)?;
+    /// Asks the issuers about a token that says nothing itself, and notes what they say.
+    async fn introspected(&self, digest: [u8; 32], token: &str) -> Result<Arc<KnownToken>, TokenError> {
+        match self.told(token).await {
+            Ok(known) => Ok(self.note(digest, known, self.clock.now())),
+            Err(error) => {
+                if error != TokenError::Unreachable {
+                    self.cache.refuse(digest, self.clock.now());
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns what the issuers tell of a token; they are asked in their order.
+    async fn told(&self, token: &str) -> Result<KnownToken, TokenError> {
         let mut is_one_away = false;
         for issuer in &self.issuers {
-            let claims = match issuer.introspect(&shown.token).await {
+            let claims = match issuer.introspect(token).await {
                 Some(Ok(claims)) => claims,
                 None | Some(Err(TokenError::Invalid)) => continue,
                 Some(Err(_)) => {

@@ -1,5 +1,7 @@
 //! Tokens that only their issuer can tell about.
 
+use futures_util::future::join_all;
+
 use super::*;
 
 const ASK: &str = "/introspect";
@@ -73,6 +75,20 @@ async fn a_token_that_no_issuer_knows_is_asked_about_once_in_ten_seconds() {
     issuer.publish(ASK, active(&issuer).to_string());
     clock.set(1_000_000_010_000);
     assert!(verify(&server, &shown("opaque", None)).await.is_ok(), "it is one by now");
+}
+
+#[tokio::test]
+async fn all_who_come_with_one_token_at_once_wait_for_one_answer() {
+    let issuer = TestIssuer::start().await;
+    let server = super::server(asking(&issuer));
+    let token = shown("opaque", None);
+    for (status, expected) in [(503, Some(TokenError::Unreachable)), (200, None)] {
+        issuer.requests.lock().clear();
+        issuer.answer_with(ASK, status, active(&issuer).to_string());
+        let all = join_all((0..200).map(|_| verify(&server, &token))).await;
+        assert!(all.into_iter().all(|verified| verified.err() == expected), "{status}");
+        assert_eq!(issuer.asked(ASK), 1);
+    }
 }
 
 #[tokio::test]

@@ -87,7 +87,11 @@ fn refusal<R: Default>(
     error: TokenError,
     scheme: Option<TokenScheme>,
 ) -> http::Response<R> {
-    tracing::warn!(rule = error.rule(), "caller refused");
+    match error {
+        // So begins every login.
+        TokenError::Missing => tracing::debug!(rule = error.rule(), "caller refused"),
+        _ => tracing::warn!(rule = error.rule(), "caller refused"),
+    }
     let mut response = http::Response::new(R::default());
     *response.status_mut() = error.status();
     let told = [(WWW_AUTHENTICATE, server.challenge(error, scheme)), (DPOP_NONCE, server.nonce(error))];

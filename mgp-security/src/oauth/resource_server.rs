@@ -177,7 +177,10 @@ impl ResourceServer {
                 let known = parts.by_new_keys(issuer, shown, &header).await?;
                 parts.note(digest, known, parts.clock.now())
             }
-            None => parts.questions.answer(digest, parts.introspected(digest, &shown.token)).await?,
+            None => {
+                let asking = Box::pin(parts.introspected(digest, &shown.token));
+                parts.questions.answer(digest, asking).await?
+            }
         };
         // Whoever was asked may have taken time.
         parts.admit(&known, shown, parts.clock.now())

@@ -202,7 +202,7 @@ async fn progress<S: RpcService + Sync>(client: &Client<S>, tools: &[Tool], repo
     let Some(tool) = find(tools, &LONG) else { return Report::skip("progress", "no long tool") };
     let reports = Arc::new(AtomicU64::new(0));
     let counted = reports.clone();
-    let call = client.call_tool(&tool.name, json!({"duration": 1, "steps": 4})).on_progress(move |_| {
+    let call = client.call_tool(&tool.name, lasting(tool, 1)).on_progress(move |_| {
         counted.fetch_add(1, Ordering::Relaxed);
     });
     let outcome = call.await.and_then(|_| match reports.load(Ordering::Relaxed) {
@@ -231,8 +231,7 @@ async fn elicitation<S: RpcService + Sync>(
 /// Takes a call back and looks whether the connection goes on.
 async fn cancel<S: RpcService + Sync>(client: &Client<S>, tools: &[Tool], report: &mut Report) {
     let Some(tool) = find(tools, &LONG) else { return Report::skip("cancel", "no long tool") };
-    let call =
-        client.call_tool(&tool.name, json!({"duration": 5, "steps": 5})).timeout(Duration::from_millis(20));
+    let call = client.call_tool(&tool.name, lasting(tool, 5)).timeout(Duration::from_millis(20));
     let outcome = match call.await {
         Err(error) if error.origin() == Origin::Timeout => {
             client.list_tools().await.map(|_| "the connection goes on".to_owned())
@@ -250,6 +249,14 @@ fn find<'a>(tools: &'a [Tool], names: &[&str]) -> Option<&'a Tool> {
         server.is_some_and(|server| server.is_empty() || server.ends_with('.') || server.ends_with("__"))
     };
     names.iter().find_map(|name| tools.iter().find(|tool| is_named(tool, name)))
+}
+
+/// Returns arguments that make a long tool take some seconds, as far as the tool takes them.
+fn lasting(tool: &Tool, seconds: u64) -> Value {
+    let schema: Value = tool.input_schema.to().unwrap_or_default();
+    let wanted = [("duration", seconds), ("steps", 5)];
+    let taken = wanted.into_iter().filter(|(name, _)| schema["properties"].get(name).is_some());
+    Value::Object(taken.map(|(name, value)| (name.to_owned(), value.into())).collect())
 }
 
 fn sample(tool: &Tool) -> Value {

@@ -87,10 +87,11 @@ fn refusal<R: Default>(
     error: TokenError,
     scheme: Option<TokenScheme>,
 ) -> http::Response<R> {
-    match error {
-        // So begins every login.
-        TokenError::Missing => tracing::debug!(rule = error.rule(), "caller refused"),
-        _ => tracing::warn!(rule = error.rule(), "caller refused"),
+    // Every login begins without a token.
+    if error == TokenError::Missing {
+        tracing::debug!(rule = error.rule(), "caller refused");
+    } else {
+        tracing::warn!(rule = error.rule(), "caller refused");
     }
     let mut response = http::Response::new(R::default());
     *response.status_mut() = error.status();

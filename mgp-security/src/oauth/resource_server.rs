@@ -172,15 +172,12 @@ impl ResourceServer {
     pub(crate) async fn verify(&self, shown: &PresentedToken) -> Result<VerifiedToken, TokenError> {
         let parts = &*self.0;
         let digest = TokenCache::digest(&shown.token);
-        let known = match parts.read(shown)? {
-            Some((issuer, header)) => {
-                let known = parts.by_new_keys(issuer, shown, &header).await?;
-                parts.note(digest, known, parts.clock.now())
-            }
-            None => {
-                let asking = Box::pin(parts.introspected(digest, &shown.token));
-                parts.questions.answer(digest, asking).await?
-            }
+        let known = if let Some((issuer, header)) = parts.read(shown)? {
+            let known = parts.by_new_keys(issuer, shown, &header).await?;
+            parts.note(digest, known, parts.clock.now())
+        } else {
+            let asking = Box::pin(parts.introspected(digest, &shown.token));
+            parts.questions.answer(digest, asking).await?
         };
         // Whoever was asked may have taken time.
         parts.admit(&known, shown, parts.clock.now())

@@ -96,9 +96,8 @@ impl Kernel {
             let told = fs::read_to_string(log)?;
             // The last line may not be whole yet.
             let mut lines = told.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-            page = lines
-                .find_map(|line| line.split_once("sign in at: "))
-                .map(|(_, page)| page.trim().to_owned());
+            let found = lines.find_map(|line| line.split_once("sign in at: "));
+            page = found.map(|(_, page)| page.trim().to_owned());
             ensure!(was_running || page.is_some(), "there is no page: {told}");
             Ok(page.is_some())
         })?;

@@ -9,14 +9,15 @@ use mgp_types::mgp::Timestamp;
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
+use super::TokenError;
 use super::resource_server::KnownToken;
 
 /// A bounded number of tokens, by their digests.
 #[derive(Default)]
 pub(super) struct TokenCache {
     verified: Mutex<HashMap<[u8; 32], Arc<KnownToken>, RandomState>>,
-    /// The tokens that no issuer knows, with the time until which none is asked again.
-    refused: Mutex<HashMap<[u8; 32], Timestamp, RandomState>>,
+    /// The tokens that issuers were asked about and that are refused, with the time until which nobody is asked again.
+    refused: Mutex<HashMap<[u8; 32], (TokenError, Timestamp), RandomState>>,
 }
 
 impl TokenCache {
@@ -35,16 +36,17 @@ impl TokenCache {
         tokens.insert(digest, known);
     }
 
-    /// Returns whether the issuers said lately that they do not know a token.
-    pub(super) fn was_refused(&self, digest: &[u8; 32], now: Timestamp) -> bool {
-        self.refused.lock().get(digest).is_some_and(|end| now < *end)
+    /// Returns why a token was refused of which its issuer told lately.
+    pub(super) fn refusal(&self, digest: &[u8; 32], now: Timestamp) -> Option<TokenError> {
+        let refused = self.refused.lock();
+        refused.get(digest).filter(|(_, end)| now < *end).map(|(error, _)| *error)
     }
 
-    /// Notes a token that no issuer knows.
-    pub(super) fn refuse(&self, digest: [u8; 32], now: Timestamp) {
+    /// Notes why a token is refused of which its issuer told.
+    pub(super) fn refuse(&self, digest: [u8; 32], error: TokenError, now: Timestamp) {
         let mut tokens = self.refused.lock();
-        make_room(&mut tokens, |end| now < *end);
-        tokens.insert(digest, now.saturating_add(REFUSED_FOR));
+        make_room(&mut tokens, |(_, end)| now < *end);
+        tokens.insert(digest, (error, now.saturating_add(REFUSED_FOR)));
     }
 }
 
@@ -59,7 +61,7 @@ fn make_room<T>(tokens: &mut HashMap<[u8; 32], T, RandomState>, holds: impl Fn(&
 }
 
 const MOST_TOKENS: usize = 10_000;
-/// The time for which no issuer is asked again about a token that none knows.
+/// The time for which no issuer is asked again about a token that is refused.
 const REFUSED_FOR: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

@@ -153,7 +153,7 @@ impl ResourceServer {
             Some(known) => known,
             None => match parts.read(shown) {
                 Err(error) => return Some(Err(error)),
-                Ok(None) => return parts.cache.was_refused(&digest, now).then_some(Err(TokenError::Invalid)),
+                Ok(None) => return parts.cache.refusal(&digest, now).map(Err),
                 Ok(Some((issuer, header))) => {
                     let keys = issuer.known().filter(|keys| issuer.may_use(keys))?;
                     match parts.known(issuer, &keys, shown, &header, now) {
@@ -259,7 +259,7 @@ impl ResourceServerParts {
             Ok(known) => Ok(self.note(digest, known, self.clock.now())),
             Err(error) => {
                 if error != TokenError::Unreachable {
-                    self.cache.refuse(digest, self.clock.now());
+                    self.cache.refuse(digest, error, self.clock.now());
                 }
                 Err(error)
             }

@@ -20,7 +20,7 @@ const MAXIMA: [(&str, usize); 10] = [
     ("mgp-kernel", 14),
     ("mgp-lifecycle", 68),
     ("mgp-security", 272),
-    ("mgp-server-sdk", 79),
+    ("mgp-server-sdk", 81),
     ("mgp-stream", 40),
     ("mgp-toolindex", 85),
     ("mgp-transport", 114),

@@ -56,7 +56,9 @@ async fn what_an_issuer_tells_of_a_token_has_to_hold_here() {
     ] {
         issuer.publish(ASK, document);
         let server = super::server(asking(&issuer));
-        assert_eq!(verify(&server, &shown("opaque", None)).await.err(), Some(expected), "{why}");
+        for _ in 0..2 {
+            assert_eq!(verify(&server, &shown("opaque", None)).await.err(), Some(expected), "{why}");
+        }
     }
 }
 

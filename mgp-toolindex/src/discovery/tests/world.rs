@@ -296,7 +296,7 @@ impl ToolVisibility for Policy {
         tool.server.as_str() != *self.hidden.lock()
     }
 
-    fn revision(&self, _: &Context) -> u64 {
+    fn revision(&self, _: &mgp_types::Context) -> u64 {
         self.revision.load(Ordering::Relaxed)
     }
 

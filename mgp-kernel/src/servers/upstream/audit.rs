@@ -7,7 +7,7 @@ use mgp_client_sdk::Client;
 use mgp_security::audit::LogEntry;
 use mgp_types::mgp::{Extension, TrustLevel};
 use mgp_types::{Error, Origin, RpcService, Session};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::connection_key::ConnectionKey;
 use super::connection_shared::ConnectionShared;
@@ -18,9 +18,19 @@ use crate::settings;
 /// The number of the last event that the server has read on one connection (§6.3). It is no queue, so a slow server holds
 /// up nobody, and a server that comes back goes on where it was.
 #[derive(Default)]
-pub(super) struct AuditForwarding(Mutex<Option<u64>>);
+pub(super) struct AuditForwarding {
+    position: Mutex<Option<u64>>,
+    /// Locked while the server was sent events that it may not have read.
+    unread: Mutex<()>,
+}
 
 impl AuditForwarding {
+    /// Waits until the server has read what it was sent, and sends nothing more while the result lives: a server that is
+    /// stopped then is told nothing twice once it starts again. `None` if that took longer than `at_most`.
+    pub(super) async fn hold_back(&self, at_most: Duration) -> Option<MutexGuard<'_, ()>> {
+        tokio::time::timeout(at_most, self.unread.lock()).await.ok()
+    }
+
     /// Sends the record to the server of `session` for as long as this lasts: from where the server was, or from its first
     /// connection on. An event that the server may not have read is sent again, so a server may get one twice.
     async fn tell(
@@ -30,12 +40,12 @@ impl AuditForwarding {
         client: &Client<impl RpcService>,
         session: &Session,
     ) {
-        let mut place = self.0.lock().await;
+        let mut place = self.position.lock().await;
         let position = match &mut *place {
             Some(position) => position,
             none => none.insert(begin(audit, key).await),
         };
-        while let Err(error) = send(audit, key, client, session, position).await {
+        while let Err(error) = self.send(audit, key, client, session, position).await {
             if error.origin() == Origin::Connection {
                 // The next incarnation goes on from here.
                 return;
@@ -43,6 +53,31 @@ impl AuditForwarding {
             tracing::warn!(%error, "a server is not told what is recorded; it will be tried again");
             tokio::time::sleep(PAUSE).await;
         }
+    }
+
+    /// Sends the events behind `position` until the log is closed. The position moves on once the server has read what was sent.
+    async fn send(
+        &self,
+        audit: &AuditTrail,
+        key: &ConnectionKey,
+        client: &Client<impl RpcService>,
+        session: &Session,
+        position: &mut u64,
+    ) -> Result<(), Error> {
+        let mut events = audit.log.subscribe(*position);
+        while let Some(entries) = events.next().await? {
+            let Some(last) = entries.last().map(LogEntry::head) else { continue };
+            let _unread = self.unread.lock().await;
+            for entry in entries {
+                session.outbox.notify(entry.to_notification()).await?;
+            }
+            has_read(client).await?;
+            *position = last.seq;
+            if key.agent.is_none() {
+                audit.forwarded.note(&key.server, last);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -53,29 +88,6 @@ async fn begin(audit: &AuditTrail, key: &ConnectionKey) -> u64 {
         // Behind the connection of an agent is a process of its own, each time another.
         Some(_) => audit.log.head().seq,
     }
-}
-
-/// Sends the events behind `position` until the log is closed. The position moves on once the server has read what was sent.
-async fn send(
-    audit: &AuditTrail,
-    key: &ConnectionKey,
-    client: &Client<impl RpcService>,
-    session: &Session,
-    position: &mut u64,
-) -> Result<(), Error> {
-    let mut events = audit.log.subscribe(*position);
-    while let Some(entries) = events.next().await? {
-        let Some(last) = entries.last().map(LogEntry::head) else { continue };
-        for entry in entries {
-            session.outbox.notify(entry.to_notification()).await?;
-        }
-        has_read(client).await?;
-        *position = last.seq;
-        if key.agent.is_none() {
-            audit.forwarded.note(&key.server, last);
-        }
-    }
-    Ok(())
 }
 
 /// Waits until the server has read what was sent to it: a server reads in order, so one that answers has.
@@ -111,7 +123,7 @@ mod tests {
     };
     use serde_json::{Value, json};
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-    use tokio::sync::mpsc;
+    use tokio::sync::{mpsc, watch};
 
     use super::*;
 
@@ -120,23 +132,32 @@ mod tests {
         let audit = Arc::new(AuditTrail::open(&Config::default(), state).unwrap());
         let key = ConnectionKey::from("record");
         audit.forwarded.note(&key.server, audit.log.head());
+        record_one(&audit).await;
+        (audit, key)
+    }
+
+    async fn record_one(audit: &AuditTrail) {
         let (trace, target) = (TraceId::from_random([1; 16]), AuditTarget::new(None, None));
         let (kind, outcome) = (EventType::ServerConnected, Outcome::Success);
         let event = AuditEvent::new(Timestamp::EPOCH, trace, kind, Actor::kernel(), target, outcome);
         audit.log.record(event).await.unwrap();
         audit.log.flush().await.unwrap();
-        (audit, key)
     }
 
     /// What a server does once it was told of an event.
-    #[derive(Clone, Copy, PartialEq)]
     enum Then {
         Dies,
         GoesOn,
+        /// Answers nothing before this says so.
+        Waits(watch::Receiver<bool>),
     }
 
     /// Tells a server of the record for as long as it lives, and returns the number of each event that it has read.
-    fn tell(audit: &Arc<AuditTrail>, key: &ConnectionKey, then: Then) -> mpsc::UnboundedReceiver<Value> {
+    fn tell(
+        audit: &Arc<AuditTrail>,
+        key: &ConnectionKey,
+        mut then: Then,
+    ) -> (Arc<AuditForwarding>, mpsc::UnboundedReceiver<Value>) {
         let (told, heard) = mpsc::unbounded_channel();
         let (near, far) = tokio::io::duplex(1 << 16);
         tokio::spawn(async move {
@@ -146,8 +167,10 @@ mod tests {
                 let message: Value = serde_json::from_str(&line).unwrap();
                 if message["method"] == "notifications/mgp.audit" {
                     told.send(message["params"]["_mgp"]["seq"].clone()).unwrap();
-                    if then == Then::Dies {
-                        return;
+                    match &mut then {
+                        Then::Dies => return,
+                        Then::GoesOn => {}
+                        Then::Waits(until) => drop(until.wait_for(|answers| *answers).await.unwrap()),
                     }
                 }
                 let mut answer = json!({"jsonrpc": "2.0", "id": message["id"]});
@@ -166,14 +189,16 @@ mod tests {
             }
         });
         let (audit, key) = (Arc::clone(audit), key.clone());
+        let forwarding = Arc::<AuditForwarding>::default();
+        let telling = Arc::clone(&forwarding);
         tokio::spawn(async move {
             let (reader, writer) = tokio::io::split(near);
             let builder = Client::builder("kernel", "1.0.0").mgp(Offer::new(Extension::Audit));
             let client = builder.connect_io(reader, writer).await.unwrap();
             let session = client.session().unwrap();
-            AuditForwarding::default().tell(&audit, &key, &client, &session).await;
+            telling.tell(&audit, &key, &client, &session).await;
         });
-        heard
+        (forwarding, heard)
     }
 
     // covers: P-4-19
@@ -182,9 +207,10 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let (audit, key) = record(state.path()).await;
         for then in [Then::Dies, Then::Dies, Then::GoesOn] {
-            let mut heard = tell(&audit, &key, then);
+            let dies = matches!(then, Then::Dies);
+            let (_, mut heard) = tell(&audit, &key, then);
             assert_eq!(heard.recv().await, Some(json!(1)));
-            if then == Then::Dies {
+            if dies {
                 assert_eq!(heard.recv().await, None);
             }
         }
@@ -193,5 +219,30 @@ mod tests {
             assert!(tokio::time::Instant::now() < end, "the event is not known to have been read");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_stopped_has_read_what_it_was_told_and_is_told_no_more() {
+        let state = tempfile::tempdir().unwrap();
+        let (audit, key) = record(state.path()).await;
+        let (answer, until) = watch::channel(false);
+        let (forwarding, mut heard) = tell(&audit, &key, Then::Waits(until));
+        assert_eq!(heard.recv().await, Some(json!(1)));
+        assert!(forwarding.hold_back(Duration::ZERO).await.is_none(), "the event may not have been read");
+
+        answer.send(true).unwrap();
+        let held = forwarding.hold_back(Duration::from_secs(30)).await;
+        assert_eq!(
+            audit.forwarded.begin(&key.server, &audit.log).await,
+            1,
+            "the next start begins behind it"
+        );
+        record_one(&audit).await;
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert!(heard.is_empty(), "a server that stops was told of one more");
+        drop(held);
+        assert_eq!(heard.recv().await, Some(json!(2)));
     }
 }

@@ -128,9 +128,12 @@ impl ServerConnection {
         self.stop(reason, timeout).await;
     }
 
+    /// Stops the server, once it has read what it was told of the record. Half of the time is left to its end.
     pub(super) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
         self.shared.start.end();
-        self.supervised.stop(reason, timeout).await;
+        let begun = Instant::now();
+        let _held = self.shared.audited.hold_back(timeout / 2).await;
+        self.supervised.stop(reason, timeout.saturating_sub(begun.elapsed())).await;
     }
 }
 

@@ -128,11 +128,11 @@ impl ServerConnection {
         self.stop(reason, timeout).await;
     }
 
-    /// Stops the server, once it has read what it was told of the record. Half of the time is left to its end.
+    /// Stops the server, once it has read what it was told of the record.
     pub(super) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
         self.shared.start.end();
         let begun = Instant::now();
-        let _held = self.shared.audited.hold_back(timeout / 2).await;
+        let _held = self.shared.audited.hold_back(READ_TIMEOUT.min(timeout / 2)).await;
         self.supervised.stop(reason, timeout.saturating_sub(begun.elapsed())).await;
     }
 }
@@ -409,4 +409,7 @@ const DEBOUNCE: Duration = Duration::from_millis(100);
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 /// The time for which the kernel waits for a server to acknowledge that it reports changes, before it lists the server.
 const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(1);
+/// The time for which the stop of a server waits until it has read what it was told. One that works on a call may be
+/// silent until its end.
+const READ_TIMEOUT: Duration = Duration::from_secs(3);
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);

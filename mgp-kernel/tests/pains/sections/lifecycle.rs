@@ -59,10 +59,11 @@ async fn a_server_goes_from_registered_to_connected_and_by_draining_to_disconnec
     // One that each agent has a connection of its own to is not started before somebody comes.
     let mut idle = talking::server("idle");
     idle["sharing"] = json!("agent");
-    let slow = Script::named(&["works"]).slow(Duration::from_secs(1));
+    let slow = Script::named(&["works"]).slow(Duration::from_secs(10));
     let servers = [idle, slow.server("slow"), talking::server("files")];
     host.kernel.reload(read(quiet(servers))).await.unwrap();
     assert_eq!(status(&mut operator, "idle").await, "registered");
+    while status(&mut operator, "slow").await == "registered" {}
     assert_eq!(status(&mut operator, "slow").await, "connecting");
     goes(&mut operator, "files", &[("registered", "connecting"), ("connecting", "connected")]).await;
     host.up("files").await;

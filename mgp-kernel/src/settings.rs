@@ -332,18 +332,18 @@ pub(crate) fn tool_discovery(config: &Config) -> ToolDiscoverySettings {
         ListLevel::L1 => settings.level(Level::L1),
         ListLevel::L2 => settings.level(Level::L2),
         ListLevel::L3 => settings.level(Level::L3),
-        _ => settings.level_by_number(SEARCHED_FROM),
+        _ => settings.level_by_budget(),
     }
 }
 
-/// Returns the level at which a session that begins now lists so many tools.
-pub(crate) fn level(config: &Config, tools: usize) -> Level {
+/// Returns the level at which a session that begins now lists tools that take so many tokens.
+pub(crate) fn level(config: &Config, tokens: u64) -> Level {
     match config.tools.level {
         ListLevel::L0 => Level::L0,
         ListLevel::L1 => Level::L1,
         ListLevel::L2 => Level::L2,
         ListLevel::L3 => Level::L3,
-        _ if tools < SEARCHED_FROM => Level::L0,
+        _ if tokens <= budget(config).max_tokens.into() => Level::L0,
         _ => Level::L3,
     }
 }
@@ -357,6 +357,8 @@ pub(crate) fn tool_sessions(
     let sessions = SessionSettings::new(budget(config), Arc::clone(&counter))
         .pins(PinnedTools::new(config.tools.pinned.iter().cloned()))
         .meta_tools(&settings.definitions(&*counter));
+    // Whoever writes a level wants no more than that.
+    let sessions = if config.tools.level == ListLevel::Auto { sessions.fill_room() } else { sessions };
     ToolSessions::new(sessions).map_err(wrong)
 }
 
@@ -477,8 +479,6 @@ pub(crate) fn asking(config: &Config) -> ParkedCallLimits {
     ParkedCallLimits { max_parked: most as usize, ..ParkedCallLimits::default() }
 }
 
-/// The number of tools from which on they are searched instead of listed.
-const SEARCHED_FROM: usize = 30;
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use mgp_security::tool::OperationsGate;
 use mgp_security::validator::ValidateGate;
 use mgp_stream::call::StreamLayer;
 use mgp_stream::event::{EventsGate, Publisher};
-use mgp_toolindex::discovery::ToolDiscoveryGate;
+use mgp_toolindex::discovery::{ToolDiscoveryGate, UnlistedCallGate};
 use mgp_types::ext::{EnvelopeGate, ExtensionId};
 use mgp_types::{Gate, RpcService, gates};
 use tower_layer::Layer;
@@ -110,6 +110,8 @@ impl ClientStack {
         });
         // Log lines of all layers further in stand in the span of the request.
         telemetry::traced(stack![
+            // A call by `mgp.tools.call` is one of the tool that it names, for all that follows.
+            gates![UnlistedCallGate::new()],
             // Nothing is done for an unknown caller, and nothing is recorded without a name.
             auth,
             gates![

@@ -4,6 +4,7 @@ use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
 use foldhash::quality::RandomState;
+use futures_util::future::join_all;
 use mgp_discovery::catalog::{
     Catalog, CatalogPrompt, CatalogResource, CatalogSnapshot, CatalogTemplate, CatalogTool, ResourceOwner,
 };
@@ -15,8 +16,8 @@ use mgp_security::scope::ScopeBook;
 use mgp_toolindex::Tool;
 use mgp_toolindex::discovery::ToolVisibility;
 use mgp_types::ext::scope::Scopes;
-use mgp_types::mgp::{Permission, ResolvedTool, ServerId, ToolName, ToolPattern};
-use mgp_types::{Context, Error, Principal, Request, code};
+use mgp_types::mgp::{MEMBER, NameStyle, Permission, ResolvedTool, ServerId, ToolName, ToolPattern};
+use mgp_types::{BoxFuture, Context, Error, Flow, Gate, Method, Object, Principal, Request, code};
 
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{AgentLists, Upstream};
@@ -333,5 +334,47 @@ impl ToolVisibility for CatalogVisibility {
         let missing =
             |permission: &&Permission| !self.grants.is_granted_for(&tool.server, permission, context);
         tool.permissions.iter().filter(missing).cloned().collect()
+    }
+
+    fn ask_permissions<'a>(
+        &'a self,
+        request: &'a Request,
+        tools: &'a [Arc<Tool>],
+    ) -> BoxFuture<'a, Vec<Option<Error>>> {
+        let asking = tools.iter().map(|tool| async { self.permitted(request, tool).await.err() });
+        Box::pin(join_all(asking))
+    }
+}
+
+impl CatalogVisibility {
+    /// Puts a call of the tool before the permissions of its server, which ask as for any call; nothing is sent.
+    async fn permitted(&self, request: &Request, tool: &Tool) -> Result<(), Error> {
+        let sight = CallerView::of(&self.visibility, &request.context)?;
+        let upstream = self.visibility.fleet.get(tool.server.as_str());
+        let gate = upstream.and_then(|upstream| upstream.permissions(sight.principal()));
+        let name = NameStyle::DOTS.write(tool.server.as_str(), tool.name.as_str());
+        let resolved = sight.called(&self.visibility.catalog.snapshot(), &name);
+        let (Some(gate), Some(resolved)) = (gate, resolved) else {
+            let message = format!("the server `{}` is not there: `mgp servers` shows why", tool.server);
+            return Err(Error::new(code::SERVER_NOT_READY, message));
+        };
+        let mut call = Request::call(Method::TOOLS_CALL, Object::new());
+        call.context = request.context.clone();
+        // A refusal is told in the answer; the request for tools itself is not refused.
+        call.context.trail = None;
+        call.context.tool = Some(resolved);
+        for member in ["_meta", MEMBER] {
+            if let Some(value) = request.params.get(member) {
+                call.params.set(member, value);
+            }
+        }
+        let mut flow = gate.enter(&mut call);
+        loop {
+            match flow {
+                Flow::Pass(_) => return Ok(()),
+                Flow::Answer(answer) => return answer.map(drop),
+                Flow::Wait(waiting) => flow = waiting.await.1,
+            }
+        }
     }
 }

@@ -63,6 +63,8 @@ impl<'a> RequiredPermission<'a> {
                 (permissions.allow_invoking(server, tool), CALL)
             }
             Self::StandIn { method } if permissions.name(method) => return Ok(()),
+            // This one has become the call of another tool, unless it names none.
+            Self::StandIn { method: method::TOOLS_CALL } => (permissions.allow_invoking_some(), CALL),
             Self::StandIn { method } => {
                 return Self::ForMethod(of_rule(MethodRule::named(method))).check(permissions);
             }

@@ -37,6 +37,7 @@ use std::time::Duration;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{ServerConfig, Sharing};
 use mgp_security::definition::DefinitionKind;
+use mgp_security::permission::PermissionGate;
 use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
 use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response, Session, StreamId};
 use tower_service::Service;
@@ -337,6 +338,12 @@ impl Upstream {
         instance.client()?;
         let about = instance.shared.about.lock();
         about.instructions.clone()
+    }
+
+    /// Returns the gate that decides what the server may do, on the connection of this agent if that has begun.
+    pub(crate) fn permissions(&self, agent: &Principal) -> Option<PermissionGate> {
+        let connection = self.on(&self.line(agent))?;
+        connection.get().shared.back.get().map(|back| back.permissions.clone())
     }
 
     /// Returns the counts of the server's calls, on all its connections.

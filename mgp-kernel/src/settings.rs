@@ -372,9 +372,6 @@ fn budget(config: &Config) -> ToolContextBudget {
     budget
 }
 
-/// The agent of the client on standard input and output, if the configuration does not name one.
-pub(crate) const LOCAL_AGENT: &str = "local";
-
 /// The agent of clients over HTTP without a key, where none is required. They may be any program on this machine.
 pub(crate) const KEYLESS_AGENT: &str = "local-http";
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crate::input::InputExchange;
 use crate::json::{Object, RawJson};
 use crate::mgp::{CallRecord, Operation, PermissionResponse, ResolvedTool, TraceId};
-use crate::{Error, Method, Outbox, Principal, Request, Session, code};
+use crate::{ClientSession, Error, Method, Outbox, Principal, Request, Session, code};
 
 /// What is known about a request beyond its bytes: one named slot for each thing our layers exchange.
 ///
@@ -13,6 +13,8 @@ use crate::{Error, Method, Outbox, Principal, Request, Session, code};
 pub struct Context {
     /// What was agreed with the peer. Written by the era layer.
     pub session: Option<Arc<Session>>,
+    /// The session of the client at this program, where there is one. Written by whoever accepts the connection.
+    pub client: Option<Arc<ClientSession>>,
     /// Who the request comes from. Written by whatever authenticates.
     pub principal: Option<Principal>,
     /// Who speaks in the name of the principal, if somebody does. Written by whatever allows it.

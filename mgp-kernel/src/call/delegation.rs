@@ -57,7 +57,8 @@ impl Gate for DelegationGate {
         if !may_speak(&self.config.load().agents, &speaker, &claimed) {
             return Flow::answer_later(refuse(Arc::clone(&self.audit), trace, speaker, claimed));
         }
-        request.context.principal = Some(Principal::of(PrincipalKind::Delegated, claimed));
+        request.context.principal = 
+            Some(Principal::of(PrincipalKind::Delegated, claimed).through(speaker.client()));
         request.context.speaker = Some(speaker);
         Flow::Pass(())
     }

@@ -64,7 +64,8 @@ impl KernelLink {
         };
         let tools = kernel.tools().clone();
         let mark = ConnectionRole::Operator(Arc::new(OperatorConnection::in_process()));
-        let client = builder().in_process(kernel.accept_marked(socket::oneself(), mark)).await?;
+        let session = kernel.fleet().client_session();
+        let client = builder().in_process(kernel.accept_marked(socket::oneself(), mark, session)).await?;
         let link = Self { client, running: false, own: Some(kernel) };
         if matches!(need, KernelNeed::Servers | KernelNeed::Search) {
             let output = place.output();

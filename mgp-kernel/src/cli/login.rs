@@ -117,7 +117,7 @@ impl FoundServer {
                 Failure::usage(message).hint("secrets of programs belong in `env`: `mgp secrets set NAME`")
             );
         }
-        let has_own = server.sharing == Sharing::Agent || server.only_for_its_agents();
+        let has_own = server.sharing == Some(Sharing::Agent) || server.only_for_its_agents();
         match (&named.agent, has_own) {
             (None, true) => {
                 let message = format!("each agent signs in to {} for itself", server.id);

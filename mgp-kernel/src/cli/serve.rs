@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use mgp_security::auth::KeyInfo;
 use mgp_types::mgp::{AccessPermission, DefaultPolicy};
-use mgp_types::{Principal, PrincipalKind};
+use mgp_types::{LOCAL_AGENT, Principal, PrincipalKind};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::background;
@@ -24,7 +24,7 @@ use super::state_in_use::StateInUse;
 use crate::listen::peer::{adopt_orphans, reap_adopted};
 use crate::listen::serve::{OnTransportEnd, ServeOptions, serve};
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
-use crate::settings::{self, LOCAL_AGENT};
+use crate::settings;
 use crate::{Kernel, StartError};
 
 #[derive(Debug, Args)]

@@ -39,8 +39,10 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
         writeln!(out, "ends: {}", end(status))?;
         for client in &status.clients {
             let program = client.program.as_deref().unwrap_or("an unknown program");
-            let since = time(client.connected_secs);
-            writeln!(out, "client: {} as {}, for {since}", printable(program), printable(&client.agent_id))?;
+            let said = client.said.as_ref().map(|said| format!(", which says it is {said},"));
+            let (said, since) = (said.unwrap_or_default(), time(client.connected_secs));
+            let (program, agent) = (printable(program), printable(&client.agent_id));
+            writeln!(out, "client: {program}{} as {agent}, for {since}", printable(&said))?;
         }
         if status.clients.is_empty() {
             writeln!(out, "client: none")?;

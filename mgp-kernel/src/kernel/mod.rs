@@ -18,7 +18,7 @@ use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer, ServerId, ShutdownReason};
-use mgp_types::{Error, Outbox, Principal};
+use mgp_types::{ClientSession, Error, Outbox, Principal};
 use tokio::task::JoinSet;
 
 pub(crate) use self::sections::Sections;
@@ -220,17 +220,14 @@ impl Kernel {
         self.accept_by(&AuthLayer::fixed(principal))
     }
 
-    /// Returns the service factory for clients that are this principal, and whose connections have this role.
+    /// Returns the service factory for the one connection of `client`, which is this principal, with this role.
     pub(crate) fn accept_marked(
         &self,
         principal: Principal,
         mark: ConnectionRole,
+        client: Arc<ClientSession>,
     ) -> impl Accept<Service: Unpin> + use<> {
-        let service = ConnectionRoleService::new(self.0.front.service(&AuthLayer::fixed(principal)), mark);
-        let identity = Arc::clone(&self.0.identity);
-        move |outbox: Outbox| -> ServerEra<ConnectionRoleService<ErasedService>> {
-            ServerEra::new(service.clone(), Arc::clone(&identity), outbox)
-        }
+        self.accept_as(&AuthLayer::fixed(principal), mark, move |_| Some(Arc::clone(&client)))
     }
 
     pub(crate) fn config(&self) -> &Arc<RunningConfig> {
@@ -270,10 +267,26 @@ impl Kernel {
     }
 
     pub(crate) fn accept_by(&self, auth: &AuthLayer) -> impl Accept<Service: Unpin> + use<> {
+        let fleet = Arc::clone(self.fleet());
+        // Requests that belong to no session have no way back to the client.
+        let session = move |outbox: &Outbox| outbox.is_open().then(|| fleet.client_session());
+        self.accept_as(auth, ConnectionRole::Nothing, session)
+    }
+
+    fn accept_as<C>(
+        &self,
+        auth: &AuthLayer,
+        mark: ConnectionRole,
+        client: C,
+    ) -> impl Accept<Service: Unpin> + use<C>
+    where
+        C: Fn(&Outbox) -> Option<Arc<ClientSession>> + Clone + Send + Sync + 'static,
+    {
         let service = self.0.front.service(auth);
         let identity = Arc::clone(&self.0.identity);
-        move |outbox: Outbox| -> ServerEra<ErasedService> {
-            ServerEra::new(service.clone(), Arc::clone(&identity), outbox)
+        move |outbox: Outbox| -> ServerEra<ConnectionRoleService<ErasedService>> {
+            let service = ConnectionRoleService::new(service.clone(), mark.clone(), client(&outbox));
+            ServerEra::new(service, Arc::clone(&identity), outbox)
         }
     }
 }

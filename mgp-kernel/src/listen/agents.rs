@@ -44,13 +44,15 @@ pub(crate) async fn serve(
         let (kernel, agent, stopped) = (kernel.clone(), agent.clone(), stopped.clone());
         clients.spawn(async move {
             let _place = place;
-            let _visit = kernel.lifecycle().visitors.client(agent.clone(), shown(&process));
+            let client = kernel.fleet().client_session();
+            let visitors = &kernel.lifecycle().visitors;
+            let _visit = visitors.client(agent.clone(), Arc::clone(&client), shown(&process));
             let mark = if is_attended(&kernel, &process) {
                 ConnectionRole::Nothing
             } else {
                 ConnectionRole::Unattended
             };
-            let accept = kernel.accept_marked(agent, mark);
+            let accept = kernel.accept_marked(agent, mark, client);
             let reader = FirstByte::new(reader, {
                 let kernel = kernel.clone();
                 move || note(&kernel, process)

@@ -38,7 +38,8 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
                 SocketPeer::Member(_) => PeerProcess::Unknown,
                 SocketPeer::Owner(_) | SocketPeer::Root => process,
             }));
-            let accept = kernel.accept_marked(operator(user), ConnectionRole::Operator(connection));
+            let client = kernel.fleet().client_session();
+            let accept = kernel.accept_marked(operator(user), ConnectionRole::Operator(connection), client);
             let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection at the socket ended");

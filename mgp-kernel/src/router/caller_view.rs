@@ -17,7 +17,7 @@ use mgp_toolindex::Tool;
 use mgp_toolindex::discovery::ToolVisibility;
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::{MEMBER, NameStyle, Permission, ResolvedTool, ServerId, ToolName, ToolPattern};
-use mgp_types::{BoxFuture, Context, Error, Flow, Gate, Method, Object, Principal, Request, code};
+use mgp_types::{BoxFuture, ClientSessionId, Context, Error, Flow, Gate, Method, Object, Principal, Request, code};
 
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{AgentLists, Upstream};
@@ -64,6 +64,11 @@ impl<'a> CallerView<'a> {
 
     pub(crate) fn principal(&self) -> &Principal {
         &self.principal
+    }
+
+    /// Returns the caller's client session, if it has lists of its own at some server.
+    pub(super) fn client_with_lists(&self) -> Option<ClientSessionId> {
+        self.visibility.fleet.lists_for(&self.principal)
     }
 
     pub(super) const fn scopes(&self) -> Option<&Arc<Scopes>> {
@@ -327,7 +332,11 @@ impl ToolVisibility for CatalogVisibility {
         let Visibility { access, fleet, scopes, .. } = &*self.visibility;
         // Each of them only ever grows, so no sum comes twice.
         let of_policies = access.revision() + fleet.revision() + scopes.revision();
-        context.scopes.as_ref().map_or(of_policies, |held| self.hasher.hash_one((of_policies, held)))
+        let client = context.principal.as_ref().and_then(|caller| fleet.lists_for(caller));
+        if client.is_none() && context.scopes.is_none() {
+            return of_policies;
+        }
+        self.hasher.hash_one((of_policies, client, &context.scopes))
     }
 
     fn missing_permissions(&self, context: &Context, tool: &Tool) -> Vec<Permission> {

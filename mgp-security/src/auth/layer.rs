@@ -114,7 +114,8 @@ impl<S> Layer<S> for AuthLayer {
 
 /// The service of [`AuthLayer`].
 ///
-/// The service stands in front of everything that reads `context.principal`, which it overwrites. Every request needs
+/// The service stands in front of everything that reads `context.principal`, which it overwrites; a client of the user
+/// gets the name that its `context.client` has. Every request needs
 /// a key, `ping` included; the permissions of the key decide which methods and tools it is for, and `tools/list`
 /// shows only the tools that the key may see. It refuses with 1002 without a valid key, 1003 with an expired one,
 /// 3000 with one that is used too often, and 1000 for a request that the key does not permit.
@@ -149,6 +150,11 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                 token,
             }) => {
                 let listens = request.method == Method::LISTEN;
+                let context = &request.context;
+                let principal = match &context.client {
+                    Some(client) => client.principal(&principal, context.session.as_deref()),
+                    None => principal,
+                };
                 request.context.principal = Some(principal);
                 // Only this layer may say what the key is for.
                 request.extensions.remove::<KeyScope>();

@@ -61,6 +61,7 @@ impl Merge<'_> {
             tools,
             agents: _,
             sharing: _,
+            max_instances: _,
         } = &mut server;
         let ServerSecurity {
             trust_level,

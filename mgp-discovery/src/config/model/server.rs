@@ -89,8 +89,14 @@ pub struct ServerConfig {
     /// The agents that have a connection of their own, with credentials of their own. If there are any, no other
     /// agent reaches the server.
     pub agents: BTreeMap<String, ServerAgent>,
-    /// Which sessions share a connection to the server.
-    pub sharing: Sharing,
+    /// Which clients share a connection to the server, and the program behind it. If left out, each client session has
+    /// its own, so that no client meets the state of another; all share one where the server speaks MGP, which is made
+    /// for many agents, and at a server that is reached without sessions.
+    pub sharing: Option<Sharing>,
+    /// The maximum number of connections to the server at the same time, where clients have their own: 8 if left out
+    /// for programs, 256 for servers that are reached. When all are taken, the one that was unused for longest ends.
+    #[schemars(range(min = 1))]
+    pub max_instances: Option<u32>,
 }
 
 impl Default for ServerConfig {
@@ -125,7 +131,8 @@ impl Default for ServerConfig {
             safe_methods: Vec::new(),
             tools: BTreeMap::new(),
             agents: BTreeMap::new(),
-            sharing: Sharing::default(),
+            sharing: None,
+            max_instances: None,
         }
     }
 }
@@ -164,6 +171,7 @@ impl fmt::Debug for ServerConfig {
             .field("tools", &self.tools)
             .field("agents", &self.agents)
             .field("sharing", &self.sharing)
+            .field("max_instances", &self.max_instances)
             .finish()
     }
 }

@@ -75,13 +75,14 @@ pub struct ServerAgent {
     pub headers: BTreeMap<String, String>,
 }
 
-/// Which sessions share a connection to a server.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Which clients share a connection to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Sharing {
+    /// Each client session has a connection of its own, from its first use of the server on.
+    Client,
     /// All sessions share one connection.
-    #[default]
     Shared,
     /// The sessions of one agent share a connection.
     Agent,

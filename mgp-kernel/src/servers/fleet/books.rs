@@ -78,7 +78,7 @@ impl FleetBooks {
     /// Returns the owners of the tasks that were begun on `line`, however often it was reconnected. There are none for
     /// a program that the kernel starts, whose tasks end with it.
     pub(crate) fn task_owners(&self, line: &ConnectionKey, server: &ServerConfig) -> TaskOwnersGate {
-        place(server).map(|place| self.task_owners.of(line, place)).unwrap_or_default()
+        place(server).map(|place| self.task_owners.of(&line.of_tasks(), place)).unwrap_or_default()
     }
 
     /// Keeps the owners of the tasks of `line` from its first connection on. Returns false for a program that the
@@ -90,7 +90,7 @@ impl FleetBooks {
         tasks: &TaskOwnersGate,
     ) -> bool {
         let Some(place) = place(server) else { return false };
-        self.task_owners.keep(line, place, tasks);
+        self.task_owners.keep(&line.of_tasks(), place, tasks);
         true
     }
 

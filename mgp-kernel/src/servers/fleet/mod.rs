@@ -12,7 +12,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
 use mgp_discovery::config::model::ServerConfig;
-use mgp_types::Principal;
+use mgp_types::{ClientSession, ClientSessionId, Principal};
 use mgp_types::mgp::{ServerId, ShutdownReason};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -90,6 +90,16 @@ impl Fleet {
         self.turn.lock().await
     }
 
+    /// Returns the session of a client that begins now.
+    pub(crate) fn client_session(self: &Arc<Self>) -> Arc<ClientSession> {
+        let fleet = Arc::downgrade(self);
+        ClientSession::new(move |client| {
+            if let Some(fleet) = fleet.upgrade() {
+                fleet.servers.load().values().for_each(|server| server.client_ended(client));
+            }
+        })
+    }
+
     pub(crate) fn get(&self, server: &str) -> Option<Arc<Upstream>> {
         self.servers.load().get(server).cloned()
     }
@@ -128,6 +138,18 @@ impl Fleet {
         let servers = self.servers.load();
         let upstream = servers.get(server).filter(|server| server.is_by_agent())?;
         Some(upstream.line(agent).holder())
+    }
+
+    /// Returns whether messages on the connection are for this agent: whether it uses the connection.
+    pub(crate) fn is_line_of(&self, line: &ConnectionKey, agent: &Principal) -> bool {
+        let servers = self.servers.load();
+        servers.get(&line.server).map_or_else(|| line.is_for(agent), |server| server.line(agent) == *line)
+    }
+
+    /// Returns the client session of this caller, if it has lists of its own at some server.
+    pub(crate) fn lists_for(&self, caller: &Principal) -> Option<ClientSessionId> {
+        let own = || self.servers.load().values().any(|server| server.lists_for(caller));
+        caller.client().filter(|_| own())
     }
 
     /// Returns the part of a server's lists that this agent has.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::publish::{index_tools, resolved};
-use super::shares_connection;
+use super::own_connections::lists_for_all;
 use crate::catalog::ToolCatalog;
 use crate::running::RunningConfig;
 
@@ -34,7 +34,7 @@ struct LastTools {
 /// to which agents have connections of their own are left out: the list of one agent says nothing of another's.
 pub(crate) async fn list_last_tools(running: &RunningConfig, pins: &PinnedDefinitions, listed: &ToolCatalog) {
     let config = running.load_full();
-    for server in config.servers.iter().filter(|server| server.enabled && shares_connection(server)) {
+    for server in config.servers.iter().filter(|server| server.enabled && lists_for_all(server)) {
         let id = ServerId::from(server.id.as_str());
         let Some(definitions) = read(running.state(), server, pins) else { continue };
         let tools = resolved(server, &id, server.trust(), definitions);

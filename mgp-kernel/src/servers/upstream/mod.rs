@@ -1,6 +1,5 @@
 //! A server behind the kernel: its connections, the layers in front of it, and the messages that it sends.
 
-mod agents;
 mod asking_again;
 mod audit;
 mod confined;
@@ -17,6 +16,8 @@ mod inbound;
 mod last_tools;
 mod log;
 mod offered_lists;
+mod own_connection_service;
+mod own_connections;
 mod publish;
 mod published_events;
 mod reports;
@@ -39,10 +40,9 @@ use mgp_discovery::config::model::{ServerConfig, Sharing};
 use mgp_security::definition::DefinitionKind;
 use mgp_security::permission::PermissionGate;
 use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
-use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response, Session, StreamId};
+use mgp_types::{BoxFuture, ClientSessionId, Error, Object, Principal, Request, Response, Session, StreamId};
 use tower_service::Service;
 
-use self::agents::{AgentConnections, PerAgentService};
 pub(crate) use self::confined::clear_scratch;
 pub(crate) use self::connection_key::ConnectionKey;
 pub(crate) use self::environment::is_needed;
@@ -51,6 +51,8 @@ use self::first_start::WaitForStart;
 pub(crate) use self::first_start::{FirstStart, WaitingCall};
 pub(crate) use self::last_tools::list_last_tools;
 pub(crate) use self::offered_lists::AgentLists;
+use self::own_connection_service::OwnConnectionService;
+use self::own_connections::{OwnConnections, lists_for_all};
 use self::server_connection::ServerConnection;
 pub(crate) use self::server_notifications::{ListKind, ServerNotifications};
 pub(crate) use self::server_shared::ServerShared;
@@ -75,7 +77,7 @@ pub(crate) struct Upstream {
 
 enum UpstreamConnections {
     Shared(ServerConnection),
-    ByAgent(Arc<AgentConnections>),
+    Own(Arc<OwnConnections>),
     /// A server that lives within a test.
     #[cfg(test)]
     Fake(fake_server::FakeServer),
@@ -90,30 +92,31 @@ impl Upstream {
         let config = Arc::new(config);
         let id = ServerId::from(config.id.as_str());
         let of_server = ServerShared::default();
-        let connections = if shares_connection(&config) {
+        let connections = if config.sharing == Some(Sharing::Shared) && lists_for_all(&config) {
             UpstreamConnections::Shared(ServerConnection::new(
                 support,
                 &config,
                 ConnectionKey::shared(id.clone()),
                 &of_server,
+                support.tools.catalog.clone().into(),
                 None,
             )?)
         } else {
-            UpstreamConnections::ByAgent(AgentConnections::new(support, &config, &of_server))
+            UpstreamConnections::Own(OwnConnections::new(support, &config, &of_server)?)
         };
         let catalog = support.tools.catalog.clone();
         Ok(Self { id, config, catalog, of_server, is_over: AtomicBool::new(false), connections })
     }
 
-    /// Connects to the server, and keeps it connected. A server to which agents have connections of their own waits for
-    /// them, and a server that was [closed](Self::close) does not start.
+    /// Connects to the server, and keeps it connected. Connections of agents' or clients' own wait for them, and a server
+    /// that was [closed](Self::close) does not start.
     pub(crate) fn start(&self) {
         if self.is_over.load(Ordering::Acquire) {
             return;
         }
         match &self.connections {
             UpstreamConnections::Shared(instance) => instance.supervised.start(),
-            UpstreamConnections::ByAgent(agents) => agents.open(),
+            UpstreamConnections::Own(own) => own.start(),
             #[cfg(test)]
             UpstreamConnections::Fake(_) => {}
         }
@@ -123,7 +126,7 @@ impl Upstream {
     pub(crate) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
         match &self.connections {
             UpstreamConnections::Shared(instance) => instance.stop(reason, timeout).await,
-            UpstreamConnections::ByAgent(agents) => agents.stop(reason, timeout).await,
+            UpstreamConnections::Own(own) => own.stop(reason, timeout).await,
             #[cfg(test)]
             UpstreamConnections::Fake(_) => {}
         }
@@ -132,8 +135,8 @@ impl Upstream {
     /// Closes the server, so that it does not start any more; connections stay until its [end](Self::end).
     pub(crate) fn close(&self) {
         self.is_over.store(true, Ordering::Release);
-        if let UpstreamConnections::ByAgent(agents) = &self.connections {
-            agents.close();
+        if let UpstreamConnections::Own(own) = &self.connections {
+            own.close();
         }
     }
 
@@ -148,14 +151,21 @@ impl Upstream {
     /// # Errors
     /// Fails if the server cannot be connected to; of several connections some may be up all the same.
     pub(crate) async fn restart(&self, reason: ShutdownReason) -> Result<(), Error> {
-        if let UpstreamConnections::ByAgent(agents) = &self.connections {
-            agents.open();
+        if let UpstreamConnections::Own(own) = &self.connections {
+            own.open();
         }
         let mut outcome = Ok(());
         for instance in self.instances() {
             outcome = outcome.and(instance.supervised().restart(reason).await);
         }
         outcome
+    }
+
+    /// Ends the connections of a client session that is over.
+    pub(crate) fn client_ended(&self, client: ClientSessionId) {
+        if let UpstreamConnections::Own(own) = &self.connections {
+            own.client_ended(client);
+        }
     }
 
     /// Lists definitions of `kind` again in a moment: definitions that were held back may be shown now.
@@ -175,14 +185,7 @@ impl Upstream {
     pub(crate) fn begun(&self, agent: &Principal) -> Option<FirstStart> {
         let start = match &self.connections {
             UpstreamConnections::Shared(instance) => instance.shared.start.clone(),
-            UpstreamConnections::ByAgent(agents) if agents.reaches(agent) => match agents.connection(agent) {
-                Ok(instance) => instance.shared.start.clone(),
-                Err(error) => {
-                    tracing::debug!(server = %self.id, %error, "an agent has no connection");
-                    return None;
-                }
-            },
-            UpstreamConnections::ByAgent(_) => return None,
+            UpstreamConnections::Own(own) => own.start_for(agent)?,
             #[cfg(test)]
             UpstreamConnections::Fake(fake) => fake.start.clone()?,
         };
@@ -193,7 +196,7 @@ impl Upstream {
     pub(crate) fn is_starting(&self) -> bool {
         match &self.connections {
             UpstreamConnections::Shared(instance) => !instance.shared.start.is_over(),
-            UpstreamConnections::ByAgent(_) => false,
+            UpstreamConnections::Own(own) => own.first().is_some_and(|first| !first.shared.start.is_over()),
             #[cfg(test)]
             UpstreamConnections::Fake(_) => false,
         }
@@ -203,7 +206,7 @@ impl Upstream {
     pub(crate) fn admits(&self, agent: &Principal) -> bool {
         match &self.connections {
             UpstreamConnections::Shared(_) => true,
-            UpstreamConnections::ByAgent(agents) => agents.admits(agent),
+            UpstreamConnections::Own(own) => own.admits(agent),
             #[cfg(test)]
             UpstreamConnections::Fake(_) => true,
         }
@@ -213,7 +216,7 @@ impl Upstream {
     pub(crate) fn share(&self, agent: &Principal) -> AgentLists {
         match &self.connections {
             UpstreamConnections::Shared(_) => AgentLists::Everything,
-            UpstreamConnections::ByAgent(agents) => agents.share(agent),
+            UpstreamConnections::Own(own) => own.share(agent),
             #[cfg(test)]
             UpstreamConnections::Fake(_) => AgentLists::Everything,
         }
@@ -221,7 +224,12 @@ impl Upstream {
 
     /// Returns whether agents have connections of their own to the server.
     pub(crate) fn is_by_agent(&self) -> bool {
-        matches!(self.connections, UpstreamConnections::ByAgent(_))
+        matches!(&self.connections, UpstreamConnections::Own(own) if own.is_by_agent())
+    }
+
+    /// Returns whether this client has lists of its own, beside those for all.
+    pub(crate) fn lists_for(&self, client: &Principal) -> bool {
+        matches!(&self.connections, UpstreamConnections::Own(own) if own.lists_for(client))
     }
 
     pub(crate) fn of_server(&self) -> &ServerShared {
@@ -242,8 +250,8 @@ impl Upstream {
             UpstreamConnections::Shared(instance) => {
                 UpstreamService(UpstreamRoute::Shared(instance.service()))
             }
-            UpstreamConnections::ByAgent(agents) => {
-                UpstreamService(UpstreamRoute::ByAgent(PerAgentService(Arc::clone(agents))))
+            UpstreamConnections::Own(own) => {
+                UpstreamService(UpstreamRoute::Own(OwnConnectionService(Arc::clone(own))))
             }
             #[cfg(test)]
             UpstreamConnections::Fake(fake) => UpstreamService(UpstreamRoute::Fake(fake.service.clone())),
@@ -268,7 +276,7 @@ impl Upstream {
     /// Returns the key of the connection that this agent uses, or would use.
     pub(crate) fn line(&self, agent: &Principal) -> ConnectionKey {
         match &self.connections {
-            UpstreamConnections::ByAgent(_) => ConnectionKey::of_agent(self.id.clone(), agent),
+            UpstreamConnections::Own(own) => own.line(agent),
             UpstreamConnections::Shared(_) => ConnectionKey::shared(self.id.clone()),
             #[cfg(test)]
             UpstreamConnections::Fake(_) => ConnectionKey::shared(self.id.clone()),
@@ -323,7 +331,7 @@ impl Upstream {
         if let UpstreamConnections::Fake(fake) = &self.connections {
             return fake.capabilities.clone();
         }
-        self.on(&self.line(agent)).map(|instance| instance.get().capabilities()).unwrap_or_default()
+        self.of(agent).map(|instance| instance.get().capabilities()).unwrap_or_default()
     }
 
     /// Returns the server's instructions for a model on the connection of this agent, if that is up and nothing is
@@ -333,7 +341,7 @@ impl Upstream {
         if let UpstreamConnections::Fake(fake) = &self.connections {
             return fake.instructions.clone();
         }
-        let connection = self.on(&self.line(agent))?;
+        let connection = self.of(agent)?;
         let instance = connection.get();
         instance.client()?;
         let about = instance.shared.about.lock();
@@ -368,9 +376,14 @@ impl Upstream {
     fn view(&self, instance: Option<&ServerConnection>) -> ServerView {
         let shared = instance.map(|instance| &instance.shared);
         let agent = shared.and_then(|shared| shared.line.agent.as_ref());
-        let tools = match agent {
-            Some(agent) => self.of_server.offered.of(agent),
+        let own = shared.filter(|_| matches!(self.connections, UpstreamConnections::Own(_)));
+        let tools = match own {
+            Some(own) => self.of_server.offered.of(&own.line),
             None => Some(self.catalog.snapshot()),
+        };
+        let client = match &self.connections {
+            UpstreamConnections::Own(own) => shared.and_then(|shared| own.client_on(&shared.line)),
+            _ => None,
         };
         let session = instance.and_then(ServerConnection::session);
         let trust = settings::trust(&self.config, session.as_deref());
@@ -385,6 +398,7 @@ impl Upstream {
         ServerView {
             id: self.id.clone(),
             agent: agent.map(|agent| agent.access_id().into_owned()),
+            client: client.map(|client| client.agent.access_id().into_owned()),
             state,
             last_error: shared.and_then(|shared| shared.last_error.lock().clone()).filter(|_| !is_up),
             restarts: shared.map_or(0, |shared| shared.connects.load(Ordering::Relaxed).saturating_sub(1)),
@@ -400,12 +414,22 @@ impl Upstream {
         }
     }
 
+    /// Returns the connection of this agent; for a client without one of its own, that which lists for all.
+    fn of(&self, agent: &Principal) -> Option<ConnectionRef<'_>> {
+        let line = self.line(agent);
+        let first = || line.client.is_some().then(|| self.on(&ConnectionKey::shared(self.id.clone())));
+        self.on(&line).or_else(|| first()?)
+    }
+
     /// Returns the connection, if it has begun.
     fn on(&self, line: &ConnectionKey) -> Option<ConnectionRef<'_>> {
-        match (&self.connections, &line.agent) {
-            (UpstreamConnections::Shared(instance), None) => Some(ConnectionRef::Borrowed(instance)),
-            (UpstreamConnections::ByAgent(agents), Some(agent)) => agents.of(agent).map(ConnectionRef::Kept),
-            _ => None,
+        match &self.connections {
+            UpstreamConnections::Shared(instance) => {
+                (!line.is_own()).then_some(ConnectionRef::Borrowed(instance))
+            }
+            UpstreamConnections::Own(own) => own.on(line).map(ConnectionRef::Kept),
+            #[cfg(test)]
+            UpstreamConnections::Fake(_) => None,
         }
     }
 
@@ -418,18 +442,11 @@ impl Upstream {
     fn instances(&self) -> Vec<ConnectionRef<'_>> {
         match &self.connections {
             UpstreamConnections::Shared(instance) => vec![ConnectionRef::Borrowed(instance)],
-            UpstreamConnections::ByAgent(agents) => {
-                agents.all().into_iter().map(ConnectionRef::Kept).collect()
-            }
+            UpstreamConnections::Own(own) => own.all().into_iter().map(ConnectionRef::Kept).collect(),
             #[cfg(test)]
             UpstreamConnections::Fake(_) => Vec::new(),
         }
     }
-}
-
-/// Returns whether all agents share one connection to the server.
-fn shares_connection(config: &ServerConfig) -> bool {
-    config.sharing == Sharing::Shared && config.agents.is_empty()
 }
 
 /// A reference to a connection.
@@ -458,7 +475,7 @@ pub(crate) struct UpstreamService(UpstreamRoute);
 #[derive(Clone)]
 enum UpstreamRoute {
     Shared(WaitForStart),
-    ByAgent(PerAgentService),
+    Own(OwnConnectionService),
     #[cfg(test)]
     Fake(crate::call::erased::ErasedService),
 }
@@ -475,7 +492,7 @@ impl Service<Request> for UpstreamService {
     fn call(&mut self, request: Request) -> Self::Future {
         match &mut self.0 {
             UpstreamRoute::Shared(patient) => patient.call(request),
-            UpstreamRoute::ByAgent(agents) => agents.call(request),
+            UpstreamRoute::Own(own) => own.call(request),
             #[cfg(test)]
             UpstreamRoute::Fake(service) => service.call(request),
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use mgp_client_sdk::Client;
-use mgp_discovery::catalog::{Catalog, CatalogSnapshot};
+use mgp_discovery::catalog::{CatalogError, CatalogSnapshot};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::nearest;
 use mgp_security::definition::{DefinitionGuardLayer, DefinitionKind};
@@ -88,13 +88,13 @@ impl ConnectionShared {
 
     async fn put_tools(&self, trust: TrustLevel, definitions: Vec<Object>) {
         self.tell_rules_for_no_tool(&definitions);
-        if self.line.agent.is_none() {
+        if !self.line.is_own() {
             self.keep(&definitions).await;
         }
         let tools = resolved(&self.config, &self.server, trust, definitions);
-        let before = self.own_catalog().snapshot();
+        let before = self.lists.snapshot();
         let is_other = self.put(ListedItems::Tools(tools));
-        let after = self.own_catalog().snapshot();
+        let after = self.lists.snapshot();
         {
             let mut indexed = self.of_server.indexed.lock().await;
             let said = self.about.lock().description.as_deref().map(str::to_owned);
@@ -109,11 +109,6 @@ impl ConnectionShared {
             let change = ToolsChange::between(&self.server, &of_server(&before), &of_server(&after));
             self.support.events.tell_tools(&self.line, &change);
         }
-    }
-
-    /// Returns the catalog in which the tools that the connection lists are put.
-    fn own_catalog(&self) -> &Catalog {
-        if self.line.agent.is_some() { &self.lists } else { &self.support.tools.catalog }
     }
 
     /// Keeps the list for the next start of the kernel.
@@ -162,18 +157,21 @@ impl ConnectionShared {
     /// Offers items to the clients that they are for. Returns whether they differ from before.
     fn put(&self, listed: ListedItems) -> bool {
         let (catalog, offered) = (&self.support.tools.catalog, &self.of_server.offered);
-        let outcome = self.support.books.publish(&self.server, &self.of_server, || match &self.line.agent {
-            None => listed.put(catalog, self.server.clone()),
-            Some(agent) => {
-                let is_other =
-                    !self.is_over.load(Ordering::Acquire) && listed.put(&self.lists, self.server.clone())?;
-                if is_other {
-                    offered.put(agent, &self.lists);
-                    self.support.books.shares_changed();
-                }
-                catalog.put_shares(&self.server, &offered.all())?;
-                Ok(is_other)
+        let outcome = self.support.books.publish(&self.server, &self.of_server, || {
+            if self.is_over.load(Ordering::Acquire) {
+                return Ok::<_, CatalogError>(false);
             }
+            let is_other = listed.put(&self.lists, self.server.clone())?;
+            if self.by_all.is_none() {
+                return Ok(is_other);
+            }
+            if is_other {
+                offered.put(&self.line, &self.lists);
+                self.support.books.shares_changed();
+            }
+            let is_other_in_all = catalog.put_shares(&self.server, &offered.all())?;
+            // What the first connection lists may have been listed before it, from the last start of the kernel.
+            Ok(is_other && (is_other_in_all || self.line.is_own() || offered.count() > 1))
         });
         match outcome {
             Some(Ok(is_other)) => is_other,
@@ -187,12 +185,14 @@ impl ConnectionShared {
 
     /// Withdraws the lists of the connection, which has ended.
     pub(super) async fn withdraw(&self) {
-        let Some(agent) = &self.line.agent else { return };
+        if self.by_all.is_none() {
+            return;
+        }
         // Further lists of the connection are dropped.
         self.is_over.store(true, Ordering::Release);
         let offered = &self.of_server.offered;
         let ended = self.support.books.publish(&self.server, &self.of_server, || {
-            let was_last = offered.end(agent, &self.lists);
+            let was_last = offered.end(&self.line, &self.lists);
             self.support.books.shares_changed();
             was_last
                 && self.support.tools.catalog.put_shares(&self.server, &offered.all()).unwrap_or_default()

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, RestartPolicy, RestartSettings, Supervised};
+use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{RestartPolicy as Configured, ServerConfig};
 use mgp_lifecycle::LifecycleChanges;
 use mgp_lifecycle::supervise::TimeLimits;
@@ -50,6 +51,7 @@ impl ServerConnection {
         config: &Arc<ServerConfig>,
         line: ConnectionKey,
         of_server: &ServerShared,
+        lists: Arc<Catalog>,
         by_all: Option<StateByAll>,
     ) -> Result<Self, StartError> {
         let current = CurrentClient::default();
@@ -64,7 +66,7 @@ impl ServerConnection {
             elicitations: ElicitationSessions::default(),
             reports: CallReports::default(),
             changed: StaleLists::default(),
-            lists: Arc::default(),
+            lists,
             is_over: AtomicBool::new(false),
             of_server: of_server.clone(),
             by_all,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mgp_types::mgp::{ServerId, ServerState, TrustLevel};
 
-/// The state of one server, or of one agent's connection to it.
+/// The state of one server, or of one agent's or client's connection to it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerView {
@@ -12,6 +12,8 @@ pub struct ServerView {
     pub id: ServerId,
     /// The agent whose connection it is, if agents have their own.
     pub agent: Option<String>,
+    /// The client that uses the connection, if clients have their own and one does.
+    pub client: Option<String>,
     /// The state of the server in its lifecycle.
     pub state: ServerState,
     /// The last error, if the server is not connected.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use arc_swap::Guard;
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{AgentId, Permission, ServerId, Timestamp};
-use mgp_types::{Context, Session};
+use mgp_types::{Context, Principal, Session, agent_family};
 
 use crate::permission::{GrantRecord, GrantVerdict, ScopeCheck, ScopeError};
 
@@ -83,8 +83,8 @@ impl PermissionDecisions {
 }
 
 impl CurrentGrants {
-    /// Returns the decision for a use of a permission: that for the agent and its session, or else that for all
-    /// agents.
+    /// Returns the decision for a use of a permission: that for the agent and its session, or else that for its family
+    /// (`local` for all clients of the user), or else that for all agents.
     pub(in crate::permission) fn entry(
         &self,
         server: &ServerId,
@@ -96,14 +96,17 @@ impl CurrentGrants {
         let for_all = decisions.for_all.as_deref();
         match by {
             GrantUse::Call(context) => {
-                let own =
-                    context.principal.as_ref().and_then(|agent| decisions.by_agent.get(&*agent.access_id()));
-                let own = own.filter(|entry| entry.is_for(context.session.as_ref())).map(|entry| &**entry);
-                match own {
-                    // An agent's decision that has ended gives way to that for all agents.
-                    Some(own) if own.denies_at(now) || own.grants_at(now) || for_all.is_none() => Some(own),
-                    _ => for_all,
-                }
+                let agent = context.principal.as_ref().map(Principal::access_id);
+                let of = |agent: &str| {
+                    let entry = decisions.by_agent.get(agent)?;
+                    entry.is_for(context.session.as_ref()).then_some(&**entry)
+                };
+                let own = agent.as_deref().and_then(of);
+                let of_family = agent.as_deref().and_then(agent_family).and_then(of);
+                // A decision that has ended gives way to one for more agents.
+                let decides = |entry: &&GrantEntry| entry.denies_at(now) || entry.grants_at(now);
+                let deciding = own.filter(decides).or_else(|| of_family.filter(decides));
+                deciding.or(for_all).or(own).or(of_family)
             }
             GrantUse::Server => {
                 let holds = |entry: &&GrantEntry| entry.grants_at(now);

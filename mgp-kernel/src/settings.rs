@@ -40,6 +40,7 @@ use crate::StartError;
 use crate::approvals::ParkedCallLimits;
 use crate::models::ModelStore;
 use crate::paths::{self, OwnFiles};
+use crate::running::RunningConfig;
 
 fn wrong(what: impl std::fmt::Display) -> StartError {
     StartError::Config(what.to_string())
@@ -178,11 +179,12 @@ pub(crate) fn confirmation(config: &Config, server: &ServerConfig, book: GrantBo
 
 /// Returns the validators of the arguments of calls of one server.
 pub(crate) fn validators(
-    config: &Config,
+    running: &Arc<RunningConfig>,
     server: &ServerConfig,
     own: &OwnFiles,
     catalog: Catalog,
 ) -> Result<Validators, StartError> {
+    let config = &running.load();
     let configured = &config.validators;
     let mut validators = Validators::standard();
     let protected = paths::protected(config, server, own);
@@ -198,7 +200,7 @@ pub(crate) fn validators(
         network = network.with_pages_in_urls();
     }
     validators = validators.with(network);
-    Ok(validators.with(paths::validator(config, server, protected)?))
+    Ok(validators.with(paths::validator(running, server, protected)?))
 }
 
 /// Returns how strictly arguments have to match the types in the schema of their tool.

@@ -213,7 +213,7 @@ fn layers(
     let tasks = books.task_owners(line, server);
     let passed = settings::passed_methods(&server.pass_methods)?;
     let safe = settings::passed_methods(&server.safe_methods)?;
-    let validators = settings::validators(&config, server, &policies.own_files, tools.catalog.clone())?;
+    let validators = settings::validators(&support.config, server, &policies.own_files, tools.catalog.clone())?;
     let confirmed = settings::confirmation(&config, server, policies.grants.clone());
     let keys = IdempotencyLayer::new(policies.keyed_calls.clone()).unless({
         let session = session.clone();

@@ -50,6 +50,7 @@ pub(super) fn merge(user: Config, folder: Config, source: &ConfigSource) -> Merg
         permissions,
         confirmation,
         validators,
+        folders,
         audit,
         limits,
         effects,
@@ -70,6 +71,9 @@ pub(super) fn merge(user: Config, folder: Config, source: &ConfigSource) -> Merg
     }
     if !agents.is_empty() {
         merge.ignore(root().key("agents"), IgnoredReason::UsersOnly);
+    }
+    if !folders.is_empty() {
+        merge.ignore(root().key("folders"), IgnoredReason::UsersOnly);
     }
     merge.listen(&listen);
     merge.access(access);

@@ -15,6 +15,7 @@ use super::exit::Failure;
 use super::log::Verbosity;
 use super::output::{Global, Output};
 use crate::listen::socket;
+use crate::running::folder_state;
 
 /// The place of the configuration, the state directory and the socket of the kernel that a command is about.
 #[derive(Debug, Clone)]
@@ -64,16 +65,31 @@ impl KernelLocation {
     /// Reads the configuration.
     pub(super) fn read(&self) -> Result<EffectiveConfig, Failure> {
         let loaded = Config::load(&self.locations(), &ProcessEnvironment);
-        let LoadedConfig { config, warnings, files, faulty, untrusted, .. } = loaded.map_err(|error| {
-            Failure::configuration(&error)
-                .hint("`mgp config reference` lists all keys, `--config` names another file")
-        })?;
-        let own = self.global.state.clone().or_else(|| config.kernel.state.as_deref().map(expanded));
-        let state = match own {
-            Some(state) => state,
-            None => home("XDG_STATE_HOME", ".local/state")?.join("mgp"),
+        let LoadedConfig { mut config, warnings, files, faulty, untrusted, folder, .. } =
+            loaded.map_err(|error| {
+                Failure::configuration(&error)
+                    .hint("`mgp config reference` lists all keys, `--config` names another file")
+            })?;
+        let mut own_socket = config.kernel.socket.as_deref().map(expanded);
+        let state = match (&self.global.state, &config.kernel.state) {
+            (Some(state), _) => state.clone(),
+            (None, own) => {
+                let state = match own {
+                    Some(own) => expanded(own),
+                    None => home("XDG_STATE_HOME", ".local/state")?.join("mgp"),
+                };
+                match files.first().filter(|_| folder.is_some()) {
+                    // The kernel of a folder with a file of its own runs beside the user's, which has the user's socket,
+                    // address and record.
+                    Some(file) => {
+                        (own_socket, config.listen.http, config.audit.path) = (None, None, None);
+                        folder_state(&state, file)
+                    }
+                    None => state,
+                }
+            }
         };
-        let socket = self.global.socket.clone().or_else(|| config.kernel.socket.as_deref().map(expanded));
+        let socket = self.global.socket.clone().or(own_socket);
         // Each state directory has a socket of its own, or two kernels would use the same one.
         let socket = socket.unwrap_or_else(|| socket::default_path(&state));
         let warnings = warnings.iter().map(ToString::to_string).collect();

@@ -64,8 +64,9 @@ impl KernelLink {
         };
         let tools = kernel.tools().clone();
         let mark = ConnectionRole::Operator(Arc::new(OperatorConnection::in_process()));
-        let session = kernel.fleet().client_session();
-        let client = builder().in_process(kernel.accept_marked(socket::oneself(), mark, session)).await?;
+        let (session, own) = (kernel.fleet().client_session(), std::env::current_dir().ok());
+        let own = kernel.accept_marked(socket::oneself(), mark, session, own);
+        let client = builder().in_process(own).await?;
         let link = Self { client, running: false, own: Some(kernel) };
         if matches!(need, KernelNeed::Servers | KernelNeed::Search) {
             let output = place.output();

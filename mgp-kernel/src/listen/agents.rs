@@ -52,7 +52,7 @@ pub(crate) async fn serve(
             } else {
                 ConnectionRole::Unattended
             };
-            let accept = kernel.accept_marked(agent, mark, client);
+            let accept = kernel.accept_marked(agent, mark, client, process.folder());
             let reader = FirstByte::new(reader, {
                 let kernel = kernel.clone();
                 move || note(&kernel, process)

@@ -33,13 +33,14 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
         connections.spawn(async move {
             let _place = place;
             let _visit = kernel.lifecycle().visitors.command();
+            let folder = process.folder();
             let connection = Arc::new(OperatorConnection::at_socket(match user {
                 // An agent of another member may be connected in any way, so only the passphrase tells a person.
                 SocketPeer::Member(_) => PeerProcess::Unknown,
                 SocketPeer::Owner(_) | SocketPeer::Root => process,
             }));
-            let client = kernel.fleet().client_session();
-            let accept = kernel.accept_marked(operator(user), ConnectionRole::Operator(connection), client);
+            let (client, role) = (kernel.fleet().client_session(), ConnectionRole::Operator(connection));
+            let accept = kernel.accept_marked(operator(user), role, client, folder);
             let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection at the socket ended");

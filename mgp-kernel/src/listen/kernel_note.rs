@@ -19,7 +19,7 @@ pub(crate) struct KernelNote {
     pub(crate) pid: u32,
     version: String,
     /// The working directory of servers that have no `cwd`.
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
     salt: String,
     /// Digests of the variables to which the configuration refers, by name.
     variables: BTreeMap<String, String>,

@@ -96,7 +96,7 @@ impl Kernel {
         let layer = Stack::new(layer, HttpPathsLayer::token_metadata(beside.clone(), tokens.clone()));
         let layer =
             Stack::new(layer, HttpPathsLayer::health(beside, self.fleet().clone(), self.lifecycle().clone()));
-        let serving = serve_layered_until(socket, self.accept_by(&auth), http, layer, stop);
+        let serving = serve_layered_until(socket, self.accept_remote(&auth), http, layer, stop);
         let ending = async {
             match &tokens {
                 Some(tokens) => tokens.end_expired(|| settings::revoked_calls(&running.load())).await,

@@ -15,6 +15,7 @@ use tempfile::TempDir;
 
 use super::connection_shared::ConnectionShared;
 use super::environment;
+use crate::running::users_state;
 use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
 use crate::servers::registration::CodeCopy;
 use crate::settings;
@@ -127,7 +128,7 @@ fn confinement(
         granted: &granted(shared)?,
         scratch: scratch.path(),
         code: code.map(CodeCopy::folder),
-        state: shared.support.config.state(),
+        state: users_state(shared.support.config.state()),
         home: home.as_deref(),
     };
     let (file, confinement) = opened(&confined)?;

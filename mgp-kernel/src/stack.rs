@@ -34,6 +34,7 @@ use crate::call::delegation::DelegationGate;
 use crate::call::effects::{EffectIdsGate, EffectRecord, ReplayGate};
 use crate::call::erased::ErasedService;
 use crate::call::hints::{CallHintsGate, SuggestionGate};
+use crate::call::kernel_options::KernelOptionsGate;
 use crate::call::listed_security::ListedSecurityGate;
 use crate::call::meter::{Meter, MeterGate};
 use crate::call::registry_timeout::RegistryTimeoutGate;
@@ -222,7 +223,7 @@ fn layers(
     let effects = EffectRecord::new(Arc::clone(audit), id.clone());
     let effect_ids =
         EffectIdsGate::new(id.clone(), Arc::clone(&support.config), session.clone(), effects.clone());
-    let reads_deadlines = {
+    let speaks_mgp = {
         let session = session.clone();
         move || session().is_some_and(|session| session.mgp.is_some())
     };
@@ -235,7 +236,7 @@ fn layers(
         .places(settings::server_calls_at_once(&config, server))
         .breaker(BreakerSettings::default())
         .attempt_timeout(timeout, timeout)
-        .carry_when(reads_deadlines);
+        .carry_when(speaks_mgp.clone());
     let service = stack![
         gates![
             FallbackToolGate::new(server),
@@ -267,6 +268,7 @@ fn layers(
             ConfirmationGate::new(confirmed, approver),
             // Data is fetched for calls that are made.
             DataReferencesGate::new(line.server.clone(), Arc::clone(&support.data)),
+            KernelOptionsGate::new(speaks_mgp),
             TraceIdGate::to_peer(session),
         ],
         // Nobody is waited for from here on, and all that is tried again is one call with one key.

@@ -16,7 +16,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 use super::kernel_note::KernelNote;
-use super::peer::{FirstByte, Lineage, speaker};
+use super::peer::{Attendance, FirstByte, Lineage, speaker};
 #[cfg(unix)]
 use super::{
     agents, control,
@@ -181,7 +181,7 @@ async fn serve_stdio(
         let kernel = kernel.clone();
         move || {
             if let Some(client) = Lineage::of(std::process::id()).as_ref().and_then(speaker) {
-                kernel.policies().proofs.clients.note(client);
+                kernel.policies().proofs.clients.note(client, Attendance::Person);
             }
         }
     });

@@ -11,6 +11,7 @@ use mgp_types::{Error, Flow, Gate, Principal, PrincipalRole, Request, RequestKin
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::known_names::KnownNames;
 use super::proof::OperatorConnection;
 use super::request::OperatorRequest;
 use super::{
@@ -121,15 +122,15 @@ async fn answer(
             reply(&permissions::deny(asked, pending, registry, read(request)?).await?)
         }
         method::PERMISSIONS_GRANT => {
-            reply(&permissions::grant(asked, grants, targets, read(request)?).await?)
+            reply(&permissions::grant(asked, &KnownNames { targets, grants, keys }, read(request)?).await?)
         }
-        method::PERMISSIONS_LIST => reply(&permissions::list(grants, &read(request)?)),
+        method::PERMISSIONS_LIST => reply(&permissions::list(grants, pending, &read(request)?)),
         method::PERMISSIONS_PENDING => reply(&permissions::pending(grants, pending, registry)),
         method::PERMISSIONS_RESET => {
             reply(&permissions::reset(asked, grants, pending, read(request)?).await?)
         }
         method::PERMISSIONS_REVOKE => {
-            reply(&permissions::revoke(asked, grants, targets, &read(request)?).await?)
+            reply(&permissions::revoke(asked, &KnownNames { targets, grants, keys }, &read(request)?).await?)
         }
         method::PERMISSIONS_SHOW => reply(&permissions::show(pending, registry, &read(request)?)?),
         method::PERMISSIONS_WATCH => {

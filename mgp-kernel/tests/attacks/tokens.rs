@@ -409,11 +409,18 @@ async fn a_proof_that_was_made_beforehand_is_worth_nothing_where_nonces_are_dema
 
 async fn a_tool_that_needs_a_scope_is_listed_to_tokens_that_have_it() {
     let kernel = Protected::needing("work:write").await;
-    let listed = async |scope: &str| {
+    let token = |scope: &str| {
         let mut claims = kernel.claims("1");
         claims["scope"] = scope.into();
+        kernel.provider.issue(&claims)
+    };
+    // A call waits for its server, however long that starts; a list waits for half a second of the kernel's.
+    let (message, headers) = call("work__echo");
+    let called = kernel.post(&format!("Bearer {}", token("mgp:use work:write")), &headers, &message).await;
+    assert_eq!(called.status, 200, "{}", called.body);
+    let listed = async |scope: &str| {
         let (message, headers) = list();
-        let token = kernel.provider.issue(&claims);
+        let token = token(scope);
         let answer = kernel.post(&format!("Bearer {token}"), &headers, &message).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         assert!(answer.body.contains("\"cacheScope\":\"private\""), "{}", answer.body);

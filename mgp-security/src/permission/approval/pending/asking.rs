@@ -34,7 +34,7 @@ impl PendingApprovals {
             Some(place) => place,
             None if !open.make_room(question) => return Err(full()),
             None => {
-                let id = question.id.clone().map_or_else(ApprovalId::random, Ok)?;
+                let id = question.id.clone().map_or_else(|| open.new_id(), Ok)?;
                 open.rows.insert(ticket, ApprovalRow::new(id, question, now, ends_at));
                 ticket
             }
@@ -57,9 +57,12 @@ impl PendingApprovals {
         let (mut answer, waiting) = self.open(&question)?;
         let is_told = question.progress_token.is_some() && question.context.outbox.is_open();
         let is_call = question.asker().is_some();
-        // A caller that gets no progress gives up too early to hear the answer.
+        // A caller that gets no progress gives up too early to hear the answer, and one whose person is not asked there
+        // has to hear at once where the question waits.
         let patience = if is_told || !is_call || self.0.watched.is_watched() {
             question.patience
+        } else if question.context.unattended {
+            Duration::ZERO
         } else {
             question.patience.min(PATIENCE_UNTOLD)
         };

@@ -6,11 +6,11 @@ use mgp_discovery::config::nearest;
 use mgp_security::auth::KeyRing;
 use mgp_security::permission::GrantBook;
 use mgp_types::mgp::{AgentId, Permission, ServerId, ServerState};
-use mgp_types::{Error, RawJson};
+use mgp_types::{Error, LOCAL_AGENT, RawJson};
 use serde::{Deserialize, Serialize};
 
 use crate::server_inventory::AccessTargets;
-use crate::settings::{KEYLESS_AGENT, LOCAL_AGENT};
+use crate::settings::KEYLESS_AGENT;
 
 /// The sections of the kernel that know servers, permissions and agents.
 pub(super) struct KnownNames<'a> {

@@ -88,7 +88,7 @@ impl LimitGateSettings {
             None => None,
         };
         let tool = tool.as_deref();
-        let of_principal = limits.of_principal(principal);
+        let of_principal = limits.of_principal(request.context.principal.as_ref());
         let of_tool = tool.and_then(|tool| limits.of_tool(server, tool));
         let of_both = tool.and(limits.principal_and_tool.as_ref());
         let of_server = server.and_then(|server| limits.of_server(server));

@@ -109,10 +109,9 @@ impl ClientStack {
             let tool = &snapshot.called(name)?.resolved;
             Some((tool.server.clone(), tool.name.clone()))
         });
-        // Log lines of all layers further in stand in the span of the request.
-        telemetry::traced(stack![
-            // A call by `mgp.tools.call` is one of the tool that it names, for all that follows.
-            gates![UnlistedCallGate::new()],
+        // A call by `mgp.tools.call` is one of the tool that it names, for all that follows. Log lines of all layers further
+        // in stand in the span of the request.
+        UnlistedCallGate::new().layer(telemetry::traced(stack![
             // Nothing is done for an unknown caller, and nothing is recorded without a name.
             auth,
             gates![
@@ -161,7 +160,7 @@ impl ClientStack {
                 self.tools.clone(),
             ],
             => self.router.clone()
-        ])
+        ]))
     }
 }
 

@@ -45,7 +45,8 @@ pub(super) fn run(workspace: &Workspace, folder: &Path, report: &mut Report) -> 
         fs::copy(workspace.root.join("xtask/interop").join(script), folder.join(script))?;
     }
     let server = folder.join("many_tools.py");
-    let config = format!("{POLICY}[[servers]]\nid = \"many\"\ncommand = \"python3\"\nargs = [{}]\n", json!(server));
+    let config =
+        format!("{POLICY}[[servers]]\nid = \"many\"\ncommand = \"python3\"\nargs = [{}]\n", json!(server));
     fs::write(folder.join("mgp.toml"), config)?;
     for name in PYTHON.map(|(name, _)| name).into_iter().chain([AI_SDK]) {
         for transport in [Transport::Stdio, Transport::Http] {

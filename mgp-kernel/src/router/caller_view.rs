@@ -8,14 +8,15 @@ use mgp_discovery::catalog::{
     Catalog, CatalogPrompt, CatalogResource, CatalogSnapshot, CatalogTemplate, CatalogTool, ResourceOwner,
 };
 use mgp_security::access::AccessPolicy;
+use mgp_security::auth::KeyScope;
 use mgp_security::definition::{DefinitionGuard, DefinitionKind, DefinitionName, server_of};
 use mgp_security::permission::GrantBook;
 use mgp_security::scope::ScopeBook;
 use mgp_toolindex::Tool;
 use mgp_toolindex::discovery::ToolVisibility;
 use mgp_types::ext::scope::Scopes;
-use mgp_types::mgp::{Permission, ResolvedTool, ServerId, ToolName};
-use mgp_types::{Context, Error, Principal};
+use mgp_types::mgp::{Permission, ResolvedTool, ServerId, ToolName, ToolPattern};
+use mgp_types::{Context, Error, Principal, Request, code};
 
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{AgentLists, Upstream};
@@ -95,6 +96,28 @@ impl<'a> CallerView<'a> {
             }
             AgentLists::Coming | AgentLists::Nothing => None,
         }
+    }
+
+    /// Returns the tool that `request` is about without calling it.
+    ///
+    /// # Errors
+    /// 1000 if the caller's key is not for the tool, and else 4001 if the caller has no such tool.
+    pub(crate) fn asked_about(
+        &self,
+        request: &Request,
+        snapshot: &CatalogSnapshot,
+        name: &str,
+    ) -> Result<Arc<ResolvedTool>, Error> {
+        let tool = self.called(snapshot, name);
+        let (server, own_name) = match &tool {
+            Some(tool) => (tool.server.as_str(), tool.name.as_str()),
+            None => ToolPattern::split(name),
+        };
+        KeyScope::check(request, server, own_name)?;
+        tool.ok_or_else(|| {
+            let name: String = name.chars().take(128).collect();
+            Error::new(code::TOOL_NOT_FOUND, format!("there is no tool `{name}`"))
+        })
     }
 
     /// Returns whether there is no tool that the caller may call.

@@ -172,7 +172,7 @@ fn refusal<R: Default>(error: AuthError) -> http::Response<R> {
             headers.insert(RETRY_AFTER, HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX)));
             StatusCode::TOO_MANY_REQUESTS
         }
-        AuthError::NotPermitted => StatusCode::FORBIDDEN,
+        AuthError::NotPermitted { .. } => StatusCode::FORBIDDEN,
         AuthError::Expired => {
             let why = r#"Bearer error="invalid_token", error_description="the key has expired""#;
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(why));

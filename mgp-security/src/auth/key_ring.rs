@@ -388,8 +388,11 @@ pub enum AuthError {
         wait: Duration,
     },
     /// The key does not permit the request.
-    #[error("the key does not permit this")]
-    NotPermitted,
+    #[error("the key does not permit this: it lacks `{missing}`; have one issued with mgp keys new OWNER --allow {missing}")]
+    NotPermitted {
+        /// The permission that is missing, in the word by which `mgp keys new --allow` gives it.
+        missing: &'static str,
+    },
 }
 
 impl From<AuthError> for Error {
@@ -397,7 +400,7 @@ impl From<AuthError> for Error {
         let code = match error {
             AuthError::Unknown | AuthError::ReservedOwner => code::AUTH_REQUIRED,
             AuthError::Expired => code::AUTH_EXPIRED,
-            AuthError::NotPermitted => code::PERMISSION_DENIED,
+            AuthError::NotPermitted { .. } => code::PERMISSION_DENIED,
             AuthError::TooOften { wait } => return limited(wait),
         };
         refusal(code, error.to_string())
@@ -412,7 +415,7 @@ impl AuthError {
             Self::Expired => "expired",
             Self::ReservedOwner => "reserved-owner",
             Self::TooOften { .. } => "key-rate",
-            Self::NotPermitted => "not-permitted",
+            Self::NotPermitted { .. } => "not-permitted",
         }
     }
 }

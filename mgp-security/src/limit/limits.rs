@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use mgp_types::mgp::{ServerId, ToolName};
+use mgp_types::{Principal, PrincipalRole};
 
 use super::Rates;
 use crate::rates::MeterPace;
@@ -11,7 +12,7 @@ use crate::rates::MeterPace;
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Limits {
-    pub(super) principal: Option<MeterPace>,
+    principal: Option<MeterPace>,
     pub(super) tool: Option<MeterPace>,
     pub(super) principal_and_tool: Option<MeterPace>,
     pub(super) server: Option<MeterPace>,
@@ -25,7 +26,8 @@ impl Limits {
         Self::default()
     }
 
-    /// Limits all requests of each principal. Callers that have not authenticated share one limit.
+    /// Limits all requests of each principal but operators, who have to be able to end what uses a limit up. Callers that have
+    /// not authenticated share one limit.
     pub fn per_principal(mut self, rates: Rates) -> Self {
         self.principal = Some(MeterPace::new(rates));
         self
@@ -59,6 +61,11 @@ impl Limits {
     pub fn for_server(mut self, server: ServerId, rates: Rates) -> Self {
         self.servers.insert(server, MeterPace::new(rates));
         self
+    }
+
+    pub(super) fn of_principal(&self, principal: Option<&Principal>) -> Option<&MeterPace> {
+        let is_operator = principal.is_some_and(|principal| principal.role() == PrincipalRole::Operator);
+        self.principal.as_ref().filter(|_| !is_operator)
     }
 
     pub(super) fn of_tool(&self, server: Option<&ServerId>, tool: &str) -> Option<&MeterPace> {

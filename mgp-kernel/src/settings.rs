@@ -10,7 +10,7 @@ use mgp_discovery::config::model::{
     ArgumentTypes as ConfiguredTypes, FirstUse as ConfiguredFirstUse, ListLevel, NetworkPreset, RevokedCalls,
     ServerConfig, usual,
 };
-use mgp_lifecycle::call::ConcurrencyLayer;
+use mgp_lifecycle::call::{AgentConcurrencyLayer, ConcurrencyLayer};
 use mgp_security::Clock;
 use mgp_security::auth::reserved_owner;
 use mgp_security::confirmation::ConfirmationSettings;
@@ -435,27 +435,41 @@ fn max_message_bytes(config: &Config) -> usize {
         .map_or(MAX_MESSAGE_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
-/// Returns the layer that bounds the calls that the kernel works on at once. Others wait in line, for a bounded time: a
-/// call in work may wait for people.
-pub(crate) fn calls_at_once(config: &Config) -> ConcurrencyLayer {
+/// Returns the layer that bounds the calls of each agent, those included that wait for people and servers. Others wait in
+/// the agent's line, for a bounded time.
+pub(crate) fn agent_calls_at_once(config: &Config) -> AgentConcurrencyLayer {
     let limits = &config.limits;
     let (waiting, patience) = line(limits.waiting_calls, limits.waiting_ms);
-    ConcurrencyLayer::with_line(places(limits.concurrency.unwrap_or(usual::CONCURRENCY)), waiting, patience).refusing_with(
-        "too many calls at once: as many wait in line as may, or for too long; come again, or have `concurrency`, \
-         `waiting_calls` or `waiting_ms` of `[limits]` raised in mgp.toml",
+    let most = places(limits.agent_concurrency.unwrap_or(usual::AGENT_CONCURRENCY));
+    let refusal = "too many calls of this agent at once: as many wait in line as may, or for too long; come again, or have \
+                   `agent_concurrency`, `waiting_calls` or `waiting_ms` of `[limits]` raised in mgp.toml";
+    AgentConcurrencyLayer::new(most, waiting, patience, refusal)
+}
+
+/// Returns the limit on the calls that all servers work on at once.
+pub(crate) fn calls_at_once(config: &Config) -> ConcurrencyLayer {
+    ConcurrencyLayer::new(places(config.limits.concurrency.unwrap_or(usual::CONCURRENCY))).refusing_with(
+        "the servers work on as many calls at once as they may together; come again, or have `concurrency` of `[limits]` \
+         raised in mgp.toml",
     )
 }
 
-/// Returns the layer that bounds the calls that one server works on at once. Others wait in line.
-pub(crate) fn server_calls_at_once(config: &Config, server: &ServerConfig) -> ConcurrencyLayer {
+/// Returns the layer that bounds the calls that one server works on at once, within the limit `of_all` servers. Others wait in
+/// the server's line.
+pub(crate) fn server_calls_at_once(
+    config: &Config,
+    server: &ServerConfig,
+    of_all: &ConcurrencyLayer,
+) -> ConcurrencyLayer {
     let (own, all) = (&server.limits, &config.limits);
     let (waiting, patience) =
         line(own.waiting_calls.or(all.waiting_calls), own.waiting_ms.or(all.waiting_ms));
     let id = &server.id;
-    ConcurrencyLayer::with_line(server_places(server), waiting, patience).refusing_with(format!(
+    let own = ConcurrencyLayer::with_line(server_places(server), waiting, patience).refusing_with(format!(
         "too many calls of {id} at once: as many wait in line as may, or for too long; come again, or have \
              `concurrency`, `waiting_calls` or `waiting_ms` of `[servers.{id}.limits]` raised in mgp.toml"
-    ))
+    ));
+    own.within(of_all.clone())
 }
 
 /// Returns the number of calls that one server works on at once.

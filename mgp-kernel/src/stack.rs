@@ -7,7 +7,7 @@ use std::time::Duration;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::registry::DiscoveryGate;
-use mgp_lifecycle::call::{BreakerSettings, ConcurrencyLayer, FallbackLayer, RetryPolicy, SendingLayer};
+use mgp_lifecycle::call::{AgentConcurrencyLayer, BreakerSettings, FallbackLayer, RetryPolicy, SendingLayer};
 use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_lifecycle::server::LifecycleLayer;
 use mgp_security::RejectGate;
@@ -74,7 +74,7 @@ pub(crate) struct ClientStack {
     pub(crate) resolve: ResolveToolGate,
     pub(crate) limit: LimitGate,
     pub(crate) operators: OperatorGate,
-    pub(crate) at_once: ConcurrencyLayer,
+    pub(crate) at_once: AgentConcurrencyLayer,
     pub(crate) permissions: OwnPermissionsGate,
     pub(crate) health: ServerHealthGate,
     pub(crate) life: LifecycleLayer,
@@ -138,7 +138,8 @@ impl ClientStack {
                 self.operators.clone(),
                 MethodsAsToolsGate::default(),
             ],
-            // Requests that end work or ask about health pass, also as calls of tools, and so do operators.
+            // An agent's calls wait for its own places. Requests that end work or ask about health pass, also as calls of
+            // tools, and so do operators.
             self.at_once,
             gates![self.permissions.clone(), self.health.clone()],
             // Health is answered whatever the load, and nothing new begins while the kernel drains.
@@ -193,7 +194,7 @@ fn layers(
     way: BareWay,
     meter: &Meter,
 ) -> Result<ServerStack<impl RpcService<Future: 'static> + Sync + use<>>, StartError> {
-    let ServerSupport { policies, audit, tools, books, .. } = support;
+    let ServerSupport { policies, audit, tools, books, at_once, .. } = support;
     let config = support.config.load();
     let session = move || current.load().as_ref().and_then(|client| client.session());
     let owners = Arc::clone(&policies.session_states);
@@ -227,12 +228,12 @@ fn layers(
         move || session().is_some_and(|session| session.mgp.is_some())
     };
     // The retry loop has an order of its own: no pause takes a place, the time in line is not held against the server,
-    // and the breaker sees each try.
+    // and the breaker sees each try. All tries have the time of the call together.
     let sending = SendingLayer::new()
-        .deadline(timeout * TRIES)
+        .deadline(timeout)
         .retry(retries())
         .audit(audit.port())
-        .places(settings::server_calls_at_once(&config, server))
+        .places(settings::server_calls_at_once(&config, server, at_once))
         .breaker(BreakerSettings::default())
         .attempt_timeout(timeout, timeout)
         .carry_when(speaks_mgp.clone());
@@ -296,7 +297,6 @@ fn retries() -> RetryPolicy {
 }
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-const TRIES: u32 = 2;
 
 #[cfg(test)]
 mod tests;

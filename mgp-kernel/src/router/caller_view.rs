@@ -204,7 +204,8 @@ impl<'a> CallerView<'a> {
     /// Returns the servers of which the caller may use anything.
     pub(super) fn servers(&self) -> impl Iterator<Item = Arc<Upstream>> {
         let reaches = |upstream: &Arc<Upstream>| {
-            self.visibility.access.reaches(&self.principal.access_id(), upstream.id().as_str())
+            (self.may_use(upstream.id())
+                || self.visibility.access.reaches(&self.principal.access_id(), upstream.id().as_str()))
                 && upstream.admits(&self.principal)
         };
         self.visibility.fleet.all().into_iter().filter(reaches)
@@ -230,7 +231,7 @@ impl<'a> CallerView<'a> {
     /// Returns whether the policy lets the caller call the tool, whether the server has it or not.
     pub(crate) fn is_permitted(&self, server: &ServerId, tool: &str) -> bool {
         let agent = self.principal.access_id();
-        self.visibility.access.decide(&agent, server.as_str(), Some(tool)).allows()
+        self.visibility.access.decide(&agent, server.as_str(), Some(tool)).allows_to(&self.principal)
     }
 
     /// Returns whether the tool is shown to the caller: it may call it, and its token, if it has one, has the scopes.
@@ -262,7 +263,7 @@ impl<'a> CallerView<'a> {
     pub(super) fn concerns(&self, holder: &ServerId, name: &DefinitionName) -> bool {
         let server = server_of(holder);
         let tool = (name.kind() == DefinitionKind::Tool).then(|| name.as_str());
-        self.visibility.access.decide(&self.principal.access_id(), server, tool).allows()
+        self.visibility.access.decide(&self.principal.access_id(), server, tool).allows_to(&self.principal)
             && self.holder(server) == *holder
     }
 
@@ -273,7 +274,7 @@ impl<'a> CallerView<'a> {
 
     /// Returns whether the caller may use the server as a whole, its prompts and resources included.
     fn may_use(&self, server: &ServerId) -> bool {
-        self.visibility.access.decide(&self.principal.access_id(), server.as_str(), None).allows()
+        self.visibility.access.decide(&self.principal.access_id(), server.as_str(), None).allows_to(&self.principal)
     }
 
     /// Returns the part of `all`, which comes server by server, that the caller sees; where it has a connection of its

@@ -32,6 +32,7 @@ mod learning;
 mod listening;
 mod models;
 mod network;
+mod operators;
 mod patterns;
 mod registrations;
 mod registry_keys;

@@ -147,7 +147,7 @@ fn heard(shared: &ConnectionShared, program: ChildCommand, secrets: Vec<Secret>)
         tracing::debug!(%server, line, "the server wrote to its standard error");
         log.push(line);
     });
-    program.id_into(Arc::clone(&shared.pid)).stderr(stderr)
+    program.id_into(Arc::clone(&shared.pid)).exit_into(Arc::clone(&shared.exit)).stderr(stderr)
 }
 
 /// Returns a line that a server wrote without the secrets that it was given.

@@ -1,5 +1,6 @@
 //! The state that all parts of one connection to a server share.
 
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
@@ -68,6 +69,8 @@ pub(super) struct ConnectionShared {
     pub(super) started: Mutex<Option<ProgramStart>>,
     /// The number of the process; 0 if there is none.
     pub(super) pid: Arc<AtomicU32>,
+    /// The exit status of the process that ended last by itself.
+    pub(super) exit: Arc<Mutex<Option<ExitStatus>>>,
 }
 
 /// A function that returns the state of a server over all its connections; `None` once the server is gone.

@@ -6,6 +6,7 @@ mod confined;
 mod connect;
 mod connection_key;
 mod connection_shared;
+mod ends;
 mod environment;
 #[cfg(test)]
 pub(crate) mod fake_server;
@@ -45,6 +46,7 @@ use tower_service::Service;
 
 pub(crate) use self::confined::clear_scratch;
 pub(crate) use self::connection_key::ConnectionKey;
+pub(crate) use self::ends::ServerEnds;
 pub(crate) use self::environment::is_needed;
 pub(crate) use self::fallback_tool::FallbackToolGate;
 use self::first_start::WaitForStart;
@@ -357,6 +359,11 @@ impl Upstream {
     /// Returns the counts of the server's calls, on all its connections.
     pub(crate) fn meter(&self) -> &Meter {
         &self.of_server.meter
+    }
+
+    /// Returns the counts of the server's ends that nobody ordered.
+    pub(crate) fn ends(&self) -> &ServerEnds {
+        &self.of_server.ends
     }
 
     /// Returns the last lines that the server wrote to its standard error, the oldest first.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
+use super::ends::ServerEnds;
 use super::log::StderrTail;
 use super::offered_lists::OfferedLists;
 use crate::call::meter::Meter;
@@ -14,6 +15,7 @@ pub(crate) struct ServerShared {
     pub(super) offered: OfferedLists,
     pub(super) log: StderrTail,
     pub(super) meter: Meter,
+    pub(super) ends: ServerEnds,
     /// The indexed description. Its lock is held while the index is given anything about the server.
     pub(super) indexed: Arc<Mutex<IndexedDescription>>,
 }

@@ -270,7 +270,8 @@ pub(crate) fn agent_limits(config: &Config) -> Limits {
     if let Some(calls) = rate(configured.agent_calls_per_day) {
         agent = agent.per_day(calls);
     }
-    Limits::new().per_principal(agent)
+    let setting = "`agent_calls_per_minute` and `agent_calls_per_day` of `[limits]` in mgp.toml";
+    Limits::new().per_principal(agent).set_by(setting)
 }
 
 /// Returns the scopes that agents have, and those that tools require besides the ones in their definitions.
@@ -305,7 +306,10 @@ pub(crate) fn check_token_holders(config: &Config) -> Result<(), StartError> {
 
 /// Returns the limits on the requests of all agents together to a server and to its tools.
 pub(crate) fn server_limits(server: &ServerConfig) -> Limits {
-    let mut limits = Limits::new();
+    let id = &server.id;
+    let mut limits = Limits::new().set_by(format!(
+        "`calls_per_minute` of `[servers.limits]` and `[servers.tools]` of {id} in mgp.toml"
+    ));
     if let Some(calls) = rate(server.limits.calls_per_minute) {
         limits = limits.per_server(Rates::new().per_minute(calls));
     }
@@ -439,10 +443,12 @@ fn max_message_bytes(config: &Config) -> usize {
 pub(crate) fn calls_at_once(config: &Config) -> ConcurrencyLayer {
     let limits = &config.limits;
     let (waiting, patience) = line(limits.waiting_calls, limits.waiting_ms);
-    ConcurrencyLayer::with_line(places(limits.concurrency.unwrap_or(usual::CONCURRENCY)), waiting, patience).refusing_with(
-        "too many calls at once: as many wait in line as may, or for too long; come again, or have `concurrency`, \
-         `waiting_calls` or `waiting_ms` of `[limits]` raised in mgp.toml",
-    )
+    let places = places(limits.concurrency.unwrap_or(usual::CONCURRENCY));
+    ConcurrencyLayer::with_line(places, waiting, patience).refusing_with(format!(
+        "too many calls at once: {places} run and {waiting} wait in line, for {} s at most; come again, or have \
+         `concurrency`, `waiting_calls` or `waiting_ms` of `[limits]` raised in mgp.toml",
+        patience.as_secs_f64()
+    ))
 }
 
 /// Returns the layer that bounds the calls that one server works on at once. Others wait in line.
@@ -451,9 +457,11 @@ pub(crate) fn server_calls_at_once(config: &Config, server: &ServerConfig) -> Co
     let (waiting, patience) =
         line(own.waiting_calls.or(all.waiting_calls), own.waiting_ms.or(all.waiting_ms));
     let id = &server.id;
-    ConcurrencyLayer::with_line(server_places(server), waiting, patience).refusing_with(format!(
-        "too many calls of {id} at once: as many wait in line as may, or for too long; come again, or have \
-             `concurrency`, `waiting_calls` or `waiting_ms` of `[servers.{id}.limits]` raised in mgp.toml"
+    let places = server_places(server);
+    ConcurrencyLayer::with_line(places, waiting, patience).refusing_with(format!(
+        "too many calls of {id} at once: {places} run and {waiting} wait in line, for {} s at most; come again, or have \
+         `concurrency`, `waiting_calls` or `waiting_ms` of its `[servers.limits]` raised in mgp.toml",
+        patience.as_secs_f64()
     ))
 }
 

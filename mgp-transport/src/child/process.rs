@@ -20,7 +20,7 @@ pub struct ChildProcess {
     child: Child,
     _awaited: Option<AwaitedChild>,
     stdin: StdinCloser,
-    _stderr: Option<StderrReader>,
+    stderr: Option<StderrReader>,
     patience: ShutdownPatience,
 }
 
@@ -70,7 +70,7 @@ impl ChildProcess {
         patience: ShutdownPatience,
     ) -> Self {
         let awaited = child.id().map(AwaitedChild::new);
-        Self { group, child, _awaited: awaited, stdin, _stderr: stderr, patience }
+        Self { group, child, _awaited: awaited, stdin, stderr, patience }
     }
 
     /// Returns the process id; `None` once the process has been waited for.
@@ -78,7 +78,8 @@ impl ChildProcess {
         self.child.id()
     }
 
-    /// Waits until the server exits by itself, and kills the processes that it left behind.
+    /// Waits until the server exits by itself, and kills the processes that it left behind. Its last lines are read
+    /// before, for they say why it ended.
     ///
     /// # Errors
     /// The operating system does not report the exit.
@@ -88,6 +89,9 @@ impl ChildProcess {
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await?;
         self.group.server_exited();
+        if let Some(stderr) = &mut self.stderr {
+            stderr.read_to_end().await;
+        }
         Ok(status)
     }
 

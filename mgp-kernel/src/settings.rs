@@ -272,7 +272,8 @@ pub(crate) fn agent_limits(config: &Config) -> Limits {
     if let Some(calls) = rate(configured.agent_calls_per_day) {
         agent = agent.per_day(calls);
     }
-    Limits::new().per_principal(agent)
+    let setting = "`agent_calls_per_minute` and `agent_calls_per_day` of `[limits]` in mgp.toml";
+    Limits::new().per_principal(agent).set_by(setting)
 }
 
 /// Returns the scopes that agents have, and those that tools require besides the ones in their definitions.
@@ -307,7 +308,10 @@ pub(crate) fn check_token_holders(config: &Config) -> Result<(), StartError> {
 
 /// Returns the limits on the requests of all agents together to a server and to its tools.
 pub(crate) fn server_limits(server: &ServerConfig) -> Limits {
-    let mut limits = Limits::new();
+    let id = &server.id;
+    let mut limits = Limits::new().set_by(format!(
+        "`calls_per_minute` of `[servers.limits]` and `[servers.tools]` of {id} in mgp.toml"
+    ));
     if let Some(calls) = rate(server.limits.calls_per_minute) {
         limits = limits.per_server(Rates::new().per_minute(calls));
     }
@@ -441,17 +445,21 @@ pub(crate) fn agent_calls_at_once(config: &Config) -> AgentConcurrencyLayer {
     let limits = &config.limits;
     let (waiting, patience) = line(limits.waiting_calls, limits.waiting_ms);
     let most = places(limits.agent_concurrency.unwrap_or(usual::AGENT_CONCURRENCY));
-    let refusal = "too many calls of this agent at once: as many wait in line as may, or for too long; come again, or have \
-                   `agent_concurrency`, `waiting_calls` or `waiting_ms` of `[limits]` raised in mgp.toml";
+    let refusal = format!(
+        "too many calls of this agent at once: {most} run and {waiting} wait in line, for {} s at most; come again, or have \
+         `agent_concurrency`, `waiting_calls` or `waiting_ms` of `[limits]` raised in mgp.toml",
+        patience.as_secs_f64()
+    );
     AgentConcurrencyLayer::new(most, waiting, patience, refusal)
 }
 
 /// Returns the limit on the calls that all servers work on at once.
 pub(crate) fn calls_at_once(config: &Config) -> ConcurrencyLayer {
-    ConcurrencyLayer::new(places(config.limits.concurrency.unwrap_or(usual::CONCURRENCY))).refusing_with(
-        "the servers work on as many calls at once as they may together; come again, or have `concurrency` of `[limits]` \
-         raised in mgp.toml",
-    )
+    let places = places(config.limits.concurrency.unwrap_or(usual::CONCURRENCY));
+    ConcurrencyLayer::new(places).refusing_with(format!(
+        "the servers work on {places} calls at once, as many as they may together; come again, or have `concurrency` of \
+         `[limits]` raised in mgp.toml"
+    ))
 }
 
 /// Returns the layer that bounds the calls that one server works on at once, within the limit `of_all` servers. Others wait in
@@ -465,9 +473,11 @@ pub(crate) fn server_calls_at_once(
     let (waiting, patience) =
         line(own.waiting_calls.or(all.waiting_calls), own.waiting_ms.or(all.waiting_ms));
     let id = &server.id;
-    let own = ConcurrencyLayer::with_line(server_places(server), waiting, patience).refusing_with(format!(
-        "too many calls of {id} at once: as many wait in line as may, or for too long; come again, or have \
-             `concurrency`, `waiting_calls` or `waiting_ms` of `[servers.{id}.limits]` raised in mgp.toml"
+    let places = server_places(server);
+    let own = ConcurrencyLayer::with_line(places, waiting, patience).refusing_with(format!(
+        "too many calls of {id} at once: {places} run and {waiting} wait in line, for {} s at most; come again, or have \
+         `concurrency`, `waiting_calls` or `waiting_ms` of its `[servers.limits]` raised in mgp.toml",
+        patience.as_secs_f64()
     ));
     own.within(of_all.clone())
 }

@@ -236,6 +236,10 @@ fn layers(
         .places(settings::server_calls_at_once(&config, server, at_once))
         .breaker(BreakerSettings::default())
         .attempt_timeout(timeout, timeout)
+        .timing_out_with(format!(
+            "{id} did not answer within {} s; `timeout_ms` of its `[servers.limits]` in mgp.toml sets this time",
+            timeout.as_secs_f64()
+        ))
         .carry_when(speaks_mgp.clone());
     let service = stack![
         gates![

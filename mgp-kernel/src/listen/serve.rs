@@ -15,6 +15,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
+use super::http::check_certificate;
 use super::kernel_note::KernelNote;
 use super::peer::{Attendance, FirstByte, Lineage, speaker};
 #[cfg(unix)]
@@ -72,6 +73,9 @@ pub(crate) async fn serve(
     listening: impl FnOnce(Option<SocketAddr>),
 ) -> Result<(), StartError> {
     let unheard = |at: String| move |error: io::Error| StartError::Listen { at, error };
+    if let (Some(address), Some(tls)) = (serving.http, &kernel.config().load().listen.tls) {
+        check_certificate(tls).map_err(unheard(address.to_string()))?;
+    }
     #[cfg(unix)]
     let control = {
         let at = serving.socket.display().to_string();

@@ -373,10 +373,13 @@ const NOBODY: KeyDigest = KeyDigest::from_bytes([0; 32]);
 #[non_exhaustive]
 pub enum AuthError {
     /// There is no key, or no known one; the caller is not told which.
-    #[error("a valid key is needed")]
+    #[error(
+        "a valid key is needed, as `Authorization: Bearer KEY`: `mgp keys list` shows the known ones, \
+         `mgp keys new AGENT` issues one"
+    )]
     Unknown,
     /// The key is right but has expired.
-    #[error("the key has expired")]
+    #[error("the key has expired: `mgp keys new AGENT` issues another one")]
     Expired,
     /// The key is right, but its owner has a reserved name.
     #[error("the owner of the key has a reserved name; have a key issued to another owner")]
@@ -401,7 +404,7 @@ impl From<AuthError> for Error {
             AuthError::Unknown | AuthError::ReservedOwner => code::AUTH_REQUIRED,
             AuthError::Expired => code::AUTH_EXPIRED,
             AuthError::NotPermitted { .. } => code::PERMISSION_DENIED,
-            AuthError::TooOften { wait } => return limited(wait),
+            AuthError::TooOften { wait } => return limited(wait, None),
         };
         refusal(code, error.to_string())
     }

@@ -104,7 +104,7 @@ impl LimitGateSettings {
                 trail.note_refusal(Refusal::new("limit", rule));
             }
             tracing::warn!(method = %request.method, rule, "rate limit exceeded");
-            limited(exceeded.wait)
+            limited(exceeded.wait, limits.setting.as_deref())
         })
     }
 }

@@ -18,6 +18,8 @@ pub struct Limits {
     pub(super) server: Option<MeterPace>,
     tools: HashMap<ServerId, HashMap<ToolName, MeterPace>>,
     servers: HashMap<ServerId, MeterPace>,
+    /// The settings that set the rates, for the message of refusals.
+    pub(super) setting: Option<Box<str>>,
 }
 
 impl Limits {
@@ -60,6 +62,12 @@ impl Limits {
     /// Limits what reaches one server, in place of [`per_server`](Self::per_server).
     pub fn for_server(mut self, server: ServerId, rates: Rates) -> Self {
         self.servers.insert(server, MeterPace::new(rates));
+        self
+    }
+
+    /// Names the settings that set the rates, such as ``"`calls_per_minute` in settings.toml"``, in the message of refusals.
+    pub fn set_by(mut self, setting: impl Into<Box<str>>) -> Self {
+        self.setting = Some(setting.into());
         self
     }
 

@@ -21,7 +21,7 @@ pub struct ChildProcess {
     child: Child,
     _awaited: Option<AwaitedChild>,
     stdin: StdinCloser,
-    _stderr: Option<StderrReader>,
+    stderr: Option<StderrReader>,
     patience: ShutdownPatience,
     exit_into: Option<ExitSlot>,
 }
@@ -75,7 +75,7 @@ impl ChildProcess {
         patience: ShutdownPatience,
     ) -> Self {
         let awaited = child.id().map(AwaitedChild::new);
-        Self { group, child, _awaited: awaited, stdin, _stderr: stderr, patience, exit_into: None }
+        Self { group, child, _awaited: awaited, stdin, stderr, patience, exit_into: None }
     }
 
     pub(super) fn exit_into(self, exit_into: Option<ExitSlot>) -> Self {
@@ -87,7 +87,8 @@ impl ChildProcess {
         self.child.id()
     }
 
-    /// Waits until the server exits by itself, and kills the processes that it left behind.
+    /// Waits until the server exits by itself, and kills the processes that it left behind. Its last lines are read
+    /// before, for they say why it ended.
     ///
     /// # Errors
     /// The operating system does not report the exit.
@@ -99,6 +100,9 @@ impl ChildProcess {
         self.group.server_exited();
         if let Some(place) = &self.exit_into {
             *place.lock() = Some(status);
+        }
+        if let Some(stderr) = &mut self.stderr {
+            stderr.read_to_end().await;
         }
         Ok(status)
     }

@@ -27,6 +27,7 @@ mod server_notifications;
 mod server_shared;
 mod size;
 mod stale_lists;
+mod start_attempt;
 mod support;
 mod task_progress;
 mod view;
@@ -402,12 +403,14 @@ impl Upstream {
         let pid = shared.map_or(0, |shared| shared.pid.load(Ordering::Relaxed));
         let state = instance.map_or(ServerState::Registered, |instance| instance.supervised.state());
         let is_up = state == ServerState::Connected;
+        let delay = shared.filter(|_| state == ServerState::Connecting);
+        let delay = delay.and_then(|shared| shared.attempt.lock().delay(&shared.config));
         ServerView {
             id: self.id.clone(),
             agent: agent.map(|agent| agent.access_id().into_owned()),
             client: client.map(|client| client.agent.access_id().into_owned()),
             state,
-            last_error: shared.and_then(|shared| shared.last_error.lock().clone()).filter(|_| !is_up),
+            last_error: shared.and_then(|shared| shared.last_error.lock().clone()).filter(|_| !is_up).or(delay),
             restarts: shared.map_or(0, |shared| shared.connects.load(Ordering::Relaxed).saturating_sub(1)),
             mgp,
             trust,

@@ -79,6 +79,7 @@ impl ServerConnection {
             rejected: Notify::new(),
             asked: watch::Sender::new(0),
             last_error: Mutex::default(),
+            attempt: Mutex::default(),
             connected_at: Mutex::default(),
             connects: AtomicU64::new(0),
             about: Mutex::default(),
@@ -88,7 +89,7 @@ impl ServerConnection {
             exit: Arc::default(),
         });
         let supervised = supervised(&shared);
-        let way = ForwardToServer::new(supervised.gate(), shared.reports.clone(), Arc::clone(&support.books));
+        let way = ForwardToServer::new(supervised.gate(), shared.server.clone(), shared.reports.clone(), Arc::clone(&support.books));
         let way = shared.calls.layer(way);
         let approver = approvers_of(&support.config, &support.policies, &support.audit, &shared.asked);
         let back = (support.stack)(support, config, &shared.line, approver, current, way, &of_server.meter)?;
@@ -152,13 +153,15 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
     let connecting = Arc::clone(shared);
     let restoring = Arc::clone(shared);
     let mut limits = TimeLimits::default();
-    // Some servers are asked for their description before they are offered a session, and take their time for both.
-    limits.connect = settings::startup_timeout(config) * 2;
+    // Some servers are asked for their description before they are offered a session, and take their time for both. The
+    // handshake notices first that it takes too long.
+    limits.connect = settings::startup_timeout(config) * 2 + HANDSHAKE_END;
     limits.restore = settings::startup_timeout(config);
     let supervisor = Client::supervise(shared.server.clone(), move || {
         let shared = Arc::clone(&connecting);
         async move {
             shared.let_go();
+            shared.begin_attempt();
             let connected = connect(Arc::clone(&shared)).await;
             if let Err(error) = &connected {
                 shared.note_error(error);
@@ -329,8 +332,9 @@ impl ConnectionShared {
                 if is_so_still && state != ServerState::Restarting {
                     self.let_go();
                 }
-                if let (ServerState::Error, Some(reason)) = (state, &change.reason) {
-                    self.last_error.lock().get_or_insert_with(|| reason.clone());
+                if let (ServerState::Error | ServerState::Restarting, Some(reason)) = (state, &change.reason) {
+                    let attempt = self.attempt.lock().clone();
+                    self.last_error.lock().get_or_insert_with(|| attempt.end(reason));
                 }
             }
             _ => {}
@@ -421,6 +425,7 @@ async fn listen<S: RpcService + Sync>(client: Client<S>, changed: StaleLists, fi
     }
 }
 
+const HANDSHAKE_END: Duration = Duration::from_secs(1);
 const DEBOUNCE: Duration = Duration::from_millis(100);
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 /// The time for which the kernel waits for a server to acknowledge that it reports changes, before it lists the server.

@@ -1,5 +1,6 @@
 //! The decisions between the steps of a call, without its future.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -261,8 +262,9 @@ impl Attempts {
     }
 
     /// Returns the error of an attempt that took as long as it may.
-    pub(super) fn attempt_timed_out() -> Error {
-        timed_out("the server did not answer in time")
+    pub(super) fn attempt_timed_out(&self) -> Error {
+        let late = self.sections.late.as_deref().map(|late| late.to_owned().into());
+        timed_out(late.unwrap_or(Cow::Borrowed("the server did not answer in time")))
     }
 
     /// Decides whether another attempt follows one that ended in `error`, and returns the wait before it.

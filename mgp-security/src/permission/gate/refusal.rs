@@ -83,6 +83,11 @@ pub(in crate::permission) fn refuse(
         .into(),
         PermissionRefusal::OutOfScope(finding) => finding.message.clone(),
         PermissionRefusal::NotYours => Cow::Borrowed("callers do not decide about permissions"),
+        PermissionRefusal::Denied { until: None } => format!(
+            "the permission `{name}` of the server `{server}` is denied: {next}; `mgp permissions show {server}` shows by \
+             whom, `mgp permissions approve {server} {name} --agent AGENT` grants it"
+        )
+        .into(),
         _ => format!("the permission `{name}` of the server `{server}` is {word}: {next}").into(),
     };
     let details = [("reason", word), ("permission", name), ("server_id", server.as_str()), ("next", next)];

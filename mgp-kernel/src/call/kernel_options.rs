@@ -1,6 +1,5 @@
 //! The options of a call that are for the kernel alone.
 
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::{CallOptions, MEMBER};
@@ -31,12 +30,6 @@ impl Gate for KernelOptionsGate {
             }
         }
         Flow::Pass(())
-    }
-}
-
-impl fmt::Debug for KernelOptionsGate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KernelOptionsGate").finish_non_exhaustive()
     }
 }
 

@@ -118,7 +118,8 @@ pub(super) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Fai
 /// permissions. `command` returns the command with the names in place of those that were written.
 pub(super) fn advised_names(failure: Failure, command: impl Fn(&NameMistakes) -> String) -> Failure {
     let Some(mistakes) = failure.data::<NameMistakes>() else { return failure };
-    let hint = if mistakes.meant().next().is_some() {
+    let meant = [&mistakes.meant_server, &mistakes.meant_permission, &mistakes.meant_agent];
+    let hint = if meant.into_iter().any(Option::is_some) {
         format!("did you mean `{}`? `--force` accepts what is written", command(&mistakes))
     } else if mistakes.permissions.is_empty() {
         "`mgp servers` shows the servers; `--force` accepts what is written".to_owned()

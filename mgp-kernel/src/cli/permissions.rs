@@ -232,39 +232,26 @@ async fn approve(link: &KernelLink, output: &Output, yes: PermissionApproveArgs)
     let expires_at = yes.until.map(|until| until.ahead(Timestamp::now()));
     let decided = if let Some(permission) = yes.permission {
         let server = yes.what.unwrap_or_default();
-        // Without an agent the names are only checked, so that all mistakes are told at once.
-        let check_only = yes.agent.is_none() && !yes.all_agents;
-        let whose = if yes.all_agents { None } else { Some(yes.agent.as_deref().unwrap_or("AGENT")) };
         let grant = GrantPermission {
             server_id: ServerId::from(server.as_str()),
             permission: Permission::read(&permission),
             agent_id: yes.agent.as_deref().map(AgentId::from),
+            agent_is_missing: yes.agent.is_none() && !yes.all_agents,
             scope,
             expires_at,
             force: yes.force,
-            check_only,
         };
-        let command = |mistakes: &NameMistakes| {
-            let ending = if whose.is_some() { "" } else { " --all-agents" };
-            meant_command("approve", &server, &permission, whose, mistakes) + ending
-        };
-        let granted: Result<PermissionDecided, _> = link.ask(method::PERMISSIONS_GRANT, &grant).await;
-        let granted = granted.map_err(|failure| advised_names(failure, command));
-        if check_only {
-            let unnamed = "no agent is named for whose calls the permission is granted";
-            return Err(match granted {
-                Err(wrong) if wrong.data::<NameMistakes>().is_some() => {
-                    let message = format!("{unnamed}; {}", wrong.message());
-                    wrong.told(message)
-                }
-                Err(failure) => failure,
-                Ok(_) => Failure::usage(unnamed).hint(format!(
-                    "`{}` grants it for one agent, `--all-agents` for all",
-                    command(&NameMistakes::default())
-                )),
-            });
-        }
-        granted
+        let granted = link.ask(method::PERMISSIONS_GRANT, &grant).await;
+        granted.map_err(|failure| {
+            let ending = match (yes.all_agents, grant.agent_is_missing) {
+                (true, _) => " --all-agents",
+                (_, true) => "`, or `--all-agents",
+                _ => "",
+            };
+            let agent = yes.agent.as_deref();
+            let command = |meant: &_| meant_command("approve", &server, &permission, agent, meant) + ending;
+            advised_names(failure, command)
+        })
     } else {
         let what = question_id(link, output, yes.what).await?;
         let lasts = match (yes.once, yes.always) {
@@ -314,7 +301,7 @@ async fn question_id(link: &KernelLink, output: &Output, named: Option<String>) 
         output.note(&printable(&question.message));
         return Ok(question.id.clone());
     }
-    let ids: Vec<_> = pending.questions.iter().map(|question| brief(question)).collect();
+    let ids: Vec<_> = pending.questions.iter().map(brief).collect();
     Err(match ids.len() {
         0 => Failure::usage("no question waits for an answer"),
         count => Failure::usage(format!("{count} questions wait for an answer: name one of them by its id"))
@@ -338,7 +325,8 @@ fn meant_command(
     let word = |meant: &Option<String>, written: &str| shell_word(meant.as_deref().unwrap_or(written));
     let (server, permission) =
         (word(&mistakes.meant_server, server), word(&mistakes.meant_permission, permission));
-    let whose = agent.map(|agent| format!(" --agent {}", word(&mistakes.meant_agent, agent)));
+    let agent = mistakes.meant_agent.as_deref().or(agent);
+    let whose = agent.map(|agent| format!(" --agent {}", shell_word(agent)));
     format!("mgp permissions {verb} {server} {permission}{}", whose.unwrap_or_default())
 }
 

@@ -9,6 +9,7 @@ use mgp_types::mgp::{AgentId, Permission, ServerId, ServerState};
 use mgp_types::{Error, LOCAL_AGENT, RawJson};
 use serde::{Deserialize, Serialize};
 
+use crate::listen::socket_connections::SocketConnections;
 use crate::server_inventory::AccessTargets;
 use crate::settings::KEYLESS_AGENT;
 
@@ -17,6 +18,7 @@ pub(super) struct KnownNames<'a> {
     pub(super) targets: &'a AccessTargets,
     pub(super) grants: &'a GrantBook,
     pub(super) keys: &'a KeyRing,
+    pub(super) clients: &'a SocketConnections,
 }
 
 /// The wrong names in a decision, which an error has as its data: all reasons in one text, and the names that are probably
@@ -31,19 +33,18 @@ pub(crate) struct NameMistakes {
     pub(crate) permissions: Vec<String>,
 }
 
-impl NameMistakes {
-    /// Returns the names that are probably meant.
-    pub(crate) fn meant(&self) -> impl Iterator<Item = &str> {
-        [&self.meant_server, &self.meant_permission, &self.meant_agent]
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
-    }
+/// The agents for whose calls something is decided.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum DecidedAgent<'a> {
+    Named(&'a AgentId),
+    All,
+    /// Neither an agent is named, nor all of them.
+    Missing,
 }
 
 impl KnownNames<'_> {
     /// Checks that there is such a server, or was when something was decided about it, and that the permission and the
-    /// agent are known, or at least read like no known ones.
+    /// agent are known, or at least read like no known ones; and that agents are named at all.
     ///
     /// # Errors
     /// -32602 with [`NameMistakes`].
@@ -51,7 +52,7 @@ impl KnownNames<'_> {
         &self,
         server: &ServerId,
         permission: &Permission,
-        agent: Option<&AgentId>,
+        agent: DecidedAgent<'_>,
     ) -> Result<(), Error> {
         let (mut mistakes, mut reasons) = (NameMistakes::default(), Vec::new());
         if let Err(unmatched) = self.targets.known().check_server(server.as_str())
@@ -72,7 +73,7 @@ impl KnownNames<'_> {
                     if meant.is_none() { permissions.into_iter().collect() } else { Vec::new() };
             }
         }
-        if let Some(agent) = agent
+        if let DecidedAgent::Named(agent) = agent
             && let agents = self.agents()
             && !agents.contains(agent.as_str())
             && let Some(meant) = nearest(agent.as_str(), agents.iter().map(String::as_str))
@@ -80,15 +81,18 @@ impl KnownNames<'_> {
             reasons.push(format!("no agent `{agent}` is known"));
             mistakes.meant_agent = Some(meant.to_owned());
         }
+        if let Some(last) = reasons.last_mut() {
+            last.push_str(", so this would stand for nothing");
+        }
+        if matches!(agent, DecidedAgent::Missing) {
+            reasons.push("no agent is named for whose calls the permission is granted".to_owned());
+            mistakes.meant_agent = Some("AGENT".to_owned());
+        }
         if reasons.is_empty() {
             return Ok(());
         }
-        mistakes.reason = format!("{}, so this would stand for nothing", reasons.join("; "));
-        let meant: Vec<_> = mistakes.meant().map(|name| format!("`{name}`")).collect();
-        let advice =
-            if meant.is_empty() { String::new() } else { format!("; did you mean {}?", meant.join(", ")) };
-        let reason = &mistakes.reason;
-        let error = Error::invalid_params(format!("{reason}{advice} (`force` makes it all the same)"));
+        mistakes.reason = reasons.join("; ");
+        let error = Error::invalid_params(format!("{} (`force` accepts unknown names)", mistakes.reason));
         Err(match RawJson::from_value(&mistakes) {
             Ok(data) => error.with_data(data),
             Err(_) => error,
@@ -112,11 +116,15 @@ impl KnownNames<'_> {
         known
     }
 
-    /// Returns the agents that are configured, have keys or rules, or about whose calls something was decided.
+    /// Returns the agents that are configured or connected, have keys or rules, or about whose calls something was decided.
     fn agents(&self) -> BTreeSet<String> {
         let mut known = BTreeSet::from([LOCAL_AGENT.to_owned(), KEYLESS_AGENT.to_owned()]);
         known.extend(self.targets.config.load().agents.iter().map(|agent| agent.id.clone()));
         known.extend(self.keys.keys().iter().map(|key| key.owner.as_str().to_owned()));
+        let connected = self.clients.clients();
+        known.extend(
+            connected.iter().map(|one| one.session.principal(&one.agent, None).access_id().into_owned()),
+        );
         let rules = self.targets.visibility.access.entries();
         known.extend(rules.iter().map(|rule| rule.entry.agent_id.as_str().to_owned()));
         let decided = self.grants.all_records().into_iter().filter_map(|record| record.agent);

@@ -12,7 +12,7 @@ use mgp_types::Error;
 use mgp_types::mgp::{AgentId, Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName, code};
 use serde::{Deserialize, Serialize};
 
-use super::known_names::KnownNames;
+use super::known_names::{DecidedAgent, KnownNames};
 use super::page::PageRequest;
 use super::registrations;
 use super::request::OperatorRequest;
@@ -145,9 +145,9 @@ pub(crate) struct GrantPermission {
     /// True if the permission is granted although there is no such server.
     #[serde(default)]
     pub(crate) force: bool,
-    /// True if the names are only checked, and nothing is granted.
+    /// True if neither an agent is named nor all of them are meant: all mistakes are told, and nothing is granted.
     #[serde(default)]
-    pub(crate) check_only: bool,
+    pub(crate) agent_is_missing: bool,
 }
 
 /// The params that revoke a permission, or deny it before it is asked for.
@@ -323,11 +323,13 @@ pub(super) async fn grant(
     grant: GrantPermission,
 ) -> Result<PermissionDecided, Error> {
     let (server, agent) = (&grant.server_id, grant.agent_id);
-    if !grant.force {
-        known.check(server, &grant.permission, agent.as_ref())?;
-    }
-    if grant.check_only {
-        return Ok(PermissionDecided { decision: Decision::Deferred });
+    let decided = match &agent {
+        Some(agent) => DecidedAgent::Named(agent),
+        None if grant.agent_is_missing => DecidedAgent::Missing,
+        None => DecidedAgent::All,
+    };
+    if !grant.force || matches!(decided, DecidedAgent::Missing) {
+        known.check(server, &grant.permission, decided)?;
     }
     let terms = terms(grant.scope, grant.expires_at);
     let by = &asked.by;
@@ -342,7 +344,11 @@ pub(super) async fn revoke(
 ) -> Result<PermissionDecided, Error> {
     let (server, agent) = (&revoke.server_id, &revoke.agent_id);
     if !revoke.force {
-        known.check(server, &revoke.permission, agent.as_ref())?;
+        known.check(
+            server,
+            &revoke.permission,
+            agent.as_ref().map_or(DecidedAgent::All, DecidedAgent::Named),
+        )?;
     }
     let (by, agent) = (&asked.by, agent.clone());
     known.grants.revoke_for(by, agent, &revoke.server_id, &revoke.permission).await?;

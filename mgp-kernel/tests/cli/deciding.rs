@@ -162,7 +162,8 @@ fn all_mistakes_in_the_names_of_a_decision_are_told_at_once() {
             "mgp permissions approve plain filesystem.read --agent local",
         ),
         (&["approve", "plain", "memory.write", "--agent", "lokal"], "memory.write --agent local"),
-        (&["approve", "plain", "filesytem.read"], "filesystem.read --agent AGENT"),
+        (&["approve", "plain", "filesytem.read"], "filesystem.read --agent AGENT`, or `--all-agents"),
+        (&["approve", "plain", "memory.write"], "memory.write --agent AGENT`, or `--all-agents"),
         (&["approve", "plian", "memory.write", "--all-agents"], "plain memory.write --all-agents"),
         (&["deny", "plian", "filesytem.read", "--agent", "lokal"], "plain filesystem.read --agent local"),
     ] {
@@ -172,8 +173,8 @@ fn all_mistakes_in_the_names_of_a_decision_are_told_at_once() {
     }
     let ran = home.run(["permissions", "approve", "plain", "filesytem.read"]);
     assert!(ran.err.contains("no agent is named") && ran.err.contains("`filesytem.read`"), "{ran:?}");
-    let ran = home.run(["permissions", "approve", "plain", "memory.write"]);
-    assert!(ran.code == Some(1) && ran.err.contains("memory.write --agent AGENT`"), "{ran:?}");
+    let ran = home.run(["permissions", "approve", "other", "memory.write", "--all-agents"]);
+    assert!(ran.code == Some(1) && ran.err.contains("`mgp servers` shows the servers"), "{ran:?}");
     let lokal = ["permissions", "approve", "plain", "memory.write", "--agent", "lokal"];
     assert!(home.run(lokal).err.contains("no agent `lokal` is known"));
     assert_eq!(home.run(lokal.iter().chain(&["--force"])).code, Some(0));

@@ -36,14 +36,19 @@ impl OwnFiles {
 }
 
 /// Returns the files that neither the paths nor the commands that `server` gets may touch.
-pub(crate) fn protected(config: &Config, server: &ServerConfig, own: &OwnFiles) -> ProtectedPaths {
+pub(crate) fn protected(
+    config: &Config,
+    server: &ServerConfig,
+    own: &OwnFiles,
+    folder: &Path,
+) -> ProtectedPaths {
     let mut protected = own.0.iter().fold(ProtectedPaths::default(), ProtectedPaths::with_own);
     let released = &config.validators.allow_paths;
     protected = released.iter().fold(protected, |protected, path| protected.releasing(path));
     if let Some(home) = std::env::home_dir() {
         protected = protected.with_home(home);
     }
-    if let Some(place) = LocalServerFiles::of(server) {
+    if let Some(place) = LocalServerFiles::of(server, folder) {
         protected = protected.on_this_machine(&place.directory);
     }
     protected
@@ -54,6 +59,7 @@ pub(crate) fn validator(
     running: &Arc<RunningConfig>,
     server: &ServerConfig,
     protected: ProtectedPaths,
+    folder: &Path,
 ) -> Result<PathsValidator, StartError> {
     let (configured, paths) = (&running.load().validators.roots, PathsValidator::new(protected));
     let unusable = |error| StartError::Config(format!("`validators.roots`: {error}"));
@@ -62,7 +68,7 @@ pub(crate) fn validator(
             let first = Roots::new(first).map_err(unusable)?;
             Some(others.iter().try_fold(first, Roots::and).map_err(unusable)?)
         }
-        None => LocalServerFiles::of(server).and_then(|files| files.roots()),
+        None => LocalServerFiles::of(server, folder).and_then(|files| files.roots()),
     };
     let running = Arc::clone(running);
     Ok(match roots {
@@ -99,16 +105,15 @@ struct LocalServerFiles {
 }
 
 impl LocalServerFiles {
-    fn of(server: &ServerConfig) -> Option<Self> {
-        let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    fn of(server: &ServerConfig, here: &Path) -> Option<Self> {
         match server.expanded(&ProcessEnvironment).ok()?.endpoint {
             Endpoint::Child { args, cwd, .. } => Some(Self {
-                directory: cwd.as_ref().map_or_else(|| here.clone(), |cwd| here.join(cwd.expose())),
+                directory: cwd.as_ref().map_or_else(|| here.to_owned(), |cwd| here.join(cwd.expose())),
                 is_configured: cwd.is_some(),
                 arguments: args.iter().map(|arg| arg.expose().to_owned()).collect(),
             }),
             Endpoint::Unix { .. } => {
-                Some(Self { directory: here, is_configured: false, arguments: Vec::new() })
+                Some(Self { directory: here.to_owned(), is_configured: false, arguments: Vec::new() })
             }
             _ => None,
         }

@@ -56,9 +56,8 @@ impl RunningConfig {
     }
 }
 
-/// Returns the state directory of the kernel of a folder whose `mgp.toml` is `file`, within that of its user.
+/// Returns the state directory of the kernel of a folder whose `mgp.toml` is `file`, in canonical form, within that of its user.
 pub(crate) fn folder_state(users: &Path, file: &Path) -> PathBuf {
-    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let digest = Sha256::digest(file.as_os_str().as_encoded_bytes());
     let name: [u8; 16] = mgp_types::hex(&digest[..8]);
     users.join(FOLDER_KERNELS).join(String::from_utf8_lossy(&name).as_ref())
@@ -67,8 +66,7 @@ pub(crate) fn folder_state(users: &Path, file: &Path) -> PathBuf {
 /// Returns the state directory of the user whose kernel keeps its state in `state`: the same, unless the kernel is that
 /// of a folder.
 pub(crate) fn users_state(state: &Path) -> &Path {
-    let of_folders = state.parent().filter(|above| above.file_name().is_some_and(|name| name == FOLDER_KERNELS));
-    of_folders.and_then(Path::parent).unwrap_or(state)
+    state.parent().filter(|above| above.ends_with(FOLDER_KERNELS)).and_then(Path::parent).unwrap_or(state)
 }
 
 /// Returns the state directories within that of a user: its own, and those of the kernels of folders.

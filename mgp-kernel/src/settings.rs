@@ -1,11 +1,11 @@
 //! The configuration of `mgp.toml`, translated to the settings of each section.
 
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
-use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{
     ArgumentTypes as ConfiguredTypes, FirstUse as ConfiguredFirstUse, ListLevel, NetworkPreset, RevokedCalls,
     ServerConfig, usual,
@@ -39,8 +39,8 @@ use mgp_types::{RawJson, RunningCalls, Session};
 use crate::StartError;
 use crate::approvals::ParkedCallLimits;
 use crate::models::ModelStore;
-use crate::paths::{self, OwnFiles};
-use crate::running::RunningConfig;
+use crate::paths;
+use crate::servers::upstream::ServerSupport;
 
 fn wrong(what: impl std::fmt::Display) -> StartError {
     StartError::Config(what.to_string())
@@ -177,17 +177,17 @@ pub(crate) fn confirmation(config: &Config, server: &ServerConfig, book: GrantBo
     if server.security.confirmation { settings.with_every_call() } else { settings }
 }
 
-/// Returns the validators of the arguments of calls of one server.
+/// Returns the validators of the arguments of calls of one server, whose program runs in `folder` if its entry names no
+/// other one.
 pub(crate) fn validators(
-    running: &Arc<RunningConfig>,
+    support: &ServerSupport,
     server: &ServerConfig,
-    own: &OwnFiles,
-    catalog: Catalog,
+    folder: &Path,
 ) -> Result<Validators, StartError> {
-    let config = &running.load();
-    let configured = &config.validators;
+    let config = &support.config.load();
+    let (configured, catalog) = (&config.validators, support.tools.catalog.clone());
     let mut validators = Validators::standard();
-    let protected = paths::protected(config, server, own);
+    let protected = paths::protected(config, server, &support.policies.own_files, folder);
     let mut commands = CommandPolicy::default().with_protected(protected.clone());
     for directory in &configured.scratch {
         commands = commands.with_scratch(directory);
@@ -200,7 +200,7 @@ pub(crate) fn validators(
         network = network.with_pages_in_urls();
     }
     validators = validators.with(network);
-    Ok(validators.with(paths::validator(running, server, protected)?))
+    Ok(validators.with(paths::validator(&support.config, server, protected, folder)?))
 }
 
 /// Returns how strictly arguments have to match the types in the schema of their tool.

@@ -194,7 +194,7 @@ fn layers(
     way: BareWay,
     meter: &Meter,
 ) -> Result<ServerStack<impl RpcService<Future: 'static> + Sync + use<>>, StartError> {
-    let ServerSupport { policies, audit, tools, books, at_once, .. } = support;
+    let ServerSupport { policies, audit, books, at_once, .. } = support;
     let config = support.config.load();
     let session = move || current.load().as_ref().and_then(|client| client.session());
     let owners = Arc::clone(&policies.session_states);
@@ -214,7 +214,7 @@ fn layers(
     let tasks = books.task_owners(line, server);
     let passed = settings::passed_methods(&server.pass_methods)?;
     let safe = settings::passed_methods(&server.safe_methods)?;
-    let validators = settings::validators(&support.config, server, &policies.own_files, tools.catalog.clone())?;
+    let validators = settings::validators(support, server, &support.folder(server, line))?;
     let confirmed = settings::confirmation(&config, server, policies.grants.clone());
     let keys = IdempotencyLayer::new(policies.keyed_calls.clone()).unless({
         let session = session.clone();

@@ -12,103 +12,98 @@ use crate::Session;
 #[derive(Debug)]
 pub struct ClientFolders {
     working: Option<PathBuf>,
-    place: ClientPlace,
-    roots: ArcSwap<ClientRoots>,
+    /// True if the client is a process of this machine.
+    is_process: bool,
+    /// The roots, if the client can be asked for them.
+    roots: Option<ArcSwap<ClientRoots>>,
 }
 
-/// The way on which a client came, as far as it decides about its folders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ClientPlace {
-    /// A process of this machine, at a connection of its own.
-    Process,
-    /// A session over a network.
-    Session,
-    /// Requests over a network that belong to no session, so that nothing is remembered between two of them.
-    Requests,
-}
-
-/// The roots of a client.
 #[derive(Debug)]
 enum ClientRoots {
     /// The client was not asked yet, or its roots have changed since.
     Unasked,
-    /// The client has none, or gave no answer.
+    /// The client gave no answer.
     Nothing,
-    /// The client declared some, of which these may be opened.
+    /// The roots that may be opened.
     Declared(Vec<PathBuf>),
 }
 
 /// A question to a client for its roots, which an answer belongs to.
 #[derive(Debug)]
-pub struct RootsQuestion(Arc<ClientRoots>);
+pub struct RootsQuestion(Option<Arc<ClientRoots>>);
 
 impl ClientFolders {
     /// Creates the folders of a process of this machine, with its working folder if that may be opened.
     pub fn of_process(working: Option<PathBuf>) -> Self {
-        Self::new(working, ClientPlace::Process)
+        Self { working, is_process: true, roots: Some(ArcSwap::from_pointee(ClientRoots::Unasked)) }
     }
 
     /// Creates the folders of a session over a network, which has no working folder here.
     pub fn of_session() -> Self {
-        Self::new(None, ClientPlace::Session)
+        Self { is_process: false, ..Self::of_process(None) }
     }
 
     /// Creates the folders of requests over a network that belong to no session: there are none.
-    pub fn of_requests() -> Self {
-        Self::new(None, ClientPlace::Requests)
-    }
-
-    fn new(working: Option<PathBuf>, place: ClientPlace) -> Self {
-        Self { working, place, roots: ArcSwap::from_pointee(ClientRoots::Unasked) }
+    pub const fn of_requests() -> Self {
+        Self { working: None, is_process: false, roots: None }
     }
 
     /// Returns whether the client has to be asked for its roots before a call is judged by them: it declared some, and
     /// they are not known. A client that describes itself with each request reports no changes, and is asked in each
     /// call; `is_asked` says whether it was in this one.
     pub fn wants_to_be_asked(&self, session: Option<&Session>, is_asked: bool) -> bool {
-        let Some(session) = session.filter(|_| self.place != ClientPlace::Requests) else { return false };
-        let is_unknown = matches!(**self.roots.load(), ClientRoots::Unasked);
+        let (Some(roots), Some(session)) = (&self.roots, session) else { return false };
+        let is_unknown = matches!(**roots.load(), ClientRoots::Unasked);
         (is_unknown || session.describes_each_request() && !is_asked) && session.peer_can(&["roots"])
     }
 
     /// Begins a question to the client for its roots.
     pub fn question(&self) -> RootsQuestion {
-        RootsQuestion(self.roots.load_full())
+        RootsQuestion(self.roots.as_ref().map(ArcSwap::load_full))
     }
 
     /// Sets the roots of the answer that may be opened, or `None` if there was no answer. Roots that have changed since
     /// the question began stay unknown.
-    pub fn set_roots(&self, question: &RootsQuestion, roots: Option<Vec<PathBuf>>) {
-        let roots = roots.map_or(ClientRoots::Nothing, ClientRoots::Declared);
-        self.roots.compare_and_swap(&question.0, Arc::new(roots));
+    pub fn set_roots(&self, question: &RootsQuestion, answer: Option<Vec<PathBuf>>) {
+        if let (Some(roots), Some(before)) = (&self.roots, &question.0) {
+            roots.compare_and_swap(before, Arc::new(answer.map_or(ClientRoots::Nothing, ClientRoots::Declared)));
+        }
     }
 
     /// Forgets the roots, because they have changed.
     pub fn forget_roots(&self) {
-        self.roots.store(Arc::new(ClientRoots::Unasked));
+        if let Some(roots) = &self.roots {
+            roots.store(Arc::new(ClientRoots::Unasked));
+        }
     }
 
     /// Returns whether `path` lies in one of the folders.
     pub fn hold(&self, path: &Path) -> bool {
-        match &**self.roots.load() {
-            ClientRoots::Declared(roots) if !roots.is_empty() => roots.iter().any(|root| path.starts_with(root)),
+        self.with_roots(|roots| match roots {
+            Some(roots @ [_, ..]) => roots.iter().any(|root| path.starts_with(root)),
             _ => self.working.as_ref().is_some_and(|working| path.starts_with(working)),
-        }
+        })
     }
 
     /// Returns all folders.
     pub fn all(&self) -> Vec<PathBuf> {
-        match &**self.roots.load() {
-            ClientRoots::Declared(roots) if !roots.is_empty() => roots.clone(),
+        self.with_roots(|roots| match roots {
+            Some(roots @ [_, ..]) => roots.to_vec(),
             _ => self.working.iter().cloned().collect(),
-        }
+        })
     }
 
     /// Returns whether nothing says where the client works: it is a process of this machine that declared no roots and
     /// was started in no particular folder.
     pub fn are_unsaid(&self) -> bool {
-        let has_declared = matches!(**self.roots.load(), ClientRoots::Declared(_));
-        self.place == ClientPlace::Process && self.working.is_none() && !has_declared
+        self.is_process && self.working.is_none() && self.with_roots(|roots| roots.is_none())
+    }
+
+    fn with_roots<T>(&self, look: impl FnOnce(Option<&[PathBuf]>) -> T) -> T {
+        match self.roots.as_ref().map(ArcSwap::load).as_deref().map(|roots| &**roots) {
+            Some(ClientRoots::Declared(roots)) => look(Some(roots)),
+            _ => look(None),
+        }
     }
 }
 

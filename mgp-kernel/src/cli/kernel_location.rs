@@ -21,6 +21,8 @@ use crate::running::folder_state;
 #[derive(Debug, Clone)]
 pub(super) struct KernelLocation {
     global: Global,
+    /// True if the file of the folder does not count, whether it is trusted or not.
+    without_folder: bool,
 }
 
 /// The options that name the configuration a command changes.
@@ -70,17 +72,16 @@ impl EffectiveConfig {
 
 impl KernelLocation {
     pub(super) fn new(global: &Global) -> Self {
-        Self { global: global.clone() }
+        Self { global: global.clone(), without_folder: false }
     }
 
     /// Reads the configuration.
     pub(super) fn read(&self) -> Result<EffectiveConfig, Failure> {
         let loaded = Config::load(&self.locations(), &ProcessEnvironment);
-        let LoadedConfig { mut config, warnings, files, faulty, untrusted, folder, .. } =
-            loaded.map_err(|error| {
-                Failure::configuration(&error)
-                    .hint("`mgp config reference` lists all keys, `--config` names another file")
-            })?;
+        let LoadedConfig { mut config, warnings, files, faulty, untrusted, .. } = loaded.map_err(|error| {
+            Failure::configuration(&error)
+                .hint("`mgp config reference` lists all keys, `--config` names another file")
+        })?;
         let mut own_socket = config.kernel.socket.as_deref().map(expanded);
         let state = match (&self.global.state, &config.kernel.state) {
             (Some(state), _) => state.clone(),
@@ -89,12 +90,12 @@ impl KernelLocation {
                     Some(own) => expanded(own),
                     None => home("XDG_STATE_HOME", ".local/state")?.join("mgp"),
                 };
-                match files.first().filter(|_| folder.is_some()) {
-                    // The kernel of a folder with a file of its own runs beside the user's, which has the user's socket,
-                    // address and record.
+                // The kernel of a folder with a file of its own runs beside the user's, which has the user's socket,
+                // address and record.
+                match self.folder() {
                     Some(file) => {
                         (own_socket, config.listen.http, config.audit.path) = (None, None, None);
-                        folder_state(&state, file)
+                        folder_state(&state, file.path())
                     }
                     None => state,
                 }
@@ -106,6 +107,20 @@ impl KernelLocation {
         let warnings = warnings.iter().map(ToString::to_string).collect();
         let untrusted = untrusted.map(|file| file.to_string());
         Ok(EffectiveConfig { config, files, warnings, faulty, untrusted, state, socket })
+    }
+
+    /// Returns the file of this folder if the folder has a kernel of its own: the file was trusted, and may have changed
+    /// since.
+    fn folder(&self) -> Option<FolderFile> {
+        let locations = self.locations();
+        let file = FolderFile::read(locations.folder_file()?).ok().flatten();
+        file.filter(|file| locations.trust_of(file) != FolderTrust::Never)
+    }
+
+    /// Returns the place of the same kernel, whichever files are trusted later: that of the user takes nothing from a
+    /// folder.
+    pub(super) fn settled(&self) -> Self {
+        Self { without_folder: self.folder().is_none(), ..self.clone() }
     }
 
     /// Returns the configuration file that commands change: that of this folder if it is there and trusted, or else the
@@ -236,7 +251,11 @@ impl KernelLocation {
             return Locations::only(file);
         }
         let here = env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
-        Locations::from_env(&ProcessEnvironment, &here)
+        let found = Locations::from_env(&ProcessEnvironment, &here);
+        if self.without_folder && !found.required() {
+            return Locations::of(None, found.own_file().map(Path::to_path_buf));
+        }
+        found
     }
 }
 

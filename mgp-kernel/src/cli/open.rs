@@ -37,11 +37,8 @@ struct FolderOpened {
 
 pub(super) async fn run(place: &KernelLocation, output: &Output, open: OpenArgs) -> Result<Exit, Failure> {
     let folder = real(&open.folder)?;
-    let within = match open.within {
-        _ if open.everywhere => None,
-        Some(within) => Some(real(&within)?),
-        None => Some(real(Path::new("."))?),
-    };
+    let within = open.within.as_deref().unwrap_or_else(|| Path::new("."));
+    let within = if open.everywhere { None } else { Some(real(within)?) };
     proof::person(place).await?;
     // The file of a folder opens nothing.
     let path = place.to_make(false)?;

@@ -143,8 +143,9 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
             output.warning(&lacking);
         }
     }
-    reread_from(&kernel, place.clone(), http_asked_for);
+    let place = place.settled();
     let watched = if follows_files { place.watched() } else { Vec::new() };
+    reread_from(&kernel, place, http_asked_for);
     let stop = until_stopped(signals, &kernel, &watched);
     let at = serving.socket.display().to_string();
     let scheme = if kernel.config().load().listen.tls.is_some() { "https" } else { "http" };

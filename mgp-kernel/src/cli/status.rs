@@ -32,14 +32,12 @@ struct ShownStatus {
     others: Vec<OtherKernel>,
 }
 
-/// Another running kernel of the same user: that of the user's configuration, or that of a folder with an `mgp.toml` of
-/// its own.
+/// Another running kernel of the same user.
 #[derive(Debug, Serialize)]
 struct OtherKernel {
     pid: u32,
-    /// The folder, if it is the kernel of one.
+    /// The folder with an `mgp.toml` of its own that it is the kernel of; `None` for the kernel of the user.
     folder: Option<PathBuf>,
-    state: PathBuf,
 }
 
 /// Shows the running kernel. If none runs, the command ends with 4.
@@ -81,15 +79,13 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
 
 /// Returns the running kernels of the same user but the one that keeps its state in `own`.
 async fn others(own: &Path) -> Vec<OtherKernel> {
-    let users = users_state(own);
     let mut others = Vec::new();
-    for state in states_of(users).into_iter().filter(|state| state != own) {
+    for state in states_of(users_state(own)).into_iter().filter(|state| state != own) {
         // A kernel that was killed has left its note, and nobody answers.
-        if let Some(note) = KernelNote::read(&state)
+        if let Some(KernelNote { pid, folder, .. }) = KernelNote::read(&state)
             && socket::is_shared(&socket::default_path(&state)).await
         {
-            let folder = (state != users).then(|| note.folder.clone());
-            others.push(OtherKernel { pid: note.pid, folder, state });
+            others.push(OtherKernel { pid, folder: (users_state(&state) != state).then_some(folder) });
         }
     }
     others
@@ -97,11 +93,8 @@ async fn others(own: &Path) -> Vec<OtherKernel> {
 
 impl OtherKernel {
     fn write(&self, out: &mut Vec<u8>) -> io::Result<()> {
-        let whose = match &self.folder {
-            Some(folder) => format!("of {}", printable(&folder.display().to_string())),
-            None => "of your own configuration".to_owned(),
-        };
-        writeln!(out, "another kernel: {whose}, process {}", self.pid)
+        let whose = self.folder.as_ref().map_or_else(|| "your own configuration".to_owned(), |folder| folder.display().to_string());
+        writeln!(out, "another kernel: of {}, process {}", printable(&whose), self.pid)
     }
 }
 

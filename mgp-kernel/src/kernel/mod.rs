@@ -235,7 +235,11 @@ impl Kernel {
         client: Arc<ClientSession>,
         folder: Option<PathBuf>,
     ) -> impl Accept<Service: Unpin> + use<> {
-        let folders = ClientFolders::of_process(folder.and_then(|folder| usable_folder(&folder)));
+        let folder = folder.and_then(|folder| usable_folder(&folder));
+        if let Some(folder) = &folder {
+            self.fleet().set_folder(&client, folder.clone());
+        }
+        let folders = ClientFolders::of_process(folder);
         let client = ConnectedClient { session: Some(client), folders: Arc::new(folders) };
         self.accept_as(&AuthLayer::fixed(principal), mark, move |_| client.clone())
     }

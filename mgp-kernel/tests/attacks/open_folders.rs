@@ -21,6 +21,8 @@ tests![
     links_and_blanks_lead_to_the_same_folder,
     over_http_only_the_roots_of_the_session_are_open,
     configured_roots_count_alone_whatever_a_client_declares,
+    a_server_is_given_the_roots_of_the_client_that_it_works_for,
+    relative_paths_begin_in_the_folder_of_the_client,
     a_person_reads_files_of_the_folder_in_which_the_command_is_typed,
     two_folders_with_files_of_their_own_have_kernels_of_their_own,
     what_was_decided_before_holds_in_the_kernel_of_a_folder,
@@ -221,6 +223,42 @@ async fn configured_roots_count_alone_whatever_a_client_declares() {
         let told = is_closed(&client, &home.path(name)).await;
         assert!(told.contains(bound.to_str().unwrap()), "{told}");
     }
+}
+
+async fn relative_paths_begin_in_the_folder_of_the_client() {
+    let home = home("");
+    let one = client(&home, "work/a", plain(ERAS[0])).await;
+    let other = client(&home, "work/b", plain(ERAS[1])).await;
+    for (client, own, others) in [(&one, "a", "b"), (&other, "b", "a"), (&one, "a", "b")] {
+        assert_eq!(read(client, Path::new("file.txt")).await, format!("of {own}"));
+        is_closed(client, Path::new(&format!("../{others}/file.txt"))).await;
+    }
+    drop(one);
+    assert_eq!(read(&other, Path::new("file.txt")).await, "of b", "the kernel goes on without the client that started it");
+}
+
+async fn a_server_is_given_the_roots_of_the_client_that_it_works_for() {
+    let home = home("");
+    let [a, b] = ["a", "b"].map(|name| home.path(&format!("work/{name}")));
+    let told = async |what: &str| {
+        let end = tokio::time::Instant::now() + std::time::Duration::from_mins(1);
+        loop {
+            let noted = std::fs::read_to_string(home.path("notes/files/roots")).unwrap_or_default();
+            if noted.lines().last().is_some_and(|last| last.contains(what)) {
+                return;
+            }
+            assert!(tokio::time::Instant::now() < end, "{what} is not told: {noted}");
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let one = client(&home, "work/a", plain(ERAS[0]).roots([root(&a)])).await;
+    read(&one, &a.join("file.txt")).await;
+    told("work/a").await;
+    let other = client(&home, "work/b", plain(ERAS[0]).roots([root(&b)])).await;
+    read(&other, &b.join("file.txt")).await;
+    told("work/b").await;
+    one.set_roots([root(&a), root(&home.path("work"))]).await.unwrap();
+    told("work\"").await;
 }
 
 /// Runs a command in a folder of the home.

@@ -11,7 +11,7 @@ use mgp_discovery::config::model::{ServerConfig, Sharing};
 use mgp_security::access::AccessGate;
 use mgp_types::mgp::{ServerState, ShutdownReason};
 use mgp_types::{
-    ClientSessionId, Error, Gate, Method, Principal, PrincipalRole, Request, RequestKind, Session, agent_family,
+    ClientSessionId, Error, Gate, Method, Object, Principal, PrincipalRole, Request, RequestKind, Session, agent_family,
     code, gates,
 };
 use parking_lot::Mutex;
@@ -175,11 +175,20 @@ impl OwnConnections {
     fn line_of(&self, connections: &ConnectionTable, caller: &Principal) -> ConnectionKey {
         let client = ClientKey::of(caller);
         match &connections.first {
-            Some(first) if !self.shares(first, caller) && first.client.as_ref().is_some_and(|own| *own != client) => {
+            Some(first)
+                if !self.shares(first, caller)
+                    && (first.client.as_ref().is_some_and(|own| *own != client) || self.runs_elsewhere(&client)) =>
+            {
                 ConnectionKey::of_client(self.config.id.as_str().into(), client)
             }
             _ => self.shared_line(),
         }
+    }
+
+    /// Returns whether the program of this client runs in another folder than the first one, that in which it works.
+    fn runs_elsewhere(&self, client: &ClientKey) -> bool {
+        let follows = self.config.command.is_some() && self.config.cwd.is_none();
+        follows && self.support.books.folder(client.session).is_some()
     }
 
     /// Returns whether this caller shares the first connection with whoever else uses it: an operator does, and everybody
@@ -231,8 +240,10 @@ impl OwnConnections {
         };
         let ConnectionTable { first, by_key, begin } = &mut *connections;
         if let Some(first) = first.as_mut().filter(|_| !line.is_own()) {
-            if !self.shares(first, agent) {
-                first.client = Some(ClientKey::of(agent));
+            let client = ClientKey::of(agent);
+            if !self.shares(first, agent) && first.client.as_ref() != Some(&client) {
+                first.client = Some(client);
+                self.tell_roots(&first.instance);
             }
             return Ok(first.used());
         }
@@ -479,6 +490,18 @@ impl OwnConnections {
 
     fn end(&self, instance: Arc<ServerConnection>, reason: ShutdownReason) {
         self.run(async move { instance.end(reason, STOP_TIMEOUT).await });
+    }
+
+    /// Has a server that was connected to before its client came ask for the roots, which are that client's.
+    fn tell_roots(&self, instance: &ServerConnection) {
+        let lasts = instance.session().is_some_and(|session| session.lasts());
+        if let Some(server) = instance.client().filter(|_| lasts) {
+            self.run(async move {
+                if let Err(error) = server.notify(Method::ROOTS_CHANGED, Object::new()).await {
+                    tracing::debug!(%error, "a server was not told of the roots of its client");
+                }
+            });
+        }
     }
 
     /// Runs a task on the kernel's runtime: a client session may end anywhere.

@@ -1,5 +1,6 @@
 //! The sections of the kernel that connections to its servers are made with, and the services between them and a server.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
@@ -45,6 +46,16 @@ pub(crate) struct ServerSupport {
     pub(crate) registry: Arc<OnceLock<Registry>>,
     /// The function that puts the layers of the stack in front of a server.
     pub(crate) stack: Stack,
+}
+
+impl ServerSupport {
+    /// Returns the folder in which the program of `server` behind a connection runs if its entry names none, and at which
+    /// paths of its entry begin.
+    pub(crate) fn folder(&self, server: &ServerConfig, line: &ConnectionKey) -> PathBuf {
+        let client = line.client.as_ref().filter(|_| server.cwd.is_none());
+        let clients = client.and_then(|client| self.books.folder(client.session));
+        clients.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"))
+    }
 }
 
 /// A function that puts the layers of the stack around the bare way to a server.

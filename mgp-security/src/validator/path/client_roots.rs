@@ -30,17 +30,8 @@ pub fn usable_folder(folder: &Path) -> Option<PathBuf> {
 /// opened; `None` if there is no answer.
 pub(crate) async fn declared_roots(context: &Context) -> Option<Vec<PathBuf>> {
     let asked = context.ask("roots", Method::ROOTS_LIST, Object::new());
-    let answer = match tokio::time::timeout(LONGEST, asked).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(error)) => {
-            tracing::debug!(%error, "a client that declared roots does not list them");
-            return None;
-        }
-        Err(_) => {
-            tracing::debug!("a client that declared roots does not list them in time");
-            return None;
-        }
-    };
+    let answer = tokio::time::timeout(LONGEST, asked).await.ok()?;
+    let answer = answer.inspect_err(|error| tracing::debug!(%error, "a client does not list its roots")).ok()?;
     let listed: ListRootsResult = answer.to().ok()?;
     Some(listed.roots.iter().take(MOST_ROOTS).filter_map(|root| usable_folder(&local(&root.uri)?)).collect())
 }

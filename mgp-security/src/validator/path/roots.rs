@@ -11,6 +11,7 @@ use mgp_types::{ClientFolders, Context, Session};
 use crate::Finding;
 
 use super::AbsolutePaths;
+use crate::validator::standard::quoted;
 
 /// The directories that are open to calls.
 ///
@@ -186,34 +187,19 @@ fn outside<'a>(
     open: impl Iterator<Item = &'a PathBuf>,
     client: Option<&PathBuf>,
 ) -> Finding {
-    let mut named: Vec<String> = Vec::new();
-    for folder in open {
-        let folder = format!("`{}`", folder.display());
-        if !named.contains(&folder) {
-            named.push(folder);
-        }
-    }
+    let mut named: Vec<String> = open.map(|folder| format!("`{}`", folder.display())).collect();
     let further = named.len().saturating_sub(MOST_NAMED);
     named.truncate(MOST_NAMED);
-    let mut open = if named.is_empty() { "none is".to_owned() } else { named.join(", ") };
-    if further > 0 {
-        open = format!("{open} and {further} more");
-    }
+    named.extend((further > 0).then(|| format!("{further} more")));
+    let open = if named.is_empty() { "none".to_owned() } else { named.join(", ") };
     let folder = if end.is_dir() { Some(end) } else { end.parent().filter(|folder| folder.is_dir()) };
     // What is everything is not proposed.
-    let folder = folder.and_then(super::usable_folder).map_or_else(|| "FOLDER".to_owned(), |folder| quoted(&folder));
-    let whom = client.map_or_else(|| "--everywhere".to_owned(), |client| format!("--in {}", quoted(client)));
+    let folder = folder.and_then(super::usable_folder).map_or_else(|| "FOLDER".to_owned(), |folder| quoted(&folder.display().to_string()));
+    let whom = client.map_or_else(|| "--everywhere".to_owned(), |client| format!("--in {}", quoted(&client.display().to_string())));
     Finding::new(
         "outside-root",
-        format!("the path ends outside of the folders that are open to this client ({open}); `mgp open {folder} {whom}` opens one"),
+        format!("the path ends outside of the folders that are open to this client: {open}; `mgp open {folder} {whom}` opens one"),
     )
-}
-
-/// Returns a path as a word of a shell.
-fn quoted(path: &Path) -> String {
-    let path = path.display().to_string();
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./+@%:,".contains(&byte);
-    if path.bytes().all(is_plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
 /// The rule that refuses a path until the client is asked for its roots.

@@ -25,6 +25,10 @@ fn open(further: &str) -> (Home, Kernel, u16) {
     home.write("mgp.toml", &config);
     let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
     let port = kernel.port();
+    if !further.contains("require_keys") {
+        // A list waits for a server that starts, but not for long.
+        until("the tools are listed", || get(port, "/catalog").2.to_string().contains("context.recall_memory"));
+    }
     (home, kernel, port)
 }
 
@@ -360,7 +364,7 @@ fn a_key_for_one_tool_reads_about_that_one_and_validates_and_calls_no_other() {
         for tool in ["context.store_memory", "context__store_memory", "context.nothing", "nothing"] {
             let (status, _, refused) = call(&format!("/tools/{tool}"), r#"{"content": "x"}"#);
             let reason = refused["error"]["reason"].as_str().unwrap();
-            assert_eq!((status, reason.contains("--allow call:SERVER.TOOL")), (403, true), "{tool}: {refused}");
+            assert_eq!((status, reason.contains("does not permit calls of")), (403, true), "{tool}: {refused}");
             let params = json!({"name": tool, "arguments": {}});
             assert_eq!(rpc_with(port, &authorization, "tools/validate", params)["error"]["code"], -32005);
             let body = json!({"tool": tool}).to_string();
@@ -453,10 +457,11 @@ async fn the_doors_are_open_over_http_2_and_shut_to_other_names() {
     // A page whose name leads here names itself, in either place.
     let evil = format!("https://evil.example:{port}/tools/context.recall_memory");
     for host in [None, Some("localhost")] {
-        assert_eq!(ask("POST", &evil, host, query).await.0, 403, "{host:?}");
+        let refused = ask("POST", &evil, host, query).await;
+        assert!([400, 403].contains(&refused.0) && refused.1.contains("`Host`"), "{host:?}: {refused:?}");
     }
     let named = ask("POST", &at("/tools/context.recall_memory"), Some("evil.example"), query).await;
-    assert_eq!(named.0, 403, "{named:?}");
+    assert!([400, 403].contains(&named.0) && named.1.contains("`Host`"), "{named:?}");
 }
 
 /// The page that shows how the doors are used.

@@ -32,6 +32,9 @@ fn an_operator_revokes_keys_however_few_calls_agents_may_make() {
 fn an_operator_finds_and_calls_tools_to_which_no_agent_has_access() {
     let home = with_clock("\n[access]\ndefault = \"opt-in\"\n");
     let _kernel = Kernel::start(&home, &["--no-stdio"]);
+    while home.json(["servers"])["servers"][0]["state"] != "connected" {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
     let called = home.run(["call", "clock.now"]);
     assert_eq!(called.code, Some(0), "{called:?}");
     let found = home.json(["search", "what time is it"]).to_string();

@@ -40,10 +40,10 @@ impl ProbeSettings {
     /// within 15 seconds.
     pub fn remote() -> Self {
         Self {
-            interval: Duration::from_secs(8),
-            answer_within: Duration::from_secs(3),
+            interval: Duration::from_secs(7),
+            answer_within: Duration::from_millis(2500),
             misses: const { NonZeroU32::new(2).expect("is not zero") },
-            recheck: Some(Duration::from_millis(500)),
+            recheck: Some(Duration::from_millis(250)),
         }
     }
 

@@ -301,18 +301,23 @@ impl KeyScope {
     /// # Errors
     /// 1000 if it is not, whether there is the tool or not.
     pub fn check(request: &Request, server: &str, tool: &str) -> Result<(), Error> {
-        if Self::covers(request, server, tool) { Ok(()) } else { Err(refused(request)) }
+        if Self::covers(request, server, tool) { Ok(()) } else { Err(refused(request, server, tool)) }
     }
 }
 
 /// Notes and returns the refusal of a request about a tool that its key is not for.
-fn refused(request: &Request) -> Error {
+fn refused(request: &Request, server: &str, tool: &str) -> Error {
     let error = AuthError::NotPermitted { missing: CALL };
     if let Some(trail) = &request.context.trail {
         trail.note_refusal(Refusal::new("auth", error.rule()));
     }
     tracing::warn!(method = %request.method, rule = error.rule(), "caller refused");
-    error.into()
+    let parts = [server, tool].into_iter().filter(|part| !part.is_empty());
+    let name: String = parts.collect::<Vec<_>>().join(".").chars().take(128).collect();
+    let message = format!(
+        "the key does not permit calls of `{name}`; have one issued with mgp keys new OWNER --allow call:SERVER.TOOL"
+    );
+    Error::from(error).with_message(message)
 }
 
 /// A gate that holds tool calls to the permissions of the caller's key, by server and tool.
@@ -340,10 +345,14 @@ impl Gate for KeyScopeGate {
         let Some(KeyScope { permissions, is_call_held: true }) = request.extensions.get() else {
             return Flow::Pass(());
         };
-        let is_permitted = match &request.context.tool {
-            Some(tool) => permissions.allow_invoking(tool.server.as_str(), tool.name.as_str()),
-            None => permissions.allow_invoking("", &request.params.text("name").unwrap_or_default()),
+        let named = request.params.text("name").unwrap_or_default();
+        let (server, tool) = match &request.context.tool {
+            Some(tool) => (tool.server.as_str(), tool.name.as_str()),
+            None => ("", &*named),
         };
-        if is_permitted { Flow::Pass(()) } else { Flow::refuse(refused(request)) }
+        if permissions.allow_invoking(server, tool) {
+            return Flow::Pass(());
+        }
+        Flow::refuse(refused(request, server, tool))
     }
 }

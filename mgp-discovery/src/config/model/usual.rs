@@ -9,7 +9,7 @@ pub const AGENT_CONCURRENCY: u32 = 512;
 /// `concurrency` of `[servers.limits]`.
 pub const SERVER_CONCURRENCY: u32 = 64;
 /// `backoff_max_ms` of `[[servers]]` with a URL or a socket.
-pub const REMOTE_BACKOFF_MAX_MS: u64 = 10_000;
+pub const REMOTE_BACKOFF_MAX_MS: u64 = 7_000;
 /// `waiting_calls` of `[limits]`.
 pub const WAITING_CALLS: u32 = 1024;
 /// `waiting_ms` of `[limits]`.

@@ -37,7 +37,8 @@ impl ConnectionShared {
                 Some(status) => format!("the server ended with {status}"),
                 None => reason.to_owned(),
             };
-            let stderr = self.of_server.log.last(TOLD_LINES).join("\n");
+            let lines = self.of_server.log.last(TOLD_LINES);
+            let stderr = (!lines.is_empty()).then(|| lines.join("\n"));
             tracing::warn!(%server, how, stderr, "a server ended by itself");
             *self.last_error.lock() = Some(how);
         }

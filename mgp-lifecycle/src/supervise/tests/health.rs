@@ -100,7 +100,7 @@ async fn a_remote_server_that_is_away_is_noticed_within_fifteen_seconds_and_trie
     let script = [lives].into_iter().chain((0..60).map(|_| ScriptedAttempt::new(AttemptOutcome::Refuses)));
     let world = FakeServerHost::with_script(script, lives);
     let mut restarts = policy(RestartPolicy::OnFailure);
-    (restarts.max_restarts, restarts.backoff_max_ms) = (u32::MAX, 10_000);
+    (restarts.max_restarts, restarts.backoff_max_ms) = (u32::MAX, 7_000);
     let supervisor = world.supervisor("s").with_restarts(restarts);
     let supervisor = supervisor.with_probe(ProbeSettings::default(), move |_| std::future::ready(*said.lock()));
     let server = supervisor.with_probe_settings(ProbeSettings::remote()).spawn();
@@ -115,7 +115,7 @@ async fn a_remote_server_that_is_away_is_noticed_within_fifteen_seconds_and_trie
     while world.attempts() < 62 {
         tokio::time::sleep(millis(100)).await;
         if world.attempts() > last {
-            assert!(began.elapsed() <= secs(11), "{:?}", began.elapsed());
+            assert!(began.elapsed() <= secs(8), "{:?}", began.elapsed());
             (began, last) = (Instant::now(), world.attempts());
         }
     }
@@ -124,7 +124,7 @@ async fn a_remote_server_that_is_away_is_noticed_within_fifteen_seconds_and_trie
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_server_that_works_has_longer_than_one_that_has_nothing_to_do() {
-    for (works, seconds) in [(false, 5..18), (true, 33..60)] {
+    for (works, seconds) in [(false, 4..15), (true, 32..60)] {
         let hung = ScriptedAttempt { answers_after: None, ..ScriptedAttempt::new(AttemptOutcome::Lives) };
         let world = FakeServerHost::with_script([hung], ScriptedAttempt::new(AttemptOutcome::Lives));
         let server = probed(&world, ProbeSettings::remote()).spawn();

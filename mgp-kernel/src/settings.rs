@@ -349,7 +349,7 @@ pub(crate) fn level(config: &Config, tokens: u64) -> Level {
         ListLevel::L1 => Level::L1,
         ListLevel::L2 => Level::L2,
         ListLevel::L3 => Level::L3,
-        _ if tokens <= budget(config).max_tokens.into() => Level::L0,
+        _ if tokens <= u64::from(budget(config).max_tokens) => Level::L0,
         _ => Level::L3,
     }
 }

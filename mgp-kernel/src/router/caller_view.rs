@@ -351,7 +351,7 @@ impl ToolVisibility for CatalogVisibility {
         request: &'a Request,
         tools: &'a [Arc<Tool>],
     ) -> BoxFuture<'a, Vec<Option<Error>>> {
-        let asking = tools.iter().map(|tool| async { self.permitted(request, tool).await.err() });
+        let asking = tools.iter().map(|tool| async move { self.permitted(request, tool).await.err() });
         Box::pin(join_all(asking))
     }
 }

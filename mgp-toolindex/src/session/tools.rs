@@ -218,11 +218,13 @@ impl SessionTools {
         }
         let whole = self.cache_room(settings);
         for tool in view.foremost().into_iter().take(MOST_TRIED) {
-            let left = whole.saturating_sub(self.cached_tokens());
-            let is_listed = self.pinned.iter().chain(&self.cached).any(|held| is_same(&held.tool, tool));
+            if self.pinned.iter().chain(&self.cached).any(|held| is_same(&held.tool, tool)) {
+                continue;
+            }
+            let most = whole.saturating_sub(self.cached_tokens()).min(whole / LARGEST_PART);
             let name = view.shown_name(tool);
             let definition = ListedDefinition::of(tool, &name, &*settings.tokens);
-            if !is_listed && definition.tokens() <= left.min(whole / LARGEST_PART) {
+            if definition.tokens() <= most {
                 self.hold_as(ListingReason::Room, tool, name, definition);
             }
         }
@@ -448,7 +450,7 @@ impl SessionTools {
 }
 
 /// The tools that are looked at for room that is left.
-const MOST_TRIED: usize = 256;
+const MOST_TRIED: usize = 128;
 
 /// The part of the room that one tool may fill, so that several servers have some.
 const LARGEST_PART: u32 = 4;

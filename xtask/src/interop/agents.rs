@@ -3,7 +3,7 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::Command,
 };
 
@@ -62,7 +62,7 @@ pub(super) fn run(workspace: &Workspace, folder: &Path, report: &mut Report) -> 
     Ok(())
 }
 
-fn checks(mgp: &PathBuf, folder: &Path, name: &str, transport: Transport, log: &Path) -> Result<Checks> {
+fn checks(mgp: &Path, folder: &Path, name: &str, transport: Transport, log: &Path) -> Result<Checks> {
     let mut serve = Command::new(mgp);
     serve.arg("--config").arg(folder.join("mgp.toml")).arg("--state").arg(folder.join("state")).arg("serve");
     let port = process::free_port()?;

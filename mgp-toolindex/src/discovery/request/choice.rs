@@ -98,11 +98,11 @@ impl ToolChoice {
     }
 
     /// Notes what people said when they were asked for the permissions of a tool: nothing if they granted them.
-    pub(super) fn asked(&mut self, tool: &Arc<Tool>, refusal: Option<Error>) {
+    pub(super) fn asked(&mut self, tool: &Arc<Tool>, refusal: Option<&Error>) {
         for (_, chosen) in &mut self.chosen {
             let Chosen::Pending(lacking) = chosen else { continue };
             if is_same(&lacking.tool, tool) {
-                match &refusal {
+                match refusal {
                     Some(refusal) => lacking.refusal = Some(refusal.clone()),
                     None => *chosen = Chosen::Granted(Arc::clone(tool)),
                 }

@@ -52,7 +52,7 @@ pub(super) async fn request(
     for (tool, refusal) in lacking.iter().zip(shared.sights.ask(request, &lacking).await) {
         match refusal {
             Some(refusal) if refusal.origin() == Origin::InputRequired => return Err(refusal),
-            refusal => choice.asked(tool, refusal),
+            refusal => choice.asked(tool, refusal.as_ref()),
         }
     }
     let loaded = asking.load(&key, &choice);

@@ -36,7 +36,7 @@ use crate::call::erased::ErasedService;
 use crate::call::hints::{CallHintsGate, SuggestionGate};
 use crate::call::kernel_options::KernelOptionsGate;
 use crate::call::listed_security::ListedSecurityGate;
-use crate::call::meter::{Meter, MeterGate};
+use crate::call::meter::MeterGate;
 use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::resolve::ResolveToolGate;
 use crate::call::session_state::SessionStateGate;
@@ -51,7 +51,8 @@ use crate::notify::events::ChannelAudience;
 use crate::operator::OperatorGate;
 use crate::router::Router;
 use crate::servers::upstream::{
-    BareWay, ConnectionKey, CurrentClient, FallbackToolGate, ResultSizeGate, ServerStack, ServerSupport,
+    BareWay, ConnectionKey, CurrentClient, FallbackToolGate, ResultSizeGate, ServerShared, ServerStack,
+    ServerSupport,
 };
 use crate::{settings, telemetry};
 
@@ -177,10 +178,10 @@ impl ServerStack {
         approver: Arc<dyn Approver>,
         current: CurrentClient,
         way: BareWay,
-        meter: &Meter,
+        of_server: &ServerShared,
     ) -> Result<Self, StartError> {
         let ServerStack { service, permissions, definitions, tasks } =
-            layers(support, server, line, approver, current, way, meter)?;
+            layers(support, server, line, approver, current, way, of_server)?;
         Ok(Self { service: ErasedService::new(service), permissions, definitions, tasks })
     }
 }
@@ -192,7 +193,7 @@ fn layers(
     approver: Arc<dyn Approver>,
     current: CurrentClient,
     way: BareWay,
-    meter: &Meter,
+    of_server: &ServerShared,
 ) -> Result<ServerStack<impl RpcService<Future: 'static> + Sync + use<>>, StartError> {
     let ServerSupport { policies, audit, books, at_once, .. } = support;
     let config = support.config.load();
@@ -245,13 +246,13 @@ fn layers(
         gates![
             FallbackToolGate::new(server),
             // All of the time that a caller waits counts.
-            MeterGate(meter.clone()),
+            MeterGate(of_server.meter().clone()),
             // A caller that may not call a tool learns nothing from how its arguments are judged.
             AccessGate::new(policies.access.clone()).for_server(id.clone()),
             // Scopes are told to those who may call the tool only, and no server sees their tokens.
             ScopeGate::new(policies.scopes.clone()),
             // A call that is refused to one agent uses up nothing of what others share.
-            LimitGate::new(settings::server_limits(server)),
+            of_server.limit(server),
             // A call that nobody may make or pay for is not judged further.
             CallHintsGate::new(id.clone(), Arc::clone(&support.config), Arc::clone(&policies.budgets)),
             // No server sees the state that another one, or the same one for another agent, gave.

@@ -16,6 +16,7 @@ pub(crate) mod operators;
 pub(crate) mod page;
 pub(crate) mod permissions;
 pub(crate) mod pins;
+mod process_memory;
 pub(crate) mod proof;
 pub(crate) mod registrations;
 mod request;

@@ -186,7 +186,11 @@ async fn a_declined_permission_is_shown_with_its_end_and_asked_about_again_after
         assert_eq!(*asked.lock(), 1, "nobody is asked again meanwhile");
         let shown = home.json(["permissions", "show", "notes"]);
         let row = &shown["grants"][0];
-        assert_eq!((&row["decision"], &row["agent_id"]), (&json!("denied"), &json!("local")), "{shown}");
+        assert_eq!(
+            (&row["decision"], &row["agent_id"]),
+            (&json!("denied"), &json!("local/tests")),
+            "{shown}"
+        );
         assert!(row["expires_at"].is_string(), "{shown}");
         assert_eq!(home.run(["permissions", "reset", "notes", "memory.write"]).code, Some(0));
         call().await;

@@ -25,6 +25,7 @@ mod help;
 mod hints;
 #[path = "../support/home.rs"]
 mod home;
+mod instances;
 #[path = "../support/program.rs"]
 mod kernel;
 mod keys;

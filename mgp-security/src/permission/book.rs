@@ -17,6 +17,7 @@ pub(super) use self::current_grants::{CurrentGrants, GrantUse};
 use self::current_grants::{GrantEntry, GrantsByServer, PermissionDecisions, ServerGrants, is_open};
 pub(super) use self::ruling::{Ruling, event};
 use super::settings::SettingsDecision;
+use super::store::covers;
 use super::{GrantLifetime, GrantRecord, GrantStore, GrantTerms, GrantVerdict, PermissionSettings};
 use crate::blocking::off_the_runtime;
 use crate::latest_time::LatestTime;
@@ -363,11 +364,7 @@ impl GrantBook {
         let _alone = self.0.deciding.lock().await;
         let Ruling { server, permission, agent, .. } = &ruling;
         let is_known = |decisions: &PermissionDecisions| {
-            if agent.is_some() {
-                decisions.of(agent.as_ref()).is_some()
-            } else {
-                decisions.entries().next().is_some()
-            }
+            decisions.entries().any(|entry| covers(agent.as_ref(), entry.record.agent.as_ref()))
         };
         if !self.standing().decisions(server, permission).is_some_and(is_known) {
             return Ok(false);

@@ -3,6 +3,7 @@
 use mgp_types::mgp::{AgentId, Permission, ServerId, Timestamp};
 use rusqlite::{Row, params};
 
+use super::store::clients_of;
 use super::{GrantLifetime, GrantRecord, GrantStore, GrantTerms, GrantVerdict, QuestionStore};
 use crate::StoreError;
 use crate::sqlite::Database;
@@ -39,10 +40,11 @@ impl GrantStore for SqliteGrants {
         let scope = scope.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
         let mut connection = self.0.connection();
         let transaction = connection.transaction()?;
-        if record.agent.is_none() {
+        let clients = record.agent.as_ref().and_then(clients_of);
+        if record.agent.is_none() || clients.is_some() {
             transaction.execute(
-                "DELETE FROM permission_grants WHERE server = ?1 AND permission = ?2",
-                params![record.server.as_str(), record.permission.as_str()],
+                "DELETE FROM permission_grants WHERE server = ?1 AND permission = ?2 AND (?3 IS NULL OR agent GLOB ?3)",
+                params![record.server.as_str(), record.permission.as_str(), clients],
             )?;
         }
         transaction.execute(
@@ -75,8 +77,8 @@ impl GrantStore for SqliteGrants {
         agent: Option<&AgentId>,
     ) -> Result<(), StoreError> {
         self.0.connection().execute(
-            "DELETE FROM permission_grants WHERE server = ?1 AND permission = ?2 AND (?3 IS NULL OR agent = ?3)",
-            params![server.as_str(), permission.as_str(), agent.map(AgentId::as_str)],
+            "DELETE FROM permission_grants WHERE server = ?1 AND permission = ?2 AND (?3 IS NULL OR agent = ?3 OR agent GLOB ?4)",
+            params![server.as_str(), permission.as_str(), agent.map(AgentId::as_str), agent.and_then(clients_of)],
         )?;
         Ok(())
     }

@@ -92,7 +92,7 @@ impl ServerConnection {
         let way = ForwardToServer::new(supervised.gate(), shared.server.clone(), shared.reports.clone(), Arc::clone(&support.books));
         let way = shared.calls.layer(way);
         let approver = approvers_of(&support.config, &support.policies, &support.audit, &shared.asked);
-        let back = (support.stack)(support, config, &shared.line, approver, current, way, &of_server.meter)?;
+        let back = (support.stack)(support, config, &shared.line, approver, current, way, of_server)?;
         let service = WaitForStart::new(back.service.clone(), shared.start.clone());
         // The cell is set here only.
         let _ = shared.back.set(back);

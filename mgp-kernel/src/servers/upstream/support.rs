@@ -17,10 +17,10 @@ use mgp_types::Gated;
 use super::connection_key::ConnectionKey;
 use super::forward::ForwardToServer;
 use super::server_notifications::ServerNotifications;
+use super::server_shared::ServerShared;
 use crate::StartError;
 use crate::call::calls_in_work::CallsInWork;
 use crate::call::erased::ErasedService;
-use crate::call::meter::Meter;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
 use crate::notify::events::ServerEvents;
@@ -66,7 +66,7 @@ pub(crate) type Stack = fn(
     Arc<dyn Approver>,
     CurrentClient,
     BareWay,
-    &Meter,
+    &ServerShared,
 ) -> Result<ServerStack, StartError>;
 
 /// The client of a server that is kept alive.

@@ -48,7 +48,9 @@ impl ConfigSource {
                 let span = error.span().unwrap_or(text.len()..text.len());
                 let what = error.message().trim_end().replace('\n', "; ");
                 let help = if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
-                    Some("this is JSON, and TOML is wanted: `mgp import FILE` reads the JSON of other clients")
+                    Some(
+                        "this is JSON, and TOML is wanted: `mgp import FILE` reads the JSON of other clients",
+                    )
                 } else {
                     HELP.iter().find(|(sign, _)| what.contains(sign)).map(|(_, help)| *help)
                 };

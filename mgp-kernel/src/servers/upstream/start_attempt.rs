@@ -174,7 +174,8 @@ mod tests {
         let error = Error::disconnected("the server cannot be started")
             .with_source(io::Error::from(io::ErrorKind::NotFound));
         let told = StartAttempt::default().failure(&config, &error);
-        let begin = "there is no program `npx` in PATH (tried: `npx -y some-server --token ***`); install Node.js";
+        let begin =
+            "there is no program `npx` in PATH (tried: `npx -y some-server --token ***`); install Node.js";
         assert!(told.starts_with(begin), "{told}");
         config.cwd = Some("/nowhere/at/all".to_owned());
         let told = StartAttempt::default().failure(&config, &error);

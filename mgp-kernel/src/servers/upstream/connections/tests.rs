@@ -4,6 +4,7 @@ use mgp_types::{ClientSession, Context as CallContext, Object, PrincipalKind};
 use tower_layer::Layer as _;
 use tower_service::Service as _;
 
+use super::ends::{IDLE, IDLE_OF_CLIENT};
 use super::*;
 use crate::router::test_kernel::{TestClient, TestKernel};
 
@@ -17,7 +18,7 @@ async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
     let scene = TestKernel::open().await;
     let server = r#"{"id":"mail","url":"http://127.0.0.1:9/mcp","sharing":"agent"}"#;
     let config = Arc::new(serde_json::from_str(server).unwrap());
-    let agents = OwnConnections::new(&scene.support, &config, &ServerShared::default()).unwrap();
+    let agents = UpstreamConnections::new(&scene.support, &config, &ServerShared::default()).unwrap();
     let [ada, bob] = ["ada", "bob"].map(TestClient::stateless);
     let connections = [&ada, &bob].map(|peer| agents.connection(&peer.principal).unwrap());
     let remote = scene.server("remote");
@@ -26,7 +27,7 @@ async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
     to_adas.call(ada.request("tools/call", "{}")).await.unwrap();
     tokio::time::pause();
     tokio::time::advance(IDLE).await;
-    let ended = |agents: &OwnConnections| {
+    let ended = |agents: &UpstreamConnections| {
         let ended = agents.idle();
         ended
             .iter()
@@ -70,11 +71,11 @@ fn client() -> Principal {
     Principal::of(PrincipalKind::LocalClient, "local").through(ClientSession::new(|_| {}).id())
 }
 
-async fn of_clients(settings: &str) -> (TestKernel, Arc<OwnConnections>) {
+async fn of_clients(settings: &str) -> (TestKernel, Arc<UpstreamConnections>) {
     let scene = TestKernel::open().await;
     let server = format!(r#"{{"id":"mail","url":"http://127.0.0.1:9/mcp"{settings}}}"#);
     let config = Arc::new(serde_json::from_str(&server).unwrap());
-    let own = OwnConnections::new(&scene.support, &config, &ServerShared::default()).unwrap();
+    let own = UpstreamConnections::new(&scene.support, &config, &ServerShared::default()).unwrap();
     (scene, own)
 }
 

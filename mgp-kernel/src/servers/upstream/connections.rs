@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{ServerConfig, Sharing};
 use mgp_security::access::AccessGate;
-use mgp_types::mgp::ServerState;
+use mgp_types::mgp::{ServerId, ServerState};
 use mgp_types::{
     Error, Gate, Method, Principal, PrincipalRole, Request, RequestKind, Session,
     agent_family, code, gates,
@@ -44,6 +44,7 @@ pub(super) struct UpstreamConnections {
     support: Arc<ServerSupport>,
     /// A reference for the connections, which report the state of all of them.
     own: Weak<Self>,
+    id: ServerId,
     config: Arc<ServerConfig>,
     of_server: ServerShared,
     connections: Mutex<ConnectionTable>,
@@ -103,6 +104,7 @@ impl UpstreamConnections {
             Self {
                 support: Arc::clone(support),
                 own: Weak::clone(own),
+                id: config.id.as_str().into(),
                 config: Arc::clone(config),
                 of_server: of_server.clone(),
                 connections: Mutex::default(),
@@ -166,21 +168,23 @@ impl UpstreamConnections {
     /// Returns the key of the connection that this agent uses, or would use.
     pub(super) fn line(&self, agent: &Principal) -> ConnectionKey {
         if self.is_by_agent() {
-            return ConnectionKey::of_agent(self.config.id.as_str().into(), &self.owner(agent));
+            return ConnectionKey::of_agent(self.id.clone(), &self.owner(agent));
         }
         self.line_of(&self.connections.lock(), agent)
     }
 
     fn line_of(&self, connections: &ConnectionTable, caller: &Principal) -> ConnectionKey {
         let client = ClientKey::of(caller);
-        match &connections.first {
-            Some(first)
-                if !self.shares(first, caller) && first.client.as_ref().is_some_and(|own| *own != client) =>
-            {
-                ConnectionKey::of_client(self.config.id.as_str().into(), client)
-            }
-            _ => self.shared_line(),
+        let is_firsts = |first: &OwnConnection| {
+            self.shares(first, caller) || first.client.as_ref().is_some_and(|own| *own == client)
+        };
+        if connections.first.as_ref().is_none_or(is_firsts) {
+            return self.shared_line();
         }
+        // A client stays with what it has, although the first connection may be free by now.
+        let own = ConnectionKey::of_client(self.id.clone(), client);
+        let is_free = connections.first.as_ref().is_some_and(|first| first.client.is_none());
+        if is_free && !connections.by_key.contains_key(&own) { self.shared_line() } else { own }
     }
 
     /// Returns whether this caller shares the first connection with whoever else uses it: an operator does, and everybody
@@ -200,7 +204,7 @@ impl UpstreamConnections {
     }
 
     fn shared_line(&self) -> ConnectionKey {
-        ConnectionKey::shared(self.config.id.as_str().into())
+        ConnectionKey::shared(self.id.clone())
     }
 
     /// Returns the agent whose connection this agent uses: all clients of the user use one, unless the configuration has
@@ -231,7 +235,7 @@ impl UpstreamConnections {
         let mut connections = self.connections.lock();
         let line = match connections.first {
             Some(_) => self.line_of(&connections, agent),
-            None => ConnectionKey::of_agent(self.config.id.as_str().into(), &self.owner(agent)),
+            None => ConnectionKey::of_agent(self.id.clone(), &self.owner(agent)),
         };
         let ConnectionTable { first, by_key, begin } = &mut *connections;
         if let Some(first) = first.as_mut().filter(|_| !line.is_own()) {

@@ -114,11 +114,13 @@ async fn what_a_client_leaves_nobody_takes_over() {
     let (_scene, own) = of_clients("").await;
     let [one, other] = [client(), client()];
     let (first, second) = (own.connection(&one).unwrap(), own.connection(&other).unwrap());
-    own.client_ended(other.client().unwrap());
-    assert_eq!(own.all().len(), 1);
     own.client_ended(one.client().unwrap());
+    // Who stays keeps what it has, also while the first connection is free.
+    assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap()));
     let next = own.connection(&client()).unwrap();
     assert!(!next.shared.line.is_own() && !Arc::ptr_eq(&next, &first) && !Arc::ptr_eq(&next, &second));
+    own.client_ended(other.client().unwrap());
+    assert_eq!(own.all().len(), 1);
 }
 
 #[tokio::test]

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::Revision;
 
-    fn naming(info: &str) -> Session {
+    fn naming(info: &'static str) -> Session {
         let mut session = Session::new(Revision::LATEST);
         session.peer = Some(RawJson::parse(info).unwrap());
         session

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crate::input::InputExchange;
 use crate::json::{Object, RawJson};
 use crate::mgp::{CallRecord, Operation, PermissionResponse, ResolvedTool, TraceId};
-use crate::{ClientSession, Error, Method, Outbox, Principal, Request, Session, code};
+use crate::{ClientFolders, ClientSession, Error, Method, Outbox, Principal, Request, Session, code};
 
 /// What is known about a request beyond its bytes: one named slot for each thing our layers exchange.
 ///
@@ -25,6 +25,8 @@ pub struct Context {
     /// True if the request came by a way on which nobody is taken for the human in front of the caller, so that no
     /// answer of the caller decides anything. Written by whoever knows the way.
     pub unattended: bool,
+    /// The folders in which the client works. Written by whoever knows the way.
+    pub folders: Option<Arc<ClientFolders>>,
     /// The reverse channel of the request. Written by the transport.
     pub outbox: Outbox,
     /// The questions and answers of the request, where asking means answering with a question.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, RawString, Table, Value};
 
-use super::model::{Config, ServerConfig};
+use super::model::{Config, FolderRule, ServerConfig};
 use super::problem::ConfigError;
 use crate::{AtomicFile, FileReaders};
 
@@ -80,14 +80,28 @@ impl ConfigFile {
         if !matches!(self.document.get("servers"), Some(Item::Value(_))) {
             self.place(&mut table);
         }
-        let servers =
-            self.document.entry("servers").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
-        match servers {
+        self.push("servers", table);
+        Ok(())
+    }
+
+    /// Adds a rule for the folders that are open to clients, behind everything else.
+    pub fn open_folders(&mut self, rule: &FolderRule) -> Result<(), EditError> {
+        let mut table = without_defaults(rule)?;
+        let above = self.document.trailing().as_str().unwrap_or_default().to_owned();
+        let above = if self.document.is_empty() { above } else { format!("{above}\n") };
+        table.decor_mut().set_prefix(above);
+        self.document.set_trailing("");
+        self.push("folders", table);
+        Ok(())
+    }
+
+    fn push(&mut self, list: &str, table: Table) {
+        let all = self.document.entry(list).or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+        match all {
             Item::ArrayOfTables(tables) => tables.push(table),
             Item::Value(Value::Array(array)) => array.push(table.into_inline_table()),
             other => *other = Item::ArrayOfTables(ArrayOfTables::from_iter([table])),
         }
-        Ok(())
     }
 
     /// Returns a server as a table of the file, if a file with this server alone would be valid.

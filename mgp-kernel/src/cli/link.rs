@@ -51,6 +51,9 @@ impl KernelLink {
     /// Connects to the running kernel, or starts one from the same configuration.
     pub(super) async fn open(place: &KernelLocation, need: KernelNeed) -> Result<Self, Failure> {
         let configured = place.read()?;
+        if matches!(need, KernelNeed::Servers | KernelNeed::Search) {
+            configured.tell_warnings(&place.output());
+        }
         let mut held = StateInUse::new(&configured.state, &configured.socket, place.output());
         let kernel = loop {
             if let Some(client) = reach(&configured).await? {
@@ -64,8 +67,9 @@ impl KernelLink {
         };
         let tools = kernel.tools().clone();
         let mark = ConnectionRole::Operator(Arc::new(OperatorConnection::in_process()));
-        let session = kernel.fleet().client_session();
-        let client = builder().in_process(kernel.accept_marked(socket::oneself(), mark, session)).await?;
+        let (session, own) = (kernel.fleet().client_session(), std::env::current_dir().ok());
+        let own = kernel.accept_marked(socket::oneself(), mark, session, own);
+        let client = builder().in_process(own).await?;
         let link = Self { client, running: false, own: Some(kernel) };
         if matches!(need, KernelNeed::Servers | KernelNeed::Search) {
             let output = place.output();
@@ -183,7 +187,7 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<
     let (reader, writer) = match socket::connect(path).await {
         Ok(halves) => halves,
         // No kernel runs, or one that died has left the socket.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::ConnectionRefused) => {
             return Ok(None);
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

@@ -51,7 +51,7 @@ pub(super) async fn run(
     link.close().await;
     shown?;
     for server in servers.servers.iter().filter(|server| server.enabled) {
-        if let Some(why) = server.fault.as_ref().or(server.last_error.as_ref()) {
+        if let Some(why) = server.why() {
             output.note(&format!("{}: {}", server.id, printable(why)));
         }
         if server.held + server.flagged > 0 {

@@ -1,6 +1,7 @@
 //! `mgp status`: shows whether a kernel runs, its clients and servers, and when it ends.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use mgp_types::mgp::ServerState;
 use serde::Serialize;
@@ -9,27 +10,49 @@ use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::link::KernelLink;
 use super::output::{Output, printable};
+use crate::listen::kernel_note::KernelNote;
+use crate::listen::socket;
 use crate::operator::method;
 use crate::operator::servers::ServerRow;
 use crate::operator::status::KernelStatus;
+use crate::running::{states_of, users_state};
 
 /// The output if no kernel runs.
 #[derive(Debug, Serialize)]
 struct NotRunning {
     running: bool,
+    others: Vec<OtherKernel>,
+}
+
+/// The output about the kernel of this folder.
+#[derive(Debug, Serialize)]
+struct ShownStatus {
+    #[serde(flatten)]
+    status: KernelStatus,
+    others: Vec<OtherKernel>,
+}
+
+/// Another running kernel of the same user.
+#[derive(Debug, Serialize)]
+struct OtherKernel {
+    pid: u32,
+    /// The folder with an `mgp.toml` of its own that it is the kernel of; `None` for the kernel of the user.
+    folder: Option<PathBuf>,
 }
 
 /// Shows the running kernel. If none runs, the command ends with 4.
 pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
+    let others = others(&place.read()?.state).await;
     let Some(link) = KernelLink::to_running(place).await? else {
-        output.show(&NotRunning { running: false }, |_, out| {
-            writeln!(out, "no kernel runs; a client that starts `mgp serve` starts one")
+        output.show(&NotRunning { running: false, others }, |shown, out| {
+            writeln!(out, "no kernel runs; a client that starts `mgp serve` starts one")?;
+            shown.others.iter().try_for_each(|other| other.write(out))
         })?;
         return Ok(Exit::Unreachable);
     };
     let status: Result<KernelStatus, Failure> = link.ask(method::KERNEL_STATUS, &()).await;
     link.close().await;
-    output.show(&status?, |status, out| {
+    output.show(&ShownStatus { status: status?, others }, |ShownStatus { status, others }, out| {
         let KernelStatus { pid, version, since, state, .. } = status;
         writeln!(out, "mgp {} runs since {since}, process {pid}", printable(version))?;
         let files: Vec<_> = status.files.iter().map(|file| file.display().to_string()).collect();
@@ -50,8 +73,29 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
         for server in &status.servers {
             writeln!(out, "server: {}", described(server))?;
         }
-        Ok(())
+        others.iter().try_for_each(|other| other.write(out))
     })
+}
+
+/// Returns the running kernels of the same user but the one that keeps its state in `own`.
+async fn others(own: &Path) -> Vec<OtherKernel> {
+    let mut others = Vec::new();
+    for state in states_of(users_state(own)).into_iter().filter(|state| state != own) {
+        // A kernel that was killed has left its note, and nobody answers.
+        if let Some(KernelNote { pid, folder, .. }) = KernelNote::read(&state)
+            && socket::is_shared(&socket::default_path(&state)).await
+        {
+            others.push(OtherKernel { pid, folder: (users_state(&state) != state).then_some(folder) });
+        }
+    }
+    others
+}
+
+impl OtherKernel {
+    fn write(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        let whose = self.folder.as_ref().map_or_else(|| "your own configuration".to_owned(), |folder| folder.display().to_string());
+        writeln!(out, "another kernel: of {}, process {}", printable(&whose), self.pid)
+    }
 }
 
 fn end(status: &KernelStatus) -> String {

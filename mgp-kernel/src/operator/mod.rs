@@ -10,6 +10,7 @@ pub(crate) mod config;
 pub(crate) mod definition_status;
 mod gate;
 pub(crate) mod keys;
+pub(crate) mod known_names;
 pub(crate) mod learned;
 pub(crate) mod operators;
 pub(crate) mod page;

@@ -256,7 +256,7 @@ pub(super) fn logs(
     let (mut state, mut reason) = (None, None);
     for row in list(config, definitions, fleet).servers.into_iter().filter(|row| row.id == asked.server_id) {
         state = Some(row.state);
-        reason = reason.or(row.fault).or(row.last_error);
+        reason = reason.or_else(|| row.why().map(str::to_owned));
     }
     Ok(ServerLog { lines, state, reason })
 }
@@ -288,6 +288,25 @@ fn known(config: &Config, fleet: &Fleet, id: &ServerId) -> Result<Arc<Upstream>,
         };
         Error::new(code::INVALID_PARAMS, message)
     })
+}
+
+impl ServerRow {
+    /// Returns why the server does not run, if that is known.
+    pub(crate) fn why(&self) -> Option<&str> {
+        self.fault.as_deref().or(self.last_error.as_deref())
+    }
+
+    /// Returns the commands that say more about a server that does not run.
+    pub(crate) fn remedy(&self) -> String {
+        let id = &self.id;
+        if self.fault.is_some() {
+            "correct this where the kernel runs, and restart the kernel".to_owned()
+        } else if self.transport == "stdio" {
+            format!("`mgp logs {id}` shows what it wrote, `mgp restart {id}` starts it again at once")
+        } else {
+            format!("`mgp config check` shows the file with its address, `mgp restart {id}` tries again at once")
+        }
+    }
 }
 
 impl CallCounts {

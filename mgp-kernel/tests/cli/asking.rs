@@ -91,7 +91,7 @@ fn came_through(told: &str) -> bool {
 fn id(told: &str) -> String {
     assert!(told.contains("waiting for approval"), "{told}");
     let (_, rest) = told.split_once("mgp permissions approve ").unwrap_or_else(|| panic!("{told}"));
-    rest.chars().take_while(char::is_ascii_hexdigit).collect()
+    rest.chars().take_while(char::is_ascii_alphanumeric).collect()
 }
 
 fn pending(home: &Home) -> Vec<Value> {

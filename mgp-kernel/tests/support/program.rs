@@ -44,10 +44,15 @@ impl Kernel {
     }
 
     fn started(home: &Home, variables: &[(&str, &str)], args: &[&str]) -> Self {
-        home.let_person_decide();
-        let told = home.path("stderr");
         let mut command = home.command(["serve"].iter().chain(args));
         command.envs(variables.iter().copied());
+        Self::of(home, command)
+    }
+
+    /// Starts one by a command of its own.
+    pub(crate) fn of(home: &Home, mut command: std::process::Command) -> Self {
+        home.let_person_decide();
+        let told = home.path("stderr");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&told).unwrap());
         Self { child: command.spawn().unwrap(), told }
     }

@@ -26,7 +26,8 @@ impl SqliteGrants {
 impl GrantStore for SqliteGrants {
     fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
         self.0.read_all(
-            "SELECT server, permission, decision, scope, expires_at, approver, decided_at, agent FROM permission_grants",
+            "SELECT server, permission, decision, scope, expires_at, approver, decided_at, agent, question
+             FROM permission_grants",
             record,
         )
     }
@@ -48,10 +49,11 @@ impl GrantStore for SqliteGrants {
         }
         transaction.execute(
             "INSERT INTO permission_grants
-                 (server, permission, decision, scope, expires_at, approver, decided_at, agent)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+                 (server, permission, decision, scope, expires_at, approver, decided_at, agent, question)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
              ON CONFLICT (server, permission, agent) DO UPDATE SET decision = excluded.decision, scope = excluded.scope,
-                 expires_at = excluded.expires_at, approver = excluded.approver, decided_at = excluded.decided_at",
+                 expires_at = excluded.expires_at, approver = excluded.approver, decided_at = excluded.decided_at,
+                 question = excluded.question",
             params![
                 record.server.as_str(),
                 record.permission.as_str(),
@@ -61,6 +63,7 @@ impl GrantStore for SqliteGrants {
                 record.approver,
                 record.decided_at.as_millis(),
                 record.agent.as_ref().map_or(ALL_AGENTS, AgentId::as_str),
+                record.question,
             ],
         )?;
         transaction.commit()?;
@@ -143,7 +146,7 @@ fn record(row: &Row<'_>) -> Result<GrantRecord, StoreError> {
     let agent = (agent != ALL_AGENTS).then(|| AgentId::from(agent.as_str()));
     let record =
         GrantRecord::new(server, Permission::read(&permission), verdict, approver, time(row.get(6)?)?);
-    Ok(record.for_agent(agent))
+    Ok(record.for_agent(agent).answering(row.get::<_, Option<String>>(8)?.map(Into::into)))
 }
 
 /// The value for the agent in a decision for all agents.
@@ -173,7 +176,8 @@ CREATE TABLE permission_grants (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO permission_grants
     SELECT server, permission, decision, scope, expires_at, approver, decided_at, '' FROM permission_grants_for_all;
-DROP TABLE permission_grants_for_all"];
+DROP TABLE permission_grants_for_all",
+"ALTER TABLE permission_grants ADD COLUMN question TEXT"];
 
 #[cfg(test)]
 mod tests {
@@ -193,7 +197,8 @@ mod tests {
         let terms = GrantTerms::default().within(scope).until(Timestamp::from_millis(5000).unwrap());
         let granted = sample(Permission::FilesystemRead, GrantVerdict::Approved(terms));
         let end = Timestamp::from_millis(9000);
-        let custom = sample(Permission::read("com.example.x"), GrantVerdict::Denied { until: end });
+        let custom = sample(Permission::read("com.example.x"), GrantVerdict::Denied { until: end })
+            .answering(Some("k7fm".into()));
         {
             let store = SqliteGrants::new(Database::open(&path).unwrap()).unwrap();
             store.put(&sample(Permission::FilesystemRead, GrantVerdict::Denied { until: None })).unwrap();

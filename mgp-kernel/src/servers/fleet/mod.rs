@@ -6,6 +6,7 @@ mod near;
 mod task_owners;
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -95,9 +96,18 @@ impl Fleet {
         let fleet = Arc::downgrade(self);
         ClientSession::new(move |client| {
             if let Some(fleet) = fleet.upgrade() {
+                fleet.support.books.set_folder(client, None);
                 fleet.servers.load().values().for_each(|server| server.client_ended(client));
             }
         })
+    }
+
+    /// Has the instances of servers that begin for this client run in `folder`, unless their entry names another one.
+    pub(crate) fn set_folder(&self, client: &ClientSession, folder: PathBuf) {
+        let own = std::env::current_dir().and_then(|own| own.canonicalize());
+        if own.is_ok_and(|own| own != folder) {
+            self.support.books.set_folder(client.id(), Some(folder));
+        }
     }
 
     pub(crate) fn get(&self, server: &str) -> Option<Arc<Upstream>> {

@@ -11,8 +11,8 @@ use mgp_discovery::config::model::{ServerConfig, Sharing};
 use mgp_security::access::AccessGate;
 use mgp_types::mgp::{ServerId, ServerState};
 use mgp_types::{
-    Error, Gate, Method, Principal, PrincipalRole, Request, RequestKind, Session,
-    agent_family, code, gates,
+    Error, Gate, Method, Object, Principal, PrincipalRole, Request, RequestKind, Session, agent_family, code,
+    gates,
 };
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
@@ -182,9 +182,16 @@ impl UpstreamConnections {
             return self.shared_line();
         }
         // A client stays with what it has, although the first connection may be free by now.
-        let own = ConnectionKey::of_client(self.id.clone(), client);
         let is_free = connections.first.as_ref().is_some_and(|first| first.client.is_none());
+        let is_free = is_free && !self.runs_elsewhere(&client);
+        let own = ConnectionKey::of_client(self.id.clone(), client);
         if is_free && !connections.by_key.contains_key(&own) { self.shared_line() } else { own }
+    }
+
+    /// Returns whether the program of this client runs in another folder than the first one, that in which it works.
+    fn runs_elsewhere(&self, client: &ClientKey) -> bool {
+        let follows = self.config.command.is_some() && self.config.cwd.is_none();
+        follows && self.support.books.folder(client.session).is_some()
     }
 
     /// Returns whether this caller shares the first connection with whoever else uses it: an operator does, and everybody
@@ -239,8 +246,10 @@ impl UpstreamConnections {
         };
         let ConnectionTable { first, by_key, begin } = &mut *connections;
         if let Some(first) = first.as_mut().filter(|_| !line.is_own()) {
-            if !self.shares(first, agent) {
-                first.client = Some(ClientKey::of(agent));
+            let client = ClientKey::of(agent);
+            if !self.shares(first, agent) && first.client.as_ref() != Some(&client) {
+                first.client = Some(client);
+                self.tell_roots(&first.instance);
             }
             return Ok(first.used());
         }
@@ -416,6 +425,17 @@ impl UpstreamConnections {
         self.begin(self.shared_line(), lists)
     }
 
+    /// Has a server that was connected to before its client came ask for the roots, which are that client's.
+    fn tell_roots(&self, instance: &ServerConnection) {
+        let lasts = instance.session().is_some_and(|session| session.lasts());
+        if let Some(server) = instance.client().filter(|_| lasts) {
+            self.run(async move {
+                if let Err(error) = server.notify(Method::ROOTS_CHANGED, Object::new()).await {
+                    tracing::debug!(%error, "a server was not told of the roots of its client");
+                }
+            });
+        }
+    }
 }
 
 impl OwnConnection {

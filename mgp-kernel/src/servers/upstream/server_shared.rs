@@ -6,6 +6,7 @@ use mgp_discovery::config::model::ServerConfig;
 use mgp_security::limit::LimitGate;
 use tokio::sync::Mutex;
 
+use super::ends::ServerEnds;
 use super::log::StderrTail;
 use super::offered_lists::OfferedLists;
 use crate::call::meter::Meter;
@@ -17,6 +18,7 @@ pub(crate) struct ServerShared {
     pub(super) offered: OfferedLists,
     pub(super) log: StderrTail,
     pub(super) meter: Meter,
+    pub(super) ends: ServerEnds,
     /// The gate that counts the calls of all connections together, once the first of them has made it.
     limit: Arc<OnceLock<LimitGate>>,
     /// The indexed description. Its lock is held while the index is given anything about the server.

@@ -148,12 +148,15 @@ impl GrantEntry {
 
     /// Returns whether the decision is a grant that holds at `now`, for at least one session.
     pub(super) fn grants_at(&self, now: Timestamp) -> bool {
-        let is_live =
-            self.sessions.is_empty() || self.sessions.iter().any(|session| session.strong_count() > 0);
         match &self.record.verdict {
-            GrantVerdict::Approved(terms) => is_live && terms.hold_at(self.record.decided_at, now),
+            GrantVerdict::Approved(terms) => self.is_live() && terms.hold_at(self.record.decided_at, now),
             GrantVerdict::Denied { .. } => false,
         }
+    }
+
+    /// Returns whether the decision is for all sessions, or for one that has not ended.
+    pub(super) fn is_live(&self) -> bool {
+        self.sessions.is_empty() || self.sessions.iter().any(is_open)
     }
 
     /// Returns whether the decision holds for calls of this session.
@@ -165,4 +168,9 @@ impl GrantEntry {
     pub(super) fn is_of_session(&self, session: &Weak<Session>) -> bool {
         self.sessions.is_empty() || self.sessions.iter().any(|own| own.ptr_eq(session))
     }
+}
+
+/// Returns whether a session has not ended.
+pub(super) fn is_open(session: &Weak<Session>) -> bool {
+    session.strong_count() > 0
 }

@@ -304,7 +304,9 @@ impl ServerRow {
         } else if self.transport == "stdio" {
             format!("`mgp logs {id}` shows what it wrote, `mgp restart {id}` starts it again at once")
         } else {
-            format!("`mgp config check` shows the file with its address, `mgp restart {id}` tries again at once")
+            format!(
+                "`mgp config check` shows the file with its address, `mgp restart {id}` tries again at once"
+            )
         }
     }
 }

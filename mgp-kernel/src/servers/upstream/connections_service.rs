@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 use mgp_types::{BoxFuture, Error, Request, Response, code};
 use tower_service::Service;
 
-use super::first_start::WaitingCall;
 use super::connections::{ConnectionRoute, UpstreamConnections};
+use super::first_start::WaitingCall;
 
 /// The service of a server: it sends each call to the connection of the agent or client that makes it. It is always ready:
 /// requests that have to wait do so inside of a call.

@@ -1,7 +1,6 @@
 //! Tests of the connections of agents and clients.
 
 use mgp_types::{ClientSession, Context as CallContext, Object, PrincipalKind};
-use tower_layer::Layer as _;
 use tower_service::Service as _;
 
 use super::ends::{IDLE, IDLE_OF_CLIENT};

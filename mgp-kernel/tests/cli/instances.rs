@@ -135,6 +135,21 @@ fn no_client_meets_what_another_one_left_at_a_server() {
 }
 
 #[test]
+fn a_client_keeps_its_instance_when_the_one_that_came_first_leaves() {
+    let home = with_keeper("");
+    let _kernel = Kernel::start(&home, &["--http", "127.0.0.1:0"]);
+    let (mut first, mut second) = (Kernel::spawn(&home, &[]), Kernel::spawn(&home, &[]));
+    let (mut one, mut other) = (Talk::open(&mut first), Talk::open(&mut second));
+    has_tools(&mut one);
+    keeps(&mut one, "red");
+    keeps(&mut other, "blue");
+    drop(one);
+    assert_eq!(first.ended(), Some(0));
+    until("a fresh instance takes the place of the used one", || (starts(&home) == 3).then_some(()));
+    assert_eq!(kept(&mut other), "blue");
+}
+
+#[test]
 fn one_client_alone_has_one_program_and_the_next_one_finds_it_fresh() {
     let home = with_keeper("");
     let _kernel = Kernel::start(&home, &["--http", "127.0.0.1:0"]);

@@ -53,6 +53,14 @@ async fn other_limits_hold_at_once_and_what_was_counted_stays_counted() {
     assert_eq!(passed(&layer, 20, "a", "t").await, 20);
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_clients_of_the_user_share_one_limit_whatever_they_call_themselves() {
+    let layer = LimitGate::new(Limits::new().per_principal(minute(10)));
+    assert_eq!(passed(&layer, 8, "local/cursor", "t").await, 8);
+    assert_eq!(passed(&layer, 8, "local/other", "t").await, 2);
+    assert_eq!(passed(&layer, 8, "ada", "t").await, 8);
+}
+
 // covers: GGEN-7-05, GGEN-7-15, GGEN-8.4-03
 #[tokio::test(start_paused = true)]
 async fn each_rate_alone_refuses_and_says_when_to_come_back() {

@@ -137,3 +137,17 @@ impl GrantStore for MemoryGrants {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_for_local_stands_in_place_of_those_for_its_clients() {
+        let agent = AgentId::from;
+        let (local, client, other) = (agent("local"), agent("local/cursor"), agent("ada"));
+        assert!(covers(Some(&local), Some(&client)) && covers(Some(&local), Some(&local)));
+        assert!(!covers(Some(&client), Some(&local)) && !covers(Some(&local), Some(&other)));
+        assert!(covers(None, Some(&client)) && covers(None, None) && !covers(Some(&local), None));
+    }
+}

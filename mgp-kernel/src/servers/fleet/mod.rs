@@ -152,8 +152,8 @@ impl Fleet {
 
     /// Returns whether messages on the connection are for this agent: whether it uses the connection.
     pub(crate) fn is_line_of(&self, line: &ConnectionKey, agent: &Principal) -> bool {
-        let servers = self.servers.load();
-        servers.get(&line.server).map_or_else(|| line.is_for(agent), |server| server.line(agent) == *line)
+        let is_its = |server: &Arc<Upstream>| server.line(agent) == *line;
+        line.is_for(agent) && (line.is_own() || self.servers.load().get(&line.server).is_none_or(is_its))
     }
 
     /// Returns the client session of this caller, if it has lists of its own at some server.

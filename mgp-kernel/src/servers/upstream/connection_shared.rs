@@ -38,13 +38,13 @@ pub(super) struct ConnectionShared {
     pub(super) reports: CallReports,
     pub(super) changed: StaleLists,
     pub(super) channels: ServerChannels,
-    /// The lists of the connection: those of the kernel if it is the only one, or else its own.
+    /// The lists of the connection.
     pub(super) lists: Arc<Catalog>,
     /// True if the connection has ended for good, so that its lists do not count.
     pub(super) is_over: AtomicBool,
     pub(super) of_server: ServerShared,
-    /// The state of the server over all its connections, if agents or clients have their own.
-    pub(super) by_all: Option<StateByAll>,
+    /// The state of the server over all its connections.
+    pub(super) by_all: StateByAll,
     pub(super) start: FirstStart,
     pub(super) current: CurrentClient,
     /// The layers in front of the server. They lead to the supervisor, so they are set after it, and before the first

@@ -6,6 +6,8 @@ mod confined;
 mod connect;
 mod connection_key;
 mod connection_shared;
+mod connections;
+mod connections_service;
 mod ends;
 mod environment;
 #[cfg(test)]
@@ -17,8 +19,6 @@ mod inbound;
 mod last_tools;
 mod log;
 mod offered_lists;
-mod own_connection_service;
-mod own_connections;
 mod publish;
 mod published_events;
 mod reports;
@@ -34,28 +34,24 @@ mod view;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_discovery::catalog::Catalog;
-use mgp_discovery::config::model::{ServerConfig, Sharing};
+use mgp_discovery::config::model::ServerConfig;
 use mgp_security::definition::DefinitionKind;
 use mgp_security::permission::PermissionGate;
 use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
-use mgp_types::{BoxFuture, ClientSessionId, Error, Object, Principal, Request, Response, Session, StreamId};
-use tower_service::Service;
+use mgp_types::{ClientSessionId, Error, Object, Principal, Session, StreamId};
 
 pub(crate) use self::confined::clear_scratch;
 pub(crate) use self::connection_key::ConnectionKey;
+use self::connections::UpstreamConnections;
+pub(crate) use self::connections_service::UpstreamService;
 pub(crate) use self::ends::ServerEnds;
 pub(crate) use self::environment::is_needed;
 pub(crate) use self::fallback_tool::FallbackToolGate;
-use self::first_start::WaitForStart;
 pub(crate) use self::first_start::{FirstStart, WaitingCall};
 pub(crate) use self::last_tools::list_last_tools;
 pub(crate) use self::offered_lists::AgentLists;
-use self::own_connection_service::OwnConnectionService;
-use self::own_connections::{OwnConnections, lists_for_all};
 use self::server_connection::ServerConnection;
 pub(crate) use self::server_notifications::{ListKind, ServerNotifications};
 pub(crate) use self::server_shared::ServerShared;
@@ -71,19 +67,13 @@ use crate::settings;
 pub(crate) struct Upstream {
     id: ServerId,
     config: Arc<ServerConfig>,
-    catalog: Catalog,
     of_server: ServerShared,
     /// True if the server has ended for good.
     is_over: AtomicBool,
-    connections: UpstreamConnections,
-}
-
-enum UpstreamConnections {
-    Shared(ServerConnection),
-    Own(Arc<OwnConnections>),
-    /// A server that lives within a test.
+    connections: Arc<UpstreamConnections>,
+    /// The server that lives within a test, in place of the connections.
     #[cfg(test)]
-    Fake(fake_server::FakeServer),
+    fake: Option<fake_server::FakeServer>,
 }
 
 impl Upstream {
@@ -95,52 +85,35 @@ impl Upstream {
         let config = Arc::new(config);
         let id = ServerId::from(config.id.as_str());
         let of_server = ServerShared::default();
-        let connections = if config.sharing == Some(Sharing::Shared) && lists_for_all(&config) {
-            UpstreamConnections::Shared(ServerConnection::new(
-                support,
-                &config,
-                ConnectionKey::shared(id.clone()),
-                &of_server,
-                support.tools.catalog.clone().into(),
-                None,
-            )?)
-        } else {
-            UpstreamConnections::Own(OwnConnections::new(support, &config, &of_server)?)
-        };
-        let catalog = support.tools.catalog.clone();
-        Ok(Self { id, config, catalog, of_server, is_over: AtomicBool::new(false), connections })
+        let connections = UpstreamConnections::new(support, &config, &of_server)?;
+        Ok(Self {
+            id,
+            config,
+            of_server,
+            is_over: AtomicBool::new(false),
+            connections,
+            #[cfg(test)]
+            fake: None,
+        })
     }
 
     /// Connects to the server, and keeps it connected. Connections of agents' or clients' own wait for them, and a server
     /// that was [closed](Self::close) does not start.
     pub(crate) fn start(&self) {
-        if self.is_over.load(Ordering::Acquire) {
-            return;
-        }
-        match &self.connections {
-            UpstreamConnections::Shared(instance) => instance.supervised.start(),
-            UpstreamConnections::Own(own) => own.start(),
-            #[cfg(test)]
-            UpstreamConnections::Fake(_) => {}
+        if !self.is_over.load(Ordering::Acquire) {
+            self.connections.start();
         }
     }
 
     /// Stops the server until it is started again: calls in work have `timeout` to end, then its processes are ended.
     pub(crate) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
-        match &self.connections {
-            UpstreamConnections::Shared(instance) => instance.stop(reason, timeout).await,
-            UpstreamConnections::Own(own) => own.stop(reason, timeout).await,
-            #[cfg(test)]
-            UpstreamConnections::Fake(_) => {}
-        }
+        self.connections.stop(reason, timeout).await;
     }
 
     /// Closes the server, so that it does not start any more; connections stay until its [end](Self::end).
     pub(crate) fn close(&self) {
         self.is_over.store(true, Ordering::Release);
-        if let UpstreamConnections::Own(own) = &self.connections {
-            own.close();
-        }
+        self.connections.close();
     }
 
     /// Stops the server for good.
@@ -154,21 +127,17 @@ impl Upstream {
     /// # Errors
     /// Fails if the server cannot be connected to; of several connections some may be up all the same.
     pub(crate) async fn restart(&self, reason: ShutdownReason) -> Result<(), Error> {
-        if let UpstreamConnections::Own(own) = &self.connections {
-            own.open();
-        }
+        self.connections.open();
         let mut outcome = Ok(());
-        for instance in self.instances() {
-            outcome = outcome.and(instance.supervised().restart(reason).await);
+        for instance in self.connections.all() {
+            outcome = outcome.and(instance.supervised.restart(reason).await);
         }
         outcome
     }
 
     /// Ends the connections of a client session that is over.
     pub(crate) fn client_ended(&self, client: ClientSessionId) {
-        if let UpstreamConnections::Own(own) = &self.connections {
-            own.client_ended(client);
-        }
+        self.connections.client_ended(client);
     }
 
     /// Lists definitions of `kind` again in a moment: definitions that were held back may be shown now.
@@ -178,61 +147,48 @@ impl Upstream {
             DefinitionKind::Prompt => ListKind::Prompts,
             DefinitionKind::Template | DefinitionKind::Resource => ListKind::Resources,
         };
-        for instance in self.instances() {
-            instance.get().shared.changed.mark(what);
+        for instance in self.connections.all() {
+            instance.shared.changed.mark(what);
         }
     }
 
     /// Returns the start of the connection that this agent uses, if it is not over; a connection of the agent's own
     /// begins.
     pub(crate) fn begun(&self, agent: &Principal) -> Option<FirstStart> {
-        let start = match &self.connections {
-            UpstreamConnections::Shared(instance) => instance.shared.start.clone(),
-            UpstreamConnections::Own(own) => own.start_for(agent)?,
-            #[cfg(test)]
-            UpstreamConnections::Fake(fake) => fake.start.clone()?,
-        };
-        (!start.is_over()).then_some(start)
+        #[cfg(test)]
+        if let Some(fake) = &self.fake {
+            return fake.start.clone().filter(|start| !start.is_over());
+        }
+        self.connections.start_for(agent).filter(|start| !start.is_over())
     }
 
     /// Returns whether the server is being connected to for the first time, for all agents together.
     pub(crate) fn is_starting(&self) -> bool {
-        match &self.connections {
-            UpstreamConnections::Shared(instance) => !instance.shared.start.is_over(),
-            UpstreamConnections::Own(own) => own.first().is_some_and(|first| !first.shared.start.is_over()),
-            #[cfg(test)]
-            UpstreamConnections::Fake(_) => false,
+        #[cfg(test)]
+        if self.fake.is_some() {
+            return false;
         }
+        self.connections.first().is_some_and(|first| !first.shared.start.is_over())
     }
 
     /// Returns whether this agent may have a connection to the server.
     pub(crate) fn admits(&self, agent: &Principal) -> bool {
-        match &self.connections {
-            UpstreamConnections::Shared(_) => true,
-            UpstreamConnections::Own(own) => own.admits(agent),
-            #[cfg(test)]
-            UpstreamConnections::Fake(_) => true,
-        }
+        self.connections.admits(agent)
     }
 
     /// Returns the part of the server's lists that this agent has.
     pub(crate) fn share(&self, agent: &Principal) -> AgentLists {
-        match &self.connections {
-            UpstreamConnections::Shared(_) => AgentLists::Everything,
-            UpstreamConnections::Own(own) => own.share(agent),
-            #[cfg(test)]
-            UpstreamConnections::Fake(_) => AgentLists::Everything,
-        }
+        self.connections.share(agent)
     }
 
     /// Returns whether agents have connections of their own to the server.
     pub(crate) fn is_by_agent(&self) -> bool {
-        matches!(&self.connections, UpstreamConnections::Own(own) if own.is_by_agent())
+        self.connections.is_by_agent()
     }
 
     /// Returns whether this client has lists of its own, beside those for all.
     pub(crate) fn lists_for(&self, client: &Principal) -> bool {
-        matches!(&self.connections, UpstreamConnections::Own(own) if own.lists_for(client))
+        self.connections.lists_for(client)
     }
 
     pub(crate) fn of_server(&self) -> &ServerShared {
@@ -249,47 +205,36 @@ impl Upstream {
 
     /// Returns the service of the server with all layers in front of it.
     pub(crate) fn service(&self) -> UpstreamService {
-        match &self.connections {
-            UpstreamConnections::Shared(instance) => {
-                UpstreamService(UpstreamRoute::Shared(instance.service()))
-            }
-            UpstreamConnections::Own(own) => {
-                UpstreamService(UpstreamRoute::Own(OwnConnectionService(Arc::clone(own))))
-            }
+        UpstreamService {
+            connections: Arc::clone(&self.connections),
             #[cfg(test)]
-            UpstreamConnections::Fake(fake) => UpstreamService(UpstreamRoute::Fake(fake.service.clone())),
+            fake: self.fake.as_ref().map(|fake| fake.service.clone()),
         }
     }
 
     /// Returns the state of the server. Of several connections the best one counts.
     pub(crate) fn state(&self) -> ServerState {
-        let states = self.instances().into_iter().map(|instance| instance.supervised().state());
-        states.max_by_key(|state| *state == ServerState::Connected).unwrap_or(ServerState::Registered)
+        self.connections.state()
     }
 
     /// Returns the session that was negotiated with the server, if it is connected.
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
         #[cfg(test)]
-        if let UpstreamConnections::Fake(fake) = &self.connections {
+        if let Some(fake) = &self.fake {
             return Some(Arc::clone(&fake.session));
         }
-        self.up().find_map(|instance| instance.get().session())
+        self.up().find_map(|instance| instance.session())
     }
 
     /// Returns the key of the connection that this agent uses, or would use.
     pub(crate) fn line(&self, agent: &Principal) -> ConnectionKey {
-        match &self.connections {
-            UpstreamConnections::Own(own) => own.line(agent),
-            UpstreamConnections::Shared(_) => ConnectionKey::shared(self.id.clone()),
-            #[cfg(test)]
-            UpstreamConnections::Fake(_) => ConnectionKey::shared(self.id.clone()),
-        }
+        self.connections.line(agent)
     }
 
     /// Passes the status of a task on this connection to the layers in front of the server.
     pub(crate) fn hear_of_task(&self, line: &ConnectionKey, status: &Object) {
-        let connection = self.on(line);
-        if let Some(back) = connection.as_ref().and_then(|instance| instance.get().shared.back.get()) {
+        let connection = self.connections.on(line);
+        if let Some(back) = connection.as_ref().and_then(|instance| instance.shared.back.get()) {
             back.tasks.hear(status);
         }
     }
@@ -297,12 +242,11 @@ impl Upstream {
     /// Returns all connections that are up, each with its session and the server's capabilities on it.
     pub(crate) fn lines(&self) -> Vec<(ConnectionKey, Arc<Session>, Object)> {
         #[cfg(test)]
-        if let UpstreamConnections::Fake(fake) = &self.connections {
+        if let Some(fake) = &self.fake {
             let line = ConnectionKey::shared(self.id.clone());
             return vec![(line, Arc::clone(&fake.session), fake.capabilities.clone())];
         }
-        let line = |held: ConnectionRef<'_>| {
-            let instance = held.get();
+        let line = |instance: Arc<ServerConnection>| {
             Some((instance.shared.line.clone(), instance.session()?, instance.capabilities()))
         };
         self.up().filter_map(line).collect()
@@ -311,41 +255,39 @@ impl Upstream {
     /// Returns the session that was negotiated last on this connection.
     pub(crate) fn session_on(&self, line: &ConnectionKey) -> Option<Arc<Session>> {
         #[cfg(test)]
-        if let UpstreamConnections::Fake(fake) = &self.connections {
+        if let Some(fake) = &self.fake {
             return line.agent.is_none().then(|| Arc::clone(&fake.session));
         }
-        self.on(line)?.get().session()
+        self.connections.on(line)?.session()
     }
 
     /// Returns the client of the connection that carries the call with `stream` now, past all layers in front.
     pub(crate) fn carrying(&self, stream: StreamId) -> Option<Arc<ServerClient>> {
-        let mut instances = self.instances().into_iter();
-        instances.find(|instance| instance.get().shared.calls.has(stream))?.get().client()
+        self.connections.all().into_iter().find(|instance| instance.shared.calls.has(stream))?.client()
     }
 
     /// Returns the client of the server, past all layers in front; of several connections that of any which is up.
     pub(crate) fn client(&self) -> Option<Arc<ServerClient>> {
-        self.up().find_map(|instance| instance.get().client())
+        self.up().find_map(|instance| instance.client())
     }
 
     /// Returns the server's capabilities on the connection of this agent, if that is up.
     pub(crate) fn capabilities(&self, agent: &Principal) -> Object {
         #[cfg(test)]
-        if let UpstreamConnections::Fake(fake) = &self.connections {
+        if let Some(fake) = &self.fake {
             return fake.capabilities.clone();
         }
-        self.of(agent).map(|instance| instance.get().capabilities()).unwrap_or_default()
+        self.connections.of(agent).map(|instance| instance.capabilities()).unwrap_or_default()
     }
 
     /// Returns the server's instructions for a model on the connection of this agent, if that is up and nothing is
     /// hidden in them.
     pub(crate) fn instructions(&self, agent: &Principal) -> Option<Arc<str>> {
         #[cfg(test)]
-        if let UpstreamConnections::Fake(fake) = &self.connections {
+        if let Some(fake) = &self.fake {
             return fake.instructions.clone();
         }
-        let connection = self.of(agent)?;
-        let instance = connection.get();
+        let instance = self.connections.of(agent)?;
         instance.client()?;
         let about = instance.shared.about.lock();
         about.instructions.clone()
@@ -353,8 +295,8 @@ impl Upstream {
 
     /// Returns the gate that decides what the server may do, on the connection of this agent if that has begun.
     pub(crate) fn permissions(&self, agent: &Principal) -> Option<PermissionGate> {
-        let connection = self.on(&self.line(agent))?;
-        connection.get().shared.back.get().map(|back| back.permissions.clone())
+        let connection = self.connections.on(&self.line(agent))?;
+        connection.shared.back.get().map(|back| back.permissions.clone())
     }
 
     /// Returns the counts of the server's calls, on all its connections.
@@ -374,25 +316,18 @@ impl Upstream {
 
     /// Returns the views of all its connections; one view for a server without any.
     pub(crate) fn views(&self) -> Vec<ServerView> {
-        let instances = self.instances();
+        let instances = self.connections.all();
         if instances.is_empty() {
             return vec![self.view(None)];
         }
-        instances.iter().map(|instance| self.view(Some(instance.get()))).collect()
+        instances.iter().map(|instance| self.view(Some(instance))).collect()
     }
 
     fn view(&self, instance: Option<&ServerConnection>) -> ServerView {
         let shared = instance.map(|instance| &instance.shared);
         let agent = shared.and_then(|shared| shared.line.agent.as_ref());
-        let own = shared.filter(|_| matches!(self.connections, UpstreamConnections::Own(_)));
-        let tools = match own {
-            Some(own) => self.of_server.offered.of(&own.line),
-            None => Some(self.catalog.snapshot()),
-        };
-        let client = match &self.connections {
-            UpstreamConnections::Own(own) => shared.and_then(|shared| own.client_on(&shared.line)),
-            _ => None,
-        };
+        let tools = shared.map_or(0, |shared| self.connections.tools_on(shared));
+        let client = shared.and_then(|shared| self.connections.client_on(&shared.line));
         let session = instance.and_then(ServerConnection::session);
         let trust = settings::trust(&self.config, session.as_deref());
         let mgp = session.and_then(|session| {
@@ -417,7 +352,7 @@ impl Upstream {
             restarts: shared.map_or(0, |shared| shared.connects.load(Ordering::Relaxed).saturating_sub(1)),
             mgp,
             trust,
-            tools: tools.map_or(0, |lists| lists.of_server(self.id.as_str()).len()),
+            tools,
             pid: (is_up && pid > 0).then_some(pid),
             // The time is noted a moment after the state.
             uptime: is_up.then(|| {
@@ -427,87 +362,9 @@ impl Upstream {
         }
     }
 
-    /// Returns the connection of this agent; for a client without one of its own, that which lists for all.
-    fn of(&self, agent: &Principal) -> Option<ConnectionRef<'_>> {
-        let line = self.line(agent);
-        let first = || line.client.is_some().then(|| self.on(&ConnectionKey::shared(self.id.clone())));
-        self.on(&line).or_else(|| first()?)
-    }
-
-    /// Returns the connection, if it has begun.
-    fn on(&self, line: &ConnectionKey) -> Option<ConnectionRef<'_>> {
-        match &self.connections {
-            UpstreamConnections::Shared(instance) => {
-                (!line.is_own()).then_some(ConnectionRef::Borrowed(instance))
-            }
-            UpstreamConnections::Own(own) => own.on(line).map(ConnectionRef::Kept),
-            #[cfg(test)]
-            UpstreamConnections::Fake(_) => None,
-        }
-    }
-
     /// Returns the connections that are up.
-    fn up(&self) -> impl Iterator<Item = ConnectionRef<'_>> {
-        let is_up = |instance: &ConnectionRef<'_>| instance.supervised().state() == ServerState::Connected;
-        self.instances().into_iter().filter(is_up)
-    }
-
-    fn instances(&self) -> Vec<ConnectionRef<'_>> {
-        match &self.connections {
-            UpstreamConnections::Shared(instance) => vec![ConnectionRef::Borrowed(instance)],
-            UpstreamConnections::Own(own) => own.all().into_iter().map(ConnectionRef::Kept).collect(),
-            #[cfg(test)]
-            UpstreamConnections::Fake(_) => Vec::new(),
-        }
-    }
-}
-
-/// A reference to a connection.
-enum ConnectionRef<'a> {
-    Borrowed(&'a ServerConnection),
-    Kept(Arc<ServerConnection>),
-}
-
-impl ConnectionRef<'_> {
-    fn get(&self) -> &ServerConnection {
-        match self {
-            Self::Borrowed(instance) => instance,
-            Self::Kept(instance) => instance,
-        }
-    }
-
-    fn supervised(&self) -> &mgp_client_sdk::Supervised<ServerClient> {
-        &self.get().supervised
-    }
-}
-
-/// The service of a server. It is always ready: requests that have to wait do so inside of a call.
-#[derive(Clone)]
-pub(crate) struct UpstreamService(UpstreamRoute);
-
-#[derive(Clone)]
-enum UpstreamRoute {
-    Shared(WaitForStart),
-    Own(OwnConnectionService),
-    #[cfg(test)]
-    Fake(crate::call::erased::ErasedService),
-}
-
-impl Service<Request> for UpstreamService {
-    type Response = Response;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        match &mut self.0 {
-            UpstreamRoute::Shared(patient) => patient.call(request),
-            UpstreamRoute::Own(own) => own.call(request),
-            #[cfg(test)]
-            UpstreamRoute::Fake(service) => service.call(request),
-        }
+    fn up(&self) -> impl Iterator<Item = Arc<ServerConnection>> {
+        let is_up = |instance: &Arc<ServerConnection>| instance.supervised.state() == ServerState::Connected;
+        self.connections.all().into_iter().filter(is_up)
     }
 }

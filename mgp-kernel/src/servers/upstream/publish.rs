@@ -10,7 +10,7 @@ use mgp_discovery::config::nearest;
 use mgp_security::definition::{DefinitionGuardLayer, DefinitionKind};
 use mgp_security::tool::effective;
 use mgp_toolindex::{ServerTools, ToolListing};
-use mgp_types::mgp::{Glob, ResolvedTool, ServerId, ServerState, ToolName, TrustLevel};
+use mgp_types::mgp::{Glob, ResolvedTool, ServerId, ToolName, TrustLevel};
 use mgp_types::{Error, Object, RawJson, Request, RpcService, code};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -165,9 +165,6 @@ impl ConnectionShared {
                 return Ok::<_, CatalogError>(false);
             }
             let is_other = listed.put(&self.lists, self.server.clone())?;
-            if self.by_all.is_none() {
-                return Ok(is_other);
-            }
             if is_other {
                 offered.put(&self.line, &self.lists);
                 self.support.books.shares_changed();
@@ -188,9 +185,6 @@ impl ConnectionShared {
 
     /// Withdraws the lists of the connection, which has ended.
     pub(super) async fn withdraw(&self) {
-        if self.by_all.is_none() {
-            return;
-        }
         // Further lists of the connection are dropped.
         self.is_over.store(true, Ordering::Release);
         let offered = &self.of_server.offered;
@@ -203,7 +197,7 @@ impl ConnectionShared {
         if ended == Some(true) {
             self.index(&*self.of_server.indexed.lock().await).await;
         }
-        self.tell_state(ServerState::Disconnected).await;
+        self.tell_state().await;
         self.support.told.ended(&self.line);
     }
 

@@ -52,7 +52,7 @@ impl ServerConnection {
         line: ConnectionKey,
         of_server: &ServerShared,
         lists: Arc<Catalog>,
-        by_all: Option<StateByAll>,
+        by_all: StateByAll,
     ) -> Result<Self, StartError> {
         let current = CurrentClient::default();
         let start_of = line.server.clone();
@@ -303,18 +303,13 @@ impl ConnectionShared {
         }
     }
 
-    /// Makes the tools found only while the server can be called: by the state of this connection, or of several the
-    /// best.
-    pub(super) async fn tell_state(&self, state: ServerState) {
+    /// Makes the tools found only while the server can be called: by the best state of its connections.
+    pub(super) async fn tell_state(&self) {
         let _turn = self.of_server.indexed.lock().await;
-        let state = match &self.by_all {
-            None => state,
-            Some(_) if !self.support.books.is_current(&self.server, &self.of_server) => return,
-            Some(by_all) => {
-                let Some(state) = by_all() else { return };
-                state
-            }
-        };
+        if !self.support.books.is_current(&self.server, &self.of_server) {
+            return;
+        }
+        let Some(state) = (self.by_all)() else { return };
         self.support.tools.index.set_state(self.server.clone(), state).await;
     }
 
@@ -348,7 +343,7 @@ impl ConnectionShared {
         if !matches!(state, ServerState::Registered | ServerState::Connecting) {
             self.start.end();
         }
-        self.tell_state(state).await;
+        self.tell_state().await;
         let severity = if state == ServerState::Error { EventSeverity::Error } else { EventSeverity::Info };
         self.support.events.tell_lifecycle(&self.line, severity, &change);
     }

@@ -1,4 +1,4 @@
-//! The service in front of the connections of agents and clients, which sends each request to the one of its sender.
+//! The service of a server, which sends each request to the connection of its sender.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -6,14 +6,19 @@ use std::task::{Context, Poll};
 use mgp_types::{BoxFuture, Error, Request, Response, code};
 use tower_service::Service;
 
+use super::connections::{ConnectionRoute, UpstreamConnections};
 use super::first_start::WaitingCall;
-use super::own_connections::{ConnectionRoute, OwnConnections};
 
-/// A service that sends each call to the connection of the agent or client that makes it.
+/// The service of a server: it sends each call to the connection of the agent or client that makes it. It is always ready:
+/// requests that have to wait do so inside of a call.
 #[derive(Clone)]
-pub(super) struct OwnConnectionService(pub(super) Arc<OwnConnections>);
+pub(crate) struct UpstreamService {
+    pub(super) connections: Arc<UpstreamConnections>,
+    #[cfg(test)]
+    pub(super) fake: Option<crate::call::erased::ErasedService>,
+}
 
-impl Service<Request> for OwnConnectionService {
+impl Service<Request> for UpstreamService {
     type Response = Response;
     type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
@@ -23,21 +28,18 @@ impl Service<Request> for OwnConnectionService {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let Some(agent) = &request.context.principal else {
-            return Box::pin(std::future::ready(Err(Error::internal("nobody calls"))));
-        };
-        if !self.0.reaches(agent) && self.0.admits(agent) {
-            return self.0.refusing().call(request);
+        #[cfg(test)]
+        if let Some(fake) = &mut self.fake {
+            return fake.call(request);
         }
-        match self.0.route(agent, &request) {
-            Ok(ConnectionRoute::To(instance)) => instance.service().call(request),
+        match self.connections.route(&request) {
+            Ok(ConnectionRoute::To(mut service)) => service.call(request),
+            Ok(ConnectionRoute::Refusing(mut service)) => service.call(request),
             Ok(ConnectionRoute::After(start)) => {
-                let connections = Arc::clone(&self.0);
+                let connections = Arc::clone(&self.connections);
                 Box::pin(async move {
                     start.awaited_by(&WaitingCall::of(&request)).await;
-                    let caller =
-                        request.context.principal.as_ref().map(|agent| connections.connection(agent));
-                    let own = caller.ok_or_else(|| Error::internal("nobody calls"))??;
+                    let own = connections.connection_for(&request)?;
                     own.service().call(request).await
                 })
             }

@@ -1,29 +1,31 @@
-//! The connections of a server to which each agent, or each client, has its own.
+//! The connections of a server: one for all, or one for each agent or client.
+
+mod ends;
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{ServerConfig, Sharing};
 use mgp_security::access::AccessGate;
-use mgp_types::mgp::{ServerState, ShutdownReason};
+use mgp_types::mgp::{ServerId, ServerState};
 use mgp_types::{
-    ClientSessionId, Error, Gate, Method, Object, Principal, PrincipalRole, Request, RequestKind, Session,
-    agent_family, code, gates,
+    Error, Gate, Method, Object, Principal, PrincipalRole, Request, RequestKind, Session, agent_family, code,
+    gates,
 };
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use self::ends::sweep;
 use super::connection_key::{ClientKey, ConnectionKey};
+use super::connection_shared::ConnectionShared;
+use super::connections_service::NoConnection;
 use super::fallback_tool::FallbackToolGate;
-use super::first_start::FirstStart;
+use super::first_start::{FirstStart, WaitForStart};
 use super::offered_lists::AgentLists;
-use super::own_connection_service::NoConnection;
 use super::server_connection::ServerConnection;
 use super::server_shared::ServerShared;
 use super::support::ServerSupport;
@@ -31,17 +33,18 @@ use crate::StartError;
 use crate::call::erased::ErasedService;
 use crate::call::meter::MeterGate;
 
-/// A server to which agents have connections of their own, each with the credentials of that agent and no other's; or
-/// clients, each with a session or a program of its own.
+/// The connections of a server: one for all; or one for each agent, with the credentials of that agent and no other's; or
+/// one for each client, with a session or a program of its own.
 ///
-/// A connection begins when its owner first uses the server, and ends when it was not used for some time, or its client
+/// An own connection begins when its owner first uses the server, and ends when it was not used for some time, or its client
 /// session is over. Where agents are configured nobody else has one. Where clients have their own, the first connection
 /// is there before any client is, and lists for all of them: the first client takes it over, so that one client alone
 /// needs one program.
-pub(super) struct OwnConnections {
+pub(super) struct UpstreamConnections {
     support: Arc<ServerSupport>,
     /// A reference for the connections, which report the state of all of them.
     own: Weak<Self>,
+    id: ServerId,
     config: Arc<ServerConfig>,
     of_server: ServerShared,
     connections: Mutex<ConnectionTable>,
@@ -80,7 +83,7 @@ struct OwnConnection {
     used_at: Instant,
 }
 
-impl OwnConnections {
+impl UpstreamConnections {
     /// Returns the connections of each agent, or of each client.
     ///
     /// # Errors
@@ -101,6 +104,7 @@ impl OwnConnections {
             Self {
                 support: Arc::clone(support),
                 own: Weak::clone(own),
+                id: config.id.as_str().into(),
                 config: Arc::clone(config),
                 of_server: of_server.clone(),
                 connections: Mutex::default(),
@@ -119,10 +123,6 @@ impl OwnConnections {
     /// Returns whether each agent has its own connection, with lists of its own.
     pub(super) fn is_by_agent(&self) -> bool {
         !lists_for_all(&self.config)
-    }
-
-    pub(super) fn refusing(&self) -> ErasedService {
-        self.refusing.clone()
     }
 
     /// Returns whether this agent may have a connection.
@@ -168,23 +168,24 @@ impl OwnConnections {
     /// Returns the key of the connection that this agent uses, or would use.
     pub(super) fn line(&self, agent: &Principal) -> ConnectionKey {
         if self.is_by_agent() {
-            return ConnectionKey::of_agent(self.config.id.as_str().into(), &self.owner(agent));
+            return ConnectionKey::of_agent(self.id.clone(), &self.owner(agent));
         }
         self.line_of(&self.connections.lock(), agent)
     }
 
     fn line_of(&self, connections: &ConnectionTable, caller: &Principal) -> ConnectionKey {
         let client = ClientKey::of(caller);
-        match &connections.first {
-            Some(first)
-                if !self.shares(first, caller)
-                    && (first.client.as_ref().is_some_and(|own| *own != client)
-                        || self.runs_elsewhere(&client)) =>
-            {
-                ConnectionKey::of_client(self.config.id.as_str().into(), client)
-            }
-            _ => self.shared_line(),
+        let is_firsts = |first: &OwnConnection| {
+            self.shares(first, caller) || first.client.as_ref().is_some_and(|own| *own == client)
+        };
+        if connections.first.as_ref().is_none_or(is_firsts) {
+            return self.shared_line();
         }
+        // A client stays with what it has, although the first connection may be free by now.
+        let is_free = connections.first.as_ref().is_some_and(|first| first.client.is_none());
+        let is_free = is_free && !self.runs_elsewhere(&client);
+        let own = ConnectionKey::of_client(self.id.clone(), client);
+        if is_free && !connections.by_key.contains_key(&own) { self.shared_line() } else { own }
     }
 
     /// Returns whether the program of this client runs in another folder than the first one, that in which it works.
@@ -203,11 +204,14 @@ impl OwnConnections {
         let holds_nothing = |session: &Session| {
             session.mgp.is_some() || (self.config.command.is_none() && session.describes_each_request())
         };
-        self.config.sharing.is_none() && first.instance.session().as_deref().is_some_and(holds_nothing)
+        match self.config.sharing {
+            Some(sharing) => sharing == Sharing::Shared,
+            None => first.instance.session().as_deref().is_some_and(holds_nothing),
+        }
     }
 
     fn shared_line(&self) -> ConnectionKey {
-        ConnectionKey::shared(self.config.id.as_str().into())
+        ConnectionKey::shared(self.id.clone())
     }
 
     /// Returns the agent whose connection this agent uses: all clients of the user use one, unless the configuration has
@@ -238,7 +242,7 @@ impl OwnConnections {
         let mut connections = self.connections.lock();
         let line = match connections.first {
             Some(_) => self.line_of(&connections, agent),
-            None => ConnectionKey::of_agent(self.config.id.as_str().into(), &self.owner(agent)),
+            None => ConnectionKey::of_agent(self.id.clone(), &self.owner(agent)),
         };
         let ConnectionTable { first, by_key, begin } = &mut *connections;
         if let Some(first) = first.as_mut().filter(|_| !line.is_own()) {
@@ -281,80 +285,53 @@ impl OwnConnections {
         Ok(instance)
     }
 
-    /// Ends the connection that was unused for longest, so that there is room for one of this caller. Returns the first
-    /// connection, made anew, if the caller has that from now on.
-    ///
-    /// # Errors
-    /// 3001 if all connections are in use.
-    fn make_room(
-        &self,
-        first: &mut Option<OwnConnection>,
-        by_key: &mut HashMap<ConnectionKey, OwnConnection, RandomState>,
-        caller: &Principal,
-    ) -> Result<Option<Arc<ServerConnection>>, Error> {
-        let Some(first) = first else {
-            let message =
-                "too many agents have connections to this server; try again when some of them are done";
-            return Err(Error::new(code::RESOURCE_EXHAUSTED, message));
-        };
-        let unused = by_key.values().chain([&*first]).filter(|connection| !self.is_in_use(connection));
-        let Some(longest) = unused.min_by_key(|connection| (!connection.is_left, connection.used_at)) else {
-            return Err(Error::new(
-                code::RESOURCE_EXHAUSTED,
-                format!(
-                    "all {} instances of the server `{id}` are in use, each by another client; \
-                     `max_instances` in the entry of `{id}` under `servers` allows more, and `sharing = \"shared\"` has \
-                     all clients use one",
-                    self.max_connections(),
-                    id = self.config.id
-                ),
-            ));
-        };
-        let line = longest.instance.shared.line.clone();
-        tracing::info!(server = %line, client = ?longest.client, "an instance ends: another client needs its place");
-        if let Some(ended) = by_key.remove(&line) {
-            self.end(ended.instance, ShutdownReason::IdleTimeout);
-            return Ok(None);
-        }
-        self.renew(first);
-        first.client = Some(ClientKey::of(caller));
-        Ok(Some(first.used()))
-    }
-
-    fn max_connections(&self) -> usize {
-        let usual =
-            if self.config.command.is_some() && !self.is_by_agent() { MAX_PROGRAMS } else { MAX_CONNECTIONS };
-        self.config.max_instances.and_then(|most| usize::try_from(most).ok()).unwrap_or(usual)
-    }
-
-    /// Returns the connection that a request of `caller` goes to.
-    pub(super) fn route(&self, caller: &Principal, request: &Request) -> Result<ConnectionRoute, Error> {
+    /// Returns the place that a request goes to.
+    pub(super) fn route(&self, request: &Request) -> Result<ConnectionRoute, Error> {
         {
             let connections = self.connections.lock();
             if let Some(first) = &connections.first {
-                let mut all = connections.by_key.values().chain([first]);
+                let to = |connection: &OwnConnection| Ok(ConnectionRoute::To(connection.instance.service()));
+                let Some(caller) = &request.context.principal else { return to(first) };
+                // The access gate of any connection refuses who may use nothing.
+                if self.shares(first, caller) || !self.reaches(caller) {
+                    return to(first);
+                }
                 let has_task = |connection: &&OwnConnection| {
                     connection.instance.shared.back.get().is_some_and(|back| back.tasks.has_task_of(request))
                 };
                 // A task outlives the session that began it.
                 if request.method.as_str().starts_with("tasks/")
-                    && let Some(found) = all.find(has_task)
+                    && let Some(found) = connections.by_key.values().chain([first]).find(has_task)
                 {
-                    return Ok(ConnectionRoute::To(Arc::clone(&found.instance)));
+                    return to(found);
                 }
                 let line = self.line_of(&connections, caller);
                 let own = connections.by_key.get(&line);
                 if !is_use(request) {
-                    return Ok(ConnectionRoute::To(Arc::clone(&own.unwrap_or(first).instance)));
+                    return to(own.unwrap_or(first));
                 }
                 // Only a server that has connected says whether clients can share it.
                 let start = &first.instance.shared.start;
                 if line.is_own() && own.is_none() && self.config.sharing.is_none() && !start.is_over() {
                     return Ok(ConnectionRoute::After(start.clone()));
                 }
+            } else if let Some(agent) = &request.context.principal
+                && self.admits(agent)
+                && !self.reaches(agent)
+            {
+                return Ok(ConnectionRoute::Refusing(self.refusing.clone()));
             }
         }
-        self.connection(caller).map(ConnectionRoute::To)
+        self.connection_for(request).map(|own| ConnectionRoute::To(own.service()))
+    }
+
+    /// Returns the connection of the sender of a request, which begins if there is none.
+    ///
+    /// # Errors
+    /// Fails as [`connection`](Self::connection) does.
+    pub(super) fn connection_for(&self, request: &Request) -> Result<Arc<ServerConnection>, Error> {
+        let caller = request.context.principal.as_ref().ok_or_else(|| Error::internal("nobody calls"))?;
+        self.connection(caller)
     }
 
     /// Returns the start of the connection that this agent uses; a connection of the agent's own begins, and none of a
@@ -377,6 +354,11 @@ impl OwnConnections {
         first.or_else(|| connections.by_key.get(line)).map(|connection| Arc::clone(&connection.instance))
     }
 
+    /// Returns the connection of this agent; for a client without one of its own, that which lists for all.
+    pub(super) fn of(&self, agent: &Principal) -> Option<Arc<ServerConnection>> {
+        self.on(&self.line(agent)).or_else(|| self.first())
+    }
+
     /// Returns the first connection, where clients have their own.
     pub(super) fn first(&self) -> Option<Arc<ServerConnection>> {
         self.connections.lock().first.as_ref().map(|first| Arc::clone(&first.instance))
@@ -389,26 +371,19 @@ impl OwnConnections {
         all.map(|connection| Arc::clone(&connection.instance)).collect()
     }
 
+    /// Returns the number of tools on a connection; on the one that lists for all, as of the last start until it has
+    /// listed.
+    pub(super) fn tools_on(&self, connection: &ConnectionShared) -> usize {
+        let has_listed = connection.line.is_own() || self.of_server.offered.of(&connection.line).is_some();
+        let catalog = if has_listed { &connection.lists } else { &self.support.tools.catalog };
+        catalog.snapshot().of_server(&self.config.id).len()
+    }
+
     /// Returns the client that uses a connection, where clients have their own.
     pub(super) fn client_on(&self, line: &ConnectionKey) -> Option<ClientKey> {
         let connections = self.connections.lock();
         let first = connections.first.as_ref().filter(|_| !line.is_own());
         first.or_else(|| connections.by_key.get(line))?.client.clone()
-    }
-
-    /// Ends the connections of a client session that is over. A connection on which something goes on ends after that.
-    pub(super) fn client_ended(&self, client: ClientSessionId) {
-        let mut connections = self.connections.lock();
-        let ConnectionTable { first, by_key, .. } = &mut *connections;
-        let all = by_key.values_mut().chain(first);
-        for left in all.filter(|own| own.client.as_ref().is_some_and(|own| own.session == Some(client))) {
-            left.is_left = true;
-        }
-        let ended = self.take_unused(&mut connections, |connection| connection.is_left);
-        drop(connections);
-        for instance in ended {
-            self.end(instance, ShutdownReason::IdleTimeout);
-        }
     }
 
     /// Lets connections begin again.
@@ -432,30 +407,8 @@ impl OwnConnections {
         self.connections.lock().begin = ConnectPolicy::Never;
     }
 
-    pub(super) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
-        let (connections, first) = {
-            let mut connections = self.connections.lock();
-            if connections.begin == ConnectPolicy::Yes {
-                connections.begin = ConnectPolicy::NotNow;
-            }
-            let first = connections.first.as_mut().map(|first| {
-                (first.client, first.is_left) = (None, false);
-                Arc::clone(&first.instance)
-            });
-            (std::mem::take(&mut connections.by_key), first)
-        };
-        let mut stopping = JoinSet::new();
-        for connection in connections.into_values() {
-            stopping.spawn(async move { connection.instance.end(reason, timeout).await });
-        }
-        if let Some(first) = first {
-            stopping.spawn(async move { first.stop(reason, timeout).await });
-        }
-        while stopping.join_next().await.is_some() {}
-    }
-
     /// Returns the state of the server: that of the best connection counts.
-    fn state(&self) -> ServerState {
+    pub(super) fn state(&self) -> ServerState {
         let states = self.all().into_iter().map(|instance| instance.supervised.state());
         states.max_by_key(|state| *state == ServerState::Connected).unwrap_or(ServerState::Registered)
     }
@@ -464,38 +417,12 @@ impl OwnConnections {
         let own = Weak::clone(&self.own);
         let by_all = Box::new(move || Some(own.upgrade()?.state()));
         let (support, of_server, client) = (&self.support, &self.of_server, line.client.clone());
-        let instance = ServerConnection::new(support, &self.config, line, of_server, lists, Some(by_all))?;
+        let instance = ServerConnection::new(support, &self.config, line, of_server, lists, by_all)?;
         Ok(OwnConnection { instance: Arc::new(instance), client, is_left: false, used_at: Instant::now() })
     }
 
     fn new_first(&self, lists: Arc<Catalog>) -> Result<OwnConnection, StartError> {
         self.begin(self.shared_line(), lists)
-    }
-
-    /// Replaces the first connection, which holds what its client left there, by a new one with the same lists.
-    fn renew(&self, first: &mut OwnConnection) {
-        let fresh = match self.new_first(Arc::clone(&first.instance.shared.lists)) {
-            Ok(fresh) => fresh,
-            // It could begin before, with the same configuration.
-            Err(error) => {
-                return tracing::error!(server = self.config.id, %error, "a connection cannot begin");
-            }
-        };
-        let own = Weak::clone(&self.own);
-        let (starting, old) = (Arc::clone(&fresh.instance), std::mem::replace(first, fresh).instance);
-        old.shared.is_over.store(true, Ordering::Release);
-        self.run(async move {
-            // Both may need the same files and ports.
-            old.stop(ShutdownReason::IdleTimeout, STOP_TIMEOUT).await;
-            drop(old);
-            if own.upgrade().is_some_and(|own| own.connections.lock().begin == ConnectPolicy::Yes) {
-                starting.supervised.start();
-            }
-        });
-    }
-
-    fn end(&self, instance: Arc<ServerConnection>, reason: ShutdownReason) {
-        self.run(async move { instance.end(reason, STOP_TIMEOUT).await });
     }
 
     /// Has a server that was connected to before its client came ask for the roots, which are that client's.
@@ -508,48 +435,6 @@ impl OwnConnections {
                 }
             });
         }
-    }
-
-    /// Runs a task on the kernel's runtime: a client session may end anywhere.
-    fn run(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = self.tasks.lock();
-        while tasks.try_join_next().is_some() {}
-        tasks.spawn_on(task, &self.runtime);
-    }
-
-    /// Returns whether something goes on, on the connection.
-    fn is_in_use(&self, connection: &OwnConnection) -> bool {
-        let instance = &connection.instance;
-        instance.supervised.in_flight() > 0
-            || instance.has_unfinished_tasks()
-            || (!connection.is_left && self.support.told.is_watched(&instance.shared.line))
-    }
-
-    /// Takes out the connections that nobody has used for some time.
-    fn idle(&self) -> Vec<Arc<ServerConnection>> {
-        self.support.told.forget_gone();
-        let longest = if self.is_by_agent() { IDLE } else { IDLE_OF_CLIENT };
-        self.take_unused(&mut self.connections.lock(), |connection| {
-            connection.is_left || connection.used_at.elapsed() >= longest
-        })
-    }
-
-    /// Takes out the connections that are over and not in use, and renews the first one if its client has left it.
-    fn take_unused(
-        &self,
-        connections: &mut ConnectionTable,
-        is_over: impl Fn(&OwnConnection) -> bool,
-    ) -> Vec<Arc<ServerConnection>> {
-        let ConnectionTable { first, by_key, begin } = connections;
-        if let Some(first) = first.as_mut().filter(|first| first.is_left && !self.is_in_use(first)) {
-            if *begin == ConnectPolicy::Yes && !self.is_for_many(first) {
-                self.renew(first);
-            } else {
-                (first.client, first.is_left) = (None, false);
-            }
-        }
-        let ended = by_key.extract_if(|_, connection| is_over(connection) && !self.is_in_use(connection));
-        ended.map(|(_, connection)| connection.instance).collect()
     }
 }
 
@@ -572,31 +457,14 @@ fn is_use(request: &Request) -> bool {
         && request.method.as_str() != "tasks/list"
 }
 
-async fn sweep(connections: Weak<OwnConnections>) {
-    loop {
-        tokio::time::sleep(SWEEP).await;
-        let Some(idle) = connections.upgrade().map(|connections| connections.idle()) else { return };
-        for instance in idle {
-            instance.end(ShutdownReason::IdleTimeout, STOP_TIMEOUT).await;
-        }
-    }
-}
-
 /// The place that a request goes to.
 pub(super) enum ConnectionRoute {
-    To(Arc<ServerConnection>),
+    To(WaitForStart),
+    /// No connection begins for this agent, which may use nothing of the server.
+    Refusing(ErasedService),
     /// The place is known after this start.
     After(FirstStart),
 }
-
-const MAX_CONNECTIONS: usize = 256;
-/// The number of programs of one server, if the configuration has none.
-const MAX_PROGRAMS: usize = 8;
-const IDLE: Duration = Duration::from_mins(10);
-/// The time for which a client may leave a connection unused. What the server knows of the client ends with it.
-const IDLE_OF_CLIENT: Duration = Duration::from_hours(1);
-const SWEEP: Duration = Duration::from_mins(1);
-const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests;

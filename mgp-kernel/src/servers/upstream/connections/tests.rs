@@ -3,6 +3,7 @@
 use mgp_types::{ClientSession, Context as CallContext, Object, PrincipalKind};
 use tower_service::Service as _;
 
+use super::ends::{IDLE, IDLE_OF_CLIENT};
 use super::*;
 use crate::router::test_kernel::{TestClient, TestKernel};
 
@@ -16,7 +17,7 @@ async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
     let scene = TestKernel::open().await;
     let server = r#"{"id":"mail","url":"http://127.0.0.1:9/mcp","sharing":"agent"}"#;
     let config = Arc::new(serde_json::from_str(server).unwrap());
-    let agents = OwnConnections::new(&scene.support, &config, &ServerShared::default()).unwrap();
+    let agents = UpstreamConnections::new(&scene.support, &config, &ServerShared::default()).unwrap();
     let [ada, bob] = ["ada", "bob"].map(TestClient::stateless);
     let connections = [&ada, &bob].map(|peer| agents.connection(&peer.principal).unwrap());
     let remote = scene.server("remote");
@@ -25,7 +26,7 @@ async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
     to_adas.call(ada.request("tools/call", "{}")).await.unwrap();
     tokio::time::pause();
     tokio::time::advance(IDLE).await;
-    let ended = |agents: &OwnConnections| {
+    let ended = |agents: &UpstreamConnections| {
         let ended = agents.idle();
         ended
             .iter()
@@ -69,11 +70,11 @@ fn client() -> Principal {
     Principal::of(PrincipalKind::LocalClient, "local").through(ClientSession::new(|_| {}).id())
 }
 
-async fn of_clients(settings: &str) -> (TestKernel, Arc<OwnConnections>) {
+async fn of_clients(settings: &str) -> (TestKernel, Arc<UpstreamConnections>) {
     let scene = TestKernel::open().await;
     let server = format!(r#"{{"id":"mail","url":"http://127.0.0.1:9/mcp"{settings}}}"#);
     let config = Arc::new(serde_json::from_str(&server).unwrap());
-    let own = OwnConnections::new(&scene.support, &config, &ServerShared::default()).unwrap();
+    let own = UpstreamConnections::new(&scene.support, &config, &ServerShared::default()).unwrap();
     (scene, own)
 }
 
@@ -112,11 +113,13 @@ async fn what_a_client_leaves_nobody_takes_over() {
     let (_scene, own) = of_clients("").await;
     let [one, other] = [client(), client()];
     let (first, second) = (own.connection(&one).unwrap(), own.connection(&other).unwrap());
-    own.client_ended(other.client().unwrap());
-    assert_eq!(own.all().len(), 1);
     own.client_ended(one.client().unwrap());
+    // Who stays keeps what it has, also while the first connection is free.
+    assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap()));
     let next = own.connection(&client()).unwrap();
     assert!(!next.shared.line.is_own() && !Arc::ptr_eq(&next, &first) && !Arc::ptr_eq(&next, &second));
+    own.client_ended(other.client().unwrap());
+    assert_eq!(own.all().len(), 1);
 }
 
 #[tokio::test]

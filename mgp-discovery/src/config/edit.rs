@@ -76,26 +76,22 @@ impl ConfigFile {
         if self.position(&server.id).is_some() {
             return Err(EditError::Exists(server.id.clone()));
         }
-        let mut table = self.judged(server)?;
-        if !matches!(self.document.get("servers"), Some(Item::Value(_))) {
-            self.place(&mut table);
-        }
+        let table = self.judged(server)?;
         self.push("servers", table);
         Ok(())
     }
 
-    /// Adds a rule for the folders that are open to clients, behind everything else.
+    /// Adds a rule for the folders that are open to clients after the others.
     pub fn open_folders(&mut self, rule: &FolderRule) -> Result<(), EditError> {
-        let mut table = without_defaults(rule)?;
-        let above = self.document.trailing().as_str().unwrap_or_default().to_owned();
-        let above = if self.document.is_empty() { above } else { format!("{above}\n") };
-        table.decor_mut().set_prefix(above);
-        self.document.set_trailing("");
+        let table = without_defaults(rule)?;
         self.push("folders", table);
         Ok(())
     }
 
-    fn push(&mut self, list: &str, table: Table) {
+    fn push(&mut self, list: &str, mut table: Table) {
+        if !matches!(self.document.get(list), Some(Item::Value(_))) {
+            self.place(list, &mut table);
+        }
         let all = self.document.entry(list).or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
         match all {
             Item::ArrayOfTables(tables) => tables.push(table),
@@ -183,10 +179,10 @@ impl ConfigFile {
         }
     }
 
-    /// Sets the position of a new server: behind the last one, or at the end of the file. Comments of the section
+    /// Sets the position of a new entry of `list`: behind the last one, or at the end of the file. Comments of the section
     /// before stay above it.
-    fn place(&mut self, table: &mut Table) {
-        let position = match self.document.get_mut("servers") {
+    fn place(&mut self, list: &str, table: &mut Table) {
+        let position = match self.document.get_mut(list) {
             Some(Item::ArrayOfTables(tables)) => tables.iter_mut().filter_map(last_position).max(),
             _ => last_position(self.document.as_table_mut()).map(|last| last + 1),
         };

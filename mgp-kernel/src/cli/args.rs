@@ -43,7 +43,7 @@ pub(super) enum Command {
     Add(servers_edit::AddServerArgs),
     /// Remove a server from the configuration
     Remove(servers_edit::RemoveServerArgs),
-    /// Open a folder to the calls of clients that work in another one, or of all clients
+    /// Open a folder to the calls of clients, besides those in which they work
     Open(open::OpenArgs),
     /// Sign in to a server that needs authorization
     Login(login::LoginArgs),

@@ -292,6 +292,9 @@ async fn a_person_reads_files_of_the_folder_in_which_the_command_is_typed() {
 /// A user with a server of their own, and a trusted file with another one in each of two folders.
 fn two_projects() -> Home {
     let home = Home::new();
+    // The proof of a person is one for all kernels of the user.
+    home.let_person_decide();
+    home.write(".local/state/mgp/operators.json", &home.read("state/operators.json"));
     home.write(
         ".config/mgp/servers.toml",
         &format!("[kernel]\nlinger = 0\n{}", server::configured(&home, "users", "")),

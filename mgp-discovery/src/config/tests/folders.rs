@@ -49,6 +49,14 @@ fn a_folder_does_not_switch_confirmation_off_and_may_switch_it_on() {
 }
 
 #[test]
+fn a_folder_opens_no_folder() {
+    let open = "[[folders]]\nopen = ['/']\n";
+    assert_eq!(config("", open).folders, []);
+    assert_eq!(ignored("", open), ["folders"]);
+    assert_eq!(config(open, "[[folders]]\nopen = ['/x']\n").folders[0].open, ["/"]);
+}
+
+#[test]
 fn a_folder_grants_its_own_servers_only() {
     let user = "[[servers]]\nid='u'\ncommand='x'\n";
     let grant = |server: &str| format!("[[permissions.grants]]\n{server}permission='shell.execute'\n");

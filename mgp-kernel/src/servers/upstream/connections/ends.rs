@@ -125,7 +125,7 @@ impl UpstreamConnections {
     }
 
     /// Runs a task on the kernel's runtime: a client session may end anywhere.
-    fn run(&self, task: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn run(&self, task: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = self.tasks.lock();
         while tasks.try_join_next().is_some() {}
         tasks.spawn_on(task, &self.runtime);

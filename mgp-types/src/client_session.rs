@@ -92,7 +92,9 @@ crate::partial_debug!(ClientSession, self => id: self.id, said: self.said());
 /// Returns the name of a client as a part of an agent's id: in lower case, with `-` for all but letters, digits, `.` and
 /// `_`; `None` if nothing is left of it.
 fn safe_name(said: &str) -> Option<String> {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c.to_ascii_lowercase() } else { '-' };
+    let safe = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c.to_ascii_lowercase() } else { '-' }
+    };
     let safe: String = said.chars().take(MAX_NAME_CHARS).map(safe).collect();
     let words: Vec<_> = safe.split('-').filter(|word| !word.is_empty()).collect();
     (!words.is_empty()).then(|| words.join("-"))
@@ -105,7 +107,7 @@ mod tests {
     use super::*;
     use crate::Revision;
 
-    fn naming(info: &str) -> Session {
+    fn naming(info: &'static str) -> Session {
         let mut session = Session::new(Revision::LATEST);
         session.peer = Some(RawJson::parse(info).unwrap());
         session
@@ -113,7 +115,8 @@ mod tests {
 
     #[test]
     fn a_local_client_is_known_by_the_name_that_it_gives_first() {
-        let (session, local) = (ClientSession::new(|_| {}), Principal::of(PrincipalKind::LocalClient, "local"));
+        let (session, local) =
+            (ClientSession::new(|_| {}), Principal::of(PrincipalKind::LocalClient, "local"));
         assert_eq!(session.principal(&local, None), local);
         let principal = session.principal(&local, Some(&naming(r#"{"name":"Claude Code","version":"2.1"}"#)));
         assert_eq!(principal, Principal::of(PrincipalKind::LocalClient, "local/claude-code"));

@@ -39,7 +39,11 @@ impl RegistrationPolicy {
 
     /// Returns whether `by` may register servers at all.
     pub fn admits(&self, by: &Principal) -> bool {
-        by.role() == PrincipalRole::Operator || [Some(by.as_str()), agent_family(by.as_str())].into_iter().flatten().any(|agent| self.agents.contains(agent))
+        by.role() == PrincipalRole::Operator
+            || [Some(by.as_str()), agent_family(by.as_str())]
+                .into_iter()
+                .flatten()
+                .any(|agent| self.agents.contains(agent))
     }
 
     pub(super) fn max_servers(&self) -> usize {

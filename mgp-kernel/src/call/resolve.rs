@@ -202,7 +202,8 @@ fn starts(
     starts.collect()
 }
 
-/// Returns whether the caller can have the prompt or the resource that is asked for; `None` for other requests.
+/// Returns whether the caller can have the prompt, the resource or the tool that is asked for, or about; `None` for other
+/// requests.
 fn is_known(visibility: &Visibility, request: &Request) -> Option<bool> {
     let sight = CallerView::of(visibility, &request.context).ok()?;
     let snapshot = visibility.catalog.read();
@@ -211,20 +212,18 @@ fn is_known(visibility: &Visibility, request: &Request) -> Option<bool> {
     } else if request.method == Method::RESOURCES_READ {
         Some(sight.resource_owner(&snapshot, &request.params.text("uri")?).is_some())
     } else {
-        None
+        let name = match request.method.as_str() {
+            method::TOOLS_VALIDATE | method::REGISTRY_VALIDATE => "name",
+            method::PERMISSION_CHECK => "tool",
+            _ => return None,
+        };
+        Some(sight.called(&snapshot, &request.params.text(name)?).is_some())
     }
 }
 
 fn searches(method: &str) -> bool {
-    const OF_ALL_TOOLS: [&str; 7] = [
-        method::TOOLS_DISCOVER,
-        method::TOOLS_REQUEST,
-        method::MANIFEST_GET,
-        method::DISCOVERY_CATALOG,
-        method::TOOLS_VALIDATE,
-        method::REGISTRY_VALIDATE,
-        method::PERMISSION_CHECK,
-    ];
+    const OF_ALL_TOOLS: [&str; 4] =
+        [method::TOOLS_DISCOVER, method::TOOLS_REQUEST, method::MANIFEST_GET, method::DISCOVERY_CATALOG];
     OF_ALL_TOOLS.contains(&method)
 }
 

@@ -53,6 +53,17 @@ pub(super) struct EffectiveConfig {
 }
 
 impl EffectiveConfig {
+    /// Warns of keys and values that have no effect, each in one line. Servers that cannot be started are told otherwise.
+    pub(super) fn tell_warnings(&self, output: &Output) {
+        for warning in self.warnings.iter().filter(|warning| !warning.contains("is not started")) {
+            let mut lines = warning.lines();
+            let (what, place) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+            let help = lines.last().and_then(|line| line.split_once("= help: "));
+            let help = help.map(|(_, help)| format!("; {help}")).unwrap_or_default();
+            output.warning(&format!("{what}{help} ({})", place.trim_start_matches([' ', '-', '>'])));
+        }
+    }
+
     /// Returns the files of the kernel that lie outside of its state directory.
     pub(super) fn own_files(&self) -> Vec<PathBuf> {
         self.files.iter().chain([&self.socket]).cloned().collect()

@@ -51,6 +51,9 @@ impl KernelLink {
     /// Connects to the running kernel, or starts one from the same configuration.
     pub(super) async fn open(place: &KernelLocation, need: KernelNeed) -> Result<Self, Failure> {
         let configured = place.read()?;
+        if matches!(need, KernelNeed::Servers | KernelNeed::Search) {
+            configured.tell_warnings(&place.output());
+        }
         let mut held = StateInUse::new(&configured.state, &configured.socket, place.output());
         let kernel = loop {
             if let Some(client) = reach(&configured).await? {
@@ -184,7 +187,12 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<
     let (reader, writer) = match socket::connect(path).await {
         Ok(halves) => halves,
         // No kernel runs, or one that died has left the socket.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::ConnectionRefused
+            ) =>
+        {
             return Ok(None);
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

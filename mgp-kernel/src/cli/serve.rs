@@ -171,9 +171,19 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
     telemetry.end().await;
     match served {
         Ok(()) => Ok(Exit::Done),
-        Err(error @ StartError::Listen { .. }) => {
-            let failure = Failure::new(Exit::Unreachable, format!("{error}: {}", cause(&error)));
-            Err(failure.hint("`mgp doctor` shows whether another kernel runs there"))
+        Err(StartError::Listen { at, error }) => {
+            let hint = match error.kind() {
+                io::ErrorKind::AddrInUse => {
+                    "another program listens there, perhaps a kernel: `mgp status`; `--http ADDR` or `[listen] http` in \
+                     mgp.toml names another address"
+                }
+                io::ErrorKind::PermissionDenied => {
+                    "this user may not listen there: choose a port above 1023, or a socket in a folder of your own"
+                }
+                _ => "`--http ADDR` or `[listen]` in mgp.toml says where and how the kernel listens",
+            };
+            let told = StartError::Listen { at, error }.to_string();
+            Err(Failure::new(Exit::Unreachable, told).hint(hint))
         }
         Err(error) => Err(not_started(&error)),
     }
@@ -242,13 +252,6 @@ impl ServeArgs {
             !(self.no_stdio || self.background || self.http.is_some() || has_address && is_terminal);
         let then = if self.http.is_some() { OnTransportEnd::GoesOn } else { OnTransportEnd::Ends };
         (self.stdio || is_meant).then_some(then)
-    }
-}
-
-fn cause(error: &StartError) -> String {
-    match error {
-        StartError::Listen { error, .. } => error.to_string(),
-        _ => String::new(),
     }
 }
 

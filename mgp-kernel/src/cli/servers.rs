@@ -28,7 +28,7 @@ pub(super) async fn run(
         as_configured(&mut servers, &place.read()?);
     }
     let shown = output.table(&servers, "no servers; `mgp add NAME -- COMMAND` adds one", |servers, table| {
-        table.headings(&["SERVER", "STATE", "TOOLS", "HELD", "FLAGGED", "BY", "FOR"]);
+        table.headings(&["SERVER", "STATE", "INSTANCES", "MEMORY", "TOOLS", "HELD", "FLAGGED", "BY", "FOR"]);
         for server in &servers.servers {
             let state = match (server.enabled, &server.fault) {
                 (false, _) => "disabled",
@@ -38,6 +38,8 @@ pub(super) async fn run(
             table.row([
                 server.id.to_string(),
                 state.to_owned(),
+                server.instances.len().to_string(),
+                server.memory_bytes().map_or_else(|| "-".to_owned(), |bytes| format!("{} MiB", bytes >> 20)),
                 server.tools.to_string(),
                 server.held.to_string(),
                 server.flagged.to_string(),
@@ -49,7 +51,7 @@ pub(super) async fn run(
     link.close().await;
     shown?;
     for server in servers.servers.iter().filter(|server| server.enabled) {
-        if let Some(why) = server.fault.as_ref().or(server.last_error.as_ref()) {
+        if let Some(why) = server.why() {
             output.note(&format!("{}: {}", server.id, printable(why)));
         }
         if server.held + server.flagged > 0 {

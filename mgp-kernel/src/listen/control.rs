@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use mgp_transport::connect;
-use mgp_types::Principal;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::descendants::DescendantFilter;
-use super::socket::{AcceptedConnection, SocketPeer, UserSocket, user_name};
+use super::socket::{AcceptedConnection, SocketPeer, UserSocket, operator};
 use crate::call::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
 use crate::listen::peer::PeerProcess;
@@ -40,7 +39,7 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
                 SocketPeer::Owner(_) | SocketPeer::Root => process,
             }));
             let (client, role) = (kernel.fleet().client_session(), ConnectionRole::Operator(connection));
-            let accept = kernel.accept_marked(operator(user), role, client, folder);
+            let accept = kernel.accept_marked(operator(user.uid()), role, client, folder);
             let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection at the socket ended");
@@ -49,30 +48,4 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
     }
 }
 
-fn operator(peer: SocketPeer) -> Principal {
-    match peer {
-        SocketPeer::Root => Principal::operator("root"),
-        SocketPeer::Member(uid) => Principal::operator(format!("uid {uid}")),
-        SocketPeer::Owner(uid) => {
-            user_name().map_or_else(|| Principal::operator(format!("uid {uid}")), Principal::operator)
-        }
-    }
-}
-
 const MAX_CONNECTIONS: usize = 64;
-
-#[cfg(test)]
-mod tests {
-    use mgp_types::PrincipalRole;
-
-    use super::*;
-
-    #[test]
-    fn whoever_is_let_in_decides() {
-        assert_eq!(operator(SocketPeer::Owner(1000)).role(), PrincipalRole::Operator);
-        assert_eq!(
-            (operator(SocketPeer::Root).role(), operator(SocketPeer::Root).as_str()),
-            (PrincipalRole::Operator, "root")
-        );
-    }
-}

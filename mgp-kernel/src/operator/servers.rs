@@ -12,6 +12,7 @@ use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 
 use super::definition_status::HeldCounts;
+use super::process_memory::ProcessGroups;
 use super::request::OperatorRequest;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::Upstream;
@@ -61,6 +62,30 @@ pub(crate) struct ServerRow {
     pub(crate) uptime_secs: Option<u64>,
     #[serde(default)]
     pub(crate) calls: CallCounts,
+    /// The connections to the server, each with the program behind it: one, or one for each client that uses it.
+    #[serde(default)]
+    pub(crate) instances: Vec<ServerInstance>,
+}
+
+/// A connection to a server, and the program behind it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ServerInstance {
+    /// The client that has it to itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) client: Option<String>,
+    pub(crate) state: ServerState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pid: Option<u32>,
+    /// The resident memory of the program, with all processes that it has started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) memory_bytes: Option<u64>,
+}
+
+impl ServerRow {
+    /// Returns the memory of all its programs, in bytes; `None` if it is not known.
+    pub(crate) fn memory_bytes(&self) -> Option<u64> {
+        self.instances.iter().filter_map(|instance| instance.memory_bytes).reduce(u64::saturating_add)
+    }
 }
 
 /// The counts of a server's calls, of all its connections together.
@@ -110,12 +135,31 @@ pub(crate) struct ServerLog {
 pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet) -> ServerList {
     let of = |id: &ServerId| config.servers.iter().find(|server| server.id == id.as_str());
     let counts = HeldCounts::of(definitions);
-    let running = fleet.views().into_iter().map(|view| {
+    let processes = ProcessGroups::read();
+    let mut servers: Vec<ServerRow> = Vec::new();
+    for view in fleet.views() {
+        let instance = ServerInstance {
+            client: view.client,
+            state: view.state,
+            pid: view.pid,
+            memory_bytes: view.pid.and_then(|pid| processes.memory(pid)),
+        };
+        // The instances of clients follow the first one, which lists for all.
+        let is_same = |row: &&mut ServerRow| row.id == view.id && view.agent.is_none();
+        if let Some(row) = servers.last_mut().filter(is_same) {
+            row.restarts += view.restarts;
+            if view.state == ServerState::Connected {
+                (row.state, row.last_error) = (view.state, None);
+            }
+            row.instances.push(instance);
+            continue;
+        }
         let configured = of(&view.id);
         let (held, flagged) = counts.of_server(&view.id, view.agent.as_deref());
-        ServerRow {
+        servers.push(ServerRow {
             held,
             flagged,
+            instances: vec![instance],
             agent_id: view.agent,
             state: view.state,
             enabled: true,
@@ -130,9 +174,8 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
             uptime_secs: view.uptime.map(|uptime| uptime.as_secs()),
             calls: fleet.get(view.id.as_str()).map(|server| CallCounts::of(&server)).unwrap_or_default(),
             id: view.id,
-        }
-    });
-    let mut servers: Vec<_> = running.collect();
+        });
+    }
     // Servers that do not run are shown as well, so that nobody looks for them.
     for server in &config.servers {
         if !servers.iter().any(|running| running.id.as_str() == server.id) {
@@ -143,6 +186,7 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
                 held,
                 flagged,
                 agent_id: None,
+                instances: Vec::new(),
                 state: ServerState::Registered,
                 enabled: server.enabled,
                 tools: 0,
@@ -212,7 +256,7 @@ pub(super) fn logs(
     let (mut state, mut reason) = (None, None);
     for row in list(config, definitions, fleet).servers.into_iter().filter(|row| row.id == asked.server_id) {
         state = Some(row.state);
-        reason = reason.or(row.fault).or(row.last_error);
+        reason = reason.or_else(|| row.why().map(str::to_owned));
     }
     Ok(ServerLog { lines, state, reason })
 }
@@ -244,6 +288,27 @@ fn known(config: &Config, fleet: &Fleet, id: &ServerId) -> Result<Arc<Upstream>,
         };
         Error::new(code::INVALID_PARAMS, message)
     })
+}
+
+impl ServerRow {
+    /// Returns why the server does not run, if that is known.
+    pub(crate) fn why(&self) -> Option<&str> {
+        self.fault.as_deref().or(self.last_error.as_deref())
+    }
+
+    /// Returns the commands that say more about a server that does not run.
+    pub(crate) fn remedy(&self) -> String {
+        let id = &self.id;
+        if self.fault.is_some() {
+            "correct this where the kernel runs, and restart the kernel".to_owned()
+        } else if self.transport == "stdio" {
+            format!("`mgp logs {id}` shows what it wrote, `mgp restart {id}` starts it again at once")
+        } else {
+            format!(
+                "`mgp config check` shows the file with its address, `mgp restart {id}` tries again at once"
+            )
+        }
+    }
 }
 
 impl CallCounts {

@@ -9,7 +9,9 @@ mod asking;
 mod audit;
 mod background;
 mod clients;
+mod connecting_again;
 mod context;
+mod deciding;
 mod doors;
 mod edit;
 mod effects;
@@ -23,6 +25,7 @@ mod help;
 mod hints;
 #[path = "../support/home.rs"]
 mod home;
+mod instances;
 #[path = "../support/program.rs"]
 mod kernel;
 mod keys;
@@ -30,6 +33,7 @@ mod learning;
 mod listening;
 mod models;
 mod network;
+mod operators;
 mod patterns;
 mod registrations;
 mod registry_keys;

@@ -348,6 +348,13 @@ impl AccessVerdict {
     pub fn allows(self) -> bool {
         self.permission == AccessPermission::Allow
     }
+
+    /// Returns whether the verdict allows the use to `principal`. The default holds for agents: operators, who give access,
+    /// need not give it to themselves.
+    pub fn allows_to(self, principal: &Principal) -> bool {
+        let is_default = self.source == AccessSource::DefaultPolicy;
+        self.allows() || is_default && principal.role() == PrincipalRole::Operator
+    }
 }
 
 mgp_types::partial_debug!(AccessPolicy, self =>

@@ -46,10 +46,10 @@ impl LimitGate {
     }
 
     /// Returns the number of requests that a principal can make now, and the time until it can make as many as ever; `None`
-    /// if principals have no limit.
+    /// if it has no limit.
     pub fn left(&self, principal: Option<&Principal>) -> Option<(u64, Duration)> {
         let (limits, limiter) = (self.0.limits.load(), &self.0.limiter);
-        limiter.left(limiter.key(Dimension::Principal, payer(principal)), limits.principal.as_ref()?)
+        limiter.left(limiter.key(Dimension::Principal, payer(principal)), limits.of_principal(principal)?)
     }
 
     pub(super) fn with(limits: Limits, server: Option<ServerId>, max_keys: usize) -> Self {
@@ -88,7 +88,7 @@ impl LimitGateSettings {
             None => None,
         };
         let tool = tool.as_deref();
-        let of_principal = limits.principal.as_ref();
+        let of_principal = limits.of_principal(request.context.principal.as_ref());
         let of_tool = tool.and_then(|tool| limits.of_tool(server, tool));
         let of_both = tool.and(limits.principal_and_tool.as_ref());
         let of_server = server.and_then(|server| limits.of_server(server));
@@ -104,7 +104,7 @@ impl LimitGateSettings {
                 trail.note_refusal(Refusal::new("limit", rule));
             }
             tracing::warn!(method = %request.method, rule, "rate limit exceeded");
-            limited(exceeded.wait)
+            limited(exceeded.wait, limits.setting.as_deref())
         })
     }
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use mgp_types::{Principal, agent_family};
 use mgp_types::ext::scope::{InvalidScopes, Scopes};
 use mgp_types::mgp::ResolvedTool;
+use mgp_types::{Principal, agent_family};
 
 /// The scopes that agents may have, and those that tools need besides the ones in their definitions.
 #[derive(Debug, Clone, Default)]

@@ -322,17 +322,21 @@ pub enum AuditArguments {
 #[serde(default)]
 #[non_exhaustive]
 pub struct LimitSettings {
-    /// The maximum number of calls of one agent in a minute; without limit if left out.
+    /// The maximum number of calls of one agent in a minute; without limit if left out. Operators have none.
     #[schemars(range(min = 1))]
     pub agent_calls_per_minute: Option<u32>,
-    /// The maximum number of calls of one agent in a day; without limit if left out.
+    /// The maximum number of calls of one agent in a day; without limit if left out. Operators have none.
     #[schemars(range(min = 1))]
     pub agent_calls_per_day: Option<u32>,
-    /// The maximum number of calls that the kernel works on at the same time; further calls wait in a queue. 1024 if
-    /// left out.
+    /// The maximum number of calls that all servers work on at the same time; further calls wait in the queues of their
+    /// servers. 1024 if left out.
     #[schemars(range(min = 1))]
     pub concurrency: Option<u32>,
-    /// The maximum number of calls in the queue of the kernel, and in the queue of each server; further calls are
+    /// The maximum number of calls of one agent at the same time, including those that wait for a server or a person;
+    /// further calls wait in a queue of the agent. 512 if left out.
+    #[schemars(range(min = 1))]
+    pub agent_concurrency: Option<u32>,
+    /// The maximum number of calls in the queue of each agent, and in the queue of each server; further calls are
     /// refused. 1024 if left out.
     pub waiting_calls: Option<u32>,
     /// The time that a call waits in a queue before it is refused, in milliseconds; 120,000 if left out.

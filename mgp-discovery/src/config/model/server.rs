@@ -59,7 +59,8 @@ pub struct ServerConfig {
     /// The cases in which the server is started again; `on_failure` if left out. The key may stand in `[servers.mgp]`
     /// instead.
     pub restart_policy: Option<RestartPolicy>,
-    /// The maximum number of restarts within the window; 5 if left out.
+    /// The maximum number of restarts within the window; 5 if left out. A server with a URL or a socket, which somebody
+    /// else starts, is tried without limit then.
     pub max_restarts: Option<u32>,
     /// The length of the window in which restarts are counted, in seconds; 300 if left out.
     #[schemars(range(min = 1))]
@@ -67,7 +68,8 @@ pub struct ServerConfig {
     /// The wait before the first restart, in milliseconds; 1000 if left out. The wait doubles with each further
     /// restart.
     pub backoff_base_ms: Option<u64>,
-    /// The longest wait before a restart, in milliseconds; 30000 if left out.
+    /// The longest wait before a restart, in milliseconds; 30000 if left out. A server with a URL or a socket is tried
+    /// every 10 seconds at least then.
     pub backoff_max_ms: Option<u64>,
     /// The trust in the server, and the rules for its tools that hold whatever the server declares.
     pub security: ServerSecurity,

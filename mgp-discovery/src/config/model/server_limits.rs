@@ -47,8 +47,8 @@ pub struct ServerLimits {
     /// The time that a call waits in the server's queue before it is refused, in milliseconds; `waiting_ms` of
     /// `[limits]` if left out.
     pub waiting_ms: Option<u32>,
-    /// The maximum time of one attempt at a call, in milliseconds; 300,000 if left out. If left out, a call of a client
-    /// of the tool registry has 30 seconds in all.
+    /// The maximum time of a call, with all attempts at it and its time in the queue, in milliseconds; 300,000 if left
+    /// out. If left out, a call of a client of the tool registry has 30 seconds in all.
     #[schemars(range(min = 1))]
     pub timeout_ms: Option<u64>,
     /// The maximum number of calls in a minute, of all agents together; without limit if left out.

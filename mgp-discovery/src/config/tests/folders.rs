@@ -196,6 +196,7 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("limits", "agent_calls_per_minute", NUMBERS),
     ("limits", "agent_calls_per_day", NUMBERS),
     ("limits", "concurrency", NUMBERS),
+    ("limits", "agent_concurrency", NUMBERS),
     ("limits", "waiting_calls", NUMBERS),
     ("limits", "waiting_ms", NUMBERS),
     ("limits", "max_message_bytes", &["65536", "1000000"]),
@@ -290,6 +291,7 @@ fn within(limits: &LimitSettings, users: &LimitSettings) -> bool {
     lower(limits.agent_calls_per_minute, users.agent_calls_per_minute, u32::MAX)
         && lower(limits.agent_calls_per_day, users.agent_calls_per_day, u32::MAX)
         && lower(limits.concurrency, users.concurrency, 1024)
+        && lower(limits.agent_concurrency, users.agent_concurrency, 512)
         && lower(limits.waiting_calls, users.waiting_calls, 1024)
         && lower(limits.waiting_ms, users.waiting_ms, 120_000)
         && lower(limits.waiting_questions, users.waiting_questions, 256)

@@ -22,6 +22,7 @@ use tower_layer::Stack;
 
 use self::auth_member::AuthMemberLayer;
 use self::certificate::ListenCertificate;
+pub(super) use self::certificate::check_certificate;
 use self::data::DataLayer;
 use self::doors::DoorsLayer;
 use self::foreign::SameUserLayer;

@@ -8,7 +8,7 @@ mod process;
 use std::path::PathBuf;
 
 pub(crate) use self::adopted::{adopt_orphans, reap_adopted};
-pub(crate) use self::clients::{ConnectedClients, speaker};
+pub(crate) use self::clients::{Attendance, ConnectedClients, speaker};
 pub(crate) use self::first_byte::FirstByte;
 pub(crate) use self::process::{Lineage, Process, ProcessId};
 

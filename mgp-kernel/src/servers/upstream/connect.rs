@@ -21,6 +21,7 @@ use tower_layer::Layer;
 use super::confined::{self, ServerProgram};
 use super::connection_shared::ConnectionShared;
 use super::inbound::ServerInboundLayer;
+use super::log::StderrTail;
 use crate::approvals::RelayQuestionsLayer;
 use crate::call::erased::ErasedService;
 use crate::call::hints::HINTS;
@@ -34,6 +35,7 @@ use crate::settings;
 /// # Errors
 /// Fails if the configuration leads nowhere, if the server cannot be reached, or if it does not agree.
 pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<ErasedService>, Error> {
+    let output = shared.attempt.lock().output.clone();
     let config = &shared.config;
     let Some(back) = shared.back.get() else { return Err(Error::internal("the server has no way yet")) };
     let running = shared.support.config.load_full();
@@ -58,6 +60,10 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         .caching(false)
         .handshake_timeout(settings::startup_timeout(config))
         .limits(limits(&shared))
+        .on_stray_line({
+            let (log, output) = (shared.of_server.log.clone(), output.clone());
+            move |line| [&log, &output].into_iter().for_each(|log| log.push_stray(line))
+        })
         .layer(EraseLayer)
         // The kernel sees requests and results as MCP has them, lists included.
         .layer(ReferenceGate::new(config.dialect == Some(ServerDialect::ExtReference)).into_layer())
@@ -81,7 +87,9 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
     match endpoint {
         Endpoint::Child { command, args, cwd, env } => {
             let start = confined::start(&shared, ServerProgram { command, args, cwd, env }, code).await?;
-            let client = builder.connect_child(|| heard(&shared, start.command(), hidden.clone())).await;
+            let client = builder
+                .connect_child(|| heard(&shared, start.command(), hidden.clone(), output.clone()))
+                .await;
             // The folders of the previous start go now, and those of this start with the next one.
             *shared.started.lock() = Some(start);
             client
@@ -140,14 +148,20 @@ fn hidden(shared: &ConnectionShared) -> Result<Vec<Secret>, Error> {
 }
 
 /// Returns the command of the server with its standard error captured, in which its secrets are hidden.
-fn heard(shared: &ConnectionShared, program: ChildCommand, secrets: Vec<Secret>) -> ChildCommand {
+fn heard(
+    shared: &ConnectionShared,
+    program: ChildCommand,
+    secrets: Vec<Secret>,
+    output: StderrTail,
+) -> ChildCommand {
     let (log, server) = (shared.of_server.log.clone(), shared.server.clone());
     let stderr = StderrTarget::lines(move |line| {
         let line = &*without(line, &secrets);
         tracing::debug!(%server, line, "the server wrote to its standard error");
         log.push(line);
+        output.push(line);
     });
-    program.id_into(Arc::clone(&shared.pid)).stderr(stderr)
+    program.id_into(Arc::clone(&shared.pid)).exit_into(Arc::clone(&shared.exit)).stderr(stderr)
 }
 
 /// Returns a line that a server wrote without the secrets that it was given.

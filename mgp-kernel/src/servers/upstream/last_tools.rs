@@ -11,8 +11,8 @@ use mgp_types::{Object, RawJson, hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::publish::{index_tools, resolved};
 use super::own_connections::lists_for_all;
+use super::publish::{index_tools, resolved};
 use crate::catalog::ToolCatalog;
 use crate::running::RunningConfig;
 

@@ -6,6 +6,7 @@ mod confined;
 mod connect;
 mod connection_key;
 mod connection_shared;
+mod ends;
 mod environment;
 #[cfg(test)]
 pub(crate) mod fake_server;
@@ -26,6 +27,7 @@ mod server_notifications;
 mod server_shared;
 mod size;
 mod stale_lists;
+mod start_attempt;
 mod support;
 mod task_progress;
 mod view;
@@ -38,12 +40,14 @@ use std::time::Duration;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{ServerConfig, Sharing};
 use mgp_security::definition::DefinitionKind;
+use mgp_security::permission::PermissionGate;
 use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
 use mgp_types::{BoxFuture, ClientSessionId, Error, Object, Principal, Request, Response, Session, StreamId};
 use tower_service::Service;
 
 pub(crate) use self::confined::clear_scratch;
 pub(crate) use self::connection_key::ConnectionKey;
+pub(crate) use self::ends::ServerEnds;
 pub(crate) use self::environment::is_needed;
 pub(crate) use self::fallback_tool::FallbackToolGate;
 use self::first_start::WaitForStart;
@@ -347,9 +351,20 @@ impl Upstream {
         about.instructions.clone()
     }
 
+    /// Returns the gate that decides what the server may do, on the connection of this agent if that has begun.
+    pub(crate) fn permissions(&self, agent: &Principal) -> Option<PermissionGate> {
+        let connection = self.on(&self.line(agent))?;
+        connection.get().shared.back.get().map(|back| back.permissions.clone())
+    }
+
     /// Returns the counts of the server's calls, on all its connections.
     pub(crate) fn meter(&self) -> &Meter {
         &self.of_server.meter
+    }
+
+    /// Returns the counts of the server's ends that nobody ordered.
+    pub(crate) fn ends(&self) -> &ServerEnds {
+        &self.of_server.ends
     }
 
     /// Returns the last lines that the server wrote to its standard error, the oldest first.
@@ -388,12 +403,17 @@ impl Upstream {
         let pid = shared.map_or(0, |shared| shared.pid.load(Ordering::Relaxed));
         let state = instance.map_or(ServerState::Registered, |instance| instance.supervised.state());
         let is_up = state == ServerState::Connected;
+        let delay = shared.filter(|_| state == ServerState::Connecting);
+        let delay = delay.and_then(|shared| shared.attempt.lock().delay(&shared.config));
         ServerView {
             id: self.id.clone(),
             agent: agent.map(|agent| agent.access_id().into_owned()),
             client: client.map(|client| client.agent.access_id().into_owned()),
             state,
-            last_error: shared.and_then(|shared| shared.last_error.lock().clone()).filter(|_| !is_up),
+            last_error: shared
+                .and_then(|shared| shared.last_error.lock().clone())
+                .filter(|_| !is_up)
+                .or(delay),
             restarts: shared.map_or(0, |shared| shared.connects.load(Ordering::Relaxed).saturating_sub(1)),
             mgp,
             trust,

@@ -35,7 +35,8 @@ impl Service<Request> for OwnConnectionService {
                 let connections = Arc::clone(&self.0);
                 Box::pin(async move {
                     start.awaited_by(&WaitingCall::of(&request)).await;
-                    let caller = request.context.principal.as_ref().map(|agent| connections.connection(agent));
+                    let caller =
+                        request.context.principal.as_ref().map(|agent| connections.connection(agent));
                     let own = caller.ok_or_else(|| Error::internal("nobody calls"))??;
                     own.service().call(request).await
                 })
@@ -63,4 +64,3 @@ impl Service<Request> for NoConnection {
         std::future::ready(Err(Error::new(code::ACCESS_DENIED, "no access to this server")))
     }
 }
-

@@ -11,8 +11,8 @@ use mgp_discovery::config::model::{ServerConfig, Sharing};
 use mgp_security::access::AccessGate;
 use mgp_types::mgp::{ServerState, ShutdownReason};
 use mgp_types::{
-    ClientSessionId, Error, Gate, Method, Object, Principal, PrincipalRole, Request, RequestKind, Session, agent_family,
-    code, gates,
+    ClientSessionId, Error, Gate, Method, Object, Principal, PrincipalRole, Request, RequestKind, Session,
+    agent_family, code, gates,
 };
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
@@ -127,7 +127,8 @@ impl OwnConnections {
 
     /// Returns whether this agent may have a connection.
     pub(super) fn admits(&self, agent: &Principal) -> bool {
-        !self.config.only_for_its_agents() || agent.agent_name().is_some_and(|name| self.configured(name).is_some())
+        !self.config.only_for_its_agents()
+            || agent.agent_name().is_some_and(|name| self.configured(name).is_some())
     }
 
     /// Returns the name under which the server has credentials for this agent: its own, or that of its family.
@@ -177,7 +178,8 @@ impl OwnConnections {
         match &connections.first {
             Some(first)
                 if !self.shares(first, caller)
-                    && (first.client.as_ref().is_some_and(|own| *own != client) || self.runs_elsewhere(&client)) =>
+                    && (first.client.as_ref().is_some_and(|own| *own != client)
+                        || self.runs_elsewhere(&client)) =>
             {
                 ConnectionKey::of_client(self.config.id.as_str().into(), client)
             }
@@ -291,7 +293,8 @@ impl OwnConnections {
         caller: &Principal,
     ) -> Result<Option<Arc<ServerConnection>>, Error> {
         let Some(first) = first else {
-            let message = "too many agents have connections to this server; try again when some of them are done";
+            let message =
+                "too many agents have connections to this server; try again when some of them are done";
             return Err(Error::new(code::RESOURCE_EXHAUSTED, message));
         };
         let unused = by_key.values().chain([&*first]).filter(|connection| !self.is_in_use(connection));
@@ -319,7 +322,8 @@ impl OwnConnections {
     }
 
     fn max_connections(&self) -> usize {
-        let usual = if self.config.command.is_some() && !self.is_by_agent() { MAX_PROGRAMS } else { MAX_CONNECTIONS };
+        let usual =
+            if self.config.command.is_some() && !self.is_by_agent() { MAX_PROGRAMS } else { MAX_CONNECTIONS };
         self.config.max_instances.and_then(|most| usize::try_from(most).ok()).unwrap_or(usual)
     }
 
@@ -473,7 +477,9 @@ impl OwnConnections {
         let fresh = match self.new_first(Arc::clone(&first.instance.shared.lists)) {
             Ok(fresh) => fresh,
             // It could begin before, with the same configuration.
-            Err(error) => return tracing::error!(server = self.config.id, %error, "a connection cannot begin"),
+            Err(error) => {
+                return tracing::error!(server = self.config.id, %error, "a connection cannot begin");
+            }
         };
         let own = Weak::clone(&self.own);
         let (starting, old) = (Arc::clone(&fresh.instance), std::mem::replace(first, fresh).instance);
@@ -591,7 +597,6 @@ const IDLE: Duration = Duration::from_mins(10);
 const IDLE_OF_CLIENT: Duration = Duration::from_hours(1);
 const SWEEP: Duration = Duration::from_mins(1);
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
-
 
 #[cfg(test)]
 mod tests;

@@ -87,7 +87,9 @@ impl ConnectionShared {
     }
 
     async fn put_tools(&self, trust: TrustLevel, definitions: Vec<Object>) {
-        self.tell_rules_for_no_tool(&definitions);
+        if self.line.client.is_none() {
+            self.tell_rules_for_no_tool(&definitions);
+        }
         if !self.line.is_own() {
             self.keep(&definitions).await;
         }
@@ -95,7 +97,8 @@ impl ConnectionShared {
         let before = self.lists.snapshot();
         let is_other = self.put(ListedItems::Tools(tools));
         let after = self.lists.snapshot();
-        {
+        // A client's own connection mostly lists what the first one did.
+        if is_other || self.line.client.is_none() {
             let mut indexed = self.of_server.indexed.lock().await;
             let said = self.about.lock().description.as_deref().map(str::to_owned);
             indexed.description = said.or_else(|| indexed.description.take());

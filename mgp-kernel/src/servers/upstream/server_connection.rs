@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use mgp_client_sdk::{Client, RestartPolicy, RestartSettings, Supervised};
 use mgp_discovery::catalog::Catalog;
-use mgp_discovery::config::model::{RestartPolicy as Configured, ServerConfig};
+use mgp_discovery::config::model::{RestartPolicy as Configured, ServerConfig, usual};
 use mgp_lifecycle::LifecycleChanges;
-use mgp_lifecycle::supervise::TimeLimits;
+use mgp_lifecycle::supervise::{ProbeSettings, TimeLimits};
 use mgp_types::mcp::SubscriptionFilter;
 use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerState, ShutdownReason};
 use mgp_types::{Error, Gate as _, Object, RpcService, Session, code};
@@ -79,18 +79,25 @@ impl ServerConnection {
             rejected: Notify::new(),
             asked: watch::Sender::new(0),
             last_error: Mutex::default(),
+            attempt: Mutex::default(),
             connected_at: Mutex::default(),
             connects: AtomicU64::new(0),
             about: Mutex::default(),
             missed: Arc::default(),
             started: Mutex::default(),
             pid: Arc::default(),
+            exit: Arc::default(),
         });
         let supervised = supervised(&shared);
-        let way = ForwardToServer::new(supervised.gate(), shared.reports.clone(), Arc::clone(&support.books));
+        let way = ForwardToServer::new(
+            supervised.gate(),
+            shared.server.clone(),
+            shared.reports.clone(),
+            Arc::clone(&support.books),
+        );
         let way = shared.calls.layer(way);
         let approver = approvers_of(&support.config, &support.policies, &support.audit, &shared.asked);
-        let back = (support.stack)(support, config, &shared.line, approver, current, way, &of_server.meter)?;
+        let back = (support.stack)(support, config, &shared.line, approver, current, way, of_server)?;
         let service = WaitForStart::new(back.service.clone(), shared.start.clone());
         // The cell is set here only.
         let _ = shared.back.set(back);
@@ -151,13 +158,15 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
     let connecting = Arc::clone(shared);
     let restoring = Arc::clone(shared);
     let mut limits = TimeLimits::default();
-    // Some servers are asked for their description before they are offered a session, and take their time for both.
-    limits.connect = settings::startup_timeout(config) * 2;
+    // Some servers are asked for their description before they are offered a session, and take their time for both. The
+    // handshake notices first that it takes too long.
+    limits.connect = settings::startup_timeout(config) * 2 + HANDSHAKE_END;
     limits.restore = settings::startup_timeout(config);
     let supervisor = Client::supervise(shared.server.clone(), move || {
         let shared = Arc::clone(&connecting);
         async move {
             shared.let_go();
+            shared.begin_attempt();
             let connected = connect(Arc::clone(&shared)).await;
             if let Err(error) = &connected {
                 shared.note_error(error);
@@ -179,6 +188,10 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
                 restored
             }
         });
+    // The end of a program is seen at once, and that of a server behind a URL only by asking.
+    let is_behind_a_url = config.url.is_some();
+    let supervisor =
+        if is_behind_a_url { supervisor.with_probe_settings(ProbeSettings::remote()) } else { supervisor };
     supervisor.spawn()
 }
 
@@ -190,10 +203,15 @@ fn restarts(config: &ServerConfig) -> RestartSettings {
         Configured::OnFailure => RestartPolicy::OnFailure,
         Configured::Always => RestartPolicy::Always,
     };
+    if config.command.is_none() {
+        // Nobody here starts a server that is no program of the kernel: it is tried for as long as it is away.
+        (settings.max_restarts, settings.backoff_max_ms) = (u32::MAX, usual::REMOTE_BACKOFF_MAX_MS);
+    }
     settings.max_restarts = said.max_restarts.unwrap_or(settings.max_restarts);
     settings.restart_window_secs = said.window_secs.unwrap_or(settings.restart_window_secs);
     settings.backoff_base_ms = said.backoff_base_ms.unwrap_or(settings.backoff_base_ms);
-    settings.backoff_max_ms = said.backoff_max_ms.unwrap_or(settings.backoff_max_ms);
+    settings.backoff_max_ms =
+        said.backoff_max_ms.unwrap_or(settings.backoff_max_ms.max(settings.backoff_base_ms));
     settings
 }
 
@@ -303,11 +321,15 @@ impl ConnectionShared {
     /// Reports the state of the server to everybody. `is_so_still` is false if the server has another state by now.
     async fn note(&self, change: LifecycleChange, is_so_still: bool) {
         let state = change.new_state;
+        self.note_end(&change);
         match state {
             ServerState::Connected => {
                 let is_new = self.connects.fetch_add(1, Ordering::Relaxed) == 0;
                 *self.connected_at.lock() = Some(Instant::now());
-                *self.last_error.lock() = None;
+                if let Some(error) = self.last_error.lock().take() {
+                    // The log that tells of the error is not to leave it at that.
+                    tracing::warn!(server = %self.server, error, "a server is connected again after an error");
+                }
                 self.support.told.connected(&self.line, is_new);
             }
             ServerState::Error | ServerState::Disconnected | ServerState::Restarting => {
@@ -315,8 +337,10 @@ impl ConnectionShared {
                 if is_so_still && state != ServerState::Restarting {
                     self.let_go();
                 }
-                if let (ServerState::Error, Some(reason)) = (state, &change.reason) {
-                    self.last_error.lock().get_or_insert_with(|| reason.clone());
+                if let (ServerState::Error | ServerState::Restarting, Some(reason)) = (state, &change.reason)
+                {
+                    let attempt = self.attempt.lock().clone();
+                    self.last_error.lock().get_or_insert_with(|| attempt.end(reason));
                 }
             }
             _ => {}
@@ -407,6 +431,7 @@ async fn listen<S: RpcService + Sync>(client: Client<S>, changed: StaleLists, fi
     }
 }
 
+const HANDSHAKE_END: Duration = Duration::from_secs(1);
 const DEBOUNCE: Duration = Duration::from_millis(100);
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 /// The time for which the kernel waits for a server to acknowledge that it reports changes, before it lists the server.

@@ -1,5 +1,6 @@
 //! The decisions between the steps of a call, without its future.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tokio::time::Instant;
 use super::Sections;
 use crate::call::attempt::AttemptLimit;
 use crate::call::breaker::{BreakerLayer, CallEnd, Pass};
-use crate::call::concurrency::Place;
+use crate::call::concurrency::{ConcurrencyLayer, Place};
 use crate::call::deadline::{Attached, Term};
 use crate::call::monitor::{CallMonitor, Watch};
 use crate::call::retry::FailedAttempt;
@@ -27,8 +28,10 @@ pub(super) struct Attempts {
     deadline: Option<Attached>,
     /// True if the call ends at its deadline here; a deadline of others is only read.
     ends_with_deadline: bool,
-    /// True if the call takes a place and counts for the breaker.
+    /// True if the call counts for the breaker.
     is_counted: bool,
+    /// The limit by which the call takes a place, if it takes one.
+    places: Option<ConcurrencyLayer>,
     limit: Option<AttemptLimit>,
     /// When the present step began, if any time depends on it.
     since: Option<Instant>,
@@ -126,13 +129,15 @@ impl Attempts {
         if let Some(retries) = &sections.retries {
             retries.budget.earn();
         }
-        let has_counters = sections.breaker.is_some() || sections.places.is_some();
+        let is_counted = !is_open_ended && !is_vital(request);
+        let places = sections.places.as_ref().filter(|_| is_counted).map(|places| places.of(request));
         Ok(Some(Self {
             sections: Arc::clone(sections),
             monitor,
             deadline,
             ends_with_deadline,
-            is_counted: has_counters && !is_open_ended && !is_vital(request),
+            is_counted,
+            places,
             limit,
             since,
             has_waited: false,
@@ -145,7 +150,7 @@ impl Attempts {
     /// Enters an attempt: takes a place and asks the breaker. The attempt may begin if there is nothing to wait for. A call
     /// that would stand in line in vain, because the breaker is open, is refused at once.
     pub(super) fn enter(&mut self) -> Option<Wait> {
-        if let Some(places) = self.sections.places.as_ref().filter(|_| self.is_counted) {
+        if let Some(places) = &self.places {
             self.place = places.try_place();
             if self.place.is_none() {
                 let refusal = self.sections.breaker.as_ref().and_then(BreakerLayer::refusal);
@@ -161,7 +166,7 @@ impl Attempts {
     /// Goes on with the place for which the call stood in line, if it came in time.
     pub(super) fn placed(&mut self, place: Option<Place>) -> Option<Wait> {
         self.place = place;
-        match &self.sections.places {
+        match &self.places {
             Some(places) if self.place.is_none() => Some(Wait::ended(places.exhausted())),
             _ => self.admit(),
         }
@@ -257,8 +262,9 @@ impl Attempts {
     }
 
     /// Returns the error of an attempt that took as long as it may.
-    pub(super) fn attempt_timed_out() -> Error {
-        timed_out("the server did not answer in time")
+    pub(super) fn attempt_timed_out(&self) -> Error {
+        let late = self.sections.late.as_deref().map(|late| late.to_owned().into());
+        timed_out(late.unwrap_or(Cow::Borrowed("the server did not answer in time")))
     }
 
     /// Decides whether another attempt follows one that ended in `error`, and returns the wait before it.

@@ -18,7 +18,7 @@ use tower_service::Service;
 use self::attempts::Attempts;
 use super::attempt::{AttemptLimit, ReadsDeadlines};
 use super::breaker::BreakerLayer;
-use super::concurrency::ConcurrencyLayer;
+use super::concurrency::{AgentConcurrencyLayer, ConcurrencyLayer, Places};
 use super::retry::{Retries, RetryBudget, RetryPolicy};
 use crate::span::LONGEST;
 
@@ -40,11 +40,13 @@ pub struct SendingLayer(Arc<Sections>);
 struct Sections {
     budget: Option<Duration>,
     attempt: Option<AttemptLimit>,
+    /// The message of an attempt that took as long as it may.
+    late: Option<Box<str>>,
     reads_deadlines: Option<ReadsDeadlines>,
     retries: Option<Retries>,
     audit: Option<Arc<dyn AuditPort>>,
     breaker: Option<BreakerLayer>,
-    places: Option<ConcurrencyLayer>,
+    places: Option<Places>,
 }
 
 impl SendingLayer {
@@ -64,6 +66,13 @@ impl SendingLayer {
     #[must_use]
     pub fn attempt_timeout(mut self, timeout: Duration, max_timeout: Duration) -> Self {
         self.sections().attempt = Some(AttemptLimit::new(timeout, max_timeout));
+        self
+    }
+
+    /// Sets the message of the error for an attempt that took as long as it may: the limit, and the setting that raises it.
+    #[must_use]
+    pub fn timing_out_with(mut self, message: impl Into<Box<str>>) -> Self {
+        self.sections().late = Some(message.into());
         self
     }
 
@@ -110,7 +119,14 @@ impl SendingLayer {
     /// Lets so many calls run at once: by a number, or with the limit and the line of a layer.
     #[must_use]
     pub fn places(mut self, places: impl Into<ConcurrencyLayer>) -> Self {
-        self.sections().places = Some(places.into());
+        self.sections().places = Some(Places::OfAll(places.into()));
+        self
+    }
+
+    /// Lets so many calls of each agent run at once.
+    #[must_use]
+    pub fn agent_places(mut self, places: AgentConcurrencyLayer) -> Self {
+        self.sections().places = Some(Places::OfAgents(places));
         self
     }
 

@@ -1,9 +1,10 @@
 //! Tests of the connections of agents and clients.
 
-use super::*;
+use mgp_types::{ClientSession, Context as CallContext, Object, PrincipalKind};
 use tower_service::Service as _;
+
+use super::*;
 use crate::router::test_kernel::{TestClient, TestKernel};
-use mgp_types::{Context as CallContext, Object};
 
 /// The context of a call of `agent`.
 fn calling(agent: &str) -> CallContext {
@@ -45,8 +46,7 @@ async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
 #[tokio::test]
 async fn a_connection_that_fails_takes_no_callback_of_anothers_with_it() {
     let scene = TestKernel::open().await;
-    let server =
-        r#"{"id":"mail","command":"/nowhere/at/all","sharing":"agent","restart_policy":"never"}"#;
+    let server = r#"{"id":"mail","command":"/nowhere/at/all","sharing":"agent","restart_policy":"never"}"#;
     let server = serde_json::from_str(server).unwrap();
     let prepared = scene.fleet.prepare(&[server], false).unwrap();
     scene.fleet.install(prepared);
@@ -62,4 +62,71 @@ async fn a_connection_that_fails_takes_no_callback_of_anothers_with_it() {
     let start = upstream.begun(&Principal::new("ada")).unwrap();
     start.over().await;
     assert!(scene.fleet.callbacks().lock().answered(&of_bob, &passed).is_some());
+}
+
+/// A client of the user, in a session of its own.
+fn client() -> Principal {
+    Principal::of(PrincipalKind::LocalClient, "local").through(ClientSession::new(|_| {}).id())
+}
+
+async fn of_clients(settings: &str) -> (TestKernel, Arc<OwnConnections>) {
+    let scene = TestKernel::open().await;
+    let server = format!(r#"{{"id":"mail","url":"http://127.0.0.1:9/mcp"{settings}}}"#);
+    let config = Arc::new(serde_json::from_str(&server).unwrap());
+    let own = OwnConnections::new(&scene.support, &config, &ServerShared::default()).unwrap();
+    (scene, own)
+}
+
+#[tokio::test]
+async fn the_first_client_takes_the_connection_that_lists_and_the_next_one_gets_its_own() {
+    let (_scene, own) = of_clients("").await;
+    let [one, other] = [client(), client()];
+    assert_eq!(own.all().len(), 1);
+    let first = own.connection(&one).unwrap();
+    let second = own.connection(&other).unwrap();
+    assert!(!first.shared.line.is_own());
+    assert_eq!(second.shared.line.client, Some(ClientKey::of(&other)));
+    assert!(Arc::ptr_eq(&first, &own.connection(&one).unwrap()));
+    assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap()));
+    // An operator needs none.
+    assert!(Arc::ptr_eq(&first, &own.connection(&Principal::operator("ada")).unwrap()));
+    assert_eq!(own.all().len(), 2);
+}
+
+#[tokio::test]
+async fn an_unused_connection_of_a_client_ends_and_the_first_one_stays() {
+    let (_scene, own) = of_clients("").await;
+    let [one, other] = [client(), client()];
+    let (first, second) = (own.connection(&one).unwrap(), own.connection(&other).unwrap());
+    tokio::time::pause();
+    tokio::time::advance(IDLE).await;
+    assert!(own.idle().is_empty());
+    tokio::time::advance(IDLE_OF_CLIENT).await;
+    let ended = own.idle();
+    assert!(ended.len() == 1 && Arc::ptr_eq(&ended[0], &second));
+    assert!(Arc::ptr_eq(&first, &own.connection(&one).unwrap()));
+}
+
+#[tokio::test]
+async fn what_a_client_leaves_nobody_takes_over() {
+    let (_scene, own) = of_clients("").await;
+    let [one, other] = [client(), client()];
+    let (first, second) = (own.connection(&one).unwrap(), own.connection(&other).unwrap());
+    own.client_ended(other.client().unwrap());
+    assert_eq!(own.all().len(), 1);
+    own.client_ended(one.client().unwrap());
+    let next = own.connection(&client()).unwrap();
+    assert!(!next.shared.line.is_own() && !Arc::ptr_eq(&next, &first) && !Arc::ptr_eq(&next, &second));
+}
+
+#[tokio::test]
+async fn a_client_that_needs_a_place_takes_the_one_that_was_unused_for_longest() {
+    let (_scene, own) = of_clients(r#","max_instances":2"#).await;
+    let [one, other, third] = [client(), client(), client()];
+    own.connection(&one).unwrap();
+    let second = own.connection(&other).unwrap();
+    own.connection(&third).unwrap();
+    assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap()));
+    assert_eq!(own.all().len(), 2);
+    assert!(own.line(&one).is_own(), "its place is another's");
 }

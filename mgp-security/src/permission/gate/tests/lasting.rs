@@ -75,7 +75,7 @@ async fn a_yes_of_a_client_without_sessions_counts_whatever_another_client_of_th
     call(&gate, of(&first)).await.unwrap();
     assert_eq!(book.all_records().len(), 1);
     drop(first);
-    assert_eq!(book.all_records(), [], "a grant of a session that has ended is none");
+    assert!(book.all_records().is_empty(), "a grant of a session that has ended is none");
     call(&gate, of(&second)).await.unwrap();
     call(&gate, of(&stateless())).await.unwrap();
     assert_eq!(approver.asked.lock().len(), 3);

@@ -268,7 +268,10 @@ impl<'a> CallerView<'a> {
 
     /// Returns whether the caller may use the server as a whole, its prompts and resources included.
     fn may_use(&self, server: &ServerId) -> bool {
-        self.visibility.access.decide(&self.principal.access_id(), server.as_str(), None).allows_to(&self.principal)
+        self.visibility
+            .access
+            .decide(&self.principal.access_id(), server.as_str(), None)
+            .allows_to(&self.principal)
     }
 
     /// Returns the part of `all`, which comes server by server, that the caller sees; where it has a connection of its

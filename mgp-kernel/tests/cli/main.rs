@@ -11,6 +11,7 @@ mod background;
 mod clients;
 mod context;
 mod doors;
+mod doors_with_keys;
 mod edit;
 mod effects;
 mod environment;

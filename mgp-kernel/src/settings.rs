@@ -10,7 +10,7 @@ use mgp_discovery::config::model::{
     ArgumentTypes as ConfiguredTypes, FirstUse as ConfiguredFirstUse, ListLevel, NetworkPreset, RevokedCalls,
     ServerConfig, usual,
 };
-use mgp_lifecycle::call::{AgentConcurrencyLayer, ConcurrencyLayer};
+use mgp_lifecycle::call::ConcurrencyLayer;
 use mgp_security::Clock;
 use mgp_security::auth::reserved_owner;
 use mgp_security::confirmation::ConfirmationSettings;
@@ -439,18 +439,17 @@ fn max_message_bytes(config: &Config) -> usize {
         .map_or(MAX_MESSAGE_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
-/// Returns the layer that bounds the calls of each agent, those included that wait for people and servers. Others wait in
-/// the agent's line, for a bounded time.
-pub(crate) fn agent_calls_at_once(config: &Config) -> AgentConcurrencyLayer {
+/// Returns the limit on the calls of each agent, with those that wait for people and servers. Others wait in its line.
+pub(crate) fn agent_calls_at_once(config: &Config) -> ConcurrencyLayer {
     let limits = &config.limits;
     let (waiting, patience) = line(limits.waiting_calls, limits.waiting_ms);
     let most = places(limits.agent_concurrency.unwrap_or(usual::AGENT_CONCURRENCY));
-    let refusal = format!(
+    let each = ConcurrencyLayer::with_line(most, waiting, patience).refusing_with(format!(
         "too many calls of this agent at once: {most} run and {waiting} wait in line, for {} s at most; come again, or have \
          `agent_concurrency`, `waiting_calls` or `waiting_ms` of `[limits]` raised in mgp.toml",
         patience.as_secs_f64()
-    );
-    AgentConcurrencyLayer::new(most, waiting, patience, refusal)
+    ));
+    each.per_agent()
 }
 
 /// Returns the limit on the calls that all servers work on at once.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::registry::DiscoveryGate;
-use mgp_lifecycle::call::{AgentConcurrencyLayer, BreakerSettings, FallbackLayer, RetryPolicy, SendingLayer};
+use mgp_lifecycle::call::{BreakerSettings, ConcurrencyLayer, FallbackLayer, RetryPolicy, SendingLayer};
 use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_lifecycle::server::LifecycleLayer;
 use mgp_security::RejectGate;
@@ -75,7 +75,7 @@ pub(crate) struct ClientStack {
     pub(crate) resolve: ResolveToolGate,
     pub(crate) limit: LimitGate,
     pub(crate) operators: OperatorGate,
-    pub(crate) at_once: AgentConcurrencyLayer,
+    pub(crate) at_once: ConcurrencyLayer,
     pub(crate) permissions: OwnPermissionsGate,
     pub(crate) health: ServerHealthGate,
     pub(crate) life: LifecycleLayer,

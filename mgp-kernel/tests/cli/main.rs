@@ -13,6 +13,7 @@ mod connecting_again;
 mod context;
 mod deciding;
 mod doors;
+mod doors_with_keys;
 mod edit;
 mod effects;
 mod environment;

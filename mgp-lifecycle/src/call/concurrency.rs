@@ -23,18 +23,25 @@ use crate::refusal::unsent;
 /// Dropping the future gives the place back. A layer, its clones, and the services behind them share the limit.
 ///
 /// A limit may lie [within](Self::within) another one: a call then takes a place of both, and waits in the line of its own
-/// limit for both. So calls that wait take no places that others could use.
+/// limit for both. So calls that wait take no places that others could use. A limit [per agent](Self::per_agent) reads
+/// `context.principal`, and allocates for agents that it has not seen lately.
 #[derive(Debug, Clone)]
 pub struct ConcurrencyLayer(Arc<Limit>);
 
 #[derive(Debug, Clone)]
 struct Limit {
+    max_calls: NonZeroUsize,
+    max_waiting: usize,
     places: Arc<Semaphore>,
     line: Arc<Semaphore>,
     patience: Duration,
     refusal: Cow<'static, str>,
     within: Option<ConcurrencyLayer>,
+    of_agents: Option<Arc<AgentLimits>>,
 }
+
+/// The limits of the agents that were seen lately; callers without a principal share one.
+type AgentLimits = ArcSwap<HashMap<Option<Principal>, ConcurrencyLayer>>;
 
 /// The places of a call that runs, which are given back when they are dropped.
 pub(super) type Place = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
@@ -50,7 +57,8 @@ impl ConcurrencyLayer {
         let semaphore = |number: usize| Arc::new(Semaphore::new(number.min(Semaphore::MAX_PERMITS)));
         let (places, line) = (semaphore(max_calls.get()), semaphore(max_waiting));
         let refusal = Cow::Borrowed("too many calls to this server at once");
-        Self(Arc::new(Limit { places, line, patience, refusal, within: None }))
+        let (within, of_agents) = (None, None);
+        Self(Arc::new(Limit { max_calls, max_waiting, places, line, patience, refusal, within, of_agents }))
     }
 
     /// Sets the message of refusals: the limit that is reached, and the setting that raises it. Services that were made
@@ -67,6 +75,33 @@ impl ConcurrencyLayer {
     pub fn within(mut self, outer: Self) -> Self {
         Arc::make_mut(&mut self.0).within = Some(outer);
         self
+    }
+
+    /// Gives each agent places and a line of its own, so that one takes nobody else's.
+    #[must_use]
+    pub fn per_agent(mut self) -> Self {
+        Arc::make_mut(&mut self.0).of_agents = Some(Arc::default());
+        self
+    }
+
+    /// Returns the limit that holds for the sender of `request`.
+    pub(super) fn of(&self, request: &Request) -> Self {
+        let Limit { max_calls, max_waiting, patience, refusal, of_agents, .. } = &*self.0;
+        let (Some(of_agents), agent) = (of_agents, &request.context.principal) else { return self.clone() };
+        if let Some(limit) = of_agents.load().get(agent) {
+            return limit.clone();
+        }
+        let new = Self::with_line(*max_calls, *max_waiting, *patience).refusing_with(refusal.clone());
+        of_agents.rcu(|limits| {
+            let mut limits = HashMap::clone(limits);
+            if limits.len() >= SWEPT_FROM {
+                // A limit of which nobody has a place is the same as a new one.
+                limits.retain(|_, limit| limit.0.places.available_permits() < max_calls.get());
+            }
+            limits.entry(agent.clone()).or_insert_with(|| new.clone());
+            limits
+        });
+        of_agents.load().get(agent).cloned().unwrap_or(new)
     }
 
     /// Takes a place. There is none while somebody waits: places that are given back go to those in line first.
@@ -114,84 +149,9 @@ impl ConcurrencyLayer {
     }
 }
 
-/// Lets so many calls of each agent run at once: each has places and a line of its own, as a [`ConcurrencyLayer`] has them, so
-/// that one takes nobody else's.
-///
-/// Reads `context.principal`; callers without one share their places. Allocates for callers that it has not seen lately.
-#[derive(Debug, Clone)]
-pub struct AgentConcurrencyLayer(Arc<AgentLimits>);
-
-#[derive(Debug)]
-struct AgentLimits {
-    max_calls: NonZeroUsize,
-    max_waiting: usize,
-    patience: Duration,
-    refusal: Cow<'static, str>,
-    of_agents: ArcSwap<HashMap<Option<Principal>, ConcurrencyLayer>>,
-}
-
-impl AgentConcurrencyLayer {
-    /// Gives each agent `max_calls` places, and a line in which `max_waiting` wait for at most `patience`. `refusal` names the
-    /// limit and the setting that raises it.
-    pub fn new(
-        max_calls: NonZeroUsize,
-        max_waiting: usize,
-        patience: Duration,
-        refusal: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        let (refusal, of_agents) = (refusal.into(), ArcSwap::default());
-        Self(Arc::new(AgentLimits { max_calls, max_waiting, patience, refusal, of_agents }))
-    }
-
-    /// Returns the limit of the sender of `request`.
-    pub(super) fn of(&self, request: &Request) -> ConcurrencyLayer {
-        let agent = &request.context.principal;
-        if let Some(limit) = self.0.of_agents.load().get(agent) {
-            return limit.clone();
-        }
-        let AgentLimits { max_calls, max_waiting, patience, refusal, of_agents } = &*self.0;
-        let new =
-            ConcurrencyLayer::with_line(*max_calls, *max_waiting, *patience).refusing_with(refusal.clone());
-        of_agents.rcu(|limits| {
-            let mut limits = HashMap::clone(limits);
-            if limits.len() >= SWEPT_FROM {
-                // A limit of which nobody has a place is the same as a new one.
-                limits.retain(|_, limit| limit.0.places.available_permits() < max_calls.get());
-            }
-            limits.entry(agent.clone()).or_insert_with(|| new.clone());
-            limits
-        });
-        self.0.of_agents.load().get(agent).cloned().unwrap_or(new)
-    }
-}
-
 impl From<NonZeroUsize> for ConcurrencyLayer {
     fn from(max_calls: NonZeroUsize) -> Self {
         Self::new(max_calls)
-    }
-}
-
-/// The limits by which a call gets its place.
-#[derive(Debug, Clone)]
-pub(super) enum Places {
-    OfAll(ConcurrencyLayer),
-    OfAgents(AgentConcurrencyLayer),
-}
-
-impl Places {
-    pub(super) fn of(&self, request: &Request) -> ConcurrencyLayer {
-        match self {
-            Self::OfAll(limit) => limit.clone(),
-            Self::OfAgents(limits) => limits.of(request),
-        }
-    }
-}
-
-impl<S> Layer<S> for AgentConcurrencyLayer {
-    type Service = Sending<S>;
-
-    fn layer(&self, inner: S) -> Sending<S> {
-        SendingLayer::new().agent_places(self.clone()).layer(inner)
     }
 }
 

@@ -85,7 +85,7 @@ mod tests;
 
 pub use self::attempt::AttemptTimeoutLayer;
 pub use self::breaker::{BreakerLayer, BreakerSettings, BreakerState};
-pub use self::concurrency::{AgentConcurrencyLayer, ConcurrencyLayer};
+pub use self::concurrency::ConcurrencyLayer;
 pub use self::deadline::{Deadline, DeadlineLayer};
 pub use self::fallback::{Fallback, FallbackFuture, FallbackLayer};
 pub use self::retry::{RetryBudget, RetryLayer, RetryPolicy};

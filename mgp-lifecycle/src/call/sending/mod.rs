@@ -18,7 +18,7 @@ use tower_service::Service;
 use self::attempts::Attempts;
 use super::attempt::{AttemptLimit, ReadsDeadlines};
 use super::breaker::BreakerLayer;
-use super::concurrency::{AgentConcurrencyLayer, ConcurrencyLayer, Places};
+use super::concurrency::ConcurrencyLayer;
 use super::retry::{Retries, RetryBudget, RetryPolicy};
 use crate::span::LONGEST;
 
@@ -46,7 +46,7 @@ struct Sections {
     retries: Option<Retries>,
     audit: Option<Arc<dyn AuditPort>>,
     breaker: Option<BreakerLayer>,
-    places: Option<Places>,
+    places: Option<ConcurrencyLayer>,
 }
 
 impl SendingLayer {
@@ -119,14 +119,7 @@ impl SendingLayer {
     /// Lets so many calls run at once: by a number, or with the limit and the line of a layer.
     #[must_use]
     pub fn places(mut self, places: impl Into<ConcurrencyLayer>) -> Self {
-        self.sections().places = Some(Places::OfAll(places.into()));
-        self
-    }
-
-    /// Lets so many calls of each agent run at once.
-    #[must_use]
-    pub fn agent_places(mut self, places: AgentConcurrencyLayer) -> Self {
-        self.sections().places = Some(Places::OfAgents(places));
+        self.sections().places = Some(places.into());
         self
     }
 

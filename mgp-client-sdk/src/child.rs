@@ -64,7 +64,9 @@ where
             outcome => outcome,
         };
         outcome.map_err(|(error, exit)| match exit {
-            Some(status) => Error::disconnected(format!("the server ended before it answered, with {status}")),
+            Some(status) => {
+                Error::disconnected(format!("the server ended before it answered, with {status}"))
+            }
             None => error,
         })
     }

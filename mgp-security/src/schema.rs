@@ -70,7 +70,9 @@ impl Schema {
         let patterns = jsonschema::PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
         let options = jsonschema::options().offline().with_pattern_options(patterns);
         let compiled = options.should_validate_formats(true).build(&schema);
-        compiled.map(|compiled| Self { compiled, names: names(&schema) }).map_err(|error| SchemaFault(error.to_string()))
+        compiled
+            .map(|compiled| Self { compiled, names: names(&schema) })
+            .map_err(|error| SchemaFault(error.to_string()))
     }
 
     fn read_schema(schema: &RawJson) -> Result<Value, SchemaFault> {
@@ -92,7 +94,9 @@ impl Schema {
             // older draft, with a list of `items` for instance, and its rules still have to be enforced.
             None => options().with_draft(jsonschema::Draft::Draft7).build(&schema).map_err(|_| error),
         });
-        compiled.map(|compiled| Self { compiled, names: names(&schema) }).map_err(|error| SchemaFault(error.to_string()))
+        compiled
+            .map(|compiled| Self { compiled, names: names(&schema) })
+            .map_err(|error| SchemaFault(error.to_string()))
     }
 
     /// Checks a value in JSON against the schema.
@@ -123,7 +127,8 @@ impl Schema {
             let _ = write!(text, ": {}", error.masked());
         }
         let given = value.as_object().into_iter().flat_map(serde_json::Map::keys);
-        let unknown = given.filter(|name| !self.names.is_empty() && !self.names.iter().any(|known| **known == ***name));
+        let unknown =
+            given.filter(|name| !self.names.is_empty() && !self.names.iter().any(|known| **known == ***name));
         for name in unknown.filter(|name| name.len() <= MAX_NAME_BYTES).take(MAX_ERRORS) {
             let _ = match self.names.iter().find(|known| is_like(name, known)) {
                 Some(known) => write!(text, "; `{name}` is not an argument: did you mean `{known}`?"),
@@ -196,7 +201,10 @@ mod tests {
         for (arguments, expected) in [
             (r#"{"pth":"a"}"#, "; `pth` is not an argument: did you mean `path`?"),
             (r#"{"file_path":"a"}"#, "`path` is a required property"),
-            (r#"{"File":1,"HEAD":2}"#, "; `File` is not an argument; `HEAD` is not an argument: did you mean `head`?"),
+            (
+                r#"{"File":1,"HEAD":2}"#,
+                "; `File` is not an argument; `HEAD` is not an argument: did you mean `head`?",
+            ),
         ] {
             let told = schema.check(arguments.as_bytes()).unwrap_err().to_string().replace('"', "`");
             assert!(told.contains(expected), "{arguments}: {told}");

@@ -212,7 +212,8 @@ pub fn line_without_secrets(line: &str) -> String {
     let mut named = false;
     for word in words(line) {
         let text = &line[word.clone()];
-        let between_start = parts.last().map_or(0, |part: &Range<usize>| part.end).max(word.start.saturating_sub(4));
+        let between_start =
+            parts.last().map_or(0, |part: &Range<usize>| part.end).max(word.start.saturating_sub(4));
         let assigned =
             line.get(between_start..word.start).is_some_and(|between| between.contains([':', '=']));
         if has_secret_form(text) || (named && assigned && !find("secret", text).is_empty()) {

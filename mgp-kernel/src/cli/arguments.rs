@@ -24,8 +24,10 @@ pub(super) fn arguments(given: &[String], schema: Option<&RawJson>) -> Result<Ra
         } else {
             let property = &schema["properties"][key];
             if let Some(meant) = meant(key, &schema) {
-                return Err(Failure::usage(format!("`{key}` is not an argument of this tool: did you mean `{meant}`?"))
-                    .hint(format!("`{key}:=JSON` passes it all the same")));
+                return Err(Failure::usage(format!(
+                    "`{key}` is not an argument of this tool: did you mean `{meant}`?"
+                ))
+                .hint(format!("`{key}:=JSON` passes it all the same")));
             }
             let value = match kind(property) {
                 // A whole list can be given as JSON.

@@ -228,7 +228,8 @@ pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
     }
     let is_json = args.iter().any(|arg| arg == "--json");
     if let Some(meant) = lacks_dashes(error, args) {
-        let failure = Failure::usage("the command of a server stands behind `--`").hint(format!("did you mean `{meant}`?"));
+        let failure = Failure::usage("the command of a server stands behind `--`")
+            .hint(format!("did you mean `{meant}`?"));
         let global = Global { json: is_json, ..Global::default() };
         Output::new(&global).failure(&failure);
     } else if is_json {
@@ -250,8 +251,11 @@ pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
 /// Returns the command that is meant by an `mgp add NAME COMMAND` without `--`.
 fn lacks_dashes(error: &clap::Error, args: &[OsString]) -> Option<String> {
     let words: Vec<&str> = args.iter().skip(1).map(|arg| arg.to_str()).collect::<Option<_>>()?;
-    let (["add", name, command @ ..], ErrorKind::UnknownArgument) = (&*words, error.kind()) else { return None };
-    let is_meant = !name.starts_with('-') && command.first()?.starts_with(|c: char| c != '-') && !words.contains(&"--");
+    let (["add", name, command @ ..], ErrorKind::UnknownArgument) = (&*words, error.kind()) else {
+        return None;
+    };
+    let is_meant =
+        !name.starts_with('-') && command.first()?.starts_with(|c: char| c != '-') && !words.contains(&"--");
     is_meant.then(|| format!("mgp add {name} -- {}", command.join(" ")))
 }
 

@@ -187,7 +187,12 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<
     let (reader, writer) = match socket::connect(path).await {
         Ok(halves) => halves,
         // No kernel runs, or one that died has left the socket.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::ConnectionRefused) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::ConnectionRefused
+            ) =>
+        {
             return Ok(None);
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

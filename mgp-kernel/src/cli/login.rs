@@ -84,7 +84,8 @@ pub(super) async fn logout(
     args: LoginServer,
 ) -> Result<Exit, Failure> {
     let found = FoundServer::of(place, &args)?;
-    let had = found.oauth(LoopbackBrowser::new(|_| {}))?.logout().await.map_err(|error| found.refused(&error))?;
+    let had =
+        found.oauth(LoopbackBrowser::new(|_| {}))?.logout().await.map_err(|error| found.refused(&error))?;
     if !had {
         let message = format!("there is no login at {}", found.server.id);
         return Err(Failure::usage(message).hint("`mgp login SERVER` signs in"));
@@ -153,9 +154,15 @@ impl FoundServer {
         };
         let id = &self.server.id;
         let hint = match error {
-            OAuthError::Unfetched { .. } => format!("check `url` of {id} in mgp.toml, and that the server runs"),
-            OAuthError::NoAnswer(_) => format!("`mgp login {id}` begins again, `--device` needs no browser here"),
-            _ => format!("`mgp login {id}` begins again; `[servers.oauth]` of {id} in mgp.toml names another issuer or client"),
+            OAuthError::Unfetched { .. } => {
+                format!("check `url` of {id} in mgp.toml, and that the server runs")
+            }
+            OAuthError::NoAnswer(_) => {
+                format!("`mgp login {id}` begins again, `--device` needs no browser here")
+            }
+            _ => format!(
+                "`mgp login {id}` begins again; `[servers.oauth]` of {id} in mgp.toml names another issuer or client"
+            ),
         };
         Failure::new(exit, format!("no login at {id}: {error}")).hint(hint)
     }

@@ -78,7 +78,10 @@ fn a_server_that_never_ran_says_why() {
     let shown = home.json(["logs", "lost"]);
     assert!(shown["reason"].as_str().unwrap().contains(why), "{shown}");
     let call = home.run(["call", "lost.tool"]);
-    assert!(call.code == Some(4) && call.err.contains(why) && call.err.contains("[servers.env] PATH"), "{call:?}");
+    assert!(
+        call.code == Some(4) && call.err.contains(why) && call.err.contains("[servers.env] PATH"),
+        "{call:?}"
+    );
     let quiet = with_clock().run(["logs", "clock"]);
     assert!(quiet.err.contains("clock is connected and has written nothing"), "{quiet:?}");
 }
@@ -99,7 +102,14 @@ fn a_server_that_dies_at_its_start_is_told_with_its_exit_code_and_its_last_lines
 #[test]
 fn a_server_that_writes_no_messages_is_told_with_the_first_of_its_lines() {
     let home = Home::new();
-    home.json(["add", "garbage", "--", "sh", "-c", "echo Welcome to the server; echo again; read -r line; exit 1"]);
+    home.json([
+        "add",
+        "garbage",
+        "--",
+        "sh",
+        "-c",
+        "echo Welcome to the server; echo again; read -r line; exit 1",
+    ]);
     let ran = home.run(["doctor"]);
     assert!(ran.out.contains("wrote `Welcome to the server` to its standard output"), "{ran:?}");
     let log = home.run(["logs", "garbage"]);
@@ -174,10 +184,14 @@ fn a_call_that_takes_too_long_names_the_tool_the_time_and_the_option() {
     assert!(ran.err.contains("slow.wait did not answer within 0.3 s"), "{ran:?}");
     assert!(ran.err.contains("`--timeout 10m` waits longer"), "{ran:?}");
     let file = home.path(".config/mgp/servers.toml");
-    let limited = format!("{}\n[servers.limits]\ntimeout_ms = 200\n", std::fs::read_to_string(&file).unwrap());
+    let limited =
+        format!("{}\n[servers.limits]\ntimeout_ms = 200\n", std::fs::read_to_string(&file).unwrap());
     std::fs::write(&file, limited).unwrap();
     let ran = home.run(["call", "slow.wait"]);
-    assert!(ran.err.contains("slow did not answer within 0.2 s; `timeout_ms` of its `[servers.limits]`"), "{ran:?}");
+    assert!(
+        ran.err.contains("slow did not answer within 0.2 s; `timeout_ms` of its `[servers.limits]`"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -215,7 +229,10 @@ for line in sys.stdin:
 fn a_command_without_dashes_is_told_where_they_belong() {
     let home = Home::new();
     let ran = home.run(["add", "x", "npx", "-y", "some-server"]);
-    assert!(ran.code == Some(1) && ran.err.contains("did you mean `mgp add x -- npx -y some-server`?"), "{ran:?}");
+    assert!(
+        ran.code == Some(1) && ran.err.contains("did you mean `mgp add x -- npx -y some-server`?"),
+        "{ran:?}"
+    );
     let json = home.run(["add", "x", "npx", "--json"]);
     assert!(serde_json::from_str::<serde_json::Value>(&json.err).is_ok(), "{json:?}");
     assert!(home.run(["add", "x", "--nonsense"]).err.contains("--nonsense"));

@@ -44,7 +44,11 @@ const MISTAKES: [Mistake; 11] = [
         what: "a program that is not installed",
         servers: "[[servers]]\nid = \"lost\"\ncommand = \"uvx-is-not-here\"\nargs = [\"server\"]\n",
         command: &["doctor"],
-        says: &["no program `uvx-is-not-here` in PATH", "tried: `uvx-is-not-here server`", "[servers.env] PATH"],
+        says: &[
+            "no program `uvx-is-not-here` in PATH",
+            "tried: `uvx-is-not-here server`",
+            "[servers.env] PATH",
+        ],
     },
     Mistake {
         what: "an environment that is gone",

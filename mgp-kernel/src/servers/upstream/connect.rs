@@ -87,7 +87,9 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
     match endpoint {
         Endpoint::Child { command, args, cwd, env } => {
             let start = confined::start(&shared, ServerProgram { command, args, cwd, env }, code).await?;
-            let client = builder.connect_child(|| heard(&shared, start.command(), hidden.clone(), output.clone())).await;
+            let client = builder
+                .connect_child(|| heard(&shared, start.command(), hidden.clone(), output.clone()))
+                .await;
             // The folders of the previous start go now, and those of this start with the next one.
             *shared.started.lock() = Some(start);
             client

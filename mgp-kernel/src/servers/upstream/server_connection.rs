@@ -89,7 +89,12 @@ impl ServerConnection {
             exit: Arc::default(),
         });
         let supervised = supervised(&shared);
-        let way = ForwardToServer::new(supervised.gate(), shared.server.clone(), shared.reports.clone(), Arc::clone(&support.books));
+        let way = ForwardToServer::new(
+            supervised.gate(),
+            shared.server.clone(),
+            shared.reports.clone(),
+            Arc::clone(&support.books),
+        );
         let way = shared.calls.layer(way);
         let approver = approvers_of(&support.config, &support.policies, &support.audit, &shared.asked);
         let back = (support.stack)(support, config, &shared.line, approver, current, way, of_server)?;
@@ -332,7 +337,8 @@ impl ConnectionShared {
                 if is_so_still && state != ServerState::Restarting {
                     self.let_go();
                 }
-                if let (ServerState::Error | ServerState::Restarting, Some(reason)) = (state, &change.reason) {
+                if let (ServerState::Error | ServerState::Restarting, Some(reason)) = (state, &change.reason)
+                {
                     let attempt = self.attempt.lock().clone();
                     self.last_error.lock().get_or_insert_with(|| attempt.end(reason));
                 }

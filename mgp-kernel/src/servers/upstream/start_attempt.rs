@@ -48,11 +48,10 @@ impl StartAttempt {
         self.told(reason.to_owned())
     }
 
-    /// Returns what holds up an attempt that takes long, once it is known that this is not a matter of patience alone.
+    /// Returns what is known of an attempt that takes longer than most.
     pub(super) fn delay(&self, config: &ServerConfig) -> Option<String> {
         let since = self.began.elapsed();
-        let is_late = since >= if self.output.first_stray().is_some() { SUSPICIOUS } else { LATE };
-        is_late.then(|| self.told(silence(config, &format!("no answer for {} s", since.as_secs()))))
+        (since >= LATE).then(|| self.told(silence(config, &format!("no answer for {} s", since.as_secs()))))
     }
 
     /// Returns `what` happened with the lines that the program wrote last, and what to do about that.
@@ -75,10 +74,8 @@ impl StartAttempt {
     }
 }
 
-/// The time after which a program that wrote something else than messages is not taken for one that is about to answer.
-const SUSPICIOUS: Duration = Duration::from_secs(5);
 /// The time after which a start is longer than most.
-const LATE: Duration = Duration::from_secs(25);
+const LATE: Duration = Duration::from_secs(5);
 const SEARCHED_LINES: usize = 20;
 const SHOWN_LINES: usize = 3;
 const SHOWN_CHARS: usize = 200;
@@ -174,7 +171,8 @@ mod tests {
         let error = Error::disconnected("the server cannot be started")
             .with_source(io::Error::from(io::ErrorKind::NotFound));
         let told = StartAttempt::default().failure(&config, &error);
-        let begin = "there is no program `npx` in PATH (tried: `npx -y some-server --token ***`); install Node.js";
+        let begin =
+            "there is no program `npx` in PATH (tried: `npx -y some-server --token ***`); install Node.js";
         assert!(told.starts_with(begin), "{told}");
         config.cwd = Some("/nowhere/at/all".to_owned());
         let told = StartAttempt::default().failure(&config, &error);
@@ -200,7 +198,7 @@ mod tests {
         let (attempt, config) = (StartAttempt::default(), server("x", ""));
         attempt.output.push_stray("Welcome!");
         assert_eq!(attempt.delay(&config), None);
-        tokio::time::advance(SUSPICIOUS).await;
+        tokio::time::advance(LATE).await;
         let told = attempt.delay(&config).unwrap();
         assert!(told.contains("no answer for 5 s") && told.contains("startup_timeout_ms"), "{told}");
     }

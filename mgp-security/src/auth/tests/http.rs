@@ -42,7 +42,10 @@ async fn a_stream_needs_a_key_too() {
     let without = guarded.call(Request::get("/").body(()).unwrap()).await.unwrap();
     assert_eq!(without.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(without.headers()["www-authenticate"], "Bearer");
-    assert!(without.body().contains("`mgp keys list`") && without.body().contains("Bearer KEY"), "{without:?}");
+    assert!(
+        without.body().contains("`mgp keys list`") && without.body().contains("Bearer KEY"),
+        "{without:?}"
+    );
     let wrong = guarded.call(get("wrong")).await.unwrap();
     assert_eq!((wrong.status(), wrong.body()), (StatusCode::UNAUTHORIZED, without.body()));
     assert_eq!(guarded.call(get(key.expose())).await.unwrap().body(), "served");

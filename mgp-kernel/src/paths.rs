@@ -30,7 +30,11 @@ impl OwnFiles {
             .flat_map(|path| ["-wal", "-shm", "-journal"].map(|end| format!("{path}{end}").into()));
         let secrets = SecretFile::user_path(&ProcessEnvironment);
         let models = ModelStore::of_user().map(|models| models.root().to_owned());
-        let own = std::iter::once(users_state(state).to_owned()).chain(named).chain(audit).chain(secrets).chain(models);
+        let own = std::iter::once(users_state(state).to_owned())
+            .chain(named)
+            .chain(audit)
+            .chain(secrets)
+            .chain(models);
         Self(own.chain(others).collect())
     }
 }

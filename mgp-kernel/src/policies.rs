@@ -105,7 +105,8 @@ fn take_over(users: &Path, own: &Path) -> Result<(), StartError> {
     if own.exists() || !users.exists() {
         return Ok(());
     }
-    let taken = Database::open_read_only(users).and_then(|users| users.copy_to(own, &["api_keys", "questions"]));
+    let taken =
+        Database::open_read_only(users).and_then(|users| users.copy_to(own, &["api_keys", "questions"]));
     taken.map_err(|error| StartError::Kept { path: users.to_owned(), error })
 }
 

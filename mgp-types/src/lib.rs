@@ -83,7 +83,9 @@ pub use input::{InputExchange, InputQuestion};
 pub use json::{JsonError, JsonFault, Object, RawJson};
 pub use mcp::CacheScope;
 pub use method::{CallSide, Method};
-pub use method_rule::{GateKind, GateKinds, JudgedRequest, KeyPermission, MessageSender, MethodRule, RequestConcern};
+pub use method_rule::{
+    GateKind, GateKinds, JudgedRequest, KeyPermission, MessageSender, MethodRule, RequestConcern,
+};
 pub use mgp::code;
 pub use outbox::{BoxFuture, Outbox, OutboxPort, StreamId};
 pub use passed_methods::{InvalidMethodPattern, MethodPattern, PassedMethods};

@@ -97,7 +97,11 @@ const ERRORS: [(&str, &str, &str); 12] = [
     ("401", "AuthenticationError", "The caller did not prove who it is."),
     ("403", "AuthorizationError", "The caller may not call the tool, or not with these arguments."),
     ("404", "NotFound", "There is no such tool."),
-    ("409", "Conflict", "The key of the call belongs to a call with other arguments, or that call still runs."),
+    (
+        "409",
+        "Conflict",
+        "The key of the call belongs to a call with other arguments, or that call still runs.",
+    ),
     ("413", "TooLarge", "The arguments are too long."),
     ("415", "NotJson", "The body does not say that it is JSON."),
     ("422", "ToolFailure", "The tool says that it failed."),
@@ -240,7 +244,10 @@ mod tests {
             let parameters = &document["paths"][path]["post"]["parameters"];
             let last = parameters.as_array().unwrap().last().unwrap()["$ref"].as_str().unwrap();
             let parameter = document.pointer(last.strip_prefix('#').unwrap()).unwrap();
-            assert_eq!((&parameter["in"], &parameter["name"]), (&json!("header"), &json!("X-Idempotency-Key")));
+            assert_eq!(
+                (&parameter["in"], &parameter["name"]),
+                (&json!("header"), &json!("X-Idempotency-Key"))
+            );
         }
         assert_eq!(post["responses"]["404"]["$ref"], "#/components/responses/NotFound");
         let add = &document["paths"]["/tools/add"]["post"];

@@ -5,8 +5,8 @@ use clap::{Parser, Subcommand};
 use super::output::Global;
 use super::{
     access, audit, call, check, completions, config, confine, demo, export, import, init, keys, login, man,
-    model, open, operators, permissions, pins, registrations, search, secrets, serve, server_commands, servers,
-    servers_edit, service, spec, tools, trust,
+    model, open, operators, permissions, pins, registrations, search, secrets, serve, server_commands,
+    servers, servers_edit, service, spec, tools, trust,
 };
 use crate::patterns::PatternServer;
 

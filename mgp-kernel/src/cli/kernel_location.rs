@@ -78,10 +78,11 @@ impl KernelLocation {
     /// Reads the configuration.
     pub(super) fn read(&self) -> Result<EffectiveConfig, Failure> {
         let loaded = Config::load(&self.locations(), &ProcessEnvironment);
-        let LoadedConfig { mut config, warnings, files, faulty, untrusted, .. } = loaded.map_err(|error| {
-            Failure::configuration(&error)
-                .hint("`mgp config reference` lists all keys, `--config` names another file")
-        })?;
+        let LoadedConfig { mut config, warnings, files, faulty, untrusted, .. } =
+            loaded.map_err(|error| {
+                Failure::configuration(&error)
+                    .hint("`mgp config reference` lists all keys, `--config` names another file")
+            })?;
         let mut own_socket = config.kernel.socket.as_deref().map(expanded);
         let state = match (&self.global.state, &config.kernel.state) {
             (Some(state), _) => state.clone(),

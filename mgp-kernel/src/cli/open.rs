@@ -48,10 +48,10 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, open: OpenArgs)
     file.open_folders(&rule).map_err(|error| refused(&error))?;
     file.save().map_err(|error| refused(&error))?;
     output.show(&FolderOpened { folder, within, file: path }, |opened, out| {
-        let whom = opened.within.as_ref().map_or_else(
-            || "all clients".to_owned(),
-            |within| format!("clients that work in {within}"),
-        );
+        let whom = opened
+            .within
+            .as_ref()
+            .map_or_else(|| "all clients".to_owned(), |within| format!("clients that work in {within}"));
         writeln!(out, "{} is open to {whom}, by {}", opened.folder, opened.file.display())
     })?;
     output.note("a kernel in the background follows at once, another one after `mgp reload`");

@@ -93,7 +93,10 @@ async fn others(own: &Path) -> Vec<OtherKernel> {
 
 impl OtherKernel {
     fn write(&self, out: &mut Vec<u8>) -> io::Result<()> {
-        let whose = self.folder.as_ref().map_or_else(|| "your own configuration".to_owned(), |folder| folder.display().to_string());
+        let whose = self
+            .folder
+            .as_ref()
+            .map_or_else(|| "your own configuration".to_owned(), |folder| folder.display().to_string());
         writeln!(out, "another kernel: of {}, process {}", printable(&whose), self.pid)
     }
 }

@@ -152,7 +152,7 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
         if let Some(row) = servers.last_mut().filter(is_same) {
             row.restarts += view.restarts;
             if view.state == ServerState::Connected {
-                (row.state, row.last_error) = (view.state, None);
+                (row.state, row.last_error, row.delay) = (view.state, None, None);
             }
             row.instances.push(instance);
             continue;

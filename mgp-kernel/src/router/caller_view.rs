@@ -17,7 +17,9 @@ use mgp_toolindex::Tool;
 use mgp_toolindex::discovery::ToolVisibility;
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::{MEMBER, NameStyle, Permission, ResolvedTool, ServerId, ToolName, ToolPattern};
-use mgp_types::{BoxFuture, ClientSessionId, Context, Error, Flow, Gate, Method, Object, Principal, Request, code};
+use mgp_types::{
+    BoxFuture, ClientSessionId, Context, Error, Flow, Gate, Method, Object, Principal, Request, code,
+};
 
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{AgentLists, Upstream};
@@ -274,7 +276,10 @@ impl<'a> CallerView<'a> {
 
     /// Returns whether the caller may use the server as a whole, its prompts and resources included.
     fn may_use(&self, server: &ServerId) -> bool {
-        self.visibility.access.decide(&self.principal.access_id(), server.as_str(), None).allows_to(&self.principal)
+        self.visibility
+            .access
+            .decide(&self.principal.access_id(), server.as_str(), None)
+            .allows_to(&self.principal)
     }
 
     /// Returns the part of `all`, which comes server by server, that the caller sees; where it has a connection of its

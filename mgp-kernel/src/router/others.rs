@@ -51,7 +51,9 @@ pub(super) fn notified(
             )));
         }
         name if is_for_servers(name) => {
-            if let Some(folders) = request.context.folders.as_ref().filter(|_| request.method == Method::ROOTS_CHANGED) {
+            if let Some(folders) =
+                request.context.folders.as_ref().filter(|_| request.method == Method::ROOTS_CHANGED)
+            {
                 folders.forget_roots();
             }
             return RouterFuture::of(tell_all(Arc::clone(visibility), request));

@@ -106,7 +106,8 @@ async fn the_command_in_a_refusal_opens_the_folder_to_clients_of_this_folder_alo
     let home = home("");
     home.write("work/c d/file.txt", "of c");
     let file = home.path("work/c d/file.txt");
-    let (one, other) = (client(&home, "work/a", plain(ERAS[0])).await, client(&home, "work/b", plain(ERAS[0])).await);
+    let (one, other) =
+        (client(&home, "work/a", plain(ERAS[0])).await, client(&home, "work/b", plain(ERAS[0])).await);
     let told = is_closed(&one, &file).await;
     let command = told.split('`').find(|part| part.starts_with("mgp open")).unwrap();
     let mut typed = std::process::Command::new("sh");
@@ -150,7 +151,9 @@ async fn roots_that_are_everything_or_protected_open_nothing() {
     home.write(".ssh/config", "Host x");
     home.write("private.txt", "private");
     let closed = ["private.txt", "work/b/file.txt", ".ssh/config"].map(|name| home.path(name));
-    for declared in ["/", "/etc", "/proc", "HOME", "HOME/.ssh", "HOME/..", "HOME/work/a/../..", "HOME/missing"] {
+    for declared in
+        ["/", "/etc", "/proc", "HOME", "HOME/.ssh", "HOME/..", "HOME/work/a/../..", "HOME/missing"]
+    {
         let declared = declared.replace("HOME", home.path("").to_str().unwrap().trim_end_matches('/'));
         let client = client(&home, "work/a", plain(ERAS[0]).roots([root(Path::new(&declared))])).await;
         for path in &closed {
@@ -234,7 +237,11 @@ async fn relative_paths_begin_in_the_folder_of_the_client() {
         is_closed(client, Path::new(&format!("../{others}/file.txt"))).await;
     }
     drop(one);
-    assert_eq!(read(&other, Path::new("file.txt")).await, "of b", "the kernel goes on without the client that started it");
+    assert_eq!(
+        read(&other, Path::new("file.txt")).await,
+        "of b",
+        "the kernel goes on without the client that started it"
+    );
 }
 
 async fn a_server_is_given_the_roots_of_the_client_that_it_works_for() {
@@ -285,7 +292,10 @@ async fn a_person_reads_files_of_the_folder_in_which_the_command_is_typed() {
 /// A user with a server of their own, and a trusted file with another one in each of two folders.
 fn two_projects() -> Home {
     let home = Home::new();
-    home.write(".config/mgp/servers.toml", &format!("[kernel]\nlinger = 0\n{}", server::configured(&home, "users", "")));
+    home.write(
+        ".config/mgp/servers.toml",
+        &format!("[kernel]\nlinger = 0\n{}", server::configured(&home, "users", "")),
+    );
     for name in ["a", "b"] {
         home.write(&format!("work/{name}/mgp.toml"), &server::configured(&home, &format!("of-{name}"), ""));
         let trusted = run(&home, &format!("work/{name}"), &["trust"]);

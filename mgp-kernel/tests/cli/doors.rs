@@ -27,7 +27,9 @@ fn open(further: &str) -> (Home, Kernel, u16) {
     let port = kernel.port();
     if !further.contains("require_keys") {
         // A list waits for a server that starts, but not for long.
-        until("the tools are listed", || get(port, "/catalog").2.to_string().contains("context.recall_memory"));
+        until("the tools are listed", || {
+            get(port, "/catalog").2.to_string().contains("context.recall_memory")
+        });
     }
     (home, kernel, port)
 }
@@ -198,7 +200,8 @@ fn rpc_with(port: u16, authorization: &str, method: &str, mut params: Value) -> 
         ExtensionId::ServerRecommendations,
         ExtensionId::SubscribeNotify,
     ];
-    let declared: serde_json::Map<_, _> = declared.map(|it| (it.id().to_owned(), json!({}))).into_iter().collect();
+    let declared: serde_json::Map<_, _> =
+        declared.map(|it| (it.id().to_owned(), json!({}))).into_iter().collect();
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
@@ -304,7 +307,8 @@ fn open_to_keys() -> (Home, Kernel, u16) {
 fn a_key_that_lists_and_calls_passes_all_doors_and_changes_nothing() {
     let (home, _kernel, port) = open_to_keys();
     let allowed = ["list", "read", "call:*"];
-    for authorization in [key(&home, &["agent.ada"], &allowed), key(&home, &["boss", "--operator"], &allowed)] {
+    for authorization in [key(&home, &["agent.ada"], &allowed), key(&home, &["boss", "--operator"], &allowed)]
+    {
         let json = format!("Content-Type: application/json\r\n{authorization}");
         let post = |path: &str, body: Value| {
             let (status, _, answer) = send(port, "POST", path, &json, &body.to_string());
@@ -364,7 +368,11 @@ fn a_key_for_one_tool_reads_about_that_one_and_validates_and_calls_no_other() {
         for tool in ["context.store_memory", "context__store_memory", "context.nothing", "nothing"] {
             let (status, _, refused) = call(&format!("/tools/{tool}"), r#"{"content": "x"}"#);
             let reason = refused["error"]["reason"].as_str().unwrap();
-            assert_eq!((status, reason.contains("does not permit calls of")), (403, true), "{tool}: {refused}");
+            assert_eq!(
+                (status, reason.contains("does not permit calls of")),
+                (403, true),
+                "{tool}: {refused}"
+            );
             let params = json!({"name": tool, "arguments": {}});
             assert_eq!(rpc_with(port, &authorization, "tools/validate", params)["error"]["code"], -32005);
             let body = json!({"tool": tool}).to_string();
@@ -429,7 +437,8 @@ async fn the_doors_are_open_over_http_2_and_shut_to_other_names() {
     client.alpn_protocols = vec![b"h2".to_vec()];
     let stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
     let name = "localhost".try_into().unwrap();
-    let stream = tokio_rustls::TlsConnector::from(std::sync::Arc::new(client)).connect(name, stream).await.unwrap();
+    let stream =
+        tokio_rustls::TlsConnector::from(std::sync::Arc::new(client)).connect(name, stream).await.unwrap();
     let (sender, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
@@ -438,10 +447,14 @@ async fn the_doors_are_open_over_http_2_and_shut_to_other_names() {
         if let Some(host) = host {
             request = request.header("host", host);
         }
-        let request = request.header("content-type", "application/json").body(Full::new(Bytes::from(body.to_owned())));
+        let request =
+            request.header("content-type", "application/json").body(Full::new(Bytes::from(body.to_owned())));
         let response = sender.clone().send_request(request.unwrap()).await.unwrap();
         let status = response.status().as_u16();
-        (status, String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap())
+        (
+            status,
+            String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap(),
+        )
     };
     let at = |path: &str| format!("https://localhost:{port}{path}");
     for path in ["/openapi.json", "/capabilities", "/catalog"] {

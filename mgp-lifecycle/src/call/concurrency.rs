@@ -150,7 +150,8 @@ impl AgentConcurrencyLayer {
             return limit.clone();
         }
         let AgentLimits { max_calls, max_waiting, patience, refusal, of_agents } = &*self.0;
-        let new = ConcurrencyLayer::with_line(*max_calls, *max_waiting, *patience).refusing_with(refusal.clone());
+        let new =
+            ConcurrencyLayer::with_line(*max_calls, *max_waiting, *patience).refusing_with(refusal.clone());
         of_agents.rcu(|limits| {
             let mut limits = HashMap::clone(limits);
             if limits.len() >= SWEPT_FROM {

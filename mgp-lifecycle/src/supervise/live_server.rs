@@ -26,7 +26,13 @@ pub(super) struct LiveServer<T> {
 impl<T> LiveServer<T> {
     pub(super) fn new(service: T) -> Self {
         let turnstile = AdmissionCounter::new(ServerState::Connected);
-        Self { service, turnstile, idle: Notify::new(), over: Arc::default(), has_answered: AtomicBool::new(false) }
+        Self {
+            service,
+            turnstile,
+            idle: Notify::new(),
+            over: Arc::default(),
+            has_answered: AtomicBool::new(false),
+        }
     }
 
     pub(super) const fn service(&self) -> &T {

@@ -391,7 +391,9 @@ pub enum AuthError {
         wait: Duration,
     },
     /// The key does not permit the request.
-    #[error("the key does not permit this: it lacks `{missing}`; have one issued with mgp keys new OWNER --allow {missing}")]
+    #[error(
+        "the key does not permit this: it lacks `{missing}`; have one issued with mgp keys new OWNER --allow {missing}"
+    )]
     NotPermitted {
         /// The permission that is missing, in the word by which `mgp keys new --allow` gives it.
         missing: &'static str,

@@ -7,7 +7,9 @@ use std::task::{Context, Poll};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use mgp_types::mgp::{Refusal, ServerId, ToolName, ToolPattern};
-use mgp_types::{Error, Flow, Gate, KeyPermission, Method, Principal, Request, Response, RpcService, Validity};
+use mgp_types::{
+    Error, Flow, Gate, KeyPermission, Method, Principal, Request, Response, RpcService, Validity,
+};
 use tower_layer::Layer;
 use tower_service::Service;
 

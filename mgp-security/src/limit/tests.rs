@@ -192,7 +192,8 @@ async fn an_agent_and_an_operator_of_one_name_are_two() {
 
 #[tokio::test(start_paused = true)]
 async fn operators_have_no_limit_of_their_own_and_keep_those_of_servers() {
-    let layer = LimitGate::new(Limits::new().per_principal(minute(1)).per_server(minute(9))).for_server("s".into());
+    let layer =
+        LimitGate::new(Limits::new().per_principal(minute(1)).per_server(minute(9))).for_server("s".into());
     let operator = Principal::operator("root");
     let mut passed = 0;
     for _ in 0..20 {

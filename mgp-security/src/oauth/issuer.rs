@@ -256,7 +256,9 @@ fn unfetched(what: &str, error: &FetchError) -> Cow<'static, str> {
         cause = error.source();
     }
     if why.contains("certificate") || why.contains("UnknownIssuer") {
-        why.push_str("; TLS trusts the usual authorities, and those in the file that `listen.oauth.ca` names");
+        why.push_str(
+            "; TLS trusts the usual authorities, and those in the file that `listen.oauth.ca` names",
+        );
     }
     why.into()
 }

@@ -77,7 +77,11 @@ impl ValidateGateShared {
         if let Some(trail) = &request.context.trail {
             trail.note_validators(&tool.security.validators);
         }
-        Ok(prepared.check(judged.arguments().as_ref(), self.types, CallFolders::of(&request.context, is_asked)))
+        Ok(prepared.check(
+            judged.arguments().as_ref(),
+            self.types,
+            CallFolders::of(&request.context, is_asked),
+        ))
     }
 }
 

@@ -147,6 +147,10 @@ impl ChildCommand {
         let (Some(stdin), Some(stdout)) = pipes else { return Err(io::ErrorKind::BrokenPipe.into()) };
         let stderr = child.stderr.take().and_then(|pipe| pipes::read(pipe, self.stderr));
         let (stdin, closer) = pipes::closable(stdin);
-        Ok((ChildProcess::new(child, group, closer, stderr, self.patience).exit_into(self.exit_into), stdout, stdin))
+        Ok((
+            ChildProcess::new(child, group, closer, stderr, self.patience).exit_into(self.exit_into),
+            stdout,
+            stdin,
+        ))
     }
 }

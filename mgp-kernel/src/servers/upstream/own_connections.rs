@@ -11,8 +11,8 @@ use mgp_discovery::config::model::{ServerConfig, Sharing};
 use mgp_security::access::AccessGate;
 use mgp_types::mgp::{ServerState, ShutdownReason};
 use mgp_types::{
-    ClientSessionId, Error, Gate, Method, Object, Principal, PrincipalRole, Request, RequestKind, Session, agent_family,
-    code, gates,
+    ClientSessionId, Error, Gate, Method, Object, Principal, PrincipalRole, Request, RequestKind, Session,
+    agent_family, code, gates,
 };
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
@@ -178,7 +178,8 @@ impl OwnConnections {
         match &connections.first {
             Some(first)
                 if !self.shares(first, caller)
-                    && (first.client.as_ref().is_some_and(|own| *own != client) || self.runs_elsewhere(&client)) =>
+                    && (first.client.as_ref().is_some_and(|own| *own != client)
+                        || self.runs_elsewhere(&client)) =>
             {
                 ConnectionKey::of_client(self.config.id.as_str().into(), client)
             }

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::Path;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use mgp_discovery::clients::{args_without_secrets, without_secrets};
@@ -27,14 +28,19 @@ impl Default for StartAttempt {
 }
 
 impl StartAttempt {
-    /// Returns why the attempt failed with `error`.
-    pub(super) fn failure(&self, config: &ServerConfig, error: &Error) -> String {
+    /// Returns why the attempt failed with `error`, after which a program had this exit status.
+    pub(super) fn failure(&self, config: &ServerConfig, exit: Option<ExitStatus>, error: &Error) -> String {
         let what = match (&config.command, cause(error)) {
             _ if error.origin() == Origin::Timeout => silence(config, error.message()),
             (Some(program), Some(io::ErrorKind::NotFound)) => {
                 format!("{} (tried: `{}`)", missing(config, program), command_line(config))
             }
-            (Some(_), _) => format!("`{}`: {}", command_line(config), chain(error)),
+            (Some(_), cause) => match exit {
+                Some(status) if cause.is_none() && error.origin() == Origin::Connection => {
+                    format!("`{}` ended with {status} before it answered", command_line(config))
+                }
+                _ => format!("`{}`: {}", command_line(config), chain(error)),
+            },
             (None, _) => match &config.url {
                 Some(url) => format!("{}: {}", without_secrets("url", url), chain(error)),
                 None => chain(error),
@@ -170,12 +176,12 @@ mod tests {
         config.args = ["-y", "some-server", "--token", "hunter2"].map(str::to_owned).into();
         let error = Error::disconnected("the server cannot be started")
             .with_source(io::Error::from(io::ErrorKind::NotFound));
-        let told = StartAttempt::default().failure(&config, &error);
+        let told = StartAttempt::default().failure(&config, None, &error);
         let begin =
             "there is no program `npx` in PATH (tried: `npx -y some-server --token ***`); install Node.js";
         assert!(told.starts_with(begin), "{told}");
         config.cwd = Some("/nowhere/at/all".to_owned());
-        let told = StartAttempt::default().failure(&config, &error);
+        let told = StartAttempt::default().failure(&config, None, &error);
         assert!(told.contains("no folder `/nowhere/at/all`"), "{told}");
     }
 
@@ -207,7 +213,7 @@ mod tests {
     fn an_address_that_nobody_serves_is_named_without_its_secrets() {
         let error = Error::disconnected("the server cannot be reached")
             .with_source(io::Error::other("tcp connect error: Connection refused"));
-        let told = StartAttempt::default().failure(&server("", "http://h/mcp?api_key=abc"), &error);
+        let told = StartAttempt::default().failure(&server("", "http://h/mcp?api_key=abc"), None, &error);
         assert!(told.starts_with("http://h/mcp?api_key=***: the server cannot be reached"), "{told}");
         assert!(told.ends_with("or correct its `url`"), "{told}");
     }

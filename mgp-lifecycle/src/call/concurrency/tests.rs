@@ -170,7 +170,8 @@ fn of(agent: &str) -> Request {
 #[tokio::test(start_paused = true)]
 async fn an_agent_with_many_calls_takes_nobody_elses_places() {
     let server = Upstream::after(millis(1000));
-    let limit = AgentConcurrencyLayer::new(NonZeroUsize::new(2).unwrap(), 3, millis(50_000), "too many of yours");
+    let limit =
+        AgentConcurrencyLayer::new(NonZeroUsize::new(2).unwrap(), 3, millis(50_000), "too many of yours");
     let service = limit.layer(server.clone());
     let busy = (0..10).map(|_| {
         let mut service = service.clone();
@@ -201,7 +202,11 @@ async fn agents_that_call_nothing_are_forgotten() {
         let _request = limit.of(&of(&number.to_string()));
     }
     assert!(limit.0.of_agents.load().len() <= SWEPT_FROM);
-    assert_eq!(service.clone().call(of("busy")).await.unwrap_err().message(), "no", "its place is still taken");
+    assert_eq!(
+        service.clone().call(of("busy")).await.unwrap_err().message(),
+        "no",
+        "its place is still taken"
+    );
     held.await.unwrap().unwrap();
 }
 

@@ -102,7 +102,8 @@ async fn a_remote_server_that_is_away_is_noticed_within_fifteen_seconds_and_trie
     let mut restarts = policy(RestartPolicy::OnFailure);
     (restarts.max_restarts, restarts.backoff_max_ms) = (u32::MAX, 7_000);
     let supervisor = world.supervisor("s").with_restarts(restarts);
-    let supervisor = supervisor.with_probe(ProbeSettings::default(), move |_| std::future::ready(*said.lock()));
+    let supervisor =
+        supervisor.with_probe(ProbeSettings::default(), move |_| std::future::ready(*said.lock()));
     let server = supervisor.with_probe_settings(ProbeSettings::remote()).spawn();
     up(&server).await;
     tokio::time::sleep(secs(60)).await;

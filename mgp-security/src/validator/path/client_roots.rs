@@ -31,7 +31,8 @@ pub fn usable_folder(folder: &Path) -> Option<PathBuf> {
 pub(crate) async fn declared_roots(context: &Context) -> Option<Vec<PathBuf>> {
     let asked = context.ask("roots", Method::ROOTS_LIST, Object::new());
     let answer = tokio::time::timeout(LONGEST, asked).await.ok()?;
-    let answer = answer.inspect_err(|error| tracing::debug!(%error, "a client does not list its roots")).ok()?;
+    let answer =
+        answer.inspect_err(|error| tracing::debug!(%error, "a client does not list its roots")).ok()?;
     let listed: ListRootsResult = answer.to().ok()?;
     Some(listed.roots.iter().take(MOST_ROOTS).filter_map(|root| usable_folder(&local(&root.uri)?)).collect())
 }
@@ -41,7 +42,8 @@ fn local(uri: &str) -> Option<PathBuf> {
     let scheme = uri.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("file://"))?;
     let path = &uri[scheme.len()..];
     let path = path.strip_prefix("localhost").unwrap_or(path);
-    Some(percent_decoded(path).unwrap_or_else(|| path.to_owned()).into()).filter(|path: &PathBuf| path.is_absolute())
+    Some(percent_decoded(path).unwrap_or_else(|| path.to_owned()).into())
+        .filter(|path: &PathBuf| path.is_absolute())
 }
 
 /// The longest time that a call waits for the roots of its client.
@@ -67,7 +69,11 @@ mod tests {
             assert_eq!(usable_folder(&own.path().join("link")), Some(real));
         }
         let home = std::env::home_dir().unwrap();
-        for folder in ["/", "/etc", "/proc", "/usr/lib"].map(Path::new).into_iter().chain([&*home, home.parent().unwrap()]) {
+        for folder in ["/", "/etc", "/proc", "/usr/lib"]
+            .map(Path::new)
+            .into_iter()
+            .chain([&*home, home.parent().unwrap()])
+        {
             assert_eq!(usable_folder(folder), None, "{}", folder.display());
         }
         assert_eq!(usable_folder(&own.path().join("file")), None);

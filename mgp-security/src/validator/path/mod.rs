@@ -20,9 +20,9 @@ use std::borrow::Cow;
 use crate::Finding;
 use crate::validator::text;
 
-pub use client_roots::usable_folder;
-pub(crate) use client_roots::declared_roots;
 pub(crate) use argument::{PathLikeness, access, access_of_tool, likeness};
+pub(crate) use client_roots::declared_roots;
+pub use client_roots::usable_folder;
 pub(crate) use encoding::decode;
 pub(crate) use protected::ProtectedKind;
 #[cfg(feature = "code-safety")]

@@ -150,7 +150,10 @@ impl Roots {
         let is_unsaid = folders.client.is_none_or(ClientFolders::are_unsaid);
         if let Some(client) = folders.client {
             if client.wants_to_be_asked(folders.session, folders.is_asked) {
-                return Err(Finding::new(UNASKED, "the client's roots changed while it was asked for them: call again"));
+                return Err(Finding::new(
+                    UNASKED,
+                    "the client's roots changed while it was asked for them: call again",
+                ));
             }
             if client.hold(&end) {
                 return Ok(end);
@@ -182,11 +185,7 @@ impl Roots {
 
 /// Returns the refusal of a path, with the folders that are open and the command that opens one to clients that work in
 /// `client`.
-fn outside<'a>(
-    end: &Path,
-    open: impl Iterator<Item = &'a PathBuf>,
-    client: Option<&PathBuf>,
-) -> Finding {
+fn outside<'a>(end: &Path, open: impl Iterator<Item = &'a PathBuf>, client: Option<&PathBuf>) -> Finding {
     let mut named: Vec<String> = open.map(|folder| format!("`{}`", folder.display())).collect();
     let further = named.len().saturating_sub(MOST_NAMED);
     named.truncate(MOST_NAMED);
@@ -194,11 +193,18 @@ fn outside<'a>(
     let open = if named.is_empty() { "none".to_owned() } else { named.join(", ") };
     let folder = if end.is_dir() { Some(end) } else { end.parent().filter(|folder| folder.is_dir()) };
     // What is everything is not proposed.
-    let folder = folder.and_then(super::usable_folder).map_or_else(|| "FOLDER".to_owned(), |folder| quoted(&folder.display().to_string()));
-    let whom = client.map_or_else(|| "--everywhere".to_owned(), |client| format!("--in {}", quoted(&client.display().to_string())));
+    let folder = folder
+        .and_then(super::usable_folder)
+        .map_or_else(|| "FOLDER".to_owned(), |folder| quoted(&folder.display().to_string()));
+    let whom = client.map_or_else(
+        || "--everywhere".to_owned(),
+        |client| format!("--in {}", quoted(&client.display().to_string())),
+    );
     Finding::new(
         "outside-root",
-        format!("the path ends outside of the folders that are open to this client: {open}; `mgp open {folder} {whom}` opens one"),
+        format!(
+            "the path ends outside of the folders that are open to this client: {open}; `mgp open {folder} {whom}` opens one"
+        ),
     )
 }
 

@@ -46,22 +46,22 @@ impl StartAttempt {
                 None => chain(error),
             },
         };
-        self.told(what)
+        self.told(&what)
     }
 
     /// Returns how a server ended that was connected, for `reason`.
     pub(super) fn end(&self, reason: &str) -> String {
-        self.told(reason.to_owned())
+        self.told(reason)
     }
 
     /// Returns what is known of an attempt that takes longer than most.
     pub(super) fn delay(&self, config: &ServerConfig) -> Option<String> {
         let since = self.began.elapsed();
-        (since >= LATE).then(|| self.told(silence(config, &format!("no answer for {} s", since.as_secs()))))
+        (since >= LATE).then(|| self.told(&silence(config, &format!("no answer for {} s", since.as_secs()))))
     }
 
     /// Returns `what` happened with the lines that the program wrote last, and what to do about that.
-    fn told(&self, what: String) -> String {
+    fn told(&self, what: &str) -> String {
         let lines = self.output.last(SEARCHED_LINES);
         let written = match self.output.first_stray() {
             Some(stray) => format!(

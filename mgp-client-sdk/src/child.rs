@@ -2,8 +2,6 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::process::ExitStatus;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mgp_lifecycle::ServerEnd;
@@ -56,44 +54,31 @@ where
     {
         let prepared = self.prepare();
         let mode = prepared.builder.mode;
-        let outcome = match prepared.child(command(), mode).await {
-            Err((error, _)) if mode == EraMode::Auto && ProbeEndedConnection::is_behind(&error) => {
+        match prepared.child(command(), mode).await {
+            Err(error) if mode == EraMode::Auto && ProbeEndedConnection::is_behind(&error) => {
                 tracing::debug!("the server exits on `server/discover`; starting it again");
                 prepared.child(command(), EraMode::Session).await
             }
             outcome => outcome,
-        };
-        outcome.map_err(|(error, exit)| match exit {
-            Some(status) => {
-                Error::disconnected(format!("the server ended before it answered, with {status}"))
-            }
-            None => error,
-        })
+        }
     }
 }
 
 impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
-    /// Returns the client of a server that is started by `command`, or the error and the exit status of a server that
-    /// ended.
-    async fn child(
-        &self,
-        command: ChildCommand,
-        mode: EraMode,
-    ) -> Result<Client<L::Service>, (Error, Option<ExitStatus>)>
+    async fn child(&self, command: ChildCommand, mode: EraMode) -> Result<Client<L::Service>, Error>
     where
         L: Layer<ClientCore<Wire, H>>,
         L::Service: RpcService,
     {
-        let (process, stdout, stdin) = command.spawn().map_err(|error| (cannot_start(error), None))?;
+        let (process, stdout, stdin) = command.spawn().map_err(cannot_start)?;
         let (wire, link) = self.stream(stdout, stdin);
-        let exit = Arc::new(OnceLock::new());
-        let mut link = keep(process, link, Arc::clone(&exit));
+        let mut link = keep(process, link);
         let outcome = self.client(wire, &mut link, WireOptions::stream(mode)).await;
         if outcome.as_ref().is_err_and(|error| error.origin() == Origin::Connection) {
-            // The exit status comes a moment after the end of the output.
+            // The exit status and the last lines come a moment after the end of the output.
             link.take_ended().await;
         }
-        outcome.map_err(|error| (error, exit.get().copied()))
+        outcome
     }
 }
 
@@ -101,23 +86,15 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Keeps the process as long as the link is kept, and reports by its status how it ended.
-fn keep(
-    mut process: ChildProcess,
-    mut link: ConnectionHandle,
-    exit_status: Arc<OnceLock<ExitStatus>>,
-) -> ConnectionHandle {
+fn keep(mut process: ChildProcess, mut link: ConnectionHandle) -> ConnectionHandle {
     let (close, closing) = oneshot::channel::<oneshot::Sender<()>>();
     let (exited, mut exit) = oneshot::channel();
     let over = link.take_ended();
     let keeper = tokio::spawn(async move {
         tokio::select! {
             status = process.wait() => {
-                if let Ok(status) = status {
-                    // The cell is set here only.
-                    let _ = exit_status.set(status);
-                }
                 // Sending fails only if nobody waits for the status.
-                let _ = exited.send(exit_status.get().is_some_and(ExitStatus::success));
+                let _ = exited.send(status.is_ok_and(|status| status.success()));
             }
             Ok(closed) = closing => {
                 // The shutdown closes the process' stdin first, which ends the connection behind it.

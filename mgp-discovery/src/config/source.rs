@@ -8,12 +8,14 @@ use toml_edit::{Document, Item, Key, Table, TableLike, Value};
 use super::problem::{ConfigError, Problem, Severity};
 
 /// What the parser says of common mistakes, and how to mend them.
-const HELP: [(&str, &str); 5] = [
+const HELP: [(&str, &str); 7] = [
     ("unicode", r"write texts with a backslash in single quotes, such as 'C:\tools\server.exe'"),
     ("escape", r"write texts with a backslash in single quotes, such as 'C:\tools\server.exe'"),
     ("expected newline", "a value ends with its line: remove what follows it, such as a comma"),
     ("key with no value", "write `key = value`, with texts in double quotes"),
     ("string values must be quoted", "write texts in double quotes"),
+    ("invalid float", "write texts in double quotes"),
+    ("invalid boolean", "write texts in double quotes"),
 ];
 
 /// A TOML file, with the positions of its values.

@@ -117,7 +117,7 @@ fn described(server: &ServerRow) -> String {
         (true, None) => server.state.as_str(),
     };
     let tools = if server.tools == 1 { "1 tool".to_owned() } else { format!("{} tools", server.tools) };
-    let why = server.fault.as_ref().or(server.last_error.as_ref());
+    let why = server.why();
     let why =
         why.filter(|_| server.state != ServerState::Connected).map(|why| format!(": {}", printable(why)));
     format!("{} {state}, {tools}{}", printable(server.id.as_str()), why.unwrap_or_default())

@@ -50,6 +50,9 @@ pub(crate) struct ServerRow {
     pub(crate) mgp: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_error: Option<String>,
+    /// What is known of a start that takes long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) delay: Option<String>,
     /// The reason why the server cannot be started as it is configured, such as a variable that is not set where the
     /// kernel runs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,7 +152,7 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
         if let Some(row) = servers.last_mut().filter(is_same) {
             row.restarts += view.restarts;
             if view.state == ServerState::Connected {
-                (row.state, row.last_error) = (view.state, None);
+                (row.state, row.last_error, row.delay) = (view.state, None, None);
             }
             row.instances.push(instance);
             continue;
@@ -168,6 +171,7 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
             description: configured.and_then(|server| server.description.clone()),
             mgp: view.mgp.map(|mgp| mgp.version),
             last_error: view.last_error,
+            delay: view.delay,
             fault: configured.and_then(fault),
             restarts: view.restarts,
             pid: view.pid,
@@ -194,6 +198,7 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
                 description: server.description.clone(),
                 mgp: None,
                 last_error: None,
+                delay: None,
                 fault: Some(server).filter(|server| server.enabled).and_then(fault),
                 restarts: 0,
                 pid: None,
@@ -291,9 +296,9 @@ fn known(config: &Config, fleet: &Fleet, id: &ServerId) -> Result<Arc<Upstream>,
 }
 
 impl ServerRow {
-    /// Returns why the server does not run, if that is known.
+    /// Returns why the server does not run, or not yet, if that is known.
     pub(crate) fn why(&self) -> Option<&str> {
-        self.fault.as_deref().or(self.last_error.as_deref())
+        self.fault.as_deref().or(self.last_error.as_deref()).or(self.delay.as_deref())
     }
 
     /// Returns the commands that say more about a server that does not run.

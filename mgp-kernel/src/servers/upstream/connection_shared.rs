@@ -109,7 +109,7 @@ impl ConnectionShared {
     }
 
     pub(super) fn note_error(&self, error: &Error) {
-        let text = self.attempt.lock().failure(&self.config, error);
+        let text = self.attempt.lock().failure(&self.config, *self.exit.lock(), error);
         *self.last_error.lock() = Some(text);
     }
 }

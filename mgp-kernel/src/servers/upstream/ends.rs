@@ -40,7 +40,7 @@ impl ConnectionShared {
             let lines = self.of_server.log.last(TOLD_LINES);
             let stderr = (!lines.is_empty()).then(|| lines.join("\n"));
             tracing::warn!(%server, how, stderr, "a server ended by itself");
-            *self.last_error.lock() = Some(how);
+            *self.last_error.lock() = Some(self.attempt.lock().end(&how));
         }
         if change.new_state == ServerState::Error && reason == RestartSettings::LIMIT_EXCEEDED {
             ends.given_up.fetch_add(1, Ordering::Relaxed);

@@ -345,10 +345,8 @@ impl Upstream {
             agent: agent.map(|agent| agent.access_id().into_owned()),
             client: client.map(|client| client.agent.access_id().into_owned()),
             state,
-            last_error: shared
-                .and_then(|shared| shared.last_error.lock().clone())
-                .filter(|_| !is_up)
-                .or(delay),
+            last_error: shared.and_then(|shared| shared.last_error.lock().clone()).filter(|_| !is_up),
+            delay,
             restarts: shared.map_or(0, |shared| shared.connects.load(Ordering::Relaxed).saturating_sub(1)),
             mgp,
             trust,

@@ -332,10 +332,8 @@ impl ConnectionShared {
                 if is_so_still && state != ServerState::Restarting {
                     self.let_go();
                 }
-                if let (ServerState::Error | ServerState::Restarting, Some(reason)) = (state, &change.reason)
-                {
-                    let attempt = self.attempt.lock().clone();
-                    self.last_error.lock().get_or_insert_with(|| attempt.end(reason));
+                if let (ServerState::Error, Some(reason)) = (state, &change.reason) {
+                    self.last_error.lock().get_or_insert_with(|| reason.clone());
                 }
             }
             _ => {}

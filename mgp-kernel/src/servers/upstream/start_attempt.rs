@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::Path;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use mgp_discovery::clients::{args_without_secrets, without_secrets};
@@ -27,36 +28,40 @@ impl Default for StartAttempt {
 }
 
 impl StartAttempt {
-    /// Returns why the attempt failed with `error`.
-    pub(super) fn failure(&self, config: &ServerConfig, error: &Error) -> String {
+    /// Returns why the attempt failed with `error`, after which a program had this exit status.
+    pub(super) fn failure(&self, config: &ServerConfig, exit: Option<ExitStatus>, error: &Error) -> String {
         let what = match (&config.command, cause(error)) {
             _ if error.origin() == Origin::Timeout => silence(config, error.message()),
             (Some(program), Some(io::ErrorKind::NotFound)) => {
                 format!("{} (tried: `{}`)", missing(config, program), command_line(config))
             }
-            (Some(_), _) => format!("`{}`: {}", command_line(config), chain(error)),
+            (Some(_), cause) => match exit {
+                Some(status) if cause.is_none() && error.origin() == Origin::Connection => {
+                    format!("`{}` ended with {status} before it answered", command_line(config))
+                }
+                _ => format!("`{}`: {}", command_line(config), chain(error)),
+            },
             (None, _) => match &config.url {
                 Some(url) => format!("{}: {}", without_secrets("url", url), chain(error)),
                 None => chain(error),
             },
         };
-        self.told(what)
+        self.told(&what)
     }
 
     /// Returns how a server ended that was connected, for `reason`.
     pub(super) fn end(&self, reason: &str) -> String {
-        self.told(reason.to_owned())
+        self.told(reason)
     }
 
-    /// Returns what holds up an attempt that takes long, once it is known that this is not a matter of patience alone.
+    /// Returns what is known of an attempt that takes longer than most.
     pub(super) fn delay(&self, config: &ServerConfig) -> Option<String> {
         let since = self.began.elapsed();
-        let is_late = since >= if self.output.first_stray().is_some() { SUSPICIOUS } else { LATE };
-        is_late.then(|| self.told(silence(config, &format!("no answer for {} s", since.as_secs()))))
+        (since >= LATE).then(|| self.told(&silence(config, &format!("no answer for {} s", since.as_secs()))))
     }
 
     /// Returns `what` happened with the lines that the program wrote last, and what to do about that.
-    fn told(&self, what: String) -> String {
+    fn told(&self, what: &str) -> String {
         let lines = self.output.last(SEARCHED_LINES);
         let written = match self.output.first_stray() {
             Some(stray) => format!(
@@ -75,10 +80,8 @@ impl StartAttempt {
     }
 }
 
-/// The time after which a program that wrote something else than messages is not taken for one that is about to answer.
-const SUSPICIOUS: Duration = Duration::from_secs(5);
 /// The time after which a start is longer than most.
-const LATE: Duration = Duration::from_secs(25);
+const LATE: Duration = Duration::from_secs(5);
 const SEARCHED_LINES: usize = 20;
 const SHOWN_LINES: usize = 3;
 const SHOWN_CHARS: usize = 200;
@@ -173,12 +176,12 @@ mod tests {
         config.args = ["-y", "some-server", "--token", "hunter2"].map(str::to_owned).into();
         let error = Error::disconnected("the server cannot be started")
             .with_source(io::Error::from(io::ErrorKind::NotFound));
-        let told = StartAttempt::default().failure(&config, &error);
+        let told = StartAttempt::default().failure(&config, None, &error);
         let begin =
             "there is no program `npx` in PATH (tried: `npx -y some-server --token ***`); install Node.js";
         assert!(told.starts_with(begin), "{told}");
         config.cwd = Some("/nowhere/at/all".to_owned());
-        let told = StartAttempt::default().failure(&config, &error);
+        let told = StartAttempt::default().failure(&config, None, &error);
         assert!(told.contains("no folder `/nowhere/at/all`"), "{told}");
     }
 
@@ -201,7 +204,7 @@ mod tests {
         let (attempt, config) = (StartAttempt::default(), server("x", ""));
         attempt.output.push_stray("Welcome!");
         assert_eq!(attempt.delay(&config), None);
-        tokio::time::advance(SUSPICIOUS).await;
+        tokio::time::advance(LATE).await;
         let told = attempt.delay(&config).unwrap();
         assert!(told.contains("no answer for 5 s") && told.contains("startup_timeout_ms"), "{told}");
     }
@@ -210,7 +213,7 @@ mod tests {
     fn an_address_that_nobody_serves_is_named_without_its_secrets() {
         let error = Error::disconnected("the server cannot be reached")
             .with_source(io::Error::other("tcp connect error: Connection refused"));
-        let told = StartAttempt::default().failure(&server("", "http://h/mcp?api_key=abc"), &error);
+        let told = StartAttempt::default().failure(&server("", "http://h/mcp?api_key=abc"), None, &error);
         assert!(told.starts_with("http://h/mcp?api_key=***: the server cannot be reached"), "{told}");
         assert!(told.ends_with("or correct its `url`"), "{told}");
     }

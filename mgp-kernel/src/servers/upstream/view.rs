@@ -18,6 +18,8 @@ pub struct ServerView {
     pub state: ServerState,
     /// The last error, if the server is not connected.
     pub last_error: Option<String>,
+    /// What is known of a start that takes long.
+    pub delay: Option<String>,
     /// The number of times that it was connected to again.
     pub restarts: u64,
     /// The negotiated MGP; `None` for a plain MCP server and while it is not connected.

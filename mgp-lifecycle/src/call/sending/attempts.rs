@@ -124,7 +124,7 @@ impl Attempts {
         let deadline = said.or_else(|| monitor.clone().filter(|_| time.is_some()).map(Attached::Moving));
         let is_late = |now: Instant| deadline.as_ref().is_some_and(|deadline| deadline.end(now) <= now);
         if ends_with_deadline && since.is_some_and(is_late) {
-            return Err(is_over());
+            return Err(is_over(sections, deadline.as_ref()));
         }
         if let Some(retries) = &sections.retries {
             retries.budget.earn();
@@ -251,7 +251,7 @@ impl Attempts {
     /// Ends the call because its time is over; for the breaker its attempt has failed.
     pub(super) fn give_up(&mut self) -> Error {
         self.settle(CallEnd::Failed, None);
-        is_over()
+        is_over(&self.sections, self.deadline.as_ref())
     }
 
     fn settle(&mut self, end: CallEnd, now: Option<Instant>) {
@@ -263,8 +263,7 @@ impl Attempts {
 
     /// Returns the error of an attempt that took as long as it may.
     pub(super) fn attempt_timed_out(&self) -> Error {
-        let late = self.sections.late.as_deref().map(|late| late.to_owned().into());
-        timed_out(late.unwrap_or(Cow::Borrowed("the server did not answer in time")))
+        late(&self.sections, "the server did not answer in time")
     }
 
     /// Decides whether another attempt follows one that ended in `error`, and returns the wait before it.
@@ -305,6 +304,15 @@ impl Drop for Attempts {
 }
 
 /// 3003 for a call that nobody waits for any more.
-fn is_over() -> Error {
-    timed_out("the time for the call is over")
+fn is_over(sections: &Sections, deadline: Option<&Attached>) -> Error {
+    let message = "the time for the call is over";
+    match deadline {
+        // The settings set this time, and not the caller.
+        Some(Attached::Moving(_)) => late(sections, message),
+        _ => timed_out(message),
+    }
+}
+
+fn late(sections: &Sections, otherwise: &'static str) -> Error {
+    timed_out(sections.late.as_deref().map_or(Cow::Borrowed(otherwise), |late| late.to_owned().into()))
 }

@@ -1,11 +1,7 @@
 //! Agents in front of the kernel: the loops of other people's frameworks, with scripted models, that find one tool out of
 //! 265 and call it.
 
-use std::{
-    fs,
-    path::Path,
-    process::Command,
-};
+use std::{fs, path::Path, process::Command};
 
 use anyhow::Result;
 use serde_json::json;

@@ -4,14 +4,13 @@ use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
 use foldhash::quality::RandomState;
-use futures_util::future::join_all;
 use mgp_discovery::catalog::{
     Catalog, CatalogPrompt, CatalogResource, CatalogSnapshot, CatalogTemplate, CatalogTool, ResourceOwner,
 };
 use mgp_security::access::AccessPolicy;
 use mgp_security::auth::KeyScope;
 use mgp_security::definition::{DefinitionGuard, DefinitionKind, DefinitionName, server_of};
-use mgp_security::permission::GrantBook;
+use mgp_security::permission::{GrantBook, PermissionGate};
 use mgp_security::scope::ScopeBook;
 use mgp_toolindex::Tool;
 use mgp_toolindex::discovery::ToolVisibility;
@@ -20,6 +19,7 @@ use mgp_types::mgp::{MEMBER, NameStyle, Permission, ResolvedTool, ServerId, Tool
 use mgp_types::{
     BoxFuture, ClientSessionId, Context, Error, Flow, Gate, Method, Object, Principal, Request, code,
 };
+use tokio::task::JoinSet;
 
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{AgentLists, Upstream};
@@ -356,14 +356,28 @@ impl ToolVisibility for CatalogVisibility {
         request: &'a Request,
         tools: &'a [Arc<Tool>],
     ) -> BoxFuture<'a, Vec<Option<Error>>> {
-        let asking = tools.iter().map(|tool| async move { self.permitted(request, tool).await.err() });
-        Box::pin(join_all(asking))
+        let mut asked = JoinSet::new();
+        for (place, tool) in tools.iter().enumerate() {
+            let call = self.call_of(request, tool);
+            asked.spawn(async move {
+                let refusal = match call {
+                    Ok((gate, call)) => refusal(&gate, call).await,
+                    Err(error) => Some(error),
+                };
+                (place, refusal)
+            });
+        }
+        Box::pin(async move {
+            let mut refusals = asked.join_all().await;
+            refusals.sort_by_key(|(place, _)| *place);
+            refusals.into_iter().map(|(_, refusal)| refusal).collect()
+        })
     }
 }
 
 impl CatalogVisibility {
-    /// Puts a call of the tool before the permissions of its server, which ask as for any call; nothing is sent.
-    async fn permitted(&self, request: &Request, tool: &Tool) -> Result<(), Error> {
+    /// Returns a call of the tool without arguments, and the permissions of its server.
+    fn call_of(&self, request: &Request, tool: &Tool) -> Result<(PermissionGate, Request), Error> {
         let sight = CallerView::of(&self.visibility, &request.context)?;
         let upstream = self.visibility.fleet.get(tool.server.as_str());
         let gate = upstream.and_then(|upstream| upstream.permissions(sight.principal()));
@@ -383,13 +397,18 @@ impl CatalogVisibility {
                 call.params.set(member, value);
             }
         }
-        let mut flow = gate.enter(&mut call);
-        loop {
-            match flow {
-                Flow::Pass(_) => return Ok(()),
-                Flow::Answer(answer) => return answer.map(drop),
-                Flow::Wait(waiting) => flow = waiting.await.1,
-            }
+        Ok((gate, call))
+    }
+}
+
+/// Puts a call before the permissions of its server, which ask as for any call, and returns the refusal; nothing is sent.
+async fn refusal(gate: &PermissionGate, mut call: Request) -> Option<Error> {
+    let mut flow = gate.enter(&mut call);
+    loop {
+        match flow {
+            Flow::Pass(_) => return None,
+            Flow::Answer(answer) => return answer.err(),
+            Flow::Wait(waiting) => flow = waiting.await.1,
         }
     }
 }

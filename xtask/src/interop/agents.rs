@@ -24,13 +24,13 @@ pub(super) const NAME: &str = "agents";
 /// The agents that are scripts of Python, with the releases that are installed from PyPI.
 const PYTHON: [(&str, &[&str]); 5] = [
     ("openai-agents", &["openai-agents==0.24.0"]),
-    ("langgraph", &["langchain-mcp-adapters==0.3.2", "langgraph"]),
+    ("langgraph", &["langchain-mcp-adapters==0.3.2", "langgraph==1.2.24"]),
     ("pydantic-ai", &["pydantic-ai-slim[mcp]==2.68.0"]),
     ("fastmcp", &[FASTMCP]),
     ("deferred-lists", &[PY1]),
 ];
 const AI_SDK: &str = "ai-sdk";
-const AI_SDK_RELEASES: [&str; 2] = ["ai", "@ai-sdk/mcp"];
+const AI_SDK_RELEASES: [&str; 2] = ["ai@6.0.326", "@ai-sdk/mcp@1.0.102"];
 
 /// Runs each agent over each transport, and adds a row for each run to the report.
 pub(super) fn run(workspace: &Workspace, folder: &Path, report: &mut Report) -> Result<()> {

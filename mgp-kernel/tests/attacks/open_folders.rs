@@ -151,6 +151,8 @@ async fn roots_that_are_everything_or_protected_open_nothing() {
     home.write(".ssh/config", "Host x");
     home.write("private.txt", "private");
     let closed = ["private.txt", "work/b/file.txt", ".ssh/config"].map(|name| home.path(name));
+    // The kernel goes on from one client to the next.
+    let _other = client(&home, "work/b", plain(ERAS[0])).await;
     for declared in
         ["/", "/etc", "/proc", "HOME", "HOME/.ssh", "HOME/..", "HOME/work/a/../..", "HOME/missing"]
     {

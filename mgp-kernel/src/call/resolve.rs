@@ -24,7 +24,7 @@ use crate::servers::upstream::{AgentLists, FirstStart, WaitingCall};
 /// Requests wait only while servers are being connected to for the first time. A call of a tool that is known from the
 /// last start waits for its server, and then calls the tool as the server lists it now; so does a call of an unknown
 /// tool whose name begins with the id of a server that starts. A call of any other tool waits a little, as does a
-/// request for a prompt or a resource that is not there yet, and so do searches and lists right after the kernel's
+/// request for a prompt or a resource, or about a tool, that is not there yet, and so do searches and lists right after the kernel's
 /// start: many clients ask as soon as they are answered, and only once. A list of tools waits a moment, and only where
 /// it would be empty. All of these have the caller's own connections begin, and wait for them likewise.
 #[derive(Clone)]

@@ -198,7 +198,7 @@ async fn agents_that_call_nothing_are_forgotten() {
     let held = tokio::spawn(busy.call(of("busy")));
     tokio::task::yield_now().await;
     for number in 0..3000 {
-        let _request = limit.of(&of(&number.to_string()));
+        let _limit = limit.of(&of(&number.to_string()));
     }
     assert!(limit.0.of_agents.as_ref().unwrap().load().len() <= SWEPT_FROM);
     assert_eq!(

@@ -47,6 +47,12 @@ pub(crate) struct ServerRow {
     /// The negotiated version of MGP; `None` for a plain MCP server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mgp: Option<String>,
+    /// The revision of MCP that is spoken with the server, while it is connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) protocol: Option<String>,
+    /// The reason why this revision was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) protocol_reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_error: Option<String>,
     /// The reason why the server cannot be started as it is configured, such as a variable that is not set where the
@@ -123,6 +129,8 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
             transport: configured.map_or("registered", way).to_owned(),
             description: configured.and_then(|server| server.description.clone()),
             mgp: view.mgp.map(|mgp| mgp.version),
+            protocol: view.protocol.map(|protocol| protocol.revision.to_string()),
+            protocol_reason: view.protocol.map(|protocol| protocol.reason.to_owned()),
             last_error: view.last_error,
             fault: configured.and_then(fault),
             restarts: view.restarts,
@@ -149,6 +157,8 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
                 transport: way(server).to_owned(),
                 description: server.description.clone(),
                 mgp: None,
+                protocol: None,
+                protocol_reason: None,
                 last_error: None,
                 fault: Some(server).filter(|server| server.enabled).and_then(fault),
                 restarts: 0,

@@ -24,6 +24,7 @@ pub use self::nature::{ArgumentNature, ArgumentNatures};
 pub(crate) use self::normalized_text::words;
 pub use self::operation::OperationsGate;
 pub(crate) use self::resolve::RequestTarget;
+pub(crate) use self::uri::UriReadings;
 pub use self::resolve::{ResolveTool, ResolveToolLayer};
 pub use self::rules::ToolRules;
 

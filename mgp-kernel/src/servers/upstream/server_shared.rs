@@ -1,6 +1,7 @@
 //! The state that all connections to one server share.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use tokio::sync::Mutex;
 
@@ -14,6 +15,8 @@ pub(crate) struct ServerShared {
     pub(super) offered: OfferedLists,
     pub(super) log: StderrTail,
     pub(super) meter: Meter,
+    /// True if the server refused a session when it was connected to last.
+    pub(super) refuses_sessions: Arc<AtomicBool>,
     /// The indexed description. Its lock is held while the index is given anything about the server.
     pub(super) indexed: Arc<Mutex<IndexedDescription>>,
 }

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use crate::Finding;
 use crate::validator::text;
 
-pub(crate) use argument::{PathLikeness, access, access_of_tool, likeness};
+pub(crate) use argument::{PathLikeness, access, access_of_tool, is_file_address, likeness};
 pub(crate) use encoding::decode;
 pub(crate) use protected::ProtectedKind;
 #[cfg(feature = "code-safety")]

@@ -5,8 +5,11 @@ use std::cell::LazyCell;
 use mgp_types::mgp::ValidatorName;
 
 use crate::Finding;
+use crate::tool::UriReadings;
 use crate::validator::call::ValidatedCall;
-use crate::validator::path::{PathAccess, PathLikeness, ProtectedPaths, Roots, access, likeness};
+use crate::validator::path::{
+    PathAccess, PathLikeness, ProtectedPaths, Roots, access, is_file_address, likeness,
+};
 use crate::validator::validate::{BlockedCall, Validator};
 
 /// A validator that keeps path arguments away from [protected](ProtectedPaths) files, and within configured
@@ -44,6 +47,11 @@ impl PathsValidator {
 
     fn check_reading(&self, text: &str, likeness: PathLikeness, access: PathAccess) -> Result<(), Finding> {
         match likeness {
+            // Servers read such a URI in several ways, and each has to lead to an open place.
+            PathLikeness::Named if is_file_address(text) => {
+                let readings = UriReadings::of(text.trim())?;
+                readings.paths.iter().try_for_each(|path| self.check_path(path, access))
+            }
             PathLikeness::Named => {
                 // Some tools accept several paths in one text.
                 let mut parts = text.split(is_between).filter(|part| !part.is_empty());

@@ -145,7 +145,8 @@ async fn a_client_that_prefers_sessions_has_one_unless_the_server_refuses() {
     }});
     let unknown = json!({"error": {"code": -32601, "message": "no"}});
     let versions = json!({"supported": ["2026-07-28"], "requested": "2025-11-25"});
-    let other = json!({"error": {"code": -32022, "message": "Unsupported protocol version", "data": versions}});
+    let other =
+        json!({"error": {"code": -32022, "message": "Unsupported protocol version", "data": versions}});
     for (initialize, discover, revision, asked) in [
         (&session, &described, Revision::V2025_11_25, vec!["initialize"]),
         (&session, &unknown, Revision::V2025_11_25, vec!["initialize"]),

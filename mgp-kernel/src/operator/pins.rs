@@ -219,7 +219,8 @@ pub(super) async fn approve(
         (None, Some(state)) => state.pending().map(Definition::digest),
         (None, None) => return Err(unknown(server, name)),
     };
-    let approved = || definitions.pins().state(server, name).and_then(|it| it.approved().map(Definition::digest));
+    let approved =
+        || definitions.pins().state(server, name).and_then(|it| it.approved().map(Definition::digest));
     let Some(digest) = waiting.or_else(|| approved().filter(|_| approve.any_order)) else {
         return Err(Error::invalid_params(format!(
             "no definition of `{name}` of `{server}` waits for approval"

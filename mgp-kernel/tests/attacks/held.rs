@@ -133,9 +133,8 @@ async fn instructions_that_are_held_are_shown_and_approved() {
 async fn a_definition_that_differs_by_order_is_known_and_one_that_differs_by_figures_is_allowed_once() {
     let home = Home::with_state();
     configured(&home, "");
-    let tool = |text: &str| {
-        format!(r#"{{"name":"run","description":"{text}","inputSchema":{{"type":"object"}}}}"#)
-    };
+    let tool =
+        |text: &str| format!(r#"{{"name":"run","description":"{text}","inputSchema":{{"type":"object"}}}}"#);
     lists(&home, &[&tool("Runs one of these: wc, cat, ls")]);
     assert_eq!(offered(&home), ["run"]);
     lists(&home, &[&tool("Runs one of these: ls, cat, wc")]);

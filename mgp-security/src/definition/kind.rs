@@ -103,7 +103,9 @@ impl FromStr for DefinitionKind {
 
 /// The error that a word is not a kind of definition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there are definitions of a tool, prompt, template or resource, the texts of a server, and nothing else")]
+#[error(
+    "there are definitions of a tool, prompt, template or resource, the texts of a server, and nothing else"
+)]
 #[non_exhaustive]
 pub struct UnknownDefinitionKind;
 

@@ -149,7 +149,10 @@ mod tests {
     #[test]
     fn a_list_of_single_words_may_come_in_any_order() {
         for (one, other) in [
-            ("Runs a command.\n\nAvailable commands: wc, cat, ls", "Runs a command.\n\nAvailable commands: ls, wc, cat"),
+            (
+                "Runs a command.\n\nAvailable commands: wc, cat, ls",
+                "Runs a command.\n\nAvailable commands: ls, wc, cat",
+            ),
             ("Takes (-l, -a, --help).", "Takes (--help, -l, -a)."),
             ("One of {'b', 'a', 'c'}", "One of {'c', 'a', 'b'}"),
             ("Kinds: b, a, c. Be kind.", "Kinds: a, b, c. Be kind."),
@@ -191,7 +194,10 @@ mod tests {
             Definition::read(DefinitionKind::Tool, &Object::parse(tool).unwrap()).unwrap()
         };
         let alike = |one: &str, other: &str| are_alike(&read(one), &read(other), Tolerance::OrderAndFigures);
-        assert!(alike(r#"{"enum":["b","a"],"required":["x","y"]}"#, r#"{"required":["y","x"],"enum":["a","b"]}"#));
+        assert!(alike(
+            r#"{"enum":["b","a"],"required":["x","y"]}"#,
+            r#"{"required":["y","x"],"enum":["a","b"]}"#
+        ));
         for (one, other) in [
             (r#"{"examples":["b","a"]}"#, r#"{"examples":["a","b"]}"#),
             (r#"{"enum":["b","a"]}"#, r#"{"enum":["b","c"]}"#),

@@ -24,9 +24,9 @@ pub use self::nature::{ArgumentNature, ArgumentNatures};
 pub(crate) use self::normalized_text::words;
 pub use self::operation::OperationsGate;
 pub(crate) use self::resolve::RequestTarget;
-pub(crate) use self::uri::UriReadings;
 pub use self::resolve::{ResolveTool, ResolveToolLayer};
 pub use self::rules::ToolRules;
+pub(crate) use self::uri::UriReadings;
 
 /// The largest number of pages of a list that are requested from a server.
 pub(crate) const MAX_PAGES: usize = 256;

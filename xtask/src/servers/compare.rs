@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn an_answer_that_changes_each_time_has_to_succeed_as_often_as_directly() {
-        let (done, failed) = (r#"{"result":{"content":"a"}}"#, r#"{"result":{"content":"b","isError":true}}"#);
+        let (done, failed) =
+            (r#"{"result":{"content":"a"}}"#, r#"{"result":{"content":"b","isError":true}}"#);
         assert_eq!(differs(done, r#"{"result":{"content":"c"}}"#, Digits::Text), None);
         assert!(differs(done, failed, Digits::Text).is_some());
         assert!(differs(failed, r#"{"error":{}}"#, Digits::Text).is_none());

@@ -330,7 +330,10 @@ fn configuration(installed: &Installed) -> String {
         // A string of JSON is one of TOML, and so is a list of them.
         let steady = STEADY.iter().filter(|_| !server.varies);
         let steady = steady.map(|(name, value)| format!("{name} = {}", json!(value)));
-        let own = server.env.iter().map(|(name, value)| format!("{name} = {}", installed.filled(&value.to_string())));
+        let own = server
+            .env
+            .iter()
+            .map(|(name, value)| format!("{name} = {}", installed.filled(&value.to_string())));
         let variables: Vec<_> = steady.chain(own).collect();
         let _ = write!(
             text,
@@ -355,8 +358,9 @@ struct Report {
 
 impl Report {
     fn new() -> Self {
-        let table =
-            Table::new(["server", "package", "tools", "calls", "held", "flagged", "refused", "failing", "bytes"]);
+        let table = Table::new([
+            "server", "package", "tools", "calls", "held", "flagged", "refused", "failing", "bytes",
+        ]);
         Self { table, faults: 0, totals: [0; 6] }
     }
 
@@ -372,7 +376,17 @@ impl Report {
         let bytes = if row.faults.is_empty() { "same" } else { "DIFFERENT" };
         let [tools, calls, held, flagged, refused, failing] = numbers.map(|number| number.to_string());
         let package = server.release();
-        self.table.row([server.id.clone(), package, tools, calls, held, flagged, refused, failing, bytes.into()]);
+        self.table.row([
+            server.id.clone(),
+            package,
+            tools,
+            calls,
+            held,
+            flagged,
+            refused,
+            failing,
+            bytes.into(),
+        ]);
     }
 
     fn finish(self) -> Result<()> {

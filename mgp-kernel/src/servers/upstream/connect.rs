@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use http::{HeaderName, HeaderValue};
-use mgp_client_sdk::{Client, EraMode};
 use mgp_client_sdk::oauth::OAuth;
+use mgp_client_sdk::{Client, EraMode};
 use mgp_discovery::config::model::{ServerDialect, ServerGrant};
 use mgp_discovery::config::{Endpoint, Environment as _, ProcessEnvironment, Secret};
 use mgp_security::permission::PermissionAnswerGate;

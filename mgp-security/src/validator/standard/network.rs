@@ -274,7 +274,9 @@ mod tests {
             let refused = message(&visits(&network, &tool(silent), url).unwrap_err());
             let scheme = url.split_once(':').unwrap().0;
             let key = if scheme == "file" { "filesystem.read" } else { "preset = " };
-            for part in [format!("`{scheme}:`"), "`convert`".to_owned(), key.to_owned(), "of `web`".to_owned()] {
+            for part in
+                [format!("`{scheme}:`"), "`convert`".to_owned(), key.to_owned(), "of `web`".to_owned()]
+            {
                 assert!(refused.contains(&part), "{url}: {refused}");
             }
         }

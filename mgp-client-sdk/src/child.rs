@@ -41,8 +41,9 @@ where
 
     /// Starts a server by `command` and connects to its standard input and output.
     ///
-    /// Some old servers exit when they get the first request of the handshake, `server/discover`. The client starts
-    /// such a server a second time, which is why `command` is a function, and then opens a session.
+    /// Some servers exit when they get the first request of the handshake, because it is of an era that they do not know.
+    /// The client starts such a server a second time, which is why `command` is a function, and begins with the request
+    /// of the other era.
     ///
     /// # Errors
     /// The process cannot be started, or the handshake fails: see
@@ -54,12 +55,17 @@ where
     {
         let prepared = self.prepare();
         let mode = prepared.builder.mode;
-        match prepared.child(command(), mode).await {
-            Err(error) if mode == EraMode::Auto && ProbeEndedConnection::is_behind(&error) => {
-                tracing::debug!("the server exits on `server/discover`; starting it again");
-                prepared.child(command(), EraMode::Session).await
+        let other = match mode {
+            EraMode::Auto => Some(EraMode::Session),
+            EraMode::PreferSession => Some(EraMode::Stateless),
+            _ => None,
+        };
+        match (prepared.child(command(), mode).await, other) {
+            (Err(error), Some(other)) if ProbeEndedConnection::is_behind(&error) => {
+                tracing::debug!("the server exits on the first request; starting it again");
+                prepared.child(command(), other).await
             }
-            outcome => outcome,
+            (outcome, _) => outcome,
         }
     }
 }

@@ -256,6 +256,7 @@ pub(crate) fn configured_server(
         "url": server.url,
         "headers": server.headers.keys().collect::<Vec<_>>(),
         "socket": server.socket,
+        "protocol": server.protocol,
     });
     let entry = RawJson::from_value(&entry).ok().and_then(|entry| mgp_types::canonical::digest(&entry).ok());
     let entry = entry.ok_or_else(|| wrong(format!("the server `{}` has no digest", server.id)))?;

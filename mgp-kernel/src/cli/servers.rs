@@ -28,7 +28,9 @@ pub(super) async fn run(
         as_configured(&mut servers, &place.read()?);
     }
     let shown = output.table(&servers, "no servers; `mgp add NAME -- COMMAND` adds one", |servers, table| {
-        table.headings(&["SERVER", "STATE", "INSTANCES", "MEMORY", "TOOLS", "HELD", "FLAGGED", "BY", "FOR"]);
+        table.headings(&[
+            "SERVER", "STATE", "INSTANCES", "MEMORY", "TOOLS", "HELD", "FLAGGED", "BY", "PROTOCOL", "FOR",
+        ]);
         for server in &servers.servers {
             let state = match (server.enabled, &server.fault) {
                 (false, _) => "disabled",
@@ -44,6 +46,7 @@ pub(super) async fn run(
                 server.held.to_string(),
                 server.flagged.to_string(),
                 server.transport.clone(),
+                server.protocol.clone().unwrap_or_default(),
                 server.description.clone().unwrap_or_default(),
             ]);
         }

@@ -48,6 +48,12 @@ pub(crate) struct ServerRow {
     /// The negotiated version of MGP; `None` for a plain MCP server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mgp: Option<String>,
+    /// The revision of MCP that is spoken with the server, while it is connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) protocol: Option<String>,
+    /// The reason why this revision was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) protocol_reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_error: Option<String>,
     /// What is known of a start that takes long.
@@ -170,6 +176,8 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
             transport: configured.map_or("registered", way).to_owned(),
             description: configured.and_then(|server| server.description.clone()),
             mgp: view.mgp.map(|mgp| mgp.version),
+            protocol: view.protocol.map(|protocol| protocol.revision.to_string()),
+            protocol_reason: view.protocol.map(|protocol| protocol.reason.to_owned()),
             last_error: view.last_error,
             delay: view.delay,
             fault: configured.and_then(fault),
@@ -197,6 +205,8 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
                 transport: way(server).to_owned(),
                 description: server.description.clone(),
                 mgp: None,
+                protocol: None,
+                protocol_reason: None,
                 last_error: None,
                 delay: None,
                 fault: Some(server).filter(|server| server.enabled).and_then(fault),

@@ -43,6 +43,7 @@ impl Merge<'_> {
             oauth: _,
             socket: _,
             transport: _,
+            protocol: _,
             dialect: _,
             enabled: _,
             description: _,

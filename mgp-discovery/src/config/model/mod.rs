@@ -3,6 +3,7 @@
 mod authorization;
 mod kernel;
 mod policy;
+mod protocol;
 mod server;
 mod server_limits;
 mod tool_names;
@@ -25,6 +26,7 @@ pub use self::policy::{
     AuditSettings, BudgetSpan, ConfirmationSettings, FirstUse, FolderRule, LimitSettings, PermissionRule,
     PermissionSettings, RuleSource, ValidatorSettings,
 };
+pub use self::protocol::ServerProtocol;
 pub use self::server::{
     AllowedRule, NetworkPreset, ServerConfig, ServerConfinement, ServerDefinitions, ServerDialect, ServerMgp,
     ServerNetwork, ServerSecurity, TransportKind,

@@ -7,7 +7,9 @@ use mgp_types::mgp::{Permission, RiskLevel, TrustLevel, ValidatorName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RestartPolicy, ServerAgent, ServerLimits, ServerOauth, Sharing, ToolRule, words};
+use super::{
+    RestartPolicy, ServerAgent, ServerLimits, ServerOauth, ServerProtocol, Sharing, ToolRule, words,
+};
 
 /// A server, and how the kernel starts, reaches and guards it.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +49,8 @@ pub struct ServerConfig {
     pub socket: Option<String>,
     /// The transport to the server. If left out, it follows from `command`, `url` or `socket`.
     pub transport: Option<TransportKind>,
+    /// The revision of MCP that is spoken with the server. `mgp servers --json` shows the one that was chosen, and why.
+    pub protocol: ServerProtocol,
     /// The dialect of a server that speaks the optional extensions in forms of its own.
     pub dialect: Option<ServerDialect>,
     /// Uses the server. With `false`, the server is neither started nor reached.
@@ -116,6 +120,7 @@ impl Default for ServerConfig {
             oauth: None,
             socket: None,
             transport: None,
+            protocol: ServerProtocol::default(),
             dialect: None,
             enabled: true,
             description: None,
@@ -155,6 +160,7 @@ impl fmt::Debug for ServerConfig {
             .field("oauth", &self.oauth)
             .field("socket", &self.socket)
             .field("transport", &self.transport)
+            .field("protocol", &self.protocol)
             .field("dialect", &self.dialect)
             .field("enabled", &self.enabled)
             .field("description", &self.description)

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use http::{HeaderName, HeaderValue};
-use mgp_client_sdk::Client;
 use mgp_client_sdk::oauth::OAuth;
+use mgp_client_sdk::{Client, EraMode};
 use mgp_discovery::config::model::{ServerDialect, ServerGrant};
 use mgp_discovery::config::{Endpoint, Environment as _, ProcessEnvironment, Secret};
 use mgp_security::permission::PermissionAnswerGate;
@@ -58,6 +59,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         .capability("roots", declared(r#"{"listChanged":true}"#))
         .relay_clients()
         .caching(false)
+        .era(era(&shared))
         .handshake_timeout(settings::startup_timeout(config))
         .limits(limits(&shared))
         .on_stray_line({
@@ -70,6 +72,10 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         .inbound_layer(PermissionAnswerGate::new(back.permissions.clone()).into_layer())
         .inbound_layer(ServerInboundLayer::new(&shared))
         .inbound_layer(RelayQuestionsLayer::new(shared.calls.clone(), shared.elicitations.clone()));
+    let builder = match config.protocol.revision() {
+        Some(revision) => builder.revisions([revision]),
+        None => builder,
+    };
     // The registrant of a script may have changed it since the last start.
     let code = match shared.support.registry.get() {
         Some(registry) => registry.check_code(&shared.server).await?,
@@ -111,6 +117,16 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         Endpoint::Unix { socket } => builder.connect_unix(socket.expose()).await,
         #[cfg(not(unix))]
         Endpoint::Unix { .. } => Err(Error::invalid_params("there are no Unix sockets here")),
+    }
+}
+
+/// Returns the era that is tried first. A server of both eras is spoken to in a session, unless the configuration says
+/// otherwise; a server that refused one is first asked for its description from then on.
+fn era(shared: &ConnectionShared) -> EraMode {
+    if shared.of_server.refuses_sessions.load(Ordering::Relaxed) {
+        EraMode::Auto
+    } else {
+        EraMode::PreferSession
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::{AtomicFile, FileReaders};
-use mgp_security::definition::{Definition, DefinitionKind, DefinitionName, PinState, PinnedDefinitions};
+use mgp_security::definition::{Definition, DefinitionKind, PinnedDefinitions};
 use mgp_types::mgp::ServerId;
 use mgp_types::{Object, RawJson, hex};
 use serde::{Deserialize, Serialize};
@@ -80,14 +80,11 @@ fn read(state: &Path, server: &ServerConfig, pins: &PinnedDefinitions) -> Option
     Some(definitions.filter(|tool| is_approved(pins, &last.server, tool)).collect())
 }
 
-/// Returns whether the definition is the one that is approved now, byte for byte of what a model reads.
+/// Returns whether the definition is the one that is approved now.
 fn is_approved(pins: &PinnedDefinitions, server: &ServerId, tool: &Object) -> bool {
     let Ok(definition) = Definition::read(DefinitionKind::Tool, tool) else { return false };
-    let name = DefinitionName::new(DefinitionKind::Tool, definition.name().as_str());
-    matches!(
-        pins.state(server, &name),
-        Some(PinState::Approved(approved)) if approved.digest() == definition.digest()
-    )
+    pins.is_approved(server, DefinitionKind::Tool, definition.name().as_str())
+        && pins.recognized(server, &definition).is_some()
 }
 
 /// Returns the file of one server. Ids may contain characters that names of files may not.

@@ -58,7 +58,7 @@ pub(crate) use self::server_shared::ServerShared;
 pub(crate) use self::size::ResultSizeGate;
 use self::support::ServerClient;
 pub(crate) use self::support::{BareWay, CurrentClient, ServerStack, ServerSupport};
-pub use self::view::{MgpView, ServerView};
+pub use self::view::{MgpView, ProtocolView, ServerView};
 use crate::StartError;
 use crate::call::meter::Meter;
 use crate::settings;
@@ -143,7 +143,8 @@ impl Upstream {
     /// Lists definitions of `kind` again in a moment: definitions that were held back may be shown now.
     pub(crate) fn list_anew(&self, kind: DefinitionKind) {
         let what = match kind {
-            DefinitionKind::Tool => ListKind::Tools,
+            // The texts of a server are read again with its tools.
+            DefinitionKind::Tool | DefinitionKind::Text => ListKind::Tools,
             DefinitionKind::Prompt => ListKind::Prompts,
             DefinitionKind::Template | DefinitionKind::Resource => ListKind::Resources,
         };
@@ -330,6 +331,7 @@ impl Upstream {
         let client = shared.and_then(|shared| self.connections.client_on(&shared.line));
         let session = instance.and_then(ServerConnection::session);
         let trust = settings::trust(&self.config, session.as_deref());
+        let revision = session.as_deref().map(|session| session.revision);
         let mgp = session.and_then(|session| {
             let agreed = session.mgp.as_ref()?;
             let extensions = agreed.extensions().names().map(ToString::to_string).collect();
@@ -349,6 +351,7 @@ impl Upstream {
             delay,
             restarts: shared.map_or(0, |shared| shared.connects.load(Ordering::Relaxed).saturating_sub(1)),
             mgp,
+            protocol: revision.map(|revision| ProtocolView::new(self.config.protocol, revision)),
             trust,
             tools,
             pid: (is_up && pid > 0).then_some(pid),

@@ -45,6 +45,7 @@ impl ConnectionShared {
         let Some(back) = self.back.get() else { return Ok(missed) };
         let definitions = &back.definitions;
         if lists.tools {
+            self.read_about(client).await?;
             let tools = listed(client, definitions, DefinitionKind::Tool).await?;
             self.put_tools(settings::trust(&self.config, client.session().as_deref()), tools).await;
         }
@@ -71,17 +72,10 @@ impl ConnectionShared {
     ///
     /// # Errors
     /// Fails if something is withheld, and that cannot be recorded.
-    pub(super) async fn read_about<S: RpcService>(&self, client: &Client<S>) -> Result<(), Error> {
+    async fn read_about<S: RpcService>(&self, client: &Client<S>) -> Result<(), Error> {
         let Some(back) = self.back.get() else { return Ok(()) };
-        let admitted = async |what: &str, text: Option<Arc<str>>| match text {
-            Some(text) if !back.definitions.admits_text(what, Arc::clone(&text)).await? => {
-                tracing::warn!(server = %self.server, what, "what the server says of itself is withheld: it hides something");
-                Ok(None)
-            }
-            text => Ok::<_, Error>(text),
-        };
-        let instructions = admitted("instructions", client.instructions()).await?;
-        let description = admitted("description", description(client)).await?;
+        let texts = [("instructions", client.instructions()), ("description", description(client))];
+        let [instructions, description] = back.definitions.admitted_texts(texts).await?;
         *self.about.lock() = ServerDescription { instructions, description };
         Ok(())
     }
@@ -265,6 +259,7 @@ async fn listed<S>(
 where
     S: RpcService<Future: 'static> + Sync,
 {
+    let Some(method) = kind.list_method() else { return Ok(Vec::new()) };
     definitions.list_changed(kind);
     if !client.capabilities().contains(capability(kind)) {
         return Ok(Vec::new());
@@ -274,7 +269,7 @@ where
     let mut params = Object::new();
     for _ in 0..MAX_PAGES {
         std::future::poll_fn(|cx| guarded.poll_ready(cx)).await?;
-        let page = guarded.call(Request::call(kind.list_method(), params.clone())).await?;
+        let page = guarded.call(Request::call(method.clone(), params.clone())).await?;
         let page = Object::from_raw(&page.to_raw()).map_err(|_| malformed())?;
         all.extend(objects(&page, kind.list_member())?);
         match page.get("nextCursor").filter(|cursor| !cursor.is_null()) {
@@ -288,7 +283,7 @@ where
 /// Returns the capability of a server that lists `kind`.
 const fn capability(kind: DefinitionKind) -> &'static str {
     match kind {
-        DefinitionKind::Tool => "tools",
+        DefinitionKind::Tool | DefinitionKind::Text => "tools",
         DefinitionKind::Prompt => "prompts",
         DefinitionKind::Template | DefinitionKind::Resource => "resources",
     }

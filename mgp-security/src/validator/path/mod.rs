@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use crate::Finding;
 use crate::validator::text;
 
-pub(crate) use argument::{PathLikeness, access, access_of_tool, likeness};
+pub(crate) use argument::{PathLikeness, access, access_of_tool, is_file_address, likeness};
 pub(crate) use client_roots::declared_roots;
 pub use client_roots::usable_folder;
 pub(crate) use encoding::decode;

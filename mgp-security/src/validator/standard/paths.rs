@@ -5,9 +5,10 @@ use std::cell::LazyCell;
 use mgp_types::mgp::ValidatorName;
 
 use crate::Finding;
+use crate::tool::UriReadings;
 use crate::validator::call::ValidatedCall;
 use crate::validator::path::{
-    CallFolders, PathAccess, PathLikeness, ProtectedPaths, Roots, access, likeness,
+    CallFolders, PathAccess, PathLikeness, ProtectedPaths, Roots, access, is_file_address, likeness,
 };
 use crate::validator::validate::{BlockedCall, Validator};
 
@@ -43,6 +44,14 @@ impl PathsValidator {
         folders: CallFolders<'_>,
     ) -> Result<(), Finding> {
         match likeness {
+            // Servers read such a URI in several ways, and each has to lead to an open place.
+            PathLikeness::Named if is_file_address(text) => {
+                let readings = UriReadings::of(text.trim())?;
+                readings.paths.iter().try_for_each(|path| {
+                    self.protected.check(path, access)?;
+                    self.roots.as_ref().map_or(Ok(()), |roots| roots.check_for(path, folders).map(drop))
+                })
+            }
             PathLikeness::Named => {
                 // Some tools accept several paths in one text.
                 let mut parts = text.split(is_between).filter(|part| !part.is_empty());

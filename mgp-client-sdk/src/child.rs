@@ -56,8 +56,7 @@ where
         let prepared = self.prepare();
         let mode = prepared.builder.mode;
         let other = match mode {
-            EraMode::Auto => Some(EraMode::Session),
-            EraMode::PreferSession => Some(EraMode::Stateless),
+            EraMode::Auto | EraMode::PreferSession => Some(EraMode::Session),
             _ => None,
         };
         match (prepared.child(command(), mode).await, other) {

@@ -62,6 +62,7 @@ async fn pain_19_a_result_that_is_not_even_taken_in_says_what_to_do_at_once() {
     for script in [Script::named(&["big", "pid"]), Script::named(&["big", "pid"]).id_last()] {
         let mut server = script.server("files");
         server["limits"] = json!({"max_result_bytes": 10_000});
+        server["sharing"] = json!("shared");
         let mut config = quiet([server]);
         config["limits"] = json!({"max_message_bytes": 1 << 20});
         let host = Host::with(config).await;

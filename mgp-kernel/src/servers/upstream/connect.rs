@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use http::{HeaderName, HeaderValue};
 use mgp_client_sdk::oauth::OAuth;
@@ -59,7 +58,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         .capability("roots", declared(r#"{"listChanged":true}"#))
         .relay_clients()
         .caching(false)
-        .era(era(&shared))
+        .era(EraMode::PreferSession)
         .handshake_timeout(settings::startup_timeout(config))
         .limits(limits(&shared))
         .on_stray_line({
@@ -117,16 +116,6 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         Endpoint::Unix { socket } => builder.connect_unix(socket.expose()).await,
         #[cfg(not(unix))]
         Endpoint::Unix { .. } => Err(Error::invalid_params("there are no Unix sockets here")),
-    }
-}
-
-/// Returns the era that is tried first. A server of both eras is spoken to in a session, unless the configuration says
-/// otherwise; a server that refused one is first asked for its description from then on.
-fn era(shared: &ConnectionShared) -> EraMode {
-    if shared.of_server.refuses_sessions.load(Ordering::Relaxed) {
-        EraMode::Auto
-    } else {
-        EraMode::PreferSession
     }
 }
 

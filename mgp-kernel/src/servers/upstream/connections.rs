@@ -80,6 +80,8 @@ struct OwnConnection {
     client: Option<ClientKey>,
     /// True if the session of its client is over.
     is_left: bool,
+    /// True if it stands in the place of the first connection, whose client has left.
+    is_renewed: bool,
     used_at: Instant,
 }
 
@@ -413,12 +415,26 @@ impl UpstreamConnections {
         states.max_by_key(|state| *state == ServerState::Connected).unwrap_or(ServerState::Registered)
     }
 
+    /// Returns the state by which tools are found. While the first connection is made anew they can be called, because
+    /// calls wait for it.
+    fn state_of_tools(&self) -> ServerState {
+        let is_renewed = |first: &OwnConnection| first.is_renewed && !first.instance.shared.start.is_over();
+        let renews = self.connections.lock().first.as_ref().is_some_and(is_renewed);
+        if renews { ServerState::Connected } else { self.state() }
+    }
+
     fn begin(&self, line: ConnectionKey, lists: Arc<Catalog>) -> Result<OwnConnection, StartError> {
         let own = Weak::clone(&self.own);
-        let by_all = Box::new(move || Some(own.upgrade()?.state()));
+        let by_all = Box::new(move || Some(own.upgrade()?.state_of_tools()));
         let (support, of_server, client) = (&self.support, &self.of_server, line.client.clone());
         let instance = ServerConnection::new(support, &self.config, line, of_server, lists, by_all)?;
-        Ok(OwnConnection { instance: Arc::new(instance), client, is_left: false, used_at: Instant::now() })
+        Ok(OwnConnection {
+            instance: Arc::new(instance),
+            client,
+            is_left: false,
+            is_renewed: false,
+            used_at: Instant::now(),
+        })
     }
 
     fn new_first(&self, lists: Arc<Catalog>) -> Result<OwnConnection, StartError> {

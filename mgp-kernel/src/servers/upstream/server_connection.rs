@@ -219,7 +219,6 @@ impl ConnectionShared {
     /// Prepares a server that was connected to: settles its permissions, and lists what it offers.
     async fn restore(self: &Arc<Self>, client: ServerClient) -> Result<(), Error> {
         let Some(session) = client.session() else { return Err(Error::internal("nothing was agreed")) };
-        self.of_server.refuses_sessions.store(session.describes_each_request(), Ordering::Relaxed);
         self.current.store(Some(Arc::new(client.clone())));
         let mut asked = self.asked.subscribe();
         let (settle, settled) = oneshot::channel();

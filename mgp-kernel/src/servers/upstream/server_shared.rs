@@ -1,6 +1,5 @@
 //! The state that all connections to one server share.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use mgp_discovery::config::model::ServerConfig;
@@ -22,8 +21,6 @@ pub(crate) struct ServerShared {
     pub(super) ends: ServerEnds,
     /// The gate that counts the calls of all connections together, once the first of them has made it.
     limit: Arc<OnceLock<LimitGate>>,
-    /// True if the server refused a session when it was connected to last.
-    pub(super) refuses_sessions: Arc<AtomicBool>,
     /// The indexed description. Its lock is held while the index is given anything about the server.
     pub(super) indexed: Arc<Mutex<IndexedDescription>>,
 }

@@ -12,8 +12,7 @@ use mgp_types::{Session, code};
 
 use super::agreement::{AgreedSession, RequestStamp};
 use super::probe_verdict::{
-    ProbeVerdict, ServerDescription, UnsupportedVersion, ended_by_request, judge, refuses_sessions,
-    supported_versions, undescribed,
+    ProbeVerdict, ServerDescription, UnsupportedVersion, judge, supported_versions, undescribed,
 };
 use super::relay::ClientRelay;
 use super::{ClientIdentity, Era, EraMode, EraOptions};
@@ -74,15 +73,19 @@ impl<W: RpcService> Handshake<'_, W> {
         self.probe().await?.ok_or(error)
     }
 
-    /// Opens a session, or asks a server that refuses it for its description.
+    /// Finds out the era, and opens a session with a server of both. A server that declares extensions keeps the era in
+    /// which it has them: most have no name in a session, and where each request stands alone its caller is known.
     async fn prefer_session(&mut self) -> Result<AgreedSession, Error> {
+        let agreed = self.find_out().await?;
+        if agreed.stamp.is_none() || declares_extensions(&agreed.session) {
+            return Ok(agreed);
+        }
         match self.open_session().await {
-            Err(error) if refuses_sessions(&error, self.options.kind) => {
+            Err(error) if error.origin() != Origin::Connection => {
                 tracing::debug!(%error, "the server refuses a session");
-                self.probe().await?.ok_or(error)
+                Ok(agreed)
             }
-            Err(error) => Err(ended_by_request(error, self.options.kind)),
-            opened => opened,
+            outcome => outcome,
         }
     }
 
@@ -277,4 +280,13 @@ fn agree_on_mgp(ours: &Offer, capabilities: &Object) -> Option<Negotiated> {
 
 fn silent(timeout: Duration) -> Error {
     Error::timeout(format!("the server did not answer the handshake within {timeout:?}"))
+}
+
+/// Returns whether the peer declares MGP, or one of the optional extensions.
+fn declares_extensions(session: &Session) -> bool {
+    #[cfg(feature = "ext")]
+    if session.extensions() != mgp_types::ext::ExtensionIds::default() {
+        return true;
+    }
+    session.mgp.is_some()
 }

@@ -160,18 +160,8 @@ pub(super) fn undescribed(identity: &ClientIdentity) -> Option<ServerDescription
     Some(ServerDescription { revision, info: None, capabilities: Object::new(), instructions: None })
 }
 
-/// Returns whether a server that answers `initialize` with this error may be of the era without sessions. A server that
-/// is silent may be slow to start: it would be taken for one that knows no sessions.
-pub(super) fn refuses_sessions(error: &Error, kind: WireKind) -> bool {
-    match kind.status(error) {
-        // Neither authorization nor too many requests tell anything about the era.
-        Some(status @ 400..) => status < 500 && !matches!(status, 401 | 403 | 408 | 425 | 429),
-        _ => error.origin() == Origin::Peer || UnsupportedVersion::of(error).is_some(),
-    }
-}
-
 /// Marks an error that ended the connection, if the server can be started again.
-pub(super) fn ended_by_request(error: Error, kind: WireKind) -> Error {
+fn ended_by_request(error: Error, kind: WireKind) -> Error {
     match (kind, error.origin()) {
         (WireKind::Stream, Origin::Connection) => {
             Error::disconnected(error.message().to_owned()).with_source(ProbeEndedConnection)

@@ -101,7 +101,7 @@ impl UpstreamConnections {
     /// Replaces the first connection, which holds what its client left there, by a new one with the same lists.
     fn renew(&self, first: &mut OwnConnection) {
         let fresh = match self.new_first(Arc::clone(&first.instance.shared.lists)) {
-            Ok(fresh) => fresh,
+            Ok(fresh) => OwnConnection { is_renewed: true, ..fresh },
             // It could begin before, with the same configuration.
             Err(error) => {
                 return tracing::error!(server = self.config.id, %error, "a connection cannot begin");

@@ -178,7 +178,7 @@ async fn a_server_behind_a_unix_socket_is_one_like_any_other() {
     };
     let serving = serve();
     let host = Host::start([json!({
-        "id": "near", "socket": socket, "backoff_base_ms": 20, "backoff_max_ms": 50,
+        "id": "near", "socket": socket, "sharing": "shared", "backoff_base_ms": 20, "backoff_max_ms": 50,
     })])
     .await;
     host.up("near").await;

@@ -98,7 +98,12 @@ async fn a_call_for_which_no_place_is_in_line_may_come_again_and_says_which_key_
     assert!(recovery.retry_after_ms.is_some(), "{recovery:?}");
     let told = bob.call_tool("files.wait", json!({})).await;
     for said in [error.message().to_owned(), refused(told)] {
-        assert!(said.contains("waiting_calls") && said.contains("servers.files.limits"), "{said}");
+        assert!(
+            said.contains("calls of files")
+                && said.contains("waiting_calls")
+                && said.contains("[servers.limits]"),
+            "{said}"
+        );
     }
     call.abort();
 }

@@ -84,3 +84,12 @@ const fn simple(kind: char) -> Option<u8> {
         _ => return None,
     })
 }
+
+/// Returns the word quoted, so that a shell reads it as a single word.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

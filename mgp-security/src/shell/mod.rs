@@ -11,7 +11,7 @@ mod redirect;
 pub(crate) mod syntax;
 mod word;
 
-pub(crate) use escape::{decode_escapes, hides_letters};
+pub(crate) use escape::{decode_escapes, hides_letters, quoted};
 pub(crate) use parser::{Flaw, read};
 #[cfg(feature = "code-safety")]
 pub(crate) use parser::{Prose, assignment};

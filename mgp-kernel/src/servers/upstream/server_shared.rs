@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mgp_discovery::config::model::ServerConfig;
 use mgp_security::limit::LimitGate;
 use tokio::sync::Mutex;
 
@@ -10,7 +9,6 @@ use super::ends::ServerEnds;
 use super::log::StderrTail;
 use super::offered_lists::OfferedLists;
 use crate::call::meter::Meter;
-use crate::settings;
 
 /// The state that all connections to one server share. Clones share it, too.
 #[derive(Clone, Default)]
@@ -37,9 +35,9 @@ impl ServerShared {
         &self.meter
     }
 
-    /// Returns the gate that holds all connections together to the limits of the server.
-    pub(crate) fn limit(&self, server: &ServerConfig) -> LimitGate {
-        self.limit.get_or_init(|| LimitGate::new(settings::server_limits(server))).clone()
+    /// Returns the gate that holds all connections together to the limits of the server, and makes it for the first of them.
+    pub(crate) fn limit(&self, make: impl FnOnce() -> LimitGate) -> LimitGate {
+        self.limit.get_or_init(make).clone()
     }
 
     /// Returns whether both are of the same server, between two changes of its configuration.

@@ -120,7 +120,10 @@ async fn codes_of_lifecycle_say_when_a_server_is_back() {
         (Script::named(&["crash"]), Script::named(&["crash"]), Script::named(&["wait", "works"]));
     let mut never = ending.server("never");
     never["restart_policy"] = json!("never");
-    let host = Host::with(quiet([slow(&crashing, "later"), never, draining.server("draining")])).await;
+    let mut servers = [slow(&crashing, "later"), never, draining.server("draining")];
+    // Else each client would have an instance that does well.
+    servers.iter_mut().for_each(|server| server["sharing"] = json!("shared"));
+    let host = Host::with(quiet(servers)).await;
     for server in ["later", "never", "draining"] {
         host.up(server).await;
     }
@@ -159,6 +162,7 @@ async fn codes_of_resources_say_what_ran_out() {
     limited["limits"] = json!({"calls_per_minute": 1});
     let mut one = narrow.server("narrow");
     one["limits"] = json!({"concurrency": 1, "waiting_calls": 0});
+    one["sharing"] = json!("shared");
     let mut timed = late.server("late");
     timed["limits"] = json!({"timeout_ms": 200});
     let host = Host::with(quiet([limited, one, timed])).await;

@@ -189,7 +189,9 @@ async fn mcp_is_the_same_with_and_without_mgp() {
     .answers("resources/templates/list", r#"{"resourceTemplates":[{"uriTemplate":"test://{x}","name":"x"}]}"#)
     .answers("resources/read", r#"{"contents":[{"uri":"test://a","text":"a"}],"their":1.50}"#)
     .answers("completion/complete", r#"{"completion":{"values":["one"]}}"#);
-    let host = Host::with(quiet([script.server("files")])).await;
+    let mut server = script.server("files");
+    server["sharing"] = json!("shared");
+    let host = Host::with(quiet([server])).await;
     host.up("files").await;
     for revision in ERAS {
         // One style of names for both, so that answers can be compared.

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use mgp_types::{ClientFolders, Context, Session};
 
 use crate::Finding;
+use crate::shell::quoted;
 
 use super::AbsolutePaths;
-use crate::validator::standard::quoted;
 
 /// The directories that are open to calls.
 ///

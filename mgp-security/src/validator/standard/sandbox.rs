@@ -3,6 +3,7 @@
 use mgp_types::mgp::ValidatorName;
 
 use crate::Finding;
+use crate::shell::quoted;
 use crate::tool::ArgumentNature;
 use crate::validator::call::{CallArgument, Located, ValidatedCall};
 use crate::validator::sandbox::{CommandPolicy, check_command, check_word};
@@ -80,15 +81,6 @@ fn program_beside<'a>(call: &'a ValidatedCall<'_>, vector: &[CallArgument]) -> O
     let object = array.rsplit_once('/')?.0;
     call.of(ArgumentNature::Command)
         .find(|program| program.array().is_none() && parent(&program.pointer) == Some(object))
-}
-
-/// Returns the word quoted, so that a shell reads it as a single word.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Checks a URL as a word of a command. A URL contains characters that other words may not; only those that end a word

@@ -21,8 +21,9 @@ use super::link::not_started;
 use super::output::Output;
 use super::pipe;
 use super::state_in_use::StateInUse;
+use crate::kernel::ServerStarts;
 use crate::listen::peer::{adopt_orphans, reap_adopted};
-use crate::listen::serve::{OnTransportEnd, ServeOptions, serve};
+use crate::listen::serve::{OnBusyAddress, OnTransportEnd, ServeOptions, serve};
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
 use crate::settings::{self, LOCAL_AGENT};
 use crate::{Kernel, StartError};
@@ -56,6 +57,9 @@ pub(super) struct ServeArgs {
     /// Start a kernel in the background and end; `mgp serve` uses this option itself
     #[arg(long, hide = true)]
     detach: bool,
+    /// Start each server when somebody needs it; commands that start a kernel in the background use this option
+    #[arg(long, hide = true)]
+    when_needed: bool,
 }
 
 /// Serves clients as the options say. Standard output belongs to the protocol, so all messages go to standard error.
@@ -83,6 +87,7 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
         output.note(warning.trim_end());
     }
     let http_asked_for = args.http.clone();
+    let starts = if args.when_needed { ServerStarts::WhenNeeded } else { ServerStarts::AtOnce };
     let (is_background, follows_files) = (args.background, args.watch || args.background);
     let starting = args.goes_to_background(io::stdin().is_terminal());
     let starting = starting.then(|| (place.options(), args.in_background()));
@@ -99,8 +104,9 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
     own_files.push(shared_at.clone());
     let (agent, drain) = (Principal::of(PrincipalKind::LocalClient, agent), settings::drain(&config));
     let operators = if args.group_operates { SocketAudience::Group } else { SocketAudience::User };
+    let if_busy = if http_asked_for.is_some() { OnBusyAddress::Fails } else { OnBusyAddress::Waits };
     let linger = is_background.then(|| settings::linger(&config));
-    let serving = ServeOptions { http, stdio, agent, socket, operators, shared_at, drain, linger, files };
+    let serving = ServeOptions { http, if_busy, stdio, agent, socket, operators, shared_at, drain, linger, files };
     // From here on a signal ends the kernel in order, however early it comes.
     let mut signals = Signals::new()
         .map_err(|error| Failure::usage(format!("signal handlers cannot be installed: {error}")))?;
@@ -123,7 +129,7 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
         // Orphans are adopted before the first server starts: a process that was orphaned earlier could not be told
         // from others.
         adopts = adopt_orphans();
-        match started(&config, &state, &own_files, &serving.socket, join_at, held).await? {
+        match started(&config, &state, &own_files, &serving.socket, join_at, starts, held).await? {
             StartedKernel::Own(kernel) => Some(kernel),
             StartedKernel::Shared => None,
         }
@@ -171,8 +177,8 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
     match served {
         Ok(()) => Ok(Exit::Done),
         Err(error @ StartError::Listen { .. }) => {
-            let failure = Failure::new(Exit::Unreachable, format!("{error}: {}", cause(&error)));
-            Err(failure.hint("`mgp doctor` shows whether another kernel runs there"))
+            let hint = "end the program that has the address or the socket, or name another one with `--http` or `--socket`";
+            Err(Failure::new(Exit::Unreachable, error.to_string()).hint(hint))
         }
         Err(error) => Err(not_started(&error)),
     }
@@ -229,7 +235,11 @@ impl ServeArgs {
 
     /// Returns the options of a kernel in the background that this process starts.
     fn in_background(&self) -> Vec<OsString> {
-        let options = [("--group-operates", self.group_operates), ("--watch", self.watch)];
+        let options = [
+            ("--group-operates", self.group_operates),
+            ("--watch", self.watch),
+            ("--when-needed", self.when_needed),
+        ];
         options.into_iter().filter(|(_, is_set)| *is_set).map(|(option, _)| option.into()).collect()
     }
 
@@ -241,13 +251,6 @@ impl ServeArgs {
             !(self.no_stdio || self.background || self.http.is_some() || has_address && is_terminal);
         let then = if self.http.is_some() { OnTransportEnd::GoesOn } else { OnTransportEnd::Ends };
         (self.stdio || is_meant).then_some(then)
-    }
-}
-
-fn cause(error: &StartError) -> String {
-    match error {
-        StartError::Listen { error, .. } => error.to_string(),
-        _ => String::new(),
     }
 }
 
@@ -346,6 +349,7 @@ mod tests {
             foreground: false,
             background: false,
             detach: false,
+            when_needed: false,
         };
         let (ends, goes_on) = (Some(OnTransportEnd::Ends), Some(OnTransportEnd::GoesOn));
         let http = Some("127.0.0.1:0");

@@ -9,6 +9,7 @@ use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::link::KernelLink;
 use super::output::{Output, printable};
+use crate::lifecycle::HttpListening;
 use crate::operator::method;
 use crate::operator::servers::ServerRow;
 use crate::operator::status::KernelStatus;
@@ -23,7 +24,7 @@ struct NotRunning {
 pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
     let Some(link) = KernelLink::to_running(place).await? else {
         output.show(&NotRunning { running: false }, |_, out| {
-            writeln!(out, "no kernel runs; a client that starts `mgp serve` starts one")
+            writeln!(out, "no kernel runs; a client that starts `mgp serve` starts one, as do commands that need servers")
         })?;
         return Ok(Exit::Unreachable);
     };
@@ -37,6 +38,9 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
         writeln!(out, "configuration: {}", printable(&files))?;
         writeln!(out, "state: {}", printable(&state.display().to_string()))?;
         writeln!(out, "ends: {}", end(status))?;
+        if let Some(http) = &status.http {
+            writeln!(out, "http: {}", printable(&told_of(http)))?;
+        }
         for client in &status.clients {
             let program = client.program.as_deref().unwrap_or("an unknown program");
             let since = time(client.connected_secs);
@@ -52,6 +56,15 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
     })
 }
 
+/// Returns the address for clients over HTTP as text, with the reason why nobody can connect there.
+pub(super) fn told_of(http: &HttpListening) -> String {
+    let HttpListening { address, error } = http;
+    match error {
+        None => format!("listens at {address}"),
+        Some(error) => format!("does not listen at {address} yet: {error}; it is tried again until it is free"),
+    }
+}
+
 fn end(status: &KernelStatus) -> String {
     match status.linger_secs {
         None => "when it is stopped, or with the client that started it".to_owned(),
@@ -62,11 +75,7 @@ fn end(status: &KernelStatus) -> String {
 }
 
 fn described(server: &ServerRow) -> String {
-    let state = match (server.enabled, &server.fault) {
-        (false, _) => "disabled",
-        (true, Some(_)) => "faulty",
-        (true, None) => server.state.as_str(),
-    };
+    let state = server.state_word();
     let tools = if server.tools == 1 { "1 tool".to_owned() } else { format!("{} tools", server.tools) };
     let why = server.fault.as_ref().or(server.last_error.as_ref());
     let why =

@@ -60,6 +60,11 @@ impl SocketConnections {
         self.0.clients.lock().values().cloned().collect()
     }
 
+    /// Returns the number of connections, of clients and commands together.
+    pub(crate) fn number(&self) -> usize {
+        *self.0.number.borrow()
+    }
+
     /// Has the kernel end as soon as nobody is connected: the next kernel takes a configuration that this one cannot.
     pub(crate) fn set_outdated(&self) {
         self.0.is_outdated.store(true, Ordering::Release);

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::proof::OperatorConnection;
+use super::servers::ListServers;
 use super::request::OperatorRequest;
 use super::{
     access, audit, config, keys, learned, method, operators, permissions, pins, registrations, servers,
@@ -104,6 +105,7 @@ async fn answer(
             status::stop(asked, lifecycle).await?;
             reply(&status)
         }
+        method::KERNEL_YIELD => reply(&status::step_aside(lifecycle, &read(request)?)?),
         method::KEYS_LIST => reply(&keys::list(keys, audit.clock.now(), &read(request)?)),
         method::KEYS_NEW => reply(&keys::issue(asked, keys, targets, read(request)?).await?),
         method::KEYS_REVOKE => reply(&keys::revoke(asked, keys, config, &read(request)?).await?),
@@ -144,7 +146,11 @@ async fn answer(
         method::REGISTRATIONS_DENY => reply(&registrations::deny(asked, registry, read(request)?).await?),
         method::REGISTRATIONS_KEEP => reply(&registrations::keep(asked, registry, read(request)?).await?),
         method::REGISTRATIONS_LIST => reply(&registrations::list(registry, &read(request)?)),
-        method::SERVERS => reply(&shown_servers()),
+        method::SERVERS => {
+            let ListServers { begin } = read(request)?;
+            servers::begin(tools, fleet, &begin).await;
+            reply(&shown_servers())
+        }
         method::SERVER_LOGS => reply(&servers::logs(&config.load(), definitions, fleet, &read(request)?)?),
         method::SERVER_RESTART => {
             reply(&servers::restart(asked, &config.load_full(), fleet, read(request)?).await?)
@@ -206,8 +212,8 @@ fn reply<T: Serialize>(result: &T) -> Result<Response, Error> {
 
 const PREFIX: &str = "kernel/";
 
-/// The methods that only read, and those that bring a proof. All others decide something, or may.
-const WITHOUT_PROOF: [&str; 36] = [
+/// The methods that only read or end what nobody uses, and those that bring a proof. All others decide something, or may.
+const WITHOUT_PROOF: [&str; 37] = [
     "initialize",
     "ping",
     "server/discover",
@@ -228,6 +234,7 @@ const WITHOUT_PROOF: [&str; 36] = [
     method::CONFIG_SHOW,
     method::CONFIG_UNMATCHED,
     method::KERNEL_STATUS,
+    method::KERNEL_YIELD,
     method::KEYS_LIST,
     method::OPERATORS_PASSPHRASE,
     method::OPERATORS_PROVE,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::request::OperatorRequest;
 use super::servers::{ServerList, ServerRow};
-use crate::lifecycle::{Lifecycle, ServedKernel};
+use crate::lifecycle::{HttpListening, Lifecycle, ServedKernel};
 
 /// The status of a kernel.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -24,6 +24,9 @@ pub(crate) struct KernelStatus {
     /// it does not end by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) linger_secs: Option<u64>,
+    /// The address for clients over HTTP, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) http: Option<HttpListening>,
     pub(crate) clients: Vec<ConnectedClient>,
     pub(crate) servers: Vec<ServerRow>,
 }
@@ -64,6 +67,7 @@ pub(super) fn status(
         files: served.files.clone(),
         state: state.to_owned(),
         linger_secs: served.linger.map(|linger| linger.as_secs()),
+        http: served.http.lock().clone(),
         clients: clients.collect(),
         servers: servers.servers,
     })
@@ -74,6 +78,32 @@ pub(super) async fn stop(asked: &OperatorRequest, lifecycle: &Lifecycle) -> Resu
     asked.record("dev.cloto.mgp.kernel_stopped", AuditTarget::new(None, None), &[]).await?;
     served(lifecycle)?.stop.notify_one();
     Ok(())
+}
+
+/// The params that ask a kernel to make way for another one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct StepAside {
+    /// The process number of the kernel that is meant.
+    pub(crate) pid: Option<u32>,
+}
+
+/// The answer of a kernel that was asked to make way for another one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SteppedAside {
+    /// True if the kernel ends.
+    pub(crate) ends: bool,
+}
+
+/// Ends a kernel in the background that nobody uses but the one who asks. It would end by itself, only later.
+pub(super) fn step_aside(lifecycle: &Lifecycle, asked: &StepAside) -> Result<SteppedAside, Error> {
+    let served = served(lifecycle)?;
+    let is_used = served.http.lock().is_some() || lifecycle.visitors.number() > 1;
+    let is_meant = asked.pid == Some(std::process::id());
+    let yields = is_meant && served.linger.is_some() && !is_used;
+    if yields {
+        served.stop.notify_one();
+    }
+    Ok(SteppedAside { ends: yields || lifecycle.is_stopping() })
 }
 
 fn served(lifecycle: &Lifecycle) -> Result<Arc<ServedKernel>, Error> {

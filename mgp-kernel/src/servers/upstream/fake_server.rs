@@ -35,6 +35,7 @@ impl Upstream {
             catalog: support.tools.catalog.clone(),
             of_server: ServerShared::default(),
             is_over: AtomicBool::new(false),
+            is_held: AtomicBool::new(false),
             connections: UpstreamConnections::Fake(fake),
         }
     }

@@ -69,6 +69,8 @@ pub(crate) struct Upstream {
     of_server: ServerShared,
     /// True if the server has ended for good.
     is_over: AtomicBool,
+    /// True if the server waits until somebody needs it.
+    is_held: AtomicBool,
     connections: UpstreamConnections,
 }
 
@@ -101,7 +103,8 @@ impl Upstream {
             UpstreamConnections::ByAgent(AgentConnections::new(support, &config, &of_server))
         };
         let catalog = support.tools.catalog.clone();
-        Ok(Self { id, config, catalog, of_server, is_over: AtomicBool::new(false), connections })
+        let (is_over, is_held) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Self { id, config, catalog, of_server, is_over, is_held, connections })
     }
 
     /// Connects to the server, and keeps it connected. A server to which agents have connections of their own waits for
@@ -110,16 +113,37 @@ impl Upstream {
         if self.is_over.load(Ordering::Acquire) {
             return;
         }
+        self.is_held.store(false, Ordering::Release);
         match &self.connections {
-            UpstreamConnections::Shared(instance) => instance.supervised.start(),
+            UpstreamConnections::Shared(instance) => {
+                instance.shared.start.begin();
+                instance.supervised.start();
+            }
             UpstreamConnections::ByAgent(agents) => agents.open(),
             #[cfg(test)]
             UpstreamConnections::Fake(_) => {}
         }
     }
 
+    /// Has the server wait until it is [released](Self::release), in place of its start.
+    pub(crate) fn hold(&self) {
+        self.is_held.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held.load(Ordering::Acquire)
+    }
+
+    /// Starts the server if it was [held](Self::hold).
+    pub(crate) fn release(&self) {
+        if self.is_held() && self.is_held.swap(false, Ordering::AcqRel) {
+            self.start();
+        }
+    }
+
     /// Stops the server until it is started again: calls in work have `timeout` to end, then its processes are ended.
     pub(crate) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
+        self.is_held.store(false, Ordering::Release);
         match &self.connections {
             UpstreamConnections::Shared(instance) => instance.stop(reason, timeout).await,
             UpstreamConnections::ByAgent(agents) => agents.stop(reason, timeout).await,
@@ -147,6 +171,7 @@ impl Upstream {
     /// # Errors
     /// Fails if the server cannot be connected to; of several connections some may be up all the same.
     pub(crate) async fn restart(&self, reason: ShutdownReason) -> Result<(), Error> {
+        self.is_held.store(false, Ordering::Release);
         if let UpstreamConnections::ByAgent(agents) = &self.connections {
             agents.open();
         }
@@ -170,8 +195,9 @@ impl Upstream {
     }
 
     /// Returns the start of the connection that this agent uses, if it is not over; a connection of the agent's own
-    /// begins.
+    /// begins, and so does a server that was held.
     pub(crate) fn begun(&self, agent: &Principal) -> Option<FirstStart> {
+        self.release();
         let start = match &self.connections {
             UpstreamConnections::Shared(instance) => instance.shared.start.clone(),
             UpstreamConnections::ByAgent(agents) if agents.reaches(agent) => match agents.connection(agent) {
@@ -191,7 +217,7 @@ impl Upstream {
     /// Returns whether the server is being connected to for the first time, for all agents together.
     pub(crate) fn is_starting(&self) -> bool {
         match &self.connections {
-            UpstreamConnections::Shared(instance) => !instance.shared.start.is_over(),
+            UpstreamConnections::Shared(instance) => !self.is_held() && !instance.shared.start.is_over(),
             UpstreamConnections::ByAgent(_) => false,
             #[cfg(test)]
             UpstreamConnections::Fake(_) => false,

@@ -162,8 +162,10 @@ impl Kernel {
         registration::remove_copies(config.state()).await;
         let servers = fleet.prepare(&config.load_full().servers, false)?;
         upstream::list_last_tools(config, policies.definitions.pins(), tools).await;
-        if starts == ServerStarts::WhenNeeded {
-            fleet.hold();
+        match starts {
+            ServerStarts::AtOnce => tools.index.settled().await,
+            // Whoever searches waits for the index, and whoever calls a tool by its name need not.
+            ServerStarts::WhenNeeded => fleet.hold(),
         }
         fleet.install(servers);
         registration::remove_left_over(config.state(), &registry).await;

@@ -58,6 +58,7 @@ impl Gate for OperatorGate {
         let connection = request.extensions.get_shared::<OperatorConnection>();
         if let Some(connection) = &connection
             && !needs_no_proof(request)
+            && !self.0.is_before_clients()
             && let Err(error) = self.0.policies.proofs.admit(connection)
         {
             return match request.context.principal.clone() {
@@ -76,6 +77,15 @@ impl Gate for OperatorGate {
             }
             _ => Flow::refuse(Error::method_not_found(&request.method)),
         }
+    }
+}
+
+impl OperatorSections {
+    /// Returns whether a process that the system does not identify may decide, where no passphrase is set: no client has
+    /// used the kernel so far, so that none can have started the process.
+    fn is_before_clients(&self) -> bool {
+        let is_told = cfg!(target_os = "linux");
+        !is_told && self.fleet.is_holding() && !self.policies.proofs.is_passphrase_set()
     }
 }
 
@@ -105,7 +115,9 @@ async fn answer(
             status::stop(asked, lifecycle).await?;
             reply(&status)
         }
-        method::KERNEL_YIELD => reply(&status::step_aside(lifecycle, &read(request)?)?),
+        method::KERNEL_YIELD => {
+            reply(&status::step_aside(lifecycle, &proofs.clients, reload, &read(request)?).await?)
+        },
         method::KEYS_LIST => reply(&keys::list(keys, audit.clock.now(), &read(request)?)),
         method::KEYS_NEW => reply(&keys::issue(asked, keys, targets, read(request)?).await?),
         method::KEYS_REVOKE => reply(&keys::revoke(asked, keys, config, &read(request)?).await?),

@@ -99,9 +99,14 @@ impl Fleet {
         self.is_holding.store(true, Ordering::Release);
     }
 
+    /// Returns whether servers wait until somebody needs them, so that no agent's client has made a request yet.
+    pub(crate) fn is_holding(&self) -> bool {
+        self.is_holding.load(Ordering::Acquire)
+    }
+
     /// Starts all servers that wait, and those to come at once.
     pub(crate) fn release(&self) {
-        if self.is_holding.load(Ordering::Acquire) && self.is_holding.swap(false, Ordering::AcqRel) {
+        if self.is_holding() && self.is_holding.swap(false, Ordering::AcqRel) {
             self.all().iter().for_each(|server| server.release());
         }
     }
@@ -266,7 +271,7 @@ impl Fleet {
     /// Starts a server, after the servers that had its id have released what both may need.
     fn begin(&self, before: Option<Arc<Upstream>>, server: Arc<Upstream>) {
         let is_held =
-            before.as_ref().map_or(self.is_holding.load(Ordering::Acquire), |before| before.is_held());
+            before.as_ref().map_or(self.is_holding(), |before| before.is_held());
         if is_held {
             server.hold();
         }

@@ -190,7 +190,8 @@ async fn kernel(
 ) -> Result<(), Failure> {
     findings.push(DoctorFinding::right("kernel", "runs".to_owned()));
     if let KernelStatus { http: Some(http), .. } = link.ask(method::KERNEL_STATUS, &()).await? {
-        let hint = "end the program that has the address, or name another one as `http` of `[listen]` in mgp.toml";
+        let hint =
+            "end the program that has the address, or name another one as `http` of `[listen]` in mgp.toml";
         let hint = http.error.is_some().then(|| hint.to_owned());
         findings.push(DoctorFinding { what: "http", ok: http.error.is_none(), told: told_of(&http), hint });
     }

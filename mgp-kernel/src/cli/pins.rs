@@ -15,8 +15,8 @@ use super::spec;
 use super::table::Table;
 use crate::operator::method;
 use crate::operator::page::PageRequest;
-use crate::operator::servers::ServersToBegin;
 use crate::operator::pins::{ListPins, PinDiff, PinList, PinRow, PinStatus, PinnedName};
+use crate::operator::servers::ServersToBegin;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PinCommand {

@@ -106,7 +106,8 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
     let operators = if args.group_operates { SocketAudience::Group } else { SocketAudience::User };
     let if_busy = if http_asked_for.is_some() { OnBusyAddress::Fails } else { OnBusyAddress::Waits };
     let linger = is_background.then(|| settings::linger(&config));
-    let serving = ServeOptions { http, if_busy, stdio, agent, socket, operators, shared_at, drain, linger, files };
+    let serving =
+        ServeOptions { http, if_busy, stdio, agent, socket, operators, shared_at, drain, linger, files };
     // From here on a signal ends the kernel in order, however early it comes.
     let mut signals = Signals::new()
         .map_err(|error| Failure::usage(format!("signal handlers cannot be installed: {error}")))?;

@@ -179,7 +179,9 @@ pub(super) async fn stop(place: &KernelLocation, output: &Output, args: StopArgs
         match stopped.clients.len() {
             0 => Ok(()),
             1 => writeln!(out, "1 client stays connected, and its next request starts a kernel again"),
-            all => writeln!(out, "{all} clients stay connected, and their next request starts a kernel again"),
+            all => {
+                writeln!(out, "{all} clients stay connected, and their next request starts a kernel again")
+            }
         }
     })
 }

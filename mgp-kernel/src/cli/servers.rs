@@ -58,7 +58,9 @@ pub(super) async fn run(
         }
     }
     if servers.servers.iter().any(|server| server.starting) {
-        output.note("some servers are starting: `mgp servers --wait` waits until each is connected or has failed");
+        output.note(
+            "some servers are starting: `mgp servers --wait` waits until each is connected or has failed",
+        );
     }
     Ok(Exit::Done)
 }

@@ -61,7 +61,9 @@ pub(super) fn told_of(http: &HttpListening) -> String {
     let HttpListening { address, error } = http;
     match error {
         None => format!("listens at {address}"),
-        Some(error) => format!("does not listen at {address} yet: {error}; it is tried again until it is free"),
+        Some(error) => {
+            format!("does not listen at {address} yet: {error}; it is tried again until it is free")
+        }
     }
 }
 

@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::proof::OperatorConnection;
-use super::servers::ListServers;
 use super::request::OperatorRequest;
+use super::servers::ListServers;
 use super::{
     access, audit, config, keys, learned, method, operators, permissions, pins, registrations, servers,
     stats, status, tools,
@@ -117,7 +117,7 @@ async fn answer(
         }
         method::KERNEL_YIELD => {
             reply(&status::step_aside(lifecycle, &proofs.clients, reload, &read(request)?).await?)
-        },
+        }
         method::KEYS_LIST => reply(&keys::list(keys, audit.clock.now(), &read(request)?)),
         method::KEYS_NEW => reply(&keys::issue(asked, keys, targets, read(request)?).await?),
         method::KEYS_REVOKE => reply(&keys::revoke(asked, keys, config, &read(request)?).await?),

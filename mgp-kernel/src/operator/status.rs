@@ -109,11 +109,11 @@ pub(super) async fn step_aside(
 ) -> Result<SteppedAside, Error> {
     let served = served(lifecycle)?;
     let visitors = &lifecycle.visitors;
-    let mut is_used =
-        served.http.lock().is_some() || !visitors.clients().is_empty() || clients.are_there();
+    let mut is_used = served.http.lock().is_some() || !visitors.clients().is_empty() || clients.are_there();
     if !is_used {
         // A command that has just ended leaves a moment later.
-        is_used = timeout(LONGEST_LEAVE, visitors.at_most(1)).await.is_err() || !visitors.clients().is_empty();
+        is_used =
+            timeout(LONGEST_LEAVE, visitors.at_most(1)).await.is_err() || !visitors.clients().is_empty();
     }
     let is_meant = asked.pid == Some(std::process::id());
     let yields = is_meant && served.linger.is_some() && !is_used;

@@ -134,7 +134,10 @@ fn a_call_starts_a_kernel_that_stays_and_only_the_server_that_it_is_about() {
 fn tools_and_searches_are_answered_from_what_servers_listed_last() {
     let home = with_noted_starts();
     let first = home.run(["tools"]);
-    assert!(first.out.contains("clock.now") && first.out.contains("notes."), "nothing is known yet: {first:?}");
+    assert!(
+        first.out.contains("clock.now") && first.out.contains("notes."),
+        "nothing is known yet: {first:?}"
+    );
     assert_eq!(starts(&home), [1, 1]);
     assert_eq!(home.run(["stop"]).code, Some(0));
     let tools = home.run(["tools"]);
@@ -147,7 +150,10 @@ fn tools_and_searches_are_answered_from_what_servers_listed_last() {
     // One of which nothing is known begins, and is not waited for.
     home.json(["add", "late", "--", "sh", "-c", "sleep 60"]);
     let tools = home.run(["tools"]);
-    assert!(tools.out.contains("clock.now") && tools.err.contains("not heard yet, and starting: late"), "{tools:?}");
+    assert!(
+        tools.out.contains("clock.now") && tools.err.contains("not heard yet, and starting: late"),
+        "{tools:?}"
+    );
     assert_eq!(home.json(["servers", "--no-start"])["servers"][1]["starting"], true);
 }
 

@@ -190,7 +190,10 @@ fn a_client_stays_when_its_kernel_is_stopped_and_its_next_request_starts_another
 #[test]
 fn a_call_that_a_stopped_kernel_does_not_wait_for_is_answered_with_the_reason() {
     let home = with_clock(Home::with_state());
-    home.write("mgp.toml", &format!("[kernel]\ndrain_secs = 0\n{}", home.read("mgp.toml").replace("[kernel]", "")));
+    home.write(
+        "mgp.toml",
+        &format!("[kernel]\ndrain_secs = 0\n{}", home.read("mgp.toml").replace("[kernel]", "")),
+    );
     let mut client = Kernel::in_background(&home);
     let mut talk = Talk::open(&mut client);
     assert_works(&mut talk);

@@ -172,7 +172,8 @@ mod tests {
     #[test]
     fn both_ways_tell_whose_a_connection_is_until_its_end_is_closed() {
         let own = rustix::process::geteuid().as_raw();
-        for (listens, connects) in [("127.0.0.1:0", "127.0.0.1"), ("[::1]:0", "::1"), ("[::]:0", "127.0.0.1")] {
+        for (listens, connects) in [("127.0.0.1:0", "127.0.0.1"), ("[::1]:0", "::1"), ("[::]:0", "127.0.0.1")]
+        {
             // A machine may have no IPv6.
             let Ok(listener) = std::net::TcpListener::bind(listens) else { continue };
             let client = std::net::TcpStream::connect((connects, listener.local_addr().unwrap().port()));
@@ -197,7 +198,8 @@ mod tests {
     #[test]
     fn a_socket_that_listens_at_the_peers_address_is_not_the_peer() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let ends = ConnectionAddrs { peer: listener.local_addr().unwrap(), ..ends("127.0.0.1:1", "127.0.0.1:1") };
+        let ends =
+            ConnectionAddrs { peer: listener.local_addr().unwrap(), ..ends("127.0.0.1:1", "127.0.0.1:1") };
         assert!(!matches!(sock_diag::user(ends), Ok(Some(_))));
         assert_eq!(by_tables(ends), PeerUser::Unknown);
     }

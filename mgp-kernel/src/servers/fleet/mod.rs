@@ -270,12 +270,15 @@ impl Fleet {
 
     /// Starts a server, after the servers that had its id have released what both may need.
     fn begin(&self, before: Option<Arc<Upstream>>, server: Arc<Upstream>) {
-        let is_held =
-            before.as_ref().map_or(self.is_holding(), |before| before.is_held());
+        let is_held = before.as_ref().map_or(self.is_holding(), |before| before.is_held());
         if is_held {
             server.hold();
         }
-        let start = move |server: &Upstream| if !is_held { server.start() };
+        let start = move |server: &Upstream| {
+            if !is_held {
+                server.start()
+            }
+        };
         if before.is_none() && !self.is_moving(server.id()) {
             return start(&server);
         }

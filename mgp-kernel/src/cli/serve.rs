@@ -175,14 +175,17 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
         never = beside => match never {},
     };
     telemetry.end().await;
-    match served {
-        Ok(()) => Ok(Exit::Done),
-        Err(error @ StartError::Listen { .. }) => {
-            let hint = "end the program that has the address or the socket, or name another one with `--http` or `--socket`";
-            Err(Failure::new(Exit::Unreachable, error.to_string()).hint(hint))
-        }
-        Err(error) => Err(not_started(&error)),
+    served.map(|()| Exit::Done).map_err(|error| unserved(&error))
+}
+
+/// Returns the failure of a kernel that does not serve.
+fn unserved(error: &StartError) -> Failure {
+    if !matches!(error, StartError::Listen { .. }) {
+        return not_started(error);
     }
+    let hint =
+        "end the program that has the address or the socket, or name another one with `--http` or `--socket`";
+    Failure::new(Exit::Unreachable, error.to_string()).hint(hint)
 }
 
 /// Makes the kernel read its configuration from the same place when it reloads. The address of the command line stays.

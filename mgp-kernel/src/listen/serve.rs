@@ -99,14 +99,7 @@ pub(crate) async fn serve(
             .inspect_err(|error| tracing::warn!(at = %at.display(), %error, "no other client can join"))
             .ok()
     };
-    let http = match serving.http {
-        None => None,
-        Some(address) => match TcpListener::bind(address).await {
-            Ok(socket) => Some((socket.local_addr().unwrap_or(address), Ok(socket))),
-            Err(error) if serving.if_busy == OnBusyAddress::Waits => Some((address, Err(error))),
-            Err(error) => return Err(unheard(address.to_string())(error)),
-        },
-    };
+    let http = bound(&serving).await?;
     // The note is there before `listening` is called, whose receiver may look at it.
     if let Err(error) = KernelNote::of_this_process(&kernel.config().load()).write(kernel.config().state()) {
         tracing::warn!(%error, "clients that join cannot see which kernel this is");
@@ -143,19 +136,7 @@ pub(crate) async fn serve(
     if let Some((address, socket)) = http {
         let error = socket.as_ref().err().map(ToString::to_string);
         *served.http.lock() = Some(HttpListening { address, error });
-        let (kernel, stopped, served) = (kernel.clone(), stopped.clone(), Arc::clone(served));
-        clients.spawn(async move {
-            let socket = match socket {
-                Ok(socket) => socket,
-                Err(error) => tokio::select! {
-                    socket = free(address, &error) => socket,
-                    () = told(stopped.clone()) => return Ok(OnTransportEnd::GoesOn),
-                },
-            };
-            *served.http.lock() = Some(HttpListening { address, error: None });
-            kernel.serve_http(socket, told(stopped)).await?;
-            Ok(OnTransportEnd::GoesOn)
-        });
+        clients.spawn(serve_http(kernel.clone(), Arc::clone(served), address, socket, stopped.clone()));
     }
     let unused = async {
         match serving.linger {
@@ -196,6 +177,36 @@ pub(crate) async fn serve(
     let _ = kernel.audit().log.flush().await;
     let _ = kernel.policies().keys.note_uses_now().await;
     Ok(())
+}
+
+/// Listens at the address for clients over HTTP, or returns why that fails if the kernel waits for it.
+async fn bound(serving: &ServeOptions) -> Result<Option<(SocketAddr, io::Result<TcpListener>)>, StartError> {
+    let Some(address) = serving.http else { return Ok(None) };
+    match TcpListener::bind(address).await {
+        Ok(socket) => Ok(Some((socket.local_addr().unwrap_or(address), Ok(socket)))),
+        Err(error) if serving.if_busy == OnBusyAddress::Waits => Ok(Some((address, Err(error)))),
+        Err(error) => Err(StartError::Listen { at: address.to_string(), error }),
+    }
+}
+
+/// Serves clients over HTTP as soon as the address is free, until `stopped` says so.
+async fn serve_http(
+    kernel: Kernel,
+    served: Arc<ServedKernel>,
+    address: SocketAddr,
+    socket: io::Result<TcpListener>,
+    stopped: watch::Receiver<bool>,
+) -> io::Result<OnTransportEnd> {
+    let socket = match socket {
+        Ok(socket) => socket,
+        Err(error) => tokio::select! {
+            socket = free(address, &error) => socket,
+            () = told(stopped.clone()) => return Ok(OnTransportEnd::GoesOn),
+        },
+    };
+    *served.http.lock() = Some(HttpListening { address, error: None });
+    kernel.serve_http(socket, told(stopped)).await?;
+    Ok(OnTransportEnd::GoesOn)
 }
 
 /// Listens at `address`, where that failed with `error`, as soon as it is free.

@@ -26,10 +26,10 @@ struct Ends {
 }
 
 /// Returns the mark of a connection on the loopback address.
-pub(super) fn mark(addresses: ConnectionAddrs) -> Option<Extensions> {
+pub(super) fn mark(addresses: ConnectionAddrs) -> Extensions {
     let mut marks = Extensions::new();
     marks.insert(LoopbackPeer(Arc::new(Ends { addresses, is_foreign: OnceCell::new() })));
-    Some(marks)
+    marks
 }
 
 impl LoopbackPeer {
@@ -156,7 +156,7 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = tokio::net::TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, peer) = listener.accept().await.unwrap();
-        let marks = mark(ConnectionAddrs { peer, own: stream.local_addr().unwrap() }).unwrap();
+        let marks = mark(ConnectionAddrs { peer, own: stream.local_addr().unwrap() });
         let peer = marks.get::<LoopbackPeer>().unwrap().clone();
         let service = SameUserLayer.layer(Answering);
         let answer = async |key: Option<&'static str>| {
@@ -179,7 +179,7 @@ mod tests {
     #[tokio::test]
     async fn a_connection_whose_user_is_not_known_needs_a_key() {
         let nobody = ConnectionAddrs { peer: ([127, 0, 0, 1], 1).into(), own: ([127, 0, 0, 1], 2).into() };
-        let marks = mark(nobody).unwrap();
+        let marks = mark(nobody);
         assert_eq!(marks.get::<LoopbackPeer>().unwrap().is_foreign().await, cfg!(target_os = "linux"));
     }
 }

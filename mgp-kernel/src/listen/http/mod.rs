@@ -80,7 +80,7 @@ impl Kernel {
             http = http.tls(certificate.tls());
         }
         if !required {
-            http = http.mark_connections(foreign::mark);
+            http = http.mark_connections(|ends| Some(foreign::mark(ends)));
         }
         // The health paths are open to clients without a key, the metrics are not.
         let beside = Arc::new(http.clone());

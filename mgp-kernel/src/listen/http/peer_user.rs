@@ -52,15 +52,15 @@ mod sock_diag {
     }
 
     /// Returns a `nlmsghdr` with an `inet_diag_req_v2` that names both ends.
-    fn question(ends: ConnectionAddrs) -> [u8; HEADER + 56] {
+    fn question(ends: ConnectionAddrs) -> [u8; QUESTION as usize] {
         let ((peer, peer_port), (own, own_port)) = (plain(ends.peer), plain(ends.own));
-        let family = if peer.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let mut message = [0; HEADER + 56];
+        let family = if peer.is_ipv4() { INET } else { INET6 };
+        let mut message = [0; QUESTION as usize];
         let mut put = |at: usize, bytes: &[u8]| message[at..at + bytes.len()].copy_from_slice(bytes);
-        put(0, &u32::to_ne_bytes(HEADER as u32 + 56));
+        put(0, &QUESTION.to_ne_bytes());
         put(4, &BY_FAMILY.to_ne_bytes());
         put(6, &REQUEST.to_ne_bytes());
-        put(HEADER, &[family.as_raw() as u8, TCP]);
+        put(HEADER, &[family, TCP]);
         put(HEADER + 4, &ANY_STATE.to_ne_bytes());
         put(HEADER + 8, &peer_port.to_be_bytes());
         put(HEADER + 10, &own_port.to_be_bytes());
@@ -85,14 +85,18 @@ mod sock_diag {
             let number = word(HEADER)?.cast_signed().checked_neg();
             return Err(number.map_or(Errno::BADMSG, Errno::from_raw_os_error));
         }
-        let (state, user, inode) = (message[HEADER + 1], word(HEADER + 64)?, word(HEADER + 68)?);
+        let (user, inode, state) = (word(HEADER + 64)?, word(HEADER + 68)?, message[HEADER + 1]);
         // Where no connection has these ends, the system answers with the socket that listens at the peer's.
         Ok((state != LISTENS && inode != 0).then_some(user))
     }
 
     /// The length in bytes of a `nlmsghdr`.
     const HEADER: usize = 16;
+    /// The length in bytes of a `nlmsghdr` with an `inet_diag_req_v2`.
+    const QUESTION: u32 = 72;
     const BY_FAMILY: u16 = 20;
+    const INET: u8 = 2;
+    const INET6: u8 = 10;
     const REQUEST: u16 = 1;
     const TCP: u8 = 6;
     const ANY_STATE: u32 = u32::MAX;

@@ -8,7 +8,7 @@ use mgp_lifecycle::ServerEnd;
 use mgp_transport::Wire;
 use mgp_transport::child::{ChildCommand, ChildProcess};
 use mgp_transport::era::{EraMode, ProbeEndedConnection};
-use mgp_types::{Error, RpcService};
+use mgp_types::{Error, Origin, RpcService};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tower_layer::Layer;
@@ -41,8 +41,9 @@ where
 
     /// Starts a server by `command` and connects to its standard input and output.
     ///
-    /// Some old servers exit when they get the first request of the handshake, `server/discover`. The client starts
-    /// such a server a second time, which is why `command` is a function, and then opens a session.
+    /// Some servers exit when they get the first request of the handshake, because it is of an era that they do not know.
+    /// The client starts such a server a second time, which is why `command` is a function, and begins with the request
+    /// of the other era.
     ///
     /// # Errors
     /// The process cannot be started, or the handshake fails: see
@@ -54,12 +55,17 @@ where
     {
         let prepared = self.prepare();
         let mode = prepared.builder.mode;
-        match prepared.child(command(), mode).await {
-            Err(error) if mode == EraMode::Auto && ProbeEndedConnection::is_behind(&error) => {
-                tracing::debug!("the server exits on `server/discover`; starting it again");
-                prepared.child(command(), EraMode::Session).await
+        let other = match mode {
+            EraMode::Auto => Some(EraMode::Session),
+            EraMode::PreferSession => Some(EraMode::Stateless),
+            _ => None,
+        };
+        match (prepared.child(command(), mode).await, other) {
+            (Err(error), Some(other)) if ProbeEndedConnection::is_behind(&error) => {
+                tracing::debug!("the server exits on the first request; starting it again");
+                prepared.child(command(), other).await
             }
-            outcome => outcome,
+            (outcome, _) => outcome,
         }
     }
 }
@@ -72,8 +78,13 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
     {
         let (process, stdout, stdin) = command.spawn().map_err(cannot_start)?;
         let (wire, link) = self.stream(stdout, stdin);
-        let link = keep(process, link);
-        self.client(wire, link, WireOptions::stream(mode)).await
+        let mut link = keep(process, link);
+        let outcome = self.client(wire, &mut link, WireOptions::stream(mode)).await;
+        if outcome.as_ref().is_err_and(|error| error.origin() == Origin::Connection) {
+            // The exit status and the last lines come a moment after the end of the output.
+            link.take_ended().await;
+        }
+        outcome
     }
 }
 

@@ -34,8 +34,8 @@ where
         L::Service: RpcService,
     {
         let prepared = self.prepare();
-        let (wire, link) = prepared.stream(reader, writer);
-        prepared.client(wire, link, WireOptions::stream(prepared.builder.mode)).await
+        let (wire, mut link) = prepared.stream(reader, writer);
+        prepared.client(wire, &mut link, WireOptions::stream(prepared.builder.mode)).await
     }
 
     /// Connects to a server inside this process, over an in-memory stream: its requests and answers go through the same
@@ -53,8 +53,8 @@ where
         let (near, far) = memory::pair(BUFFER_BYTES);
         let (_, connection) = connect(far.0, far.1, &server, prepared.builder.limits.clone());
         let (wire, link) = prepared.stream(near.0, near.1);
-        let link = link.with_task(tokio::spawn(carry(connection)));
-        prepared.client(wire, link, WireOptions::stream(prepared.builder.mode)).await
+        let mut link = link.with_task(tokio::spawn(carry(connection)));
+        prepared.client(wire, &mut link, WireOptions::stream(prepared.builder.mode)).await
     }
 
     /// Connects over any service that carries requests to one server, and nothing back.
@@ -84,8 +84,8 @@ where
         L::Service: RpcService,
     {
         let prepared = self.prepare();
-        let (wire, link) = make(prepared.accept.clone()).await?;
-        prepared.client(wire, link, WireOptions::stream(prepared.builder.mode)).await
+        let (wire, mut link) = make(prepared.accept.clone()).await?;
+        prepared.client(wire, &mut link, WireOptions::stream(prepared.builder.mode)).await
     }
 }
 

@@ -123,7 +123,7 @@ impl<L, I, H: RpcService + Sync> Prepared<L, I, H> {
         let client = transport.connect_with(self.accept.service())?;
         let wire = HttpWire(HttpTransport::Streamable(client.clone()));
         let agreement = self.agreement.clone();
-        let link = ConnectionHandle::none().with_close(|| async move {
+        let mut link = ConnectionHandle::none().with_close(|| async move {
             client.close(agreement.session().as_deref()).await;
             Ok(())
         });
@@ -139,7 +139,7 @@ impl<L, I, H: RpcService + Sync> Prepared<L, I, H> {
             extensions.insert(mirrored);
         });
         let way = WireOptions { mode: self.builder.mode, kind, key: Some(url), plans: Some(plans) };
-        self.client(wire, link, way).await
+        self.client(wire, &mut link, way).await
     }
 
     async fn sse(&self, transport: HttpClientBuilder) -> Result<Client<L::Service>, Error>
@@ -149,11 +149,11 @@ impl<L, I, H: RpcService + Sync> Prepared<L, I, H> {
     {
         let client = transport.connect_sse_with(self.accept.service()).await?;
         let wire = HttpWire(HttpTransport::Sse(client.clone()));
-        let link = ConnectionHandle::none().with_close(|| async move {
+        let mut link = ConnectionHandle::none().with_close(|| async move {
             client.close();
             Ok(())
         });
-        self.client(wire, link, WireOptions::stream(EraMode::Session)).await
+        self.client(wire, &mut link, WireOptions::stream(EraMode::Session)).await
     }
 }
 

@@ -60,5 +60,5 @@ pub use self::error::StartError;
 pub use self::kernel::Kernel;
 pub use self::servers::confine::{check_confinement, set_confinement_launcher};
 pub use self::servers::fleet::AppliedConfig;
-pub use self::servers::upstream::{MgpView, ServerView};
+pub use self::servers::upstream::{MgpView, ProtocolView, ServerView};
 pub use self::telemetry::Telemetry;

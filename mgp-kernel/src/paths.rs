@@ -1,9 +1,10 @@
 //! The files of this machine that servers may touch: never the kernel's own, and within what the operator named.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use mgp_discovery::Config;
-use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::model::{FolderRule, ServerConfig};
 use mgp_discovery::config::{Endpoint, ProcessEnvironment};
 use mgp_discovery::secrets::SecretFile;
 use mgp_security::validator::PathsValidator;
@@ -11,6 +12,7 @@ use mgp_security::validator::path::{ProtectedPaths, Roots};
 
 use crate::StartError;
 use crate::models::ModelStore;
+use crate::running::{RunningConfig, users_state};
 
 /// Files and directories that belong to the kernel.
 #[derive(Debug, Clone, Default)]
@@ -28,20 +30,29 @@ impl OwnFiles {
             .flat_map(|path| ["-wal", "-shm", "-journal"].map(|end| format!("{path}{end}").into()));
         let secrets = SecretFile::user_path(&ProcessEnvironment);
         let models = ModelStore::of_user().map(|models| models.root().to_owned());
-        let own = std::iter::once(state.to_owned()).chain(named).chain(audit).chain(secrets).chain(models);
+        let own = std::iter::once(users_state(state).to_owned())
+            .chain(named)
+            .chain(audit)
+            .chain(secrets)
+            .chain(models);
         Self(own.chain(others).collect())
     }
 }
 
 /// Returns the files that neither the paths nor the commands that `server` gets may touch.
-pub(crate) fn protected(config: &Config, server: &ServerConfig, own: &OwnFiles) -> ProtectedPaths {
+pub(crate) fn protected(
+    config: &Config,
+    server: &ServerConfig,
+    own: &OwnFiles,
+    folder: &Path,
+) -> ProtectedPaths {
     let mut protected = own.0.iter().fold(ProtectedPaths::default(), ProtectedPaths::with_own);
     let released = &config.validators.allow_paths;
     protected = released.iter().fold(protected, |protected, path| protected.releasing(path));
     if let Some(home) = std::env::home_dir() {
         protected = protected.with_home(home);
     }
-    if let Some(place) = LocalServerFiles::of(server) {
+    if let Some(place) = LocalServerFiles::of(server, folder) {
         protected = protected.on_this_machine(&place.directory);
     }
     protected
@@ -49,25 +60,43 @@ pub(crate) fn protected(config: &Config, server: &ServerConfig, own: &OwnFiles) 
 
 /// Returns the validator of the paths that `server` gets, none of which may be `protected`.
 pub(crate) fn validator(
-    config: &Config,
+    running: &Arc<RunningConfig>,
     server: &ServerConfig,
     protected: ProtectedPaths,
+    folder: &Path,
 ) -> Result<PathsValidator, StartError> {
-    let settings = &config.validators;
-    let home = std::env::home_dir();
-    let place = LocalServerFiles::of(server);
-    let paths = PathsValidator::new(protected);
+    let (configured, paths) = (&running.load().validators.roots, PathsValidator::new(protected));
     let unusable = |error| StartError::Config(format!("`validators.roots`: {error}"));
-    if let Some((first, others)) = settings.roots.split_first() {
-        let first = Roots::new(first).map_err(unusable)?;
-        let roots = others.iter().try_fold(first, Roots::and).map_err(unusable)?;
-        return Ok(paths.within(roots));
-    }
-    let named = place.and_then(|place| place.roots(home.as_deref()));
-    Ok(match named {
-        Some(roots) => paths.within(roots),
+    let roots = match configured.split_first() {
+        Some((first, others)) => {
+            let first = Roots::new(first).map_err(unusable)?;
+            Some(others.iter().try_fold(first, Roots::and).map_err(unusable)?)
+        }
+        None => LocalServerFiles::of(server, folder).and_then(|files| files.roots()),
+    };
+    let running = Arc::clone(running);
+    Ok(match roots {
+        Some(roots) => paths.within(roots.with_more(move |clients| opened(&running.load(), clients))),
         None => paths,
     })
+}
+
+/// Returns the folders that the configuration opens to a client that works in the folders `clients`.
+fn opened(config: &Config, clients: &[PathBuf]) -> Vec<PathBuf> {
+    let home = std::env::home_dir();
+    let real = |path: &String| {
+        let below = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        let path = match (below, &home) {
+            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+            _ => PathBuf::from(path),
+        };
+        path.canonicalize().ok()
+    };
+    let is_for = |rule: &&FolderRule| match &rule.within {
+        Some(within) => real(within).is_some_and(|within| clients.iter().any(|own| own.starts_with(&within))),
+        None => true,
+    };
+    config.folders.iter().filter(is_for).flat_map(|rule| rule.open.iter().filter_map(real)).collect()
 }
 
 /// A server that runs on this machine, as far as its configuration tells where its files are.
@@ -80,24 +109,23 @@ struct LocalServerFiles {
 }
 
 impl LocalServerFiles {
-    fn of(server: &ServerConfig) -> Option<Self> {
-        let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    fn of(server: &ServerConfig, here: &Path) -> Option<Self> {
         match server.expanded(&ProcessEnvironment).ok()?.endpoint {
             Endpoint::Child { args, cwd, .. } => Some(Self {
-                directory: cwd.as_ref().map_or_else(|| here.clone(), |cwd| here.join(cwd.expose())),
+                directory: cwd.as_ref().map_or_else(|| here.to_owned(), |cwd| here.join(cwd.expose())),
                 is_configured: cwd.is_some(),
                 arguments: args.iter().map(|arg| arg.expose().to_owned()).collect(),
             }),
             Endpoint::Unix { .. } => {
-                Some(Self { directory: here, is_configured: false, arguments: Vec::new() })
+                Some(Self { directory: here.to_owned(), is_configured: false, arguments: Vec::new() })
             }
             _ => None,
         }
     }
 
-    /// Returns the directories that the operator named for the server: those in its arguments, and its working
-    /// directory. Returns `None` if there is none, so that nothing says where files may be.
-    fn roots(&self, home: Option<&Path>) -> Option<Roots> {
+    /// Returns the directories that the operator named for the server: those in its arguments, and its configured
+    /// working directory.
+    fn roots(&self) -> Option<Roots> {
         let mut open: Vec<PathBuf> = Vec::new();
         let mut before = "";
         for argument in &self.arguments {
@@ -111,17 +139,11 @@ impl LocalServerFiles {
             }
             before = argument;
         }
-        let is_told = self.is_configured || !is_anywhere(&self.directory, home);
-        if is_told {
+        if self.is_configured {
             open.push(self.directory.clone());
         }
         Roots::named(&self.directory, open)
     }
-}
-
-/// Returns whether `directory` says nothing about the user's choice: the root, the home, or a directory above the home.
-fn is_anywhere(directory: &Path, home: Option<&Path>) -> bool {
-    directory.parent().is_none() || home.is_some_and(|home| home.starts_with(directory))
 }
 
 /// The options behind which the directory of the program stands, not that of its data.

@@ -21,7 +21,7 @@ use crate::call::session_state::StateOwners;
 use crate::operator::proof::ProofChecker;
 use crate::paths::OwnFiles;
 use crate::record::AuditTrail;
-use crate::running::RunningConfig;
+use crate::running::{RunningConfig, users_state};
 use crate::servers::agent_tokens::AgentTokens;
 use crate::settings;
 
@@ -63,6 +63,7 @@ impl Policies {
         let clock = audit.clock.clone();
         // The opener of the database holds its lock, so it is opened once and shared.
         let path = state.join("mgp.db");
+        take_over(&users_state(state).join("mgp.db"), &path)?;
         let database = Database::open(&path).map_err(|error| StartError::Kept { path, error })?;
         let access = AccessPolicy::builder()
             .store(SqliteAccessStore::new(database.clone())?)
@@ -79,7 +80,7 @@ impl Policies {
         let scopes = ScopeBook::new(clock.clone());
         settings::check_token_holders(config)?;
         scopes.set(settings::scopes(config)?);
-        let proofs = ProofChecker::open(state, clock)?;
+        let proofs = ProofChecker::open(users_state(state), clock)?;
         Ok(Self {
             own_files: OwnFiles::new(config, state, files),
             definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
@@ -96,6 +97,17 @@ impl Policies {
             proofs,
         })
     }
+}
+
+/// Begins the decisions of a folder's kernel with those of its user: what was approved and denied there holds here. Keys
+/// stay the user's, who takes them back there, and so do questions, whose answers count once.
+fn take_over(users: &Path, own: &Path) -> Result<(), StartError> {
+    if own.exists() || !users.exists() {
+        return Ok(());
+    }
+    let taken =
+        Database::open_read_only(users).and_then(|users| users.copy_to(own, &["api_keys", "questions"]));
+    taken.map_err(|error| StartError::Kept { path: users.to_owned(), error })
 }
 
 /// Opens the calls with idempotency keys in the folder of the kernel's state, if the configuration asks for it.

@@ -159,6 +159,7 @@ fn takeable(wanted: Config, running: &Config) -> Config {
     config.tools = running.tools;
     config.validators.first_use = running.validators.first_use;
     config.limits.concurrency = running.limits.concurrency;
+    config.limits.agent_concurrency = running.limits.agent_concurrency;
     config.limits.waiting_questions = running.limits.waiting_questions;
     config.telemetry.log = running.telemetry.log;
     config.telemetry.otlp = running.telemetry.otlp;

@@ -8,11 +8,7 @@ use mgp_discovery::config::nearest;
 use mgp_security::access::{KnownTargets, UnmatchedTarget};
 use mgp_security::auth::{ApiPermission, KeyRing};
 use mgp_security::definition::{DefinitionKind, server_of};
-use mgp_security::permission::GrantBook;
-use mgp_types::mgp::{
-    AccessPermission, Glob, Permission, ServerId, ServerState, Timestamp, ToolName, ToolPattern, method,
-};
-use mgp_types::{Error, RawJson};
+use mgp_types::mgp::{AccessPermission, Glob, Timestamp, ToolName, ToolPattern, method};
 use serde::{Deserialize, Serialize};
 
 use crate::router::Visibility;
@@ -125,52 +121,6 @@ impl AccessTargets {
             }
         }
         targets
-    }
-
-    /// Checks whether a permission is a standard one, or one that some server is known to need.
-    ///
-    /// A server that is not connected may need more permissions than are known; then only a name that reads like a
-    /// known one is taken for a misspelling of it.
-    pub(crate) fn check_permission(
-        &self,
-        grants: &GrantBook,
-        server: &ServerId,
-        permission: &Permission,
-    ) -> Result<(), Error> {
-        let config = self.config.load();
-        let mut known: BTreeSet<String> =
-            Permission::STANDARD.iter().map(|one| one.as_str().to_owned()).collect();
-        for server in &config.servers {
-            known.extend(server.security.permissions.iter().map(|one| one.as_str().to_owned()));
-            known.extend(server.mgp.iter().flat_map(|mgp| &mgp.permissions_required).cloned());
-        }
-        known.extend(config.permissions.grants.iter().map(|grant| grant.permission.as_str().to_owned()));
-        known.extend(grants.waiting().into_iter().map(|(_, one)| one.as_str().to_owned()));
-        known.extend(grants.all_records().into_iter().map(|record| record.permission.as_str().to_owned()));
-        let named = permission.as_str();
-        if known.contains(named) {
-            return Ok(());
-        }
-        let meant = nearest(named, known.iter().map(String::as_str));
-        let is_connected = || {
-            let view = self.visibility.fleet.views().into_iter().find(|view| view.id == *server);
-            view.is_some_and(|view| view.state == ServerState::Connected)
-        };
-        if meant.is_none() && !is_connected() {
-            return Ok(());
-        }
-        let reason = format!("no server needs a permission `{named}`, so this would stand for nothing");
-        let data = serde_json::json!({
-            "reason": reason,
-            "did_you_mean": meant.map(|permission| serde_json::json!({"permission": permission})),
-            "known": known,
-        });
-        let advice = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-        let error = Error::invalid_params(format!("{reason}{advice} (`force` makes it all the same)"));
-        Err(match RawJson::from_value(&data) {
-            Ok(data) => error.with_data(data),
-            Err(_) => error,
-        })
     }
 }
 

@@ -1,11 +1,11 @@
 //! The configuration of `mgp.toml`, translated to the settings of each section.
 
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
-use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{
     ArgumentTypes as ConfiguredTypes, FirstUse as ConfiguredFirstUse, ListLevel, NetworkPreset, RevokedCalls,
     ServerConfig, usual,
@@ -39,7 +39,8 @@ use mgp_types::{RawJson, RunningCalls, Session};
 use crate::StartError;
 use crate::approvals::ParkedCallLimits;
 use crate::models::ModelStore;
-use crate::paths::{self, OwnFiles};
+use crate::paths;
+use crate::servers::upstream::ServerSupport;
 
 fn wrong(what: impl std::fmt::Display) -> StartError {
     StartError::Config(what.to_string())
@@ -176,16 +177,17 @@ pub(crate) fn confirmation(config: &Config, server: &ServerConfig, book: GrantBo
     if server.security.confirmation { settings.with_every_call() } else { settings }
 }
 
-/// Returns the validators of the arguments of calls of one server.
+/// Returns the validators of the arguments of calls of one server, whose program runs in `folder` if its entry names no
+/// other one.
 pub(crate) fn validators(
-    config: &Config,
+    support: &ServerSupport,
     server: &ServerConfig,
-    own: &OwnFiles,
-    catalog: Catalog,
+    folder: &Path,
 ) -> Result<Validators, StartError> {
-    let configured = &config.validators;
+    let config = &support.config.load();
+    let (configured, catalog) = (&config.validators, support.tools.catalog.clone());
     let mut validators = Validators::standard();
-    let protected = paths::protected(config, server, own);
+    let protected = paths::protected(config, server, &support.policies.own_files, folder);
     let mut commands = CommandPolicy::default().with_protected(protected.clone());
     for directory in &configured.scratch {
         commands = commands.with_scratch(directory);
@@ -198,7 +200,7 @@ pub(crate) fn validators(
         network = network.with_pages_in_urls();
     }
     validators = validators.with(network);
-    Ok(validators.with(paths::validator(config, server, protected)?))
+    Ok(validators.with(paths::validator(&support.config, server, protected, folder)?))
 }
 
 /// Returns how strictly arguments have to match the types in the schema of their tool.
@@ -254,6 +256,7 @@ pub(crate) fn configured_server(
         "url": server.url,
         "headers": server.headers.keys().collect::<Vec<_>>(),
         "socket": server.socket,
+        "protocol": server.protocol,
     });
     let entry = RawJson::from_value(&entry).ok().and_then(|entry| mgp_types::canonical::digest(&entry).ok());
     let entry = entry.ok_or_else(|| wrong(format!("the server `{}` has no digest", server.id)))?;
@@ -270,7 +273,8 @@ pub(crate) fn agent_limits(config: &Config) -> Limits {
     if let Some(calls) = rate(configured.agent_calls_per_day) {
         agent = agent.per_day(calls);
     }
-    Limits::new().per_principal(agent)
+    let setting = "`agent_calls_per_minute` and `agent_calls_per_day` of `[limits]` in mgp.toml";
+    Limits::new().per_principal(agent).set_by(setting)
 }
 
 /// Returns the scopes that agents have, and those that tools require besides the ones in their definitions.
@@ -305,7 +309,10 @@ pub(crate) fn check_token_holders(config: &Config) -> Result<(), StartError> {
 
 /// Returns the limits on the requests of all agents together to a server and to its tools.
 pub(crate) fn server_limits(server: &ServerConfig) -> Limits {
-    let mut limits = Limits::new();
+    let id = &server.id;
+    let mut limits = Limits::new().set_by(format!(
+        "`calls_per_minute` of `[servers.limits]` and `[servers.tools]` of {id} in mgp.toml"
+    ));
     if let Some(calls) = rate(server.limits.calls_per_minute) {
         limits = limits.per_server(Rates::new().per_minute(calls));
     }
@@ -332,18 +339,18 @@ pub(crate) fn tool_discovery(config: &Config) -> ToolDiscoverySettings {
         ListLevel::L1 => settings.level(Level::L1),
         ListLevel::L2 => settings.level(Level::L2),
         ListLevel::L3 => settings.level(Level::L3),
-        _ => settings.level_by_number(SEARCHED_FROM),
+        _ => settings.level_by_budget(),
     }
 }
 
-/// Returns the level at which a session that begins now lists so many tools.
-pub(crate) fn level(config: &Config, tools: usize) -> Level {
+/// Returns the level at which a session that begins now lists tools that take so many tokens.
+pub(crate) fn level(config: &Config, tokens: u64) -> Level {
     match config.tools.level {
         ListLevel::L0 => Level::L0,
         ListLevel::L1 => Level::L1,
         ListLevel::L2 => Level::L2,
         ListLevel::L3 => Level::L3,
-        _ if tools < SEARCHED_FROM => Level::L0,
+        _ if tokens <= u64::from(budget(config).max_tokens) => Level::L0,
         _ => Level::L3,
     }
 }
@@ -357,6 +364,8 @@ pub(crate) fn tool_sessions(
     let sessions = SessionSettings::new(budget(config), Arc::clone(&counter))
         .pins(PinnedTools::new(config.tools.pinned.iter().cloned()))
         .meta_tools(&settings.definitions(&*counter));
+    // Whoever writes a level wants no more than that.
+    let sessions = if config.tools.level == ListLevel::Auto { sessions.fill_room() } else { sessions };
     ToolSessions::new(sessions).map_err(wrong)
 }
 
@@ -369,9 +378,6 @@ fn budget(config: &Config) -> ToolContextBudget {
     budget.cache_limit = configured.cache_limit.unwrap_or(budget.cache_limit);
     budget
 }
-
-/// The agent of the client on standard input and output, if the configuration does not name one.
-pub(crate) const LOCAL_AGENT: &str = "local";
 
 /// The agent of clients over HTTP without a key, where none is required. They may be any program on this machine.
 pub(crate) const KEYLESS_AGENT: &str = "local-http";
@@ -434,27 +440,46 @@ fn max_message_bytes(config: &Config) -> usize {
         .map_or(MAX_MESSAGE_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
-/// Returns the layer that bounds the calls that the kernel works on at once. Others wait in line, for a bounded time: a
-/// call in work may wait for people.
-pub(crate) fn calls_at_once(config: &Config) -> ConcurrencyLayer {
+/// Returns the limit on the calls of each agent, with those that wait for people and servers. Others wait in its line.
+pub(crate) fn agent_calls_at_once(config: &Config) -> ConcurrencyLayer {
     let limits = &config.limits;
     let (waiting, patience) = line(limits.waiting_calls, limits.waiting_ms);
-    ConcurrencyLayer::with_line(places(limits.concurrency.unwrap_or(usual::CONCURRENCY)), waiting, patience).refusing_with(
-        "too many calls at once: as many wait in line as may, or for too long; come again, or have `concurrency`, \
-         `waiting_calls` or `waiting_ms` of `[limits]` raised in mgp.toml",
-    )
+    let most = places(limits.agent_concurrency.unwrap_or(usual::AGENT_CONCURRENCY));
+    let each = ConcurrencyLayer::with_line(most, waiting, patience).refusing_with(format!(
+        "too many calls of this agent at once: {most} run and {waiting} wait in line, for {} s at most; come again, or have \
+         `agent_concurrency`, `waiting_calls` or `waiting_ms` of `[limits]` raised in mgp.toml",
+        patience.as_secs_f64()
+    ));
+    each.per_agent()
 }
 
-/// Returns the layer that bounds the calls that one server works on at once. Others wait in line.
-pub(crate) fn server_calls_at_once(config: &Config, server: &ServerConfig) -> ConcurrencyLayer {
+/// Returns the limit on the calls that all servers work on at once.
+pub(crate) fn calls_at_once(config: &Config) -> ConcurrencyLayer {
+    let places = places(config.limits.concurrency.unwrap_or(usual::CONCURRENCY));
+    ConcurrencyLayer::new(places).refusing_with(format!(
+        "the servers work on {places} calls at once, as many as they may together; come again, or have `concurrency` of \
+         `[limits]` raised in mgp.toml"
+    ))
+}
+
+/// Returns the layer that bounds the calls that one server works on at once, within the limit `of_all` servers. Others wait in
+/// the server's line.
+pub(crate) fn server_calls_at_once(
+    config: &Config,
+    server: &ServerConfig,
+    of_all: &ConcurrencyLayer,
+) -> ConcurrencyLayer {
     let (own, all) = (&server.limits, &config.limits);
     let (waiting, patience) =
         line(own.waiting_calls.or(all.waiting_calls), own.waiting_ms.or(all.waiting_ms));
     let id = &server.id;
-    ConcurrencyLayer::with_line(server_places(server), waiting, patience).refusing_with(format!(
-        "too many calls of {id} at once: as many wait in line as may, or for too long; come again, or have \
-             `concurrency`, `waiting_calls` or `waiting_ms` of `[servers.{id}.limits]` raised in mgp.toml"
-    ))
+    let places = server_places(server);
+    let own = ConcurrencyLayer::with_line(places, waiting, patience).refusing_with(format!(
+        "too many calls of {id} at once: {places} run and {waiting} wait in line, for {} s at most; come again, or have \
+         `concurrency`, `waiting_calls` or `waiting_ms` of its `[servers.limits]` raised in mgp.toml",
+        patience.as_secs_f64()
+    ));
+    own.within(of_all.clone())
 }
 
 /// Returns the number of calls that one server works on at once.
@@ -477,8 +502,6 @@ pub(crate) fn asking(config: &Config) -> ParkedCallLimits {
     ParkedCallLimits { max_parked: most as usize, ..ParkedCallLimits::default() }
 }
 
-/// The number of tools from which on they are searched instead of listed.
-const SEARCHED_FROM: usize = 30;
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use mgp_security::tool::OperationsGate;
 use mgp_security::validator::ValidateGate;
 use mgp_stream::call::StreamLayer;
 use mgp_stream::event::{EventsGate, Publisher};
-use mgp_toolindex::discovery::ToolDiscoveryGate;
+use mgp_toolindex::discovery::{ToolDiscoveryGate, UnlistedCallGate};
 use mgp_types::ext::{EnvelopeGate, ExtensionId};
 use mgp_types::{Gate, RpcService, gates};
 use tower_layer::Layer;
@@ -34,8 +34,9 @@ use crate::call::delegation::DelegationGate;
 use crate::call::effects::{EffectIdsGate, EffectRecord, ReplayGate};
 use crate::call::erased::ErasedService;
 use crate::call::hints::{CallHintsGate, SuggestionGate};
+use crate::call::kernel_options::KernelOptionsGate;
 use crate::call::listed_security::ListedSecurityGate;
-use crate::call::meter::{Meter, MeterGate};
+use crate::call::meter::MeterGate;
 use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::resolve::ResolveToolGate;
 use crate::call::session_state::SessionStateGate;
@@ -50,7 +51,8 @@ use crate::notify::events::ChannelAudience;
 use crate::operator::OperatorGate;
 use crate::router::Router;
 use crate::servers::upstream::{
-    BareWay, ConnectionKey, CurrentClient, FallbackToolGate, ResultSizeGate, ServerStack, ServerSupport,
+    BareWay, ConnectionKey, CurrentClient, FallbackToolGate, ResultSizeGate, ServerShared, ServerStack,
+    ServerSupport,
 };
 use crate::{settings, telemetry};
 
@@ -108,8 +110,9 @@ impl ClientStack {
             let tool = &snapshot.called(name)?.resolved;
             Some((tool.server.clone(), tool.name.clone()))
         });
-        // Log lines of all layers further in stand in the span of the request.
-        telemetry::traced(stack![
+        // A call by `mgp.tools.call` is one of the tool that it names, for all that follows. Log lines of all layers further
+        // in stand in the span of the request.
+        UnlistedCallGate::new().layer(telemetry::traced(stack![
             // Nothing is done for an unknown caller, and nothing is recorded without a name.
             auth,
             gates![
@@ -136,7 +139,8 @@ impl ClientStack {
                 self.operators.clone(),
                 MethodsAsToolsGate::default(),
             ],
-            // Requests that end work or ask about health pass, also as calls of tools, and so do operators.
+            // An agent's calls wait for its own places. Requests that end work or ask about health pass, also as calls of
+            // tools, and so do operators.
             self.at_once,
             gates![self.permissions.clone(), self.health.clone()],
             // Health is answered whatever the load, and nothing new begins while the kernel drains.
@@ -158,7 +162,7 @@ impl ClientStack {
                 self.tools.clone(),
             ],
             => self.router.clone()
-        ])
+        ]))
     }
 }
 
@@ -174,10 +178,10 @@ impl ServerStack {
         approver: Arc<dyn Approver>,
         current: CurrentClient,
         way: BareWay,
-        meter: &Meter,
+        of_server: &ServerShared,
     ) -> Result<Self, StartError> {
         let ServerStack { service, permissions, definitions, tasks } =
-            layers(support, server, line, approver, current, way, meter)?;
+            layers(support, server, line, approver, current, way, of_server)?;
         Ok(Self { service: ErasedService::new(service), permissions, definitions, tasks })
     }
 }
@@ -189,9 +193,9 @@ fn layers(
     approver: Arc<dyn Approver>,
     current: CurrentClient,
     way: BareWay,
-    meter: &Meter,
+    of_server: &ServerShared,
 ) -> Result<ServerStack<impl RpcService<Future: 'static> + Sync + use<>>, StartError> {
-    let ServerSupport { policies, audit, tools, books, .. } = support;
+    let ServerSupport { policies, audit, books, at_once, .. } = support;
     let config = support.config.load();
     let session = move || current.load().as_ref().and_then(|client| client.session());
     let owners = Arc::clone(&policies.session_states);
@@ -211,7 +215,7 @@ fn layers(
     let tasks = books.task_owners(line, server);
     let passed = settings::passed_methods(&server.pass_methods)?;
     let safe = settings::passed_methods(&server.safe_methods)?;
-    let validators = settings::validators(&config, server, &policies.own_files, tools.catalog.clone())?;
+    let validators = settings::validators(support, server, &support.folder(server, line))?;
     let confirmed = settings::confirmation(&config, server, policies.grants.clone());
     let keys = IdempotencyLayer::new(policies.keyed_calls.clone()).unless({
         let session = session.clone();
@@ -220,31 +224,35 @@ fn layers(
     let effects = EffectRecord::new(Arc::clone(audit), id.clone());
     let effect_ids =
         EffectIdsGate::new(id.clone(), Arc::clone(&support.config), session.clone(), effects.clone());
-    let reads_deadlines = {
+    let speaks_mgp = {
         let session = session.clone();
         move || session().is_some_and(|session| session.mgp.is_some())
     };
     // The retry loop has an order of its own: no pause takes a place, the time in line is not held against the server,
-    // and the breaker sees each try.
+    // and the breaker sees each try. All tries have the time of the call together.
     let sending = SendingLayer::new()
-        .deadline(timeout * TRIES)
+        .deadline(timeout)
         .retry(retries())
         .audit(audit.port())
-        .places(settings::server_calls_at_once(&config, server))
+        .places(settings::server_calls_at_once(&config, server, at_once))
         .breaker(BreakerSettings::default())
         .attempt_timeout(timeout, timeout)
-        .carry_when(reads_deadlines);
+        .timing_out_with(format!(
+            "{id} did not answer within {} s; `timeout_ms` of its `[servers.limits]` in mgp.toml sets this time",
+            timeout.as_secs_f64()
+        ))
+        .carry_when(speaks_mgp.clone());
     let service = stack![
         gates![
             FallbackToolGate::new(server),
             // All of the time that a caller waits counts.
-            MeterGate(meter.clone()),
+            MeterGate(of_server.meter().clone()),
             // A caller that may not call a tool learns nothing from how its arguments are judged.
             AccessGate::new(policies.access.clone()).for_server(id.clone()),
             // Scopes are told to those who may call the tool only, and no server sees their tokens.
             ScopeGate::new(policies.scopes.clone()),
             // A call that is refused to one agent uses up nothing of what others share.
-            LimitGate::new(settings::server_limits(server)),
+            of_server.limit(server),
             // A call that nobody may make or pay for is not judged further.
             CallHintsGate::new(id.clone(), Arc::clone(&support.config), Arc::clone(&policies.budgets)),
             // No server sees the state that another one, or the same one for another agent, gave.
@@ -265,6 +273,7 @@ fn layers(
             ConfirmationGate::new(confirmed, approver),
             // Data is fetched for calls that are made.
             DataReferencesGate::new(line.server.clone(), Arc::clone(&support.data)),
+            KernelOptionsGate::new(speaks_mgp),
             TraceIdGate::to_peer(session),
         ],
         // Nobody is waited for from here on, and all that is tried again is one call with one key.
@@ -293,7 +302,6 @@ fn retries() -> RetryPolicy {
 }
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-const TRIES: u32 = 2;
 
 #[cfg(test)]
 mod tests;

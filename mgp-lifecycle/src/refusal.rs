@@ -81,7 +81,7 @@ pub(crate) fn may_not_stop() -> Error {
 }
 
 /// Returns 3003 for a call whose time is over. The call may have had its effect.
-pub(crate) fn timed_out(message: &'static str) -> Error {
+pub(crate) fn timed_out(message: impl Into<Cow<'static, str>>) -> Error {
     Error::timeout(message).with_recovery(passing(code::TIMEOUT))
 }
 

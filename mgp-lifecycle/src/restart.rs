@@ -72,13 +72,13 @@ pub(crate) enum RestartDecision {
     /// The policy leaves the server stopped.
     Stay,
     /// The server was restarted too often within the window; the detail for the audit record is
-    /// [`RestartDecision::LIMIT_EXCEEDED`].
+    /// [`RestartSettings::LIMIT_EXCEEDED`].
     GiveUp,
 }
 
-impl RestartDecision {
-    /// The reason in the event of a server that is given up (§11.5).
-    pub(crate) const LIMIT_EXCEEDED: &'static str = "restart_limit_exceeded";
+impl RestartSettings {
+    /// The reason in the event, and in the change of state, of a server that is given up (§11.5).
+    pub const LIMIT_EXCEEDED: &'static str = "restart_limit_exceeded";
 }
 
 /// The restarts of one server within the window.

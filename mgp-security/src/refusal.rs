@@ -34,13 +34,16 @@ pub(crate) fn advice(code: i64, members: &[(&'static str, &str)]) -> Recovery {
     Recovery::for_code(code).unwrap_or_default().with_details(&details)
 }
 
-/// Returns the error 3000, to be retried after `wait`. It does not tell whose limit was reached: that may be one that
+/// Returns the error 3000, to be retried after `wait`; `setting` sets how many calls there may be. It does not tell whose limit was reached: that may be one that
 /// others used up.
 #[cfg(feature = "limit")]
-pub(crate) fn limited(wait: Duration) -> Error {
+pub(crate) fn limited(wait: Duration, setting: Option<&str>) -> Error {
     let millis = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
     let recovery = Recovery::for_code(code::RATE_LIMITED).unwrap_or_default();
-    Error::new(code::RATE_LIMITED, "too many calls; wait, then try again").with_recovery(
+    let raise = setting.map(|setting| format!("; {setting} set how many there may be")).unwrap_or_default();
+    let secs = millis.div_ceil(1_000);
+    let message = format!("too many calls; wait, then try again: the next one passes in {secs} s{raise}");
+    Error::new(code::RATE_LIMITED, message).with_recovery(
         recovery.with_retry_after_ms(millis).with_retry_strategy(RetryStrategy::ExponentialBackoff),
     )
 }

@@ -28,6 +28,8 @@ pub use self::violation::Violation;
 #[derive(Debug)]
 pub struct Schema {
     compiled: jsonschema::Validator,
+    /// The names of the arguments, if the schema names any.
+    names: Box<[Box<str>]>,
 }
 
 /// The error that a schema is unusable, so that no arguments can be checked against it.
@@ -68,7 +70,9 @@ impl Schema {
         let patterns = jsonschema::PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
         let options = jsonschema::options().offline().with_pattern_options(patterns);
         let compiled = options.should_validate_formats(true).build(&schema);
-        compiled.map(|compiled| Self { compiled }).map_err(|error| SchemaFault(error.to_string()))
+        compiled
+            .map(|compiled| Self { compiled, names: names(&schema) })
+            .map_err(|error| SchemaFault(error.to_string()))
     }
 
     fn read_schema(schema: &RawJson) -> Result<Value, SchemaFault> {
@@ -90,7 +94,9 @@ impl Schema {
             // older draft, with a list of `items` for instance, and its rules still have to be enforced.
             None => options().with_draft(jsonschema::Draft::Draft7).build(&schema).map_err(|_| error),
         });
-        compiled.map(|compiled| Self { compiled }).map_err(|error| SchemaFault(error.to_string()))
+        compiled
+            .map(|compiled| Self { compiled, names: names(&schema) })
+            .map_err(|error| SchemaFault(error.to_string()))
     }
 
     /// Checks a value in JSON against the schema.
@@ -120,6 +126,15 @@ impl Schema {
             }
             let _ = write!(text, ": {}", error.masked());
         }
+        let given = value.as_object().into_iter().flat_map(serde_json::Map::keys);
+        let unknown =
+            given.filter(|name| !self.names.is_empty() && !self.names.iter().any(|known| **known == ***name));
+        for name in unknown.filter(|name| name.len() <= MAX_NAME_BYTES).take(MAX_ERRORS) {
+            let _ = match self.names.iter().find(|known| is_like(name, known)) {
+                Some(known) => write!(text, "; `{name}` is not an argument: did you mean `{known}`?"),
+                None => write!(text, "; `{name}` is not an argument"),
+            };
+        }
         Err(SchemaViolation(text))
     }
 }
@@ -130,6 +145,24 @@ const MAX_SCHEMA_BYTES: usize = 256 * 1024;
 /// The largest size of a compiled pattern, in bytes.
 #[cfg(feature = "ext")]
 const MAX_PATTERN_BYTES: usize = 1 << 20;
+
+/// Returns the names of the arguments that a schema describes.
+fn names(schema: &Value) -> Box<[Box<str>]> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flat_map(serde_json::Map::keys).map(|name| name.as_str().into()).collect()
+}
+
+/// Returns whether one name is probably meant by the other one: most of it is the beginning or the end of the other.
+fn is_like(written: &str, known: &str) -> bool {
+    let (written, known) = (written.as_bytes(), known.as_bytes());
+    let same = |(one, other): &(&u8, &u8)| one.eq_ignore_ascii_case(other);
+    let begin = written.iter().zip(known).take_while(same).count();
+    let end = written[begin..].iter().rev().zip(known[begin..].iter().rev()).take_while(same).count();
+    (begin + end) * 2 > written.len().max(known.len())
+}
+
+/// The longest name of an unknown argument that is repeated.
+const MAX_NAME_BYTES: usize = 64;
 
 /// The largest number of faults that are named at once.
 const MAX_ERRORS: usize = 4;
@@ -160,6 +193,22 @@ mod tests {
         assert_eq!(schema.check(br#"{"n":4}"#), Ok(()));
         let violation = schema.check(br#"{"n":2}"#).unwrap_err().to_string();
         assert_eq!(violation, "invalid arguments at `/n`: value is less than the minimum of 3");
+    }
+
+    #[test]
+    fn a_violation_names_the_unknown_argument_and_the_one_that_is_meant() {
+        let schema = schema(r#"{"properties":{"path":{},"head":{}},"required":["path"]}"#).unwrap();
+        for (arguments, expected) in [
+            (r#"{"pth":"a"}"#, "; `pth` is not an argument: did you mean `path`?"),
+            (r#"{"file_path":"a"}"#, "`path` is a required property"),
+            (
+                r#"{"File":1,"HEAD":2}"#,
+                "; `File` is not an argument; `HEAD` is not an argument: did you mean `head`?",
+            ),
+        ] {
+            let told = schema.check(arguments.as_bytes()).unwrap_err().to_string().replace('"', "`");
+            assert!(told.contains(expected), "{arguments}: {told}");
+        }
     }
 
     #[test]

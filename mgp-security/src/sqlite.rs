@@ -52,6 +52,30 @@ impl Database {
         Self::prepare(Connection::open_with_flags(path, flags)?, None)
     }
 
+    /// Writes a copy of the database, as it is now, to a file that does not exist. The tables `without` are empty there.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written.
+    pub fn copy_to(&self, path: &Path, without: &[&str]) -> Result<(), StoreError> {
+        // A copy that was interrupted is not taken for a whole one.
+        let part = with_suffix(&in_real_folder(path), ".part");
+        match std::fs::remove_file(&part) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unavailable(error)),
+            _ => {}
+        }
+        // SQLite fills an empty file, and would make one that everybody can read.
+        private().create_new(true).append(true).open(&part).map_err(unavailable)?;
+        self.connection().execute("VACUUM INTO ?1", [part.to_string_lossy()])?;
+        let copy = Connection::open(&part)?;
+        for table in without {
+            if copy.table_exists(None, *table)? {
+                copy.execute_batch(&format!("DELETE FROM {table}"))?;
+            }
+        }
+        copy.close().map_err(|(_, error)| error)?;
+        std::fs::rename(&part, path).map_err(unavailable)
+    }
+
     /// Returns a database in memory that lives as long as this handle and its clones.
     ///
     /// # Errors

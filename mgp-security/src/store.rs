@@ -38,7 +38,8 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         let told = match error {
             StoreError::Full => {
-                Self::new(code::RESOURCE_EXHAUSTED, "the record cannot be kept: no room is left")
+                let message = "the record cannot be kept: no room is left on the disk of its folder, which `mgp status` shows";
+                Self::new(code::RESOURCE_EXHAUSTED, message)
             }
             _ => Self::internal("the record cannot be kept; the operator has to look at the store"),
         };

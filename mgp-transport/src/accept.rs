@@ -13,6 +13,14 @@ pub trait Accept: Clone + Send + Sync + 'static {
 
     /// Returns the service for a new connection.
     fn accept(&self, outbox: Outbox) -> Self::Service;
+
+    /// Takes a line of the peer that is no message, such as a greeting, and returns whether it was taken. The peer gets
+    /// an error for a line that is not taken, which is what a client deserves: the default. A server that writes such
+    /// lines may take the error for input, and answer it with the next one.
+    fn take_stray(&self, line: &[u8]) -> bool {
+        let _ = line;
+        false
+    }
 }
 
 impl<F, S> Accept for F

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crate::input::InputExchange;
 use crate::json::{Object, RawJson};
 use crate::mgp::{CallRecord, Operation, PermissionResponse, ResolvedTool, TraceId};
-use crate::{Error, Method, Outbox, Principal, Request, Session, code};
+use crate::{ClientFolders, ClientSession, Error, Method, Outbox, Principal, Request, Session, code};
 
 /// What is known about a request beyond its bytes: one named slot for each thing our layers exchange.
 ///
@@ -13,6 +13,8 @@ use crate::{Error, Method, Outbox, Principal, Request, Session, code};
 pub struct Context {
     /// What was agreed with the peer. Written by the era layer.
     pub session: Option<Arc<Session>>,
+    /// The session of the client at this program, where there is one. Written by whoever accepts the connection.
+    pub client: Option<Arc<ClientSession>>,
     /// Who the request comes from. Written by whatever authenticates.
     pub principal: Option<Principal>,
     /// Who speaks in the name of the principal, if somebody does. Written by whatever allows it.
@@ -23,6 +25,8 @@ pub struct Context {
     /// True if the request came by a way on which nobody is taken for the human in front of the caller, so that no
     /// answer of the caller decides anything. Written by whoever knows the way.
     pub unattended: bool,
+    /// The folders in which the client works. Written by whoever knows the way.
+    pub folders: Option<Arc<ClientFolders>>,
     /// The reverse channel of the request. Written by the transport.
     pub outbox: Outbox,
     /// The questions and answers of the request, where asking means answering with a question.

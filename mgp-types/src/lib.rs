@@ -40,6 +40,8 @@
 mod authorization_demand;
 #[cfg(feature = "canonical")]
 pub mod canonical;
+mod client_folders;
+mod client_session;
 mod context;
 mod error;
 #[cfg(feature = "ext")]
@@ -70,6 +72,8 @@ mod uri_template;
 mod validity;
 
 pub use authorization_demand::AuthorizationDemand;
+pub use client_folders::{ClientFolders, RootsQuestion};
+pub use client_session::{ClientSession, ClientSessionId, LOCAL_AGENT, agent_family};
 pub use context::Context;
 pub use error::{Error, Origin};
 pub use extensions::Extensions;
@@ -79,7 +83,9 @@ pub use input::{InputExchange, InputQuestion};
 pub use json::{JsonError, JsonFault, Object, RawJson};
 pub use mcp::CacheScope;
 pub use method::{CallSide, Method};
-pub use method_rule::{GateKind, GateKinds, JudgedRequest, MessageSender, MethodRule, RequestConcern};
+pub use method_rule::{
+    GateKind, GateKinds, JudgedRequest, KeyPermission, MessageSender, MethodRule, RequestConcern,
+};
 pub use mgp::code;
 pub use outbox::{BoxFuture, Outbox, OutboxPort, StreamId};
 pub use passed_methods::{InvalidMethodPattern, MethodPattern, PassedMethods};

@@ -1,4 +1,5 @@
-//! The table of methods: the sender of each, its concern, and the gates that see it on its way to a server.
+//! The table of methods: the sender of each, its concern, the permission that a key needs for it, and the gates that see it
+//! on its way to a server.
 //!
 //! A gateway forwards the methods that have a row here, and refuses all others.
 
@@ -71,6 +72,26 @@ pub enum RequestConcern {
     Report,
 }
 
+/// The permission that a request demands of an API key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a permission that is not named here permits nothing")]
+pub enum KeyPermission {
+    /// Any key will do: the request keeps a session alive, or its answer is cut down to the tools that the key may see.
+    Any,
+    /// The key must permit calling the tool that the request names.
+    Call,
+    /// The key must permit anything about any tool: the request is about the caller's own calls, changes and rights, or is
+    /// answered with the tools that the key is for.
+    SomeTool,
+    /// The key must permit seeing all tools.
+    AllTools,
+    /// The key must permit reading the registry. Resources and prompts are registered like tools and have no permissions
+    /// of their own.
+    Read,
+    /// The key must permit changing the registry. A method without a row demands this, too.
+    Register,
+}
+
 /// The row of one method.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -83,6 +104,8 @@ pub struct MethodRule {
     pub kind: RequestKind,
     /// The concern of the method.
     pub concern: RequestConcern,
+    /// The permission that an API key needs for the method.
+    pub permission: KeyPermission,
     /// The gates that see the method in front of a server; none where the gateway answers it, or where it only keeps a
     /// session alive.
     pub gates: GateKinds,
@@ -172,12 +195,13 @@ impl Method {
 }
 
 macro_rules! rules {
-    ($($name:literal $sender:ident $kind:ident $concern:ident [$($gate:ident)*];)+) => {
+    ($($name:literal $sender:ident $kind:ident $concern:ident $permission:ident [$($gate:ident)*];)+) => {
         &[$(MethodRule {
             method: $name,
             sender: MessageSender::$sender,
             kind: RequestKind::$kind,
             concern: RequestConcern::$concern,
+            permission: KeyPermission::$permission,
             gates: GateKinds(0 $(| GateKind::$gate as u8)*),
         }),+]
     };
@@ -186,89 +210,90 @@ macro_rules! rules {
 /// The rows of all methods, sorted by name.
 #[rustfmt::skip]
 const RULES: &[MethodRule] = rules! {
-    "completion/complete"                         Client Call   Completion [Access Definitions Validators Permission Confirmation];
-    "elicitation/create"                          Server Call   Question   [];
-    "initialize"                                  Client Call   Session    [];
-    "logging/setLevel"                            Client Call   Logging    [Access];
-    "mgp/access/grant"                            Client Call   Own        [];
-    "mgp/access/query"                            Client Call   Own        [];
-    "mgp/access/revoke"                           Client Call   Own        [];
-    "mgp/callback/respond"                        Client Call   Running    [Access];
-    "mgp/data/release"                            Server Call   Own        [];
-    "mgp/data/renew"                              Server Call   Own        [];
-    "mgp/data/resolve"                            Server Call   Own        [];
-    "mgp/discovery/catalog"                        Client Call   Own        [];
-    "mgp/discovery/deregister"                    Client Call   Own        [];
-    "mgp/discovery/list"                          Client Call   Own        [];
-    "mgp/discovery/recommend"                      Client Call   Own        [];
-    "mgp/discovery/register"                      Client Call   Own        [];
-    "mgp/events/replay"                           Client Call   Own        [];
-    "mgp/events/subscribe"                        Client Call   Own        [];
-    "mgp/events/unsubscribe"                      Client Call   Own        [];
-    "mgp/health/ping"                             Client Call   Own        [];
-    "mgp/health/status"                           Client Call   Own        [];
-    "mgp/lifecycle/shutdown"                      Client Call   Own        [];
-    "mgp/manifest/get"                             Client Call   Own        [];
-    "mgp/permission/await"                        Client Call   Own        [];
-    "mgp/permission/check"                         Client Call   Own        [];
-    "mgp/permission/grant"                        Client Call   Own        [];
-    "mgp/permission/negotiate"                     Client Call   Own        [];
-    "mgp/permission/refresh"                       Client Call   Own        [];
-    "mgp/permission/request"                      Client Call   Own        [];
-    "mgp/permission/response"                     Client Call   Own        [];
-    "mgp/stream/cancel"                           Client Call   Running    [Access];
-    "mgp/tools/discover"                          Client Call   Own        [];
-    "mgp/tools/request"                           Client Call   Own        [];
-    "mgp/tools/session"                           Client Call   Own        [];
-    "mgp/tools/session/evict"                     Client Call   Own        [];
-    "mgp/tools/validate"                           Client Call   Own        [];
-    "notifications/cancelled"                     Both   Notify Session    [];
-    "notifications/elicitation/complete"          Server Notify Report     [];
-    "notifications/initialized"                   Client Notify Session    [];
-    "notifications/message"                       Server Notify Report     [];
-    "notifications/mgp.audit"                     Server Notify Report     [];
-    "notifications/mgp.callback.request"          Server Notify Report     [];
-    "notifications/mgp.event"                     Server Notify Report     [];
-    "notifications/mgp.lifecycle"                 Server Notify Report     [];
-    "notifications/mgp.session.lifecycle"         Server Notify Report     [];
-    "notifications/mgp.stream.chunk"              Server Notify Report     [];
-    "notifications/mgp.stream.gap"                Client Notify Running    [Access];
-    "notifications/mgp.stream.gap_unrecoverable"  Server Notify Report     [];
-    "notifications/mgp.stream.pace"               Client Notify Running    [Access];
-    "notifications/mgp.stream.progress"           Server Notify Report     [];
-    "notifications/progress"                      Both   Notify Session    [];
-    "notifications/prompts/list_changed"          Server Notify Report     [];
-    "notifications/resources/list_changed"        Server Notify Report     [];
-    "notifications/resources/updated"             Server Notify Report     [];
-    "notifications/roots/list_changed"            Client Notify Session    [];
-    "notifications/subscriptions/acknowledged"    Server Notify Report     [];
-    "notifications/tasks"                         Server Notify Report     [];
-    "notifications/tasks/status"                  Both   Notify Report     [Access];
-    "notifications/tools/list_changed"            Server Notify Report     [];
-    "ping"                                        Both   Call   Session    [];
-    "prompts/get"                                 Client Call   Prompt     [Access Definitions Validators Permission Confirmation Record];
-    "prompts/list"                                Client Call   List       [Access Definitions];
-    "resources/list"                              Client Call   List       [Access Definitions];
-    "resources/read"                              Client Call   Resource   [Access Definitions Validators Permission Confirmation Record];
-    "resources/subscribe"                         Client Call   Resource   [Access Definitions Validators Permission Confirmation];
-    "resources/templates/list"                    Client Call   List       [Access Definitions];
-    "resources/unsubscribe"                       Client Call   List       [Access];
-    "roots/list"                                  Server Call   Question   [];
-    "sampling/createMessage"                      Server Call   Question   [];
-    "server/discover"                             Client Call   Session    [];
-    "subscriptions/listen"                        Client Call   Running    [Access Definitions Validators Permission Confirmation];
-    "tasks/cancel"                                Both   Call   Running    [Access];
-    "tasks/get"                                   Both   Call   Running    [Access];
-    "tasks/list"                                  Both   Call   Running    [Access];
-    "tasks/result"                                Both   Call   Running    [Access];
-    "tasks/update"                                Client Call   Running    [Access];
-    "tools/call"                                  Client Call   Tool       [Access Definitions Validators Permission Confirmation Record];
-    "tools/list"                                  Client Call   ToolList   [Access Definitions];
-    "tools/validate"                              Client Call   Own        [];
-    "transaction/begin"                           Client Call   Running    [Access];
-    "transaction/commit"                          Client Call   Running    [Access];
-    "transaction/rollback"                        Client Call   Running    [Access];
-    "transaction/status"                          Client Call   Running    [Access];
+    "completion/complete"                         Client Call   Completion Read     [Access Definitions Validators Permission Confirmation];
+    "elicitation/create"                          Server Call   Question   Register [];
+    "initialize"                                  Client Call   Session    Any      [];
+    "logging/setLevel"                            Client Call   Logging    SomeTool [Access];
+    "mgp/access/grant"                            Client Call   Own        Register [];
+    "mgp/access/query"                            Client Call   Own        Read     [];
+    "mgp/access/revoke"                           Client Call   Own        Register [];
+    "mgp/callback/respond"                        Client Call   Running    SomeTool [Access];
+    "mgp/data/release"                            Server Call   Own        Register [];
+    "mgp/data/renew"                              Server Call   Own        Register [];
+    "mgp/data/resolve"                            Server Call   Own        Register [];
+    "mgp/discovery/catalog"                       Client Call   Own        SomeTool [];
+    "mgp/discovery/deregister"                    Client Call   Own        Register [];
+    "mgp/discovery/list"                          Client Call   Own        Read     [];
+    "mgp/discovery/recommend"                     Client Call   Own        SomeTool [];
+    "mgp/discovery/register"                      Client Call   Own        Register [];
+    "mgp/events/list"                             Client Call   Own        SomeTool [];
+    "mgp/events/replay"                           Client Call   Own        SomeTool [];
+    "mgp/events/subscribe"                        Client Call   Own        SomeTool [];
+    "mgp/events/unsubscribe"                      Client Call   Own        SomeTool [];
+    "mgp/health/ping"                             Client Call   Own        Read     [];
+    "mgp/health/status"                           Client Call   Own        Read     [];
+    "mgp/lifecycle/shutdown"                      Client Call   Own        Register [];
+    "mgp/manifest/get"                            Client Call   Own        SomeTool [];
+    "mgp/permission/await"                        Client Call   Own        SomeTool [];
+    "mgp/permission/check"                        Client Call   Own        SomeTool [];
+    "mgp/permission/grant"                        Client Call   Own        SomeTool [];
+    "mgp/permission/negotiate"                    Client Call   Own        SomeTool [];
+    "mgp/permission/refresh"                      Client Call   Own        SomeTool [];
+    "mgp/permission/request"                      Client Call   Own        SomeTool [];
+    "mgp/permission/response"                     Client Call   Own        SomeTool [];
+    "mgp/stream/cancel"                           Client Call   Running    SomeTool [Access];
+    "mgp/tools/discover"                          Client Call   Own        AllTools [];
+    "mgp/tools/request"                           Client Call   Own        AllTools [];
+    "mgp/tools/session"                           Client Call   Own        AllTools [];
+    "mgp/tools/session/evict"                     Client Call   Own        AllTools [];
+    "mgp/tools/validate"                          Client Call   Own        SomeTool [];
+    "notifications/cancelled"                     Both   Notify Session    Any      [];
+    "notifications/elicitation/complete"          Server Notify Report     Register [];
+    "notifications/initialized"                   Client Notify Session    Any      [];
+    "notifications/message"                       Server Notify Report     Register [];
+    "notifications/mgp.audit"                     Server Notify Report     Register [];
+    "notifications/mgp.callback.request"          Server Notify Report     Register [];
+    "notifications/mgp.event"                     Server Notify Report     Register [];
+    "notifications/mgp.lifecycle"                 Server Notify Report     Register [];
+    "notifications/mgp.session.lifecycle"         Server Notify Report     Register [];
+    "notifications/mgp.stream.chunk"              Server Notify Report     Register [];
+    "notifications/mgp.stream.gap"                Client Notify Running    SomeTool [Access];
+    "notifications/mgp.stream.gap_unrecoverable"  Server Notify Report     Register [];
+    "notifications/mgp.stream.pace"               Client Notify Running    SomeTool [Access];
+    "notifications/mgp.stream.progress"           Server Notify Report     Register [];
+    "notifications/progress"                      Both   Notify Session    Any      [];
+    "notifications/prompts/list_changed"          Server Notify Report     Register [];
+    "notifications/resources/list_changed"        Server Notify Report     Register [];
+    "notifications/resources/updated"             Server Notify Report     Register [];
+    "notifications/roots/list_changed"            Client Notify Session    Any      [];
+    "notifications/subscriptions/acknowledged"    Server Notify Report     Register [];
+    "notifications/tasks"                         Server Notify Report     Register [];
+    "notifications/tasks/status"                  Both   Notify Report     SomeTool [Access];
+    "notifications/tools/list_changed"            Server Notify Report     Register [];
+    "ping"                                        Both   Call   Session    Any      [];
+    "prompts/get"                                 Client Call   Prompt     Read     [Access Definitions Validators Permission Confirmation Record];
+    "prompts/list"                                Client Call   List       Read     [Access Definitions];
+    "resources/list"                              Client Call   List       Read     [Access Definitions];
+    "resources/read"                              Client Call   Resource   Read     [Access Definitions Validators Permission Confirmation Record];
+    "resources/subscribe"                         Client Call   Resource   Read     [Access Definitions Validators Permission Confirmation];
+    "resources/templates/list"                    Client Call   List       Read     [Access Definitions];
+    "resources/unsubscribe"                       Client Call   List       Read     [Access];
+    "roots/list"                                  Server Call   Question   Register [];
+    "sampling/createMessage"                      Server Call   Question   Register [];
+    "server/discover"                             Client Call   Session    Any      [];
+    "subscriptions/listen"                        Client Call   Running    SomeTool [Access Definitions Validators Permission Confirmation];
+    "tasks/cancel"                                Both   Call   Running    SomeTool [Access];
+    "tasks/get"                                   Both   Call   Running    SomeTool [Access];
+    "tasks/list"                                  Both   Call   Running    SomeTool [Access];
+    "tasks/result"                                Both   Call   Running    SomeTool [Access];
+    "tasks/update"                                Client Call   Running    SomeTool [Access];
+    "tools/call"                                  Client Call   Tool       Call     [Access Definitions Validators Permission Confirmation Record];
+    "tools/list"                                  Client Call   ToolList   Any      [Access Definitions];
+    "tools/validate"                              Client Call   Own        SomeTool [];
+    "transaction/begin"                           Client Call   Running    SomeTool [Access];
+    "transaction/commit"                          Client Call   Running    SomeTool [Access];
+    "transaction/rollback"                        Client Call   Running    SomeTool [Access];
+    "transaction/status"                          Client Call   Running    SomeTool [Access];
 };
 
 #[cfg(test)]
@@ -283,6 +308,7 @@ mod tests {
         assert!(RULES.is_sorted_by(|one, other| one.method < other.method));
         let optional = [
             mgp::REGISTRY_VALIDATE,
+            "mgp/events/list",
             "notifications/mgp.session.lifecycle",
             "mgp/data/resolve",
             "mgp/data/renew",
@@ -315,6 +341,18 @@ mod tests {
                 [Access, Definitions, Validators, Permission, Confirmation].map(|gate| rule.gates.has(gate));
             assert!(!names || all == [true; 5], "{}", rule.method);
             assert!(rule.sender != MessageSender::Server || rule.gates == GateKinds(0), "{}", rule.method);
+        }
+    }
+
+    #[test]
+    fn a_key_that_may_not_register_can_neither_change_nor_play_the_server() {
+        for rule in RULES {
+            let changes = rule.method.starts_with("mgp/access/") && rule.method != mgp::ACCESS_QUERY
+                || [mgp::DISCOVERY_REGISTER, mgp::DISCOVERY_DEREGISTER, mgp::LIFECYCLE_SHUTDOWN]
+                    .contains(&rule.method);
+            let demands_most = rule.permission == KeyPermission::Register;
+            assert_eq!(demands_most, changes || rule.sender == MessageSender::Server, "{}", rule.method);
+            assert_eq!(rule.permission == KeyPermission::Call, rule.concern == RequestConcern::Tool);
         }
     }
 

@@ -1,17 +1,25 @@
 //! The proved identity of a caller.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+
+use crate::ClientSessionId;
 
 /// The proved identity of a caller: a [kind](PrincipalKind) and a name.
 ///
 /// Sessions, sealed state, connections and cached answers are bound to both: another principal cannot use them, and a
 /// name proves nothing about the kind. An agent's name is its id in access control and audit.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+///
+/// The principal of a request also knows the client session that the request came through. The session is no part of the
+/// identity, so principals of two sessions are equal: what is bound to a principal outlives its connection.
+#[derive(Clone)]
 pub struct Principal {
     kind: PrincipalKind,
     name: Arc<str>,
+    client: Option<ClientSessionId>,
 }
 
 /// The way in which a principal came and was recognized. Only the layer that admits callers sets it.
@@ -61,7 +69,23 @@ impl Principal {
 
     /// Creates the principal of this kind and name.
     pub fn of(kind: PrincipalKind, name: impl Into<Arc<str>>) -> Self {
-        Self { kind, name: name.into() }
+        Self { kind, name: name.into(), client: None }
+    }
+
+    /// Returns the principal as it came through this client session, if it came through any.
+    #[must_use]
+    pub fn through(mut self, client: impl Into<Option<ClientSessionId>>) -> Self {
+        self.client = client.into();
+        self
+    }
+
+    /// Returns the client session that the principal came through.
+    pub const fn client(&self) -> Option<ClientSessionId> {
+        self.client
+    }
+
+    const fn identity(&self) -> (PrincipalKind, &Arc<str>) {
+        (self.kind, &self.name)
     }
 
     /// Returns the name, which says nothing about the kind.
@@ -146,6 +170,32 @@ impl PrincipalKind {
             Self::Configuration,
         ];
         all.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
+impl PartialEq for Principal {
+    fn eq(&self, other: &Self) -> bool {
+        self.identity() == other.identity()
+    }
+}
+
+impl Eq for Principal {}
+
+impl PartialOrd for Principal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Principal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.identity().cmp(&other.identity())
+    }
+}
+
+impl Hash for Principal {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.identity().hash(state);
     }
 }
 

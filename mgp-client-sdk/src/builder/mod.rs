@@ -4,6 +4,7 @@ mod handlers;
 mod prepared;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_transport::ConnectionLimits;
@@ -14,7 +15,7 @@ use mgp_types::{Object, RawJson, Revision};
 use tower_layer::{Identity, Stack};
 
 pub use self::prepared::{ClientAccept, ClientCore};
-pub(crate) use self::prepared::{Prepared, WireOptions};
+pub(crate) use self::prepared::{Prepared, StrayLines, WireOptions};
 use crate::client::DEFAULT_TIMEOUTS;
 use crate::handlers::{HandlerRegistry, Roots};
 
@@ -37,6 +38,7 @@ pub struct ClientBuilder<L = Identity, I = Identity> {
     pub(crate) caching: bool,
     pub(crate) relays: bool,
     pub(crate) limits: ConnectionLimits,
+    pub(crate) strays: StrayLines,
     pub(crate) layers: L,
     pub(crate) inbound_layers: I,
 }
@@ -57,6 +59,7 @@ impl ClientBuilder {
             caching: true,
             relays: false,
             limits: ConnectionLimits::default(),
+            strays: StrayLines::default(),
             layers: Identity::new(),
             inbound_layers: Identity::new(),
         }
@@ -151,6 +154,13 @@ impl<L, I> ClientBuilder<L, I> {
         self
     }
 
+    /// Hands `take` each line that the server writes and that is no message, such as a greeting on standard output.
+    /// Default: such lines are ignored.
+    pub fn on_stray_line(mut self, take: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.strays = StrayLines(Some(Arc::new(take)));
+        self
+    }
+
     /// Adds a layer around the connection, inside of the layers so far.
     pub fn layer<N>(self, layer: N) -> ClientBuilder<Stack<N, L>, I> {
         self.map(|layers| Stack::new(layer, layers), |inbound| inbound)
@@ -176,6 +186,7 @@ impl<L, I> ClientBuilder<L, I> {
             caching: self.caching,
             relays: self.relays,
             limits: self.limits,
+            strays: self.strays,
             layers: layers(self.layers),
             inbound_layers: inbound(self.inbound_layers),
         }

@@ -28,12 +28,21 @@ pub type ClientCore<W, H> = Cache<ClientEra<W, (HeaderMirror, InputRounds<Client
 
 /// The service that answers the server of one client. A transport is made with it, or with the
 /// [`service`](Self::service).
-pub struct ClientAccept<H>(Arc<Mutex<ClientInbound<H>>>);
+pub struct ClientAccept<H> {
+    inbound: Arc<Mutex<ClientInbound<H>>>,
+    strays: StrayLines,
+}
+
+/// The function, if there is one, that gets each line of the server that is no message.
+#[derive(Clone, Default)]
+pub(crate) struct StrayLines(pub(crate) Option<Arc<dyn Fn(&str) + Send + Sync>>);
+
+mgp_types::partial_debug!(StrayLines);
 
 impl<H: Clone> ClientAccept<H> {
     /// Returns the service that answers the server.
     pub fn service(&self) -> ClientInbound<H> {
-        self.0.lock().clone()
+        self.inbound.lock().clone()
     }
 }
 
@@ -43,11 +52,18 @@ impl<H: RpcService> Accept for ClientAccept<H> {
     fn accept(&self, _: Outbox) -> ClientInbound<H> {
         self.service()
     }
+
+    fn take_stray(&self, line: &[u8]) -> bool {
+        if let Some(take) = &self.strays.0 {
+            take(String::from_utf8_lossy(line).trim());
+        }
+        true
+    }
 }
 
 impl<H> Clone for ClientAccept<H> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self { inbound: self.inbound.clone(), strays: self.strays.clone() }
     }
 }
 
@@ -98,17 +114,18 @@ impl<L, I> ClientBuilder<L, I> {
         };
         let handlers = Handlers::new(self.registry.clone(), heard);
         let inbound = ClientInbound::new(self.inbound_layers.layer(handlers), agreement.clone());
-        let accept = ClientAccept(Arc::new(Mutex::new(inbound)));
+        let accept = ClientAccept { inbound: Arc::new(Mutex::new(inbound)), strays: self.strays.clone() };
         Prepared { builder: self, accept, agreement, progress, changes, cache, subscriber }
     }
 }
 
 impl<L, I, H: RpcService> Prepared<L, I, H> {
-    /// Agrees with the server behind `wire` and puts the layers around it.
+    /// Agrees with the server behind `wire`, and puts the layers around it. The client takes the link; an error leaves it
+    /// to the caller.
     pub(crate) async fn client<W>(
         &self,
         wire: W,
-        link: ConnectionHandle,
+        link: &mut ConnectionHandle,
         way: WireOptions<'_>,
     ) -> Result<Client<L::Service>, Error>
     where
@@ -135,7 +152,6 @@ impl<L, I, H: RpcService> Prepared<L, I, H> {
         if let Some(key) = way.key {
             options = options.with_memory(builder.memory.clone(), key);
         }
-        // An error drops the link here, and with it the connection: no more is sent.
         let era = ClientEra::negotiate(wire, identity, options).await?;
         let mirror = HeaderMirror::new(way.plans, self.agreement.clone());
         let rounds = InputRounds::new(self.accept.service(), self.agreement.clone());
@@ -150,7 +166,7 @@ impl<L, I, H: RpcService> Prepared<L, I, H> {
             roots: builder.roots.clone(),
             answering: self.answering(),
             timeouts: builder.timeouts,
-            link: Mutex::new(Some(link)),
+            link: Mutex::new(Some(std::mem::take(link))),
         };
         Ok(Client { stack: builder.layers.layer(core), shared: Arc::new(shared) })
     }

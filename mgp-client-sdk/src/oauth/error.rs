@@ -1,5 +1,6 @@
 //! The reasons why a client cannot be authorized.
 
+use http::StatusCode;
 use mgp_security::jose::JoseError;
 use mgp_security::network::FetchError;
 use mgp_types::{Error, code};
@@ -60,7 +61,12 @@ impl RefusalCode {
         let is_code = !text.is_empty()
             && text.len() <= MAX_CODE_BYTES
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
-        Self(if is_code { text.into() } else { "unknown error".into() })
+        Self(if is_code { text.into() } else { "it gives no reason that can be shown".into() })
+    }
+
+    /// Returns the code of an answer that has none.
+    pub(super) fn of_status(status: StatusCode) -> Self {
+        Self(format!("HTTP {}, without a reason", status.as_u16()).into())
     }
 
     pub(super) fn as_str(&self) -> &str {

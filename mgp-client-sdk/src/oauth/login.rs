@@ -142,6 +142,6 @@ mod tests {
         let refused = code("error=access_denied&error_description=%1b%5b31mrm&state=s", "s", &at(false));
         assert_eq!(refused.unwrap_err().to_string(), "the issuer refuses: access_denied");
         let odd = code("error=%1b%5b31m&state=s", "s", &at(false)).unwrap_err().to_string();
-        assert_eq!(odd, "the issuer refuses: unknown error");
+        assert_eq!(odd, "the issuer refuses: it gives no reason that can be shown");
     }
 }

@@ -180,7 +180,10 @@ pub(super) fn read<T: serde::de::DeserializeOwned>(fetched: &Fetched) -> Result<
 pub(super) fn refusal(fetched: &Fetched) -> OAuthError {
     let object = Object::parse(fetched.body.clone()).ok();
     let code = object.as_ref().and_then(|object| object.text("error"));
-    OAuthError::Refused(RefusalCode::read(code.as_deref().unwrap_or_default()))
+    OAuthError::Refused(match code {
+        Some(code) => RefusalCode::read(&code),
+        None => RefusalCode::of_status(fetched.status),
+    })
 }
 
 /// The time before its end at which a token is renewed.

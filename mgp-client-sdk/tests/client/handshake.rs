@@ -1,5 +1,6 @@
 //! The beginning of a connection, as the client writes it.
 
+use mgp_client_sdk::EraMode;
 use mgp_types::Revision;
 use serde_json::{Value, json};
 
@@ -118,4 +119,54 @@ async fn what_a_tool_declares_of_its_security_is_nothing_to_a_client_of_mcp() {
         assert_eq!(result.content[0].as_text(), Some("wiped"), "{era:?}: it is called without further ado");
         assert_eq!(peer.params("tools/call").len(), 1);
     }
+}
+
+/// A server that answers `initialize` and `server/discover` as it is told.
+fn server(initialize: Value, discover: Value) -> impl FnMut(&Value) -> Vec<Value> {
+    move |message| {
+        let told = match message["method"].as_str() {
+            Some("initialize") => &initialize,
+            Some("server/discover") => &discover,
+            _ => return Vec::new(),
+        };
+        let mut answer = json!({"jsonrpc": "2.0", "id": message["id"]});
+        for (name, value) in told.as_object().unwrap() {
+            answer[name] = value.clone();
+        }
+        vec![answer]
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_prefers_sessions_has_one_unless_the_server_refuses() {
+    let session = json!({"result": opened("2025-11-25")});
+    let described = json!({"result": {
+        "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
+    }});
+    let unknown = json!({"error": {"code": -32601, "message": "no"}});
+    let versions = json!({"supported": ["2026-07-28"], "requested": "2025-11-25"});
+    let other =
+        json!({"error": {"code": -32022, "message": "Unsupported protocol version", "data": versions}});
+    for (initialize, discover, revision, asked) in [
+        (&session, &described, Revision::V2025_11_25, vec!["initialize"]),
+        (&session, &unknown, Revision::V2025_11_25, vec!["initialize"]),
+        (&unknown, &described, Revision::V2026_07_28, vec!["initialize", "server/discover"]),
+        (&other, &described, Revision::V2026_07_28, vec!["initialize", "server/discover"]),
+    ] {
+        let (peer, stream) = Peer::raw(server(initialize.clone(), discover.clone()));
+        let (reader, writer) = tokio::io::split(stream);
+        let client = builder().era(EraMode::PreferSession).connect_io(reader, writer).await.unwrap();
+        assert_eq!(client.revision(), Some(revision), "{initialize}");
+        let methods: Vec<_> = peer.all().iter().map(|it| it["method"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(methods[..asked.len()], asked, "{initialize}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_slow_to_open_a_session_is_not_taken_for_one_that_has_none() {
+    let (peer, stream) = Peer::raw(|_| Vec::new());
+    let (reader, writer) = tokio::io::split(stream);
+    let error = builder().era(EraMode::PreferSession).connect_io(reader, writer).await.unwrap_err();
+    assert!(error.message().contains("did not answer"), "{error}");
+    assert!(peer.seen("server/discover").is_empty());
 }

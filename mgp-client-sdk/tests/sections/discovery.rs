@@ -62,18 +62,20 @@ fn said(result: &CallToolResult) -> Value {
 // covers: MGP-16.5-01, MGP-16.5-08..12, MGP-16.5-18, MGP-16.5-19
 async fn a_found_tool_is_called_at_once_and_listed_from_then_on(leg: Leg) {
     let (_host, client) = open(leg).await;
-    let meta_tools = ["mgp/tools/discover", "mgp/tools/request"];
+    let meta_tools = ["mgp/tools/discover", "mgp/tools/call", "mgp/tools/request"];
     assert_eq!(listed(&client).await, meta_tools);
 
-    let found = client.discover_tools(&DiscoverTools::new("rename playlist").max_results(3)).await.unwrap();
-    assert_eq!((found.total_available, found.tools.len()), (COUNT as u64, 3));
+    let found = client.discover_tools(&DiscoverTools::new("rename playlist").max_results(1)).await.unwrap();
+    assert_eq!((found.total_available, found.tools.len()), (COUNT as u64, 1));
     assert_eq!(found.tools[0].name, "rename_playlist");
+    let with_it = [meta_tools[0], meta_tools[1], meta_tools[2], "rename_playlist"];
+    assert_eq!(listed(&client).await, with_it);
     assert_eq!(found.tools[0].server_id.as_str(), "many");
     assert!(String::from_utf8_lossy(found.tools[0].input_schema.as_bytes()).contains("The id of the item."));
 
     let renamed = client.call_tool(&found.tools[0].name, json!({ "id": "7" })).await.unwrap();
     assert_eq!(text(&renamed), "rename playlist 7");
-    assert_eq!(listed(&client).await, [meta_tools[0], meta_tools[1], "rename_playlist"]);
+    assert_eq!(listed(&client).await, with_it);
     let session = client.tool_session().await.unwrap();
     assert_eq!(session.cached, ["rename_playlist"]);
     assert_eq!(session.max_tokens, u64::from(BUDGET));
@@ -122,7 +124,7 @@ async fn tools_are_loaded_for_what_a_task_needs(leg: Leg) {
     assert_eq!(loaded.tools_unavailable, ["translate_hieroglyphs"]);
     assert_eq!(loaded.session_tools_count, 2);
     assert!(loaded.context_tokens_added > 0);
-    assert_eq!(listed(&client).await[2..], ["archive_contract", "rename_photo"]);
+    assert_eq!(listed(&client).await[3..], ["archive_contract", "rename_photo"]);
     let renamed = client.call_tool("rename_photo", json!({ "id": "x" })).await.unwrap();
     assert_eq!(text(&renamed), "rename photo x");
 }
@@ -130,12 +132,12 @@ async fn tools_are_loaded_for_what_a_task_needs(leg: Leg) {
 // covers: MGP-16.5-19
 async fn a_plain_client_finds_by_a_tool(leg: Leg) {
     let (_host, client) = open_plain(leg).await;
-    let meta_tools = ["mgp_tools_discover", "mgp_tools_request"];
+    let meta_tools = ["mgp_tools_discover", "mgp_tools_call", "mgp_tools_request"];
     assert_eq!(listed(&client).await, meta_tools);
     let error = client.discover_tools(&DiscoverTools::new("archive ticket")).await.unwrap_err();
     assert_eq!(error.code(), code::METHOD_NOT_FOUND);
 
-    let arguments = json!({ "query": "archive ticket" });
+    let arguments = json!({ "query": "archive ticket", "max_results": 1 });
     let result = client.call_tool("mgp_tools_discover", arguments).await.unwrap();
     let found = said(&result);
     assert_eq!(found["tools"][0]["name"], "archive_ticket");
@@ -143,9 +145,10 @@ async fn a_plain_client_finds_by_a_tool(leg: Leg) {
         let same: DiscoveredTools = result.structured_content.as_ref().unwrap().to().unwrap();
         assert_eq!(same.tools[0].name, "archive_ticket");
     }
-    let archived = client.call_tool("archive_ticket", json!({ "id": "1" })).await.unwrap();
+    let arguments = json!({ "name": "archive_ticket", "arguments": { "id": "1" } });
+    let archived = client.call_tool("mgp_tools_call", arguments).await.unwrap();
     assert_eq!(text(&archived), "archive ticket 1");
-    assert_eq!(listed(&client).await[2..], ["archive_ticket"]);
+    assert_eq!(listed(&client).await[3..], ["archive_ticket"]);
 
     let wrong = client.call_tool("mgp.tools.discover", json!({ "query": 7 })).await.unwrap();
     assert_eq!(wrong.is_error, Some(true));
@@ -160,15 +163,15 @@ async fn a_plain_client_is_told_of_a_list_that_changed(leg: Leg) {
     let (_host, client) = open_plain(leg).await;
     let filter = SubscriptionFilter::new().with_tools_list_changed(true);
     let mut changes = client.subscribe(filter).await.unwrap();
-    assert_eq!(listed(&client).await.len(), 2);
+    assert_eq!(listed(&client).await.len(), 3);
     client.call_tool("share_recipe", json!({ "id": "1" })).await.unwrap();
     assert_eq!(changes.next().await.unwrap().unwrap(), Change::Tools);
-    assert_eq!(listed(&client).await[2..], ["share_recipe"]);
+    assert_eq!(listed(&client).await[3..], ["share_recipe"]);
 
     let evict = json!({ "tools": ["share_recipe"] });
     client.call_tool("mgp_tools_session_evict", evict).await.unwrap();
     assert_eq!(changes.next().await.unwrap().unwrap(), Change::Tools);
-    assert_eq!(listed(&client).await.len(), 2);
+    assert_eq!(listed(&client).await.len(), 3);
 }
 
 // covers: MGP-16.8-01
@@ -199,7 +202,7 @@ async fn clients_of_one_server_have_tools_of_their_own(leg: Leg) {
         other.call_tool("delete_vehicle", json!({ "id": "1" })).await.unwrap();
     }
     assert_eq!(one.tool_session().await.unwrap().cached, ["delete_photo"]);
-    assert_eq!(listed(&other).await[2..], ["delete_vehicle"]);
+    assert_eq!(listed(&other).await[3..], ["delete_vehicle"]);
 }
 
 async fn what_is_found_can_be_called_whatever_it_takes_and_gives(leg: Leg) {
@@ -214,7 +217,8 @@ async fn what_is_found_can_be_called_whatever_it_takes_and_gives(leg: Leg) {
     let forecast = find(&client, "weather of tomorrow").await.remove(0);
     let rain = client.call_tool(&forecast, json!({ "region": "Kyoto" })).await.unwrap();
     assert_eq!(text(&rain), "rain in Kyoto");
-    assert_eq!(listed(&client).await[2..], ["post/parcel.weigh", "forecast"]);
+    let list = listed(&client).await;
+    assert!([weigh, forecast].iter().all(|name| list.contains(name)), "{list:?}");
 }
 
 async fn a_plain_client_repeats_in_headers_what_a_found_tool_wants_there(leg: Leg) {
@@ -222,8 +226,12 @@ async fn a_plain_client_repeats_in_headers_what_a_found_tool_wants_there(leg: Le
     let found =
         client.call_tool("mgp_tools_discover", json!({ "query": "weather of tomorrow" })).await.unwrap();
     assert_eq!(said(&found)["tools"][0]["name"], "forecast");
-    let rain = client.call_tool("forecast", json!({ "region": "Kyoto" })).await.unwrap();
+    let arguments = json!({ "region": "Kyoto" });
+    let rain = client.call_tool("forecast", arguments.clone()).await.unwrap();
     assert_eq!(text(&rain), "rain in Kyoto");
+    // Nobody can know that of a tool that was never listed.
+    let unlisted = json!({ "name": "forecast", "arguments": arguments });
+    assert_eq!(text(&client.call_tool("mgp_tools_call", unlisted).await.unwrap()), "rain in Kyoto");
 }
 
 async fn answers_are_as_the_era_has_them(leg: Leg) {

@@ -23,5 +23,5 @@ pub use self::{
         MovedSecret, OtherSection, ReadOptions, ReferenceKind, Skipped, read,
     },
     kind::{ClientKind, UnknownClient},
-    secret::{args_without_secrets, without_secrets},
+    secret::{args_without_secrets, line_without_secrets, without_secrets},
 };

@@ -206,6 +206,28 @@ pub fn args_without_secrets(args: &[String]) -> Vec<String> {
     import::value_names(args).zip(args).map(|(name, argument)| without_secrets(name, argument)).collect()
 }
 
+/// Returns a line of a text that nobody knows the form of, such as a log, with values that look like secrets as `***`.
+pub fn line_without_secrets(line: &str) -> String {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let mut named = false;
+    for word in words(line) {
+        let text = &line[word.clone()];
+        let between_start =
+            parts.last().map_or(0, |part: &Range<usize>| part.end).max(word.start.saturating_sub(4));
+        let assigned =
+            line.get(between_start..word.start).is_some_and(|between| between.contains([':', '=']));
+        if has_secret_form(text) || (named && assigned && !find("secret", text).is_empty()) {
+            parts.push(word.clone());
+        }
+        named = names_secret(text);
+    }
+    let mut out = line.to_owned();
+    for part in parts.into_iter().rev() {
+        out.replace_range(part, "***");
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -54,7 +54,7 @@ macro_rules! sections {
 }
 
 sections! {
-    pass_env, listen, agents, access, permissions, confirmation, validators, audit, limits, effects, tools, names, registration, telemetry, kernel,
+    pass_env, listen, agents, access, permissions, confirmation, validators, folders, audit, limits, effects, tools, names, registration, telemetry, kernel,
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, RawString, Table, Value};
 
-use super::model::{Config, ServerConfig};
+use super::model::{Config, FolderRule, ServerConfig};
 use super::problem::ConfigError;
 use crate::{AtomicFile, FileReaders};
 
@@ -76,18 +76,28 @@ impl ConfigFile {
         if self.position(&server.id).is_some() {
             return Err(EditError::Exists(server.id.clone()));
         }
-        let mut table = self.judged(server)?;
-        if !matches!(self.document.get("servers"), Some(Item::Value(_))) {
-            self.place(&mut table);
+        let table = self.judged(server)?;
+        self.push("servers", table);
+        Ok(())
+    }
+
+    /// Adds a rule for the folders that are open to clients after the others.
+    pub fn open_folders(&mut self, rule: &FolderRule) -> Result<(), EditError> {
+        let table = without_defaults(rule)?;
+        self.push("folders", table);
+        Ok(())
+    }
+
+    fn push(&mut self, list: &str, mut table: Table) {
+        if !matches!(self.document.get(list), Some(Item::Value(_))) {
+            self.place(list, &mut table);
         }
-        let servers =
-            self.document.entry("servers").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
-        match servers {
+        let all = self.document.entry(list).or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+        match all {
             Item::ArrayOfTables(tables) => tables.push(table),
             Item::Value(Value::Array(array)) => array.push(table.into_inline_table()),
             other => *other = Item::ArrayOfTables(ArrayOfTables::from_iter([table])),
         }
-        Ok(())
     }
 
     /// Returns a server as a table of the file, if a file with this server alone would be valid.
@@ -169,10 +179,10 @@ impl ConfigFile {
         }
     }
 
-    /// Sets the position of a new server: behind the last one, or at the end of the file. Comments of the section
+    /// Sets the position of a new entry of `list`: behind the last one, or at the end of the file. Comments of the section
     /// before stay above it.
-    fn place(&mut self, table: &mut Table) {
-        let position = match self.document.get_mut("servers") {
+    fn place(&mut self, list: &str, table: &mut Table) {
+        let position = match self.document.get_mut(list) {
             Some(Item::ArrayOfTables(tables)) => tables.iter_mut().filter_map(last_position).max(),
             _ => last_position(self.document.as_table_mut()).map(|last| last + 1),
         };

@@ -2,10 +2,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use mgp_types::agent_family;
 use mgp_types::mgp::{DefaultPolicy, Glob, TrustLevel};
 use url::Url;
 
-use super::model::{Config, ListenSettings, ServerConfig};
+use super::model::{AgentSettings, Config, ListenSettings, ServerConfig};
 
 /// A text that is not an address to listen at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,6 +67,12 @@ impl Config {
     /// Returns the server with this id.
     pub fn server(&self, id: &str) -> Option<&ServerConfig> {
         self.servers.iter().find(|server| server.id == id)
+    }
+
+    /// Returns the settings of this agent, or else those of its family: `local` for all clients of the user.
+    pub fn agent(&self, id: &str) -> Option<&AgentSettings> {
+        let named = |id: &str| self.agents.iter().find(|agent| agent.id == id);
+        named(id).or_else(|| named(agent_family(id)?))
     }
 }
 

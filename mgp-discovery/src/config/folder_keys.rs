@@ -71,6 +71,7 @@ pub(super) const FOLDER_KEYS: &[(&str, &str)] = &[
     ("validators.only_allowed_hosts", "on if either file switches it on"),
     ("validators.first_use", "`approve` if either file says so"),
     ("validators.argument_types", "`exact` if either file says so"),
+    ("folders", "ignored"),
     ("audit", "ignored"),
     ("audit.durability", "`sync` if either file says so"),
     ("limits", "the smaller value"),

@@ -50,6 +50,7 @@ pub(super) fn merge(user: Config, folder: Config, source: &ConfigSource) -> Merg
         permissions,
         confirmation,
         validators,
+        folders,
         audit,
         limits,
         effects,
@@ -70,6 +71,9 @@ pub(super) fn merge(user: Config, folder: Config, source: &ConfigSource) -> Merg
     }
     if !agents.is_empty() {
         merge.ignore(root().key("agents"), IgnoredReason::UsersOnly);
+    }
+    if !folders.is_empty() {
+        merge.ignore(root().key("folders"), IgnoredReason::UsersOnly);
     }
     merge.listen(&listen);
     merge.access(access);
@@ -355,6 +359,7 @@ impl Merge<'_> {
             agent_calls_per_minute,
             agent_calls_per_day,
             concurrency,
+            agent_concurrency,
             waiting_calls,
             waiting_ms,
             max_message_bytes: _,
@@ -368,6 +373,7 @@ impl Merge<'_> {
             };
         }
         least!(agent_calls_per_minute: None, agent_calls_per_day: None, concurrency: Some(usual::CONCURRENCY));
+        least!(agent_concurrency: Some(usual::AGENT_CONCURRENCY));
         least!(waiting_calls: Some(usual::WAITING_CALLS), waiting_ms: Some(usual::WAITING_MS));
         least!(waiting_questions: Some(usual::WAITING_QUESTIONS));
     }

@@ -32,6 +32,7 @@ pub(super) fn check(config: &Config, source: &ConfigSource) -> Vec<Problem> {
         checks.server(server, &place);
     }
     checks.agents(config);
+    checks.folders(config);
     checks.rules(config);
     checks.settings(config);
     checks.authorization(config);
@@ -183,12 +184,25 @@ impl Checks<'_> {
         }
         let Some(confinement) = &server.confinement else { return };
         for (key, paths) in [("read", &confinement.read), ("write", &confinement.write)] {
-            for (index, path) in paths.iter().enumerate() {
-                if !path.starts_with("~/") && !Path::new(path).is_absolute() {
-                    let place = place.key("confinement").key(key).index(index);
-                    self.error(&place, "this path is relative", "write a path that begins with `/` or `~/`");
-                }
+            let place = place.key("confinement").key(key);
+            paths.iter().enumerate().for_each(|(index, path)| self.absolute(path, &place.index(index)));
+        }
+    }
+
+    fn folders(&mut self, config: &Config) {
+        for (index, rule) in config.folders.iter().enumerate() {
+            let place = ValuePath::default().key("folders").index(index);
+            let open = place.key("open");
+            rule.open.iter().enumerate().for_each(|(index, path)| self.absolute(path, &open.index(index)));
+            if let Some(within) = &rule.within {
+                self.absolute(within, &place.key("in"));
             }
+        }
+    }
+
+    fn absolute(&mut self, path: &str, place: &ValuePath) {
+        if path != "~" && !path.starts_with("~/") && !Path::new(path).is_absolute() {
+            self.error(place, "this path is relative", "write a path that begins with `/` or `~/`");
         }
     }
 

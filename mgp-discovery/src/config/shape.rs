@@ -199,11 +199,23 @@ fn said(default: &Value) -> Option<String> {
 /// Returns the section of a key that stands in the wrong one, if there is only one such section.
 pub(super) fn section_of(name: &str) -> Option<String> {
     let mut found = Vec::new();
-    for section in &root().keys {
+    add_sections(root(), "", name, &mut found);
+    if root().keys.iter().any(|key| {
+        key.name == name && matches!(&key.shape, Shape::List(each) if matches!(**each, Shape::Text))
+    }) {
+        found.push("the top of the file, above the first `[section]`".to_owned());
+    }
+    if found.len() == 1 { found.pop() } else { None }
+}
+
+/// Adds the sections below `table` that have the key `name`.
+fn add_sections(table: &TableShape, path: &str, name: &str, found: &mut Vec<String>) {
+    for section in &table.keys {
+        let path = format!("{path}{}", section.name);
         let (table, header) = match &section.shape {
-            Shape::Table(table) => (table, format!("`[{}]`", section.name)),
+            Shape::Table(table) => (table, format!("`[{path}]`")),
             Shape::List(each) => match &**each {
-                Shape::Table(table) => (table, format!("`[[{}]]`", section.name)),
+                Shape::Table(table) => (table, format!("`[[{path}]]`")),
                 _ => continue,
             },
             _ => continue,
@@ -211,11 +223,6 @@ pub(super) fn section_of(name: &str) -> Option<String> {
         if table.key(name).is_some() {
             found.push(header);
         }
+        add_sections(table, &format!("{path}."), name, found);
     }
-    if root().keys.iter().any(|key| {
-        key.name == name && matches!(&key.shape, Shape::List(each) if matches!(**each, Shape::Text))
-    }) {
-        found.push("the top of the file, above the first `[section]`".to_owned());
-    }
-    if found.len() == 1 { found.pop() } else { None }
 }

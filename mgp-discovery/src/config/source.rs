@@ -7,6 +7,17 @@ use toml_edit::{Document, Item, Key, Table, TableLike, Value};
 
 use super::problem::{ConfigError, Problem, Severity};
 
+/// What the parser says of common mistakes, and how to mend them.
+const HELP: [(&str, &str); 7] = [
+    ("unicode", r"write texts with a backslash in single quotes, such as 'C:\tools\server.exe'"),
+    ("escape", r"write texts with a backslash in single quotes, such as 'C:\tools\server.exe'"),
+    ("expected newline", "a value ends with its line: remove what follows it, such as a comma"),
+    ("key with no value", "write `key = value`, with texts in double quotes"),
+    ("string values must be quoted", "write texts in double quotes"),
+    ("invalid float", "write texts in double quotes"),
+    ("invalid boolean", "write texts in double quotes"),
+];
+
 /// A TOML file, with the positions of its values.
 pub(super) struct ConfigSource {
     file: PathBuf,
@@ -38,8 +49,16 @@ impl ConfigSource {
             Err(error) => {
                 let span = error.span().unwrap_or(text.len()..text.len());
                 let what = error.message().trim_end().replace('\n', "; ");
+                let help = if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+                    Some(
+                        "this is JSON, and TOML is wanted: `mgp import FILE` reads the JSON of other clients",
+                    )
+                } else {
+                    HELP.iter().find(|(sign, _)| what.contains(sign)).map(|(_, help)| *help)
+                };
                 // The begin and the kind of the unreadable value are unknown, so that the line is veiled.
-                Err(Problem::at(Severity::Error, file, text, span, what).veiled().into())
+                let problem = Problem::at(Severity::Error, file, text, span, what).veiled();
+                Err(help.into_iter().fold(problem, Problem::instead).into())
             }
         }
     }

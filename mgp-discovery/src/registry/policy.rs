@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mgp_types::mgp::ServerId;
-use mgp_types::{Principal, PrincipalRole};
+use mgp_types::{Principal, PrincipalRole, agent_family};
 
 use super::registration_table::is_same;
 use crate::config::model::{RegistrationSettings, usual};
@@ -39,7 +39,11 @@ impl RegistrationPolicy {
 
     /// Returns whether `by` may register servers at all.
     pub fn admits(&self, by: &Principal) -> bool {
-        by.role() == PrincipalRole::Operator || self.agents.contains(by.as_str())
+        by.role() == PrincipalRole::Operator
+            || [Some(by.as_str()), agent_family(by.as_str())]
+                .into_iter()
+                .flatten()
+                .any(|agent| self.agents.contains(agent))
     }
 
     pub(super) fn max_servers(&self) -> usize {

@@ -47,7 +47,7 @@ fn generic_path() -> Value {
             "required": true,
             "description": "The name of the tool, as the catalog lists it.",
             "schema": { "type": "string" },
-        }],
+        }, { "$ref": IDEMPOTENCY_KEY }],
         "requestBody": body(&json!({ "$ref": "#/components/schemas/ToolInput" })),
         "responses": responses(&json!({ "$ref": "#/components/schemas/ToolOutput" })),
     }})
@@ -68,10 +68,13 @@ fn tool_path(tool: &ListedTool, operation_id: &str) -> Value {
         "summary": if summary.is_empty() { tool.name() } else { summary },
         "description": description,
         "tags": [&*tool.server],
+        "parameters": [{ "$ref": IDEMPOTENCY_KEY }],
         "requestBody": body(&openapi_schema(&input)),
         "responses": responses(&output),
     }})
 }
+
+const IDEMPOTENCY_KEY: &str = "#/components/parameters/IdempotencyKey";
 
 fn body(schema: &Value) -> Value {
     json!({ "required": true, "content": { "application/json": { "schema": schema } } })
@@ -89,11 +92,16 @@ fn responses(output: &Value) -> Value {
 }
 
 /// The statuses of errors, with the names of their responses and what they mean.
-const ERRORS: [(&str, &str, &str); 11] = [
+const ERRORS: [(&str, &str, &str); 12] = [
     ("400", "ValidationError", "The arguments do not fit the tool."),
     ("401", "AuthenticationError", "The caller did not prove who it is."),
     ("403", "AuthorizationError", "The caller may not call the tool, or not with these arguments."),
     ("404", "NotFound", "There is no such tool."),
+    (
+        "409",
+        "Conflict",
+        "The key of the call belongs to a call with other arguments, or that call still runs.",
+    ),
     ("413", "TooLarge", "The arguments are too long."),
     ("415", "NotJson", "The body does not say that it is JSON."),
     ("422", "ToolFailure", "The tool says that it failed."),
@@ -144,6 +152,13 @@ fn components() -> Value {
             },
         },
         "responses": responses,
+        "parameters": { "IdempotencyKey": {
+            "name": "X-Idempotency-Key",
+            "in": "header",
+            "required": false,
+            "description": "A call with a key is carried out once: another one with the same key gets the result of the first.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9_.:-]+$" },
+        }},
         "securitySchemes": { "bearer": {
             "type": "http",
             "scheme": "bearer",
@@ -224,6 +239,16 @@ mod tests {
         assert_eq!(paths, ["/tools/Add", "/tools/add", "/tools/{tool_name}"]);
         let post = &document["paths"]["/tools/{tool_name}"]["post"];
         assert_eq!(post["summary"], "Invoke a tool");
+        assert_eq!(post["responses"]["409"]["$ref"], "#/components/responses/Conflict");
+        for path in ["/tools/{tool_name}", "/tools/add"] {
+            let parameters = &document["paths"][path]["post"]["parameters"];
+            let last = parameters.as_array().unwrap().last().unwrap()["$ref"].as_str().unwrap();
+            let parameter = document.pointer(last.strip_prefix('#').unwrap()).unwrap();
+            assert_eq!(
+                (&parameter["in"], &parameter["name"]),
+                (&json!("header"), &json!("X-Idempotency-Key"))
+            );
+        }
         assert_eq!(post["responses"]["404"]["$ref"], "#/components/responses/NotFound");
         let add = &document["paths"]["/tools/add"]["post"];
         assert_eq!((&add["summary"], &add["operationId"]), (&json!("Adds."), &json!("add_2")));

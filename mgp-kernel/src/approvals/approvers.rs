@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mgp_discovery::config::model::AgentSettings;
+use mgp_discovery::Config;
 use mgp_security::permission::{ApprovalId, ApprovalQuestion, ApprovalReply, Approver, ApproverChain};
 use mgp_types::mgp::ServerId;
 use mgp_types::{Context, Error, Principal, PrincipalKind};
@@ -29,7 +29,7 @@ pub(crate) fn approvers_of(
         }
         // The question goes to the client whose connection it is, whichever agent it speaks for.
         let client = context.speaker.as_ref().or(context.principal.as_ref())?;
-        let is_there = has_person(&config.load().agents, client);
+        let is_there = has_person(&config.load(), client);
         is_there.then(|| Principal::of(PrincipalKind::Person, client.as_str()))
     };
     let inner = ApproverChain::new(Arc::new(person), policies.pending.clone(), audit.clock.clone());
@@ -38,8 +38,8 @@ pub(crate) fn approvers_of(
 
 /// Returns whether a human sits in front of this client who can be asked. The way by which the client came decides:
 /// what is configured of the agent on standard input and output holds for no other client of that name.
-fn has_person(agents: &[AgentSettings], client: &Principal) -> bool {
-    let known = agents.iter().find(|known| known.id == client.as_str());
+fn has_person(config: &Config, client: &Principal) -> bool {
+    let known = config.agent(client.as_str());
     match client.kind() {
         // The human who starts the kernel as a child sits in front of it, unless the configuration says otherwise.
         PrincipalKind::LocalClient => known.is_none_or(|known| known.human),
@@ -83,12 +83,12 @@ mod tests {
             Agent, Delegated, KeyHolder, KeyOperator, KeylessClient, LocalClient, Operator, Person,
         };
 
-        let agents: Vec<AgentSettings> = serde_json::from_str(
-            r#"[{"id":"desk","stdio":true,"human":true},{"id":"web","human":true},{"id":"ci"}]"#,
+        let config: Config = serde_json::from_str(
+            r#"{"agents":[{"id":"desk","stdio":true,"human":true},{"id":"web","human":true},{"id":"ci"}]}"#,
         )
         .unwrap();
-        let asked = |kind, name: &str| has_person(&agents, &Principal::of(kind, name));
-        assert!(asked(LocalClient, "desk") && asked(LocalClient, "local"));
+        let asked = |kind, name: &str| has_person(&config, &Principal::of(kind, name));
+        assert!(asked(LocalClient, "desk") && asked(LocalClient, "local/cursor"));
         assert!(asked(KeyHolder, "web") && asked(KeylessClient, "web") && asked(Agent, "desk"));
         for (kind, name) in [
             (KeyHolder, "desk"),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::{Error, Request, Response, RpcService};
+use mgp_types::{ClientFolders, ClientSession, Error, Request, Response, RpcService};
 use tower_service::Service;
 
 use crate::operator::proof::OperatorConnection;
@@ -18,17 +18,25 @@ pub(crate) enum ConnectionRole {
     Unattended,
 }
 
-/// A service that writes the role of its connection into each request. It lies in front of everything else, waits for
-/// nothing and allocates for operators only.
+/// The client at a connection: its session, if it has one, and the folders in which it works.
+#[derive(Debug, Clone)]
+pub(crate) struct ConnectedClient {
+    pub(crate) session: Option<Arc<ClientSession>>,
+    pub(crate) folders: Arc<ClientFolders>,
+}
+
+/// A service that writes the role of its connection, and its client, into each request. It lies in front of everything
+/// else, waits for nothing and allocates for operators only.
 #[derive(Clone)]
 pub(crate) struct ConnectionRoleService<S> {
     inner: S,
     mark: ConnectionRole,
+    client: ConnectedClient,
 }
 
 impl<S> ConnectionRoleService<S> {
-    pub(crate) const fn new(inner: S, mark: ConnectionRole) -> Self {
-        Self { inner, mark }
+    pub(crate) const fn new(inner: S, mark: ConnectionRole, client: ConnectedClient) -> Self {
+        Self { inner, mark, client }
     }
 }
 
@@ -42,6 +50,8 @@ impl<S: RpcService> Service<Request> for ConnectionRoleService<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
+        request.context.client.clone_from(&self.client.session);
+        request.context.folders = Some(Arc::clone(&self.client.folders));
         match &self.mark {
             ConnectionRole::Nothing => {}
             ConnectionRole::Operator(connection) => request.extensions.insert_shared(Arc::clone(connection)),

@@ -8,7 +8,7 @@ use mgp_security::auth::reserved_owner;
 use mgp_types::mgp::{
     Actor, AgentPattern, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId,
 };
-use mgp_types::{Error, Flow, Gate, Principal, PrincipalKind, Request, Response, code};
+use mgp_types::{Error, Flow, Gate, Principal, PrincipalKind, Request, Response, agent_family, code};
 
 use crate::record::{AuditTrail, random};
 use crate::running::RunningConfig;
@@ -50,14 +50,15 @@ impl Gate for DelegationGate {
         let Some(speaker) = request.context.principal.take() else {
             return Flow::refuse(Error::new(code::AUTH_REQUIRED, "who calls is not known"));
         };
-        if claimed == speaker.as_str() {
+        if [Some(speaker.as_str()), agent_family(speaker.as_str())].contains(&Some(&*claimed)) {
             request.context.principal = Some(speaker);
             return Flow::Pass(());
         }
         if !may_speak(&self.config.load().agents, &speaker, &claimed) {
             return Flow::answer_later(refuse(Arc::clone(&self.audit), trace, speaker, claimed));
         }
-        request.context.principal = Some(Principal::of(PrincipalKind::Delegated, claimed));
+        request.context.principal =
+            Some(Principal::of(PrincipalKind::Delegated, claimed).through(speaker.client()));
         request.context.speaker = Some(speaker);
         Flow::Pass(())
     }

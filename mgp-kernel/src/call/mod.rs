@@ -8,6 +8,7 @@ pub(crate) mod effects;
 pub(crate) mod erased;
 pub(crate) mod fallback;
 pub(crate) mod hints;
+pub(crate) mod kernel_options;
 pub(crate) mod listed_security;
 pub(crate) mod meter;
 pub(crate) mod registry_timeout;

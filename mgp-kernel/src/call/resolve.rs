@@ -24,7 +24,7 @@ use crate::servers::upstream::{AgentLists, FirstStart, WaitingCall};
 /// Requests wait only while servers are being connected to for the first time. A call of a tool that is known from the
 /// last start waits for its server, and then calls the tool as the server lists it now; so does a call of an unknown
 /// tool whose name begins with the id of a server that starts. A call of any other tool waits a little, as does a
-/// request for a prompt or a resource that is not there yet, and so do searches and lists right after the kernel's
+/// request for a prompt or a resource, or about a tool, that is not there yet, and so do searches and lists right after the kernel's
 /// start: many clients ask as soon as they are answered, and only once. A list of tools waits a moment, and only where
 /// it would be empty. All of these have the caller's own connections begin, and wait for them likewise. Operators wait for
 /// the server of a tool that they call, and for nothing else.
@@ -215,7 +215,8 @@ fn starts(
     starts.collect()
 }
 
-/// Returns whether the caller can have the prompt or the resource that is asked for; `None` for other requests.
+/// Returns whether the caller can have the prompt, the resource or the tool that is asked for, or about; `None` for other
+/// requests.
 fn is_known(visibility: &Visibility, request: &Request) -> Option<bool> {
     let sight = CallerView::of(visibility, &request.context).ok()?;
     let snapshot = visibility.catalog.read();
@@ -224,20 +225,18 @@ fn is_known(visibility: &Visibility, request: &Request) -> Option<bool> {
     } else if request.method == Method::RESOURCES_READ {
         Some(sight.resource_owner(&snapshot, &request.params.text("uri")?).is_some())
     } else {
-        None
+        let name = match request.method.as_str() {
+            method::TOOLS_VALIDATE | method::REGISTRY_VALIDATE => "name",
+            method::PERMISSION_CHECK => "tool",
+            _ => return None,
+        };
+        Some(sight.called(&snapshot, &request.params.text(name)?).is_some())
     }
 }
 
 fn searches(method: &str) -> bool {
-    const OF_ALL_TOOLS: [&str; 7] = [
-        method::TOOLS_DISCOVER,
-        method::TOOLS_REQUEST,
-        method::MANIFEST_GET,
-        method::DISCOVERY_CATALOG,
-        method::TOOLS_VALIDATE,
-        method::REGISTRY_VALIDATE,
-        method::PERMISSION_CHECK,
-    ];
+    const OF_ALL_TOOLS: [&str; 4] =
+        [method::TOOLS_DISCOVER, method::TOOLS_REQUEST, method::MANIFEST_GET, method::DISCOVERY_CATALOG];
     OF_ALL_TOOLS.contains(&method)
 }
 

@@ -4,6 +4,7 @@ use mgp_types::mgp::{ServerId, ToolName, ToolPattern};
 use serde::Deserialize;
 
 use super::exit::Failure;
+use crate::operator::known_names::NameMistakes;
 
 /// A server or a tool, each of which may be a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,40 +111,23 @@ pub(super) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Fai
         None => server_id,
         Some(tool) => ToolPattern::new(&server_id, tool).map_or(server_id, |pattern| pattern.to_string()),
     };
-    meant(failure, &command(&word))
+    failure.hint(format!("did you mean `{}`? `--force` accepts the name as written", command(&word)))
 }
 
-/// Adds a hint to a refusal: the command that is probably meant, and the option that accepts the name as written.
-fn meant(failure: Failure, command: &str) -> Failure {
-    failure.hint(format!("did you mean `{command}`? `--force` accepts the name as written"))
-}
-
-/// The data of the error by which the kernel refuses a permission that no server asks for.
-#[derive(Debug, Deserialize)]
-struct SuggestedPermission {
-    reason: String,
-    did_you_mean: Option<MeantPermission>,
-    /// The known permissions.
-    known: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct MeantPermission {
-    permission: String,
-}
-
-/// Adds a hint to the refusal of a permission that no server asks for: the command that is probably meant, or the known
-/// permissions. `command` returns the command for the suggested permission.
-pub(super) fn advised_permission(failure: Failure, command: impl Fn(&str) -> String) -> Failure {
-    let Some(SuggestedPermission { reason, did_you_mean, known }) = failure.data() else { return failure };
-    let failure = failure.told(reason);
-    match did_you_mean {
-        Some(MeantPermission { permission }) => meant(failure, &command(&permission)),
-        None => failure.hint(format!(
-            "the known permissions are {}; `--force` accepts the name as written",
-            known.join(", ")
-        )),
-    }
+/// Adds a hint to the refusal of a decision whose names are wrong: the command that is probably meant, or the known
+/// permissions. `command` returns the command with the names in place of those that were written.
+pub(super) fn advised_names(failure: Failure, command: impl Fn(&NameMistakes) -> String) -> Failure {
+    let Some(mistakes) = failure.data::<NameMistakes>() else { return failure };
+    let meant = [&mistakes.meant_server, &mistakes.meant_permission, &mistakes.meant_agent];
+    let hint = if meant.into_iter().any(Option::is_some) {
+        format!("did you mean `{}`? `--force` accepts what is written", command(&mistakes))
+    } else if mistakes.permissions.is_empty() {
+        "`mgp servers` shows the servers; `--force` accepts what is written".to_owned()
+    } else {
+        let known = mistakes.permissions.join(", ");
+        format!("the known permissions are {known}; `--force` accepts what is written")
+    };
+    failure.told(mistakes.reason).hint(hint)
 }
 
 #[cfg(test)]

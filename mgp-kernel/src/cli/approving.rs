@@ -19,12 +19,16 @@ pub(super) struct PinApproveArgs {
     /// The id of the server
     #[arg(required_unless_present = "since_config")]
     pub(super) server: Option<String>,
-    /// The definition, as its server names it: TOOL, prompt:NAME, template:URI_TEMPLATE or resource:URI; all
-    /// definitions that are held or flagged if left out
+    /// The definition, as its server names it: TOOL, prompt:NAME, template:URI_TEMPLATE, resource:URI
+    /// or text:instructions; all definitions that are held or flagged if left out
     name: Option<String>,
     /// Approve only the definition with this digest, as `mgp pin diff` shows it
     #[arg(long, requires = "name")]
     digest: Option<String>,
+    /// Approve the definition with its lists in any order and any figures, for a server that writes them anew at each
+    /// start
+    #[arg(long, requires = "name", conflicts_with = "digest")]
+    any_order: bool,
     /// Approve all definitions that changed since the configuration of their server changed
     #[arg(long, conflicts_with = "name")]
     since_config: bool,
@@ -68,6 +72,7 @@ async fn one(
 ) -> Result<Exit, Failure> {
     let diff: PinDiff = link.ask(method::PINS_DIFF, &named).await?;
     let mut approve = approval(&diff);
+    approve.any_order = wanted.any_order;
     let is_held_for_content = diff
         .standing
         .as_ref()
@@ -149,6 +154,7 @@ fn approval(diff: &PinDiff) -> ApprovePin {
         name: diff.name.clone(),
         digest: diff.waiting.clone(),
         despite: diff.standing.as_ref().map(|standing| standing.rules.clone()).unwrap_or_default(),
+        any_order: false,
     }
 }
 

@@ -5,8 +5,8 @@ use clap::{Parser, Subcommand};
 use super::output::Global;
 use super::{
     access, audit, call, check, completions, config, confine, demo, export, import, init, keys, login, man,
-    model, operators, permissions, pins, registrations, search, secrets, serve, server_commands, servers,
-    servers_edit, service, spec, tools, trust,
+    model, open, operators, permissions, pins, registrations, search, secrets, serve, server_commands,
+    servers, servers_edit, service, spec, tools, trust,
 };
 use crate::patterns::PatternServer;
 
@@ -43,6 +43,8 @@ pub(super) enum Command {
     Add(servers_edit::AddServerArgs),
     /// Remove a server from the configuration
     Remove(servers_edit::RemoveServerArgs),
+    /// Open a folder to the calls of clients, besides those in which they work
+    Open(open::OpenArgs),
     /// Sign in to a server that needs authorization
     Login(login::LoginArgs),
     /// Sign out of a server, and forget its tokens

@@ -1,5 +1,6 @@
 //! The `KEY=VALUE` arguments of `mgp call`, converted by the input schema of the tool.
 
+use mgp_discovery::config::nearest;
 use mgp_types::RawJson;
 use serde_json::{Map, Value};
 
@@ -22,6 +23,12 @@ pub(super) fn arguments(given: &[String], schema: Option<&RawJson>) -> Result<Ra
             (key, json(key, text)?)
         } else {
             let property = &schema["properties"][key];
+            if let Some(meant) = meant(key, &schema) {
+                return Err(Failure::usage(format!(
+                    "`{key}` is not an argument of this tool: did you mean `{meant}`?"
+                ))
+                .hint(format!("`{key}:=JSON` passes it all the same")));
+            }
             let value = match kind(property) {
                 // A whole list can be given as JSON.
                 Some("array") if text.starts_with('[') => json(key, text)?,
@@ -42,6 +49,12 @@ pub(super) fn arguments(given: &[String], schema: Option<&RawJson>) -> Result<Ra
         }
     }
     RawJson::from_value(&arguments).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// Returns the argument that is probably meant by one that the schema does not know.
+fn meant<'s>(key: &str, schema: &'s Value) -> Option<&'s str> {
+    let known = schema["properties"].as_object()?;
+    if known.contains_key(key) { None } else { nearest(key, known.keys().map(String::as_str)) }
 }
 
 fn typed(key: &str, text: &str, schema: &Value) -> Result<Value, Failure> {

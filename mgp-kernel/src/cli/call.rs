@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use mgp_types::mcp::{CallToolResult, ProgressParams};
 use mgp_types::mgp::{CallOptions, ServerState};
-use mgp_types::{Error, Object, RawJson, code};
+use mgp_types::{Error, Object, Origin, RawJson, code};
 use tokio::time::{Instant, sleep};
 
 use super::arguments::arguments;
@@ -94,7 +94,7 @@ async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit
     };
     let result: CallToolResult = match result {
         Ok(result) => result,
-        Err(error) => return Err(refused(link, &tool, error).await),
+        Err(error) => return Err(refused(link, &tool, error, args.timeout).await),
     };
     let failed = result.is_error == Some(true);
     // Output to a file or pipe gets the bytes that the server sent.
@@ -108,22 +108,28 @@ async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit
 }
 
 /// Returns the failure of a call. If the server is not there, the failure says why.
-async fn refused(link: &KernelLink, tool: &ToolRow, error: Error) -> Failure {
-    let is_absent = matches!(error.code(), code::SERVER_NOT_READY | code::SERVER_RESTARTING);
+async fn refused(link: &KernelLink, tool: &ToolRow, error: Error, timeout: Duration) -> Failure {
+    let is_absent = matches!(error.code(), code::SERVER_NOT_READY | code::SERVER_RESTARTING)
+        || error.origin() == Origin::Connection
+        || error.code() == code::UPSTREAM_UNAVAILABLE;
+    // The error of a peer has its code and not its origin.
+    let is_late = error.origin() == Origin::Timeout && error.recovery().is_none();
     let failure = Failure::from(error);
+    if is_late {
+        let message = format!("{} did not answer within {} s", tool.name, timeout.as_secs_f64());
+        return failure.told(message).hint("`--timeout 10m` waits longer");
+    }
     if !is_absent {
         return failure;
     }
     let Ok(servers) = link.servers(ServersToBegin::None).await else { return failure };
     let absent = |row: &&ServerRow| row.id == tool.server_id && row.state != ServerState::Connected;
-    let why = servers.iter().find(absent).and_then(|row| row.fault.as_ref().or(row.last_error.as_ref()));
-    match why {
-        Some(why) => {
-            let message = format!("{}: {}", failure.message(), printable(why));
-            failure.told(message)
-        }
-        None => failure,
-    }
+    let Some(row) = servers.iter().find(absent) else { return failure };
+    let message = match row.why() {
+        Some(why) => format!("{}: {}", failure.message(), printable(why)),
+        None => failure.message().to_owned(),
+    };
+    failure.told(message).hint(row.remedy())
 }
 
 fn given(args: &CallArgs) -> Result<Option<Object>, Failure> {
@@ -141,7 +147,10 @@ fn given(args: &CallArgs) -> Result<Option<Object>, Failure> {
         (None, None) => return Ok(None),
     };
     let object = Object::parse(json);
-    object.map(Some).map_err(|error| Failure::usage(format!("{whence} is not a JSON object: {error}")))
+    object.map(Some).map_err(|error| {
+        Failure::usage(format!("{whence} is not a JSON object: {error}"))
+            .hint(r#"write names and texts in double quotes, such as '{"path": "notes.txt"}'"#)
+    })
 }
 
 fn progress(report: &ProgressParams) {

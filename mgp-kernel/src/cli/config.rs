@@ -12,7 +12,7 @@ use super::link::{KernelLink, KernelNeed};
 use super::output::Output;
 use crate::operator::config::ShownConfig;
 use crate::operator::method;
-use crate::settings;
+use crate::{settings, telemetry};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
@@ -66,6 +66,7 @@ fn check(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
             .map(drop)
             .map_err(|error| Failure::usage(error.to_string()))?;
     }
+    telemetry::check(&configured.config.telemetry).map_err(|error| Failure::usage(error.to_string()))?;
     let checked = CheckedConfig {
         files: configured.files,
         warnings: configured.warnings,

@@ -202,13 +202,10 @@ async fn kernel(
             ServerState::Connected => (true, format!("{}: {} tools", server.id, server.tools)),
             state => (false, format!("{} is {state}", server.id)),
         };
-        if let Some(error) = server.fault.as_ref().or(server.last_error.as_ref()) {
+        if let Some(error) = server.why() {
             told = format!("{told}: {error}");
         }
-        let hint = (!ok).then(|| match &server.fault {
-            Some(_) => "correct this where the kernel runs, and restart the kernel".to_owned(),
-            None => format!("`mgp logs {}` shows its standard error", server.id),
-        });
+        let hint = (!ok).then(|| server.remedy());
         findings.push(DoctorFinding { what: "server", ok, told, hint });
     }
     let audit: VerifiedLog = link.ask(method::AUDIT_VERIFY, &VerifyLog::default()).await?;

@@ -4,13 +4,14 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use mgp_discovery::config::ConfigError;
 use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Object, Origin, RawJson, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::output::printable;
+use super::output::{Global, Output, printable};
 
 /// The outcome of a command, as the exit code that scripts see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -225,7 +226,13 @@ pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
         let _ = error.print();
         return Exit::Done.into();
     }
-    if args.iter().any(|arg| arg == "--json") {
+    let is_json = args.iter().any(|arg| arg == "--json");
+    if let Some(meant) = lacks_dashes(error, args) {
+        let failure = Failure::usage("the command of a server stands behind `--`")
+            .hint(format!("did you mean `{meant}`?"));
+        let global = Global { json: is_json, ..Global::default() };
+        Output::new(&global).failure(&failure);
+    } else if is_json {
         let text = error.render().to_string();
         let text = text.trim_start_matches("error: ");
         let (message, hint) = text.split_once("\n\n").unwrap_or((text, ""));
@@ -239,6 +246,17 @@ pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
         let _ = error.print();
     }
     Exit::Usage.into()
+}
+
+/// Returns the command that is meant by an `mgp add NAME COMMAND` without `--`.
+fn lacks_dashes(error: &clap::Error, args: &[OsString]) -> Option<String> {
+    let words: Vec<&str> = args.iter().skip(1).map(|arg| arg.to_str()).collect::<Option<_>>()?;
+    let (["add", name, command @ ..], ErrorKind::UnknownArgument) = (&*words, error.kind()) else {
+        return None;
+    };
+    let is_meant =
+        !name.starts_with('-') && command.first()?.starts_with(|c: char| c != '-') && !words.contains(&"--");
+    is_meant.then(|| format!("mgp add {name} -- {}", command.join(" ")))
 }
 
 #[cfg(test)]

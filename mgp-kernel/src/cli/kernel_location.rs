@@ -15,11 +15,14 @@ use super::exit::Failure;
 use super::log::Verbosity;
 use super::output::{Global, Output};
 use crate::listen::socket;
+use crate::running::folder_state;
 
 /// The place of the configuration, the state directory and the socket of the kernel that a command is about.
 #[derive(Debug, Clone)]
 pub(super) struct KernelLocation {
     global: Global,
+    /// True if the file of the folder does not count, whether it is trusted or not.
+    without_folder: bool,
 }
 
 /// The options that name the configuration a command changes.
@@ -50,6 +53,17 @@ pub(super) struct EffectiveConfig {
 }
 
 impl EffectiveConfig {
+    /// Warns of keys and values that have no effect, each in one line. Servers that cannot be started are told otherwise.
+    pub(super) fn tell_warnings(&self, output: &Output) {
+        for warning in self.warnings.iter().filter(|warning| !warning.contains("is not started")) {
+            let mut lines = warning.lines();
+            let (what, place) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+            let help = lines.last().and_then(|line| line.split_once("= help: "));
+            let help = help.map(|(_, help)| format!("; {help}")).unwrap_or_default();
+            output.warning(&format!("{what}{help} ({})", place.trim_start_matches([' ', '-', '>'])));
+        }
+    }
+
     /// Returns the files of the kernel that lie outside of its state directory.
     pub(super) fn own_files(&self) -> Vec<PathBuf> {
         self.files.iter().chain([&self.socket]).cloned().collect()
@@ -58,27 +72,56 @@ impl EffectiveConfig {
 
 impl KernelLocation {
     pub(super) fn new(global: &Global) -> Self {
-        Self { global: global.clone() }
+        Self { global: global.clone(), without_folder: false }
     }
 
     /// Reads the configuration.
     pub(super) fn read(&self) -> Result<EffectiveConfig, Failure> {
         let loaded = Config::load(&self.locations(), &ProcessEnvironment);
-        let LoadedConfig { config, warnings, files, faulty, untrusted, .. } = loaded.map_err(|error| {
-            Failure::configuration(&error)
-                .hint("`mgp config reference` lists all keys, `--config` names another file")
-        })?;
-        let own = self.global.state.clone().or_else(|| config.kernel.state.as_deref().map(expanded));
-        let state = match own {
-            Some(state) => state,
-            None => home("XDG_STATE_HOME", ".local/state")?.join("mgp"),
+        let LoadedConfig { mut config, warnings, files, faulty, untrusted, .. } =
+            loaded.map_err(|error| {
+                Failure::configuration(&error)
+                    .hint("`mgp config reference` lists all keys, `--config` names another file")
+            })?;
+        let mut own_socket = config.kernel.socket.as_deref().map(expanded);
+        let state = match (&self.global.state, &config.kernel.state) {
+            (Some(state), _) => state.clone(),
+            (None, own) => {
+                let state = match own {
+                    Some(own) => expanded(own),
+                    None => home("XDG_STATE_HOME", ".local/state")?.join("mgp"),
+                };
+                // The kernel of a folder with a file of its own runs beside the user's, which has the user's socket,
+                // address and record.
+                match self.folder() {
+                    Some(file) => {
+                        (own_socket, config.listen.http, config.audit.path) = (None, None, None);
+                        folder_state(&state, file.path())
+                    }
+                    None => state,
+                }
+            }
         };
-        let socket = self.global.socket.clone().or_else(|| config.kernel.socket.as_deref().map(expanded));
+        let socket = self.global.socket.clone().or(own_socket);
         // Each state directory has a socket of its own, or two kernels would use the same one.
         let socket = socket.unwrap_or_else(|| socket::default_path(&state));
         let warnings = warnings.iter().map(ToString::to_string).collect();
         let untrusted = untrusted.map(|file| file.to_string());
         Ok(EffectiveConfig { config, files, warnings, faulty, untrusted, state, socket })
+    }
+
+    /// Returns the file of this folder if the folder has a kernel of its own: the file was trusted, and may have changed
+    /// since.
+    fn folder(&self) -> Option<FolderFile> {
+        let locations = self.locations();
+        let file = FolderFile::read(locations.folder_file()?).ok().flatten();
+        file.filter(|file| locations.trust_of(file) != FolderTrust::Never)
+    }
+
+    /// Returns the place of the same kernel, whichever files are trusted later: that of the user takes nothing from a
+    /// folder.
+    pub(super) fn settled(&self) -> Self {
+        Self { without_folder: self.folder().is_none(), ..self.clone() }
     }
 
     /// Returns the configuration file that commands change: that of this folder if it is there and trusted, or else the
@@ -209,7 +252,11 @@ impl KernelLocation {
             return Locations::only(file);
         }
         let here = env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
-        Locations::from_env(&ProcessEnvironment, &here)
+        let found = Locations::from_env(&ProcessEnvironment, &here);
+        if self.without_folder && !found.required() {
+            return Locations::of(None, found.own_file().map(Path::to_path_buf));
+        }
+        found
     }
 }
 

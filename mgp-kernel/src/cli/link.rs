@@ -51,6 +51,7 @@ impl KernelLink {
     /// Connects to the running kernel, or starts one in the background, whose servers start when somebody needs them.
     pub(super) async fn with_servers(place: &KernelLocation) -> Result<Self, Failure> {
         let (configured, output) = (place.read()?, place.output());
+        configured.tell_warnings(&output);
         let EffectiveConfig { config, state, socket, .. } = &configured;
         let starting = Some((place.options(), vec!["--when-needed".into()]));
         let way = KernelConnector { config, state, operators: socket, at: socket, starting, output: &output };
@@ -79,7 +80,9 @@ impl KernelLink {
             }
         };
         let mark = ConnectionRole::Operator(Arc::new(OperatorConnection::in_process()));
-        let client = builder().in_process(kernel.accept_marked(socket::oneself(), mark)).await?;
+        let (session, own) = (kernel.fleet().client_session(), std::env::current_dir().ok());
+        let client =
+            builder().in_process(kernel.accept_marked(socket::oneself(), mark, session, own)).await?;
         Ok(Self { client, running: false, own: Some(kernel) })
     }
 
@@ -228,7 +231,12 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<
     let (reader, writer) = match socket::connect(path).await {
         Ok(halves) => halves,
         // No kernel runs, or one that died has left the socket.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::ConnectionRefused
+            ) =>
+        {
             return Ok(None);
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

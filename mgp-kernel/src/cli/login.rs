@@ -71,9 +71,9 @@ pub(super) async fn login(place: &KernelLocation, output: &Output, args: LoginAr
             let (page, code) = (printable(&device.page), printable(&device.code));
             output.note(&format!("open {page} on any device, and type the code {code}"));
         });
-        shown.await.map_err(|error| refused(&error))?;
+        shown.await.map_err(|error| found.refused(&error))?;
     } else {
-        oauth.login().await.map_err(|error| refused(&error))?;
+        oauth.login().await.map_err(|error| found.refused(&error))?;
     }
     found.show(place, output, true).await
 }
@@ -84,7 +84,8 @@ pub(super) async fn logout(
     args: LoginServer,
 ) -> Result<Exit, Failure> {
     let found = FoundServer::of(place, &args)?;
-    let had = found.oauth(LoopbackBrowser::new(|_| {}))?.logout().await.map_err(|error| refused(&error))?;
+    let had =
+        found.oauth(LoopbackBrowser::new(|_| {}))?.logout().await.map_err(|error| found.refused(&error))?;
     if !had {
         let message = format!("there is no login at {}", found.server.id);
         return Err(Failure::usage(message).hint("`mgp login SERVER` signs in"));
@@ -117,7 +118,7 @@ impl FoundServer {
                 Failure::usage(message).hint("secrets of programs belong in `env`: `mgp secrets set NAME`")
             );
         }
-        let has_own = server.sharing == Sharing::Agent || server.only_for_its_agents();
+        let has_own = server.sharing == Some(Sharing::Agent) || server.only_for_its_agents();
         match (&named.agent, has_own) {
             (None, true) => {
                 let message = format!("each agent signs in to {} for itself", server.id);
@@ -141,6 +142,29 @@ impl FoundServer {
         let config = &self.configured.config;
         let builder = authorization::builder(config, &self.server, self.agent.as_deref(), &url)?;
         Ok(builder.browser(browser).build()?)
+    }
+
+    /// Returns the failure of a login.
+    fn refused(&self, error: &OAuthError) -> Failure {
+        let exit = match error {
+            OAuthError::Refused(_) | OAuthError::OtherIssuer | OAuthError::OtherLogin => Exit::Auth,
+            OAuthError::Unfetched { .. } => Exit::Unreachable,
+            OAuthError::NoAnswer(_) => Exit::Waiting,
+            _ => Exit::Usage,
+        };
+        let id = &self.server.id;
+        let hint = match error {
+            OAuthError::Unfetched { .. } => {
+                format!("check `url` of {id} in mgp.toml, and that the server runs")
+            }
+            OAuthError::NoAnswer(_) => {
+                format!("`mgp login {id}` begins again, `--device` needs no browser here")
+            }
+            _ => format!(
+                "`mgp login {id}` begins again; `[servers.oauth]` of {id} in mgp.toml names another issuer or client"
+            ),
+        };
+        Failure::new(exit, format!("no login at {id}: {error}")).hint(hint)
     }
 
     /// Shows what changed, and has a running kernel connect to the server anew.
@@ -179,15 +203,4 @@ const fn without_person(grant: ServerGrant) -> Option<&'static str> {
         ServerGrant::WorkloadIdentity => Some("the platform on which the kernel runs says who it is"),
         _ => None,
     }
-}
-
-/// Returns the failure of a login.
-fn refused(error: &OAuthError) -> Failure {
-    let exit = match error {
-        OAuthError::Refused(_) | OAuthError::OtherIssuer | OAuthError::OtherLogin => Exit::Auth,
-        OAuthError::Unfetched { .. } => Exit::Unreachable,
-        OAuthError::NoAnswer(_) => Exit::Waiting,
-        _ => Exit::Usage,
-    };
-    Failure::new(exit, error.to_string())
 }

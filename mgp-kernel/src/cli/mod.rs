@@ -35,6 +35,7 @@ mod login;
 mod man;
 mod model;
 mod moment;
+mod open;
 mod open_url;
 mod operators;
 mod output;
@@ -144,6 +145,7 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         Command::Logout(args) => login::logout(place, output, args).await,
         Command::Add(args) => servers_edit::add(place, output, args),
         Command::Remove(args) => servers_edit::remove(place, output, &args),
+        Command::Open(args) => open::run(place, output, args).await,
         Command::Init(args) => init::run(place, output, &args),
         Command::Import(args) => import::run(place, output, &args),
         Command::Export(args) => export::run(place, output, &args),

@@ -8,7 +8,7 @@ use mgp_security::permission::{GrantLifetime, GrantedTo};
 use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, Timestamp};
 use mgp_types::shell_word;
 
-use super::access_target::{advised, advised_permission};
+use super::access_target::advised_names;
 use super::deciding::{answer, is_person_there};
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
@@ -16,6 +16,7 @@ use super::link::{KernelLink, KernelNeed};
 use super::moment::{Moment, moment};
 use super::output::{Output, printable};
 use super::proof;
+use crate::operator::known_names::NameMistakes;
 use crate::operator::method;
 use crate::operator::page::PageRequest;
 use crate::operator::permissions::{
@@ -30,9 +31,9 @@ pub(super) enum PermissionsCommand {
     Pending,
     /// Answer questions on this terminal as they come
     Watch,
-    /// Show a question with its whole call, or the decisions about a server
+    /// Show a question with its whole call, the decision that answered it, or the decisions about a server
     Show(PermissionShowArgs),
-    /// Approve a question by its id, or grant a permission to a server
+    /// Approve a question by its id, or the only one that waits; or grant a permission to a server
     Approve(Box<PermissionApproveArgs>),
     /// Deny a question or a permission, or take a grant back
     Deny(PermissionDenyArgs),
@@ -64,9 +65,9 @@ pub(super) struct PermissionResetArgs {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct PermissionApproveArgs {
-    /// The id of the question, or the server
+    /// The id of the question or the beginning of it, or the server; the only question that waits if left out
     #[arg(value_name = "ID|SERVER")]
-    what: String,
+    what: Option<String>,
     /// The permission, if a server is named
     permission: Option<String>,
     /// The scope of the grant, as a JSON object with `paths`, `commands`, `hosts` and so on
@@ -103,9 +104,9 @@ pub(super) struct PermissionApproveArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct PermissionDenyArgs {
-    /// The id of the question, or the server
+    /// The id of the question or the beginning of it, or the server; the only question that waits if left out
     #[arg(value_name = "ID|SERVER")]
-    what: String,
+    what: Option<String>,
     /// The permission, if a server is named
     permission: Option<String>,
     /// The end of the denial of a question: a time, or a span such as 2h
@@ -191,7 +192,7 @@ async fn show(link: &KernelLink, output: &Output, wanted: PermissionShowArgs) ->
             let list = PermissionListArgs { server: Some(wanted.id), offset: 0, limit: None };
             let failure: Failure = failure;
             let decided: GrantPage = decided(link, &list).await?;
-            if decided.grants.is_empty() {
+            if decided.grants.is_empty() && decided.waiting.is_empty() {
                 return Err(failure.hint("`mgp permissions pending` shows the questions"));
             }
             return show_decided(output, &decided);
@@ -230,66 +231,103 @@ async fn approve(link: &KernelLink, output: &Output, yes: PermissionApproveArgs)
     };
     let expires_at = yes.until.map(|until| until.ahead(Timestamp::now()));
     let decided = if let Some(permission) = yes.permission {
-        let server_id = ServerId::from(yes.what.as_str());
-        if yes.agent.is_none() && !yes.all_agents {
-            let (server, permission) = (&yes.what, &permission);
-            return Err(Failure::usage("no agent is named for whose calls the permission is granted").hint(format!(
-                "`mgp permissions approve {server} {permission} --agent AGENT` grants it for one agent, `--all-agents` \
-                 for all"
-            )));
-        }
-        let (named, agent_id) = (Permission::read(&permission), yes.agent.as_deref().map(AgentId::from));
-        let force = yes.force;
-        let grant = GrantPermission { server_id, permission: named, agent_id, scope, expires_at, force };
+        let server = yes.what.unwrap_or_default();
+        let grant = GrantPermission {
+            server_id: ServerId::from(server.as_str()),
+            permission: Permission::read(&permission),
+            agent_id: yes.agent.as_deref().map(AgentId::from),
+            agent_is_missing: yes.agent.is_none() && !yes.all_agents,
+            scope,
+            expires_at,
+            force: yes.force,
+        };
         let granted = link.ask(method::PERMISSIONS_GRANT, &grant).await;
         granted.map_err(|failure| {
-            let whose = match &yes.agent {
-                Some(agent) => format!("--agent {}", shell_word(agent)),
-                None => "--all-agents".to_owned(),
+            let ending = match (yes.all_agents, grant.agent_is_missing) {
+                (true, _) => " --all-agents",
+                (_, true) => "`, or `--all-agents",
+                _ => "",
             };
-            let command = |server: &str, permission: &str| {
-                format!("mgp permissions approve {} {} {whose}", shell_word(server), shell_word(permission))
-            };
-            let failure = advised_permission(failure, |meant| command(&yes.what, meant));
-            advised(failure, |meant| command(meant, &permission))
+            let agent = yes.agent.as_deref();
+            let command = |meant: &_| meant_command("approve", &server, &permission, agent, meant) + ending;
+            advised_names(failure, command)
         })
     } else {
+        let what = question_id(link, output, yes.what).await?;
         let lasts = match (yes.once, yes.always) {
             (true, _) => Some(GrantLifetime::Once),
             (_, true) => Some(GrantLifetime::Always),
             _ => None,
         };
         let granted_to = if yes.all_agents { GrantedTo::AllAgents } else { GrantedTo::Asker };
-        let (id, max_uses) = (yes.what.clone(), yes.uses);
+        let (id, max_uses) = (what.clone(), yes.uses);
         let answer = ApproveQuestion { id, scope, expires_at, lasts, granted_to, max_uses };
         let decided = link.ask(method::PERMISSIONS_APPROVE, &answer).await;
-        decided.map_err(|failure: Failure| unknown(failure, &yes.what))
+        decided.map_err(|failure: Failure| unknown(failure, &what))
     };
     told(output, &decided?)
 }
 
 async fn deny(link: &KernelLink, output: &Output, no: PermissionDenyArgs) -> Result<Exit, Failure> {
     let decided = if let Some(permission) = no.permission {
-        let server_id = ServerId::from(no.what.as_str());
+        let server = no.what.unwrap_or_default();
+        let server_id = ServerId::from(server.as_str());
         let agent_id = no.agent.as_deref().map(AgentId::from);
         let force = no.force;
         let revoke =
             RevokePermission { server_id, permission: Permission::read(&permission), agent_id, force };
         let denied = link.ask(method::PERMISSIONS_REVOKE, &revoke).await;
         denied.map_err(|failure| {
-            let command = |server: &str, permission: &str| {
-                format!("mgp permissions deny {} {}", shell_word(server), shell_word(permission))
-            };
-            let failure = advised_permission(failure, |meant| command(&no.what, meant));
-            advised(failure, |meant| command(meant, &permission))
+            let agent = no.agent.as_deref();
+            advised_names(failure, |mistakes| meant_command("deny", &server, &permission, agent, mistakes))
         })
     } else {
+        let what = question_id(link, output, no.what).await?;
         let expires_at = no.until.map(|until| until.ahead(Timestamp::now()));
-        let answer = DenyQuestion { id: no.what.clone(), expires_at };
+        let answer = DenyQuestion { id: what.clone(), expires_at };
         let decided = link.ask(method::PERMISSIONS_DENY, &answer).await;
-        decided.map_err(|failure: Failure| unknown(failure, &no.what))
+        decided.map_err(|failure: Failure| unknown(failure, &what))
     };
     told(output, &decided?)
+}
+
+/// Returns the id that a command names or, without one, that of the only question that waits, which is shown.
+async fn question_id(link: &KernelLink, output: &Output, named: Option<String>) -> Result<String, Failure> {
+    if let Some(named) = named {
+        return Ok(named);
+    }
+    let pending: PendingDecisions = link.ask(method::PERMISSIONS_PENDING, &()).await?;
+    if let [question] = &pending.questions[..] {
+        output.note(&printable(&question.message));
+        return Ok(question.id.clone());
+    }
+    let ids: Vec<_> = pending.questions.iter().map(brief).collect();
+    Err(match ids.len() {
+        0 => Failure::usage("no question waits for an answer"),
+        count => Failure::usage(format!("{count} questions wait for an answer: name one of them by its id"))
+            .hint(ids.join("\n")),
+    })
+}
+
+/// Returns the id of a question with the first line of its text.
+fn brief(question: &OpenQuestion) -> String {
+    format!("{}  {}", question.id, printable(question.message.lines().next().unwrap_or_default()))
+}
+
+/// Returns the command that decides about a permission, with the names that are probably meant.
+fn meant_command(
+    verb: &str,
+    server: &str,
+    permission: &str,
+    agent: Option<&str>,
+    mistakes: &NameMistakes,
+) -> String {
+    let word = |meant: &Option<String>, written: &str| shell_word(meant.as_deref().unwrap_or(written));
+    let (server, permission) =
+        (word(&mistakes.meant_server, server), word(&mistakes.meant_permission, permission));
+    let agent = mistakes.meant_agent.as_deref().or(agent);
+    let whose = agent.map(|agent| format!(" --agent {}", shell_word(agent)));
+    format!("mgp permissions {verb} {server} {permission}{}", whose.unwrap_or_default())
 }
 
 /// Asks the person at this terminal about each question as it comes, until the person ends the command.
@@ -340,7 +378,7 @@ async fn list(link: &KernelLink, output: &Output, wanted: PermissionListArgs) ->
 
 async fn decided(link: &KernelLink, wanted: &PermissionListArgs) -> Result<GrantPage, Failure> {
     let page = PageRequest { offset: wanted.offset, limit: wanted.limit };
-    let asked = ListGrants { server_id: wanted.server.as_deref().map(ServerId::from), page };
+    let asked = ListGrants { about: wanted.server.clone(), page };
     link.ask(method::PERMISSIONS_LIST, &asked).await
 }
 
@@ -356,10 +394,24 @@ fn show_decided(output: &Output, list: &GrantPage) -> Result<Exit, Failure> {
                 word(row.decision).to_owned(),
                 row.approved_by.clone(),
                 match (row.lasts, row.expires_at) {
-                    (GrantLifetime::Session, None) => "the session ends".to_owned(),
+                    (GrantLifetime::Session, None) => "the session or the kernel ends".to_owned(),
                     (_, end) => end.map_or_else(|| "-".to_owned(), |end| end.to_string()),
                 },
                 scope.unwrap_or_else(|| "-".to_owned()),
+            ]);
+        }
+        for answered in &list.waiting {
+            let call = answered.tool_name.as_ref().map(|tool| format!("one call of {tool}"));
+            let permission = answered.permission.as_ref().map(|permission| permission.as_str().to_owned());
+            let end = answered.ends_at.map(|end| format!("{end}, or its call")).unwrap_or_default();
+            table.row([
+                answered.server_id.to_string(),
+                permission.or(call).unwrap_or_default(),
+                answered.agent_id.clone().unwrap_or_else(|| "all".to_owned()),
+                answered.decision.map_or("-", word).to_owned(),
+                answered.answered_by.clone().unwrap_or_default(),
+                end,
+                format!("question {}", answered.id),
             ]);
         }
     })

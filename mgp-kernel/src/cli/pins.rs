@@ -49,7 +49,8 @@ pub(super) struct PinListArgs {
 pub(super) struct PinNameArgs {
     /// The id of the server
     server: String,
-    /// The definition, as its server names it: TOOL, prompt:NAME, template:URI_TEMPLATE or resource:URI
+    /// The definition, as its server names it: TOOL, prompt:NAME, template:URI_TEMPLATE, resource:URI
+    /// or text:instructions
     name: String,
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use mgp_security::auth::KeyInfo;
 use mgp_types::mgp::{AccessPermission, DefaultPolicy};
-use mgp_types::{Principal, PrincipalKind};
+use mgp_types::{LOCAL_AGENT, Principal, PrincipalKind};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::background;
@@ -25,7 +25,7 @@ use crate::kernel::ServerStarts;
 use crate::listen::peer::{adopt_orphans, reap_adopted};
 use crate::listen::serve::{OnBusyAddress, OnTransportEnd, ServeOptions, serve};
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
-use crate::settings::{self, LOCAL_AGENT};
+use crate::settings;
 use crate::{Kernel, StartError};
 
 #[derive(Debug, Args)]
@@ -150,8 +150,9 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
             output.warning(&lacking);
         }
     }
-    reread_from(&kernel, place.clone(), http_asked_for);
+    let place = place.settled();
     let watched = if follows_files { place.watched() } else { Vec::new() };
+    reread_from(&kernel, place, http_asked_for);
     let stop = until_stopped(signals, &kernel, &watched);
     let at = serving.socket.display().to_string();
     let scheme = if kernel.config().load().listen.tls.is_some() { "https" } else { "http" };
@@ -179,13 +180,19 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
 }
 
 /// Returns the failure of a kernel that does not serve.
-fn unserved(error: &StartError) -> Failure {
-    if !matches!(error, StartError::Listen { .. }) {
-        return not_started(error);
-    }
-    let hint =
-        "end the program that has the address or the socket, or name another one with `--http` or `--socket`";
-    Failure::new(Exit::Unreachable, error.to_string()).hint(hint)
+fn unserved(failure: &StartError) -> Failure {
+    let StartError::Listen { error, .. } = failure else { return not_started(failure) };
+    let hint = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another program listens there, perhaps a kernel: `mgp status`; `--http ADDR` or `[listen] http` in \
+             mgp.toml names another address"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "this user may not listen there: choose a port above 1023, or a socket in a folder of your own"
+        }
+        _ => "`--http ADDR` or `[listen]` in mgp.toml says where and how the kernel listens",
+    };
+    Failure::new(Exit::Unreachable, failure.to_string()).hint(hint)
 }
 
 /// Makes the kernel read its configuration from the same place when it reloads. The address of the command line stays.

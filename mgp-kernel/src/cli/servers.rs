@@ -32,21 +32,26 @@ pub(super) async fn run(
     link.close().await;
     let servers = ServerList { servers: servers? };
     output.table(&servers, "no servers; `mgp add NAME -- COMMAND` adds one", |servers, table| {
-        table.headings(&["SERVER", "STATE", "TOOLS", "HELD", "FLAGGED", "BY", "FOR"]);
+        table.headings(&[
+            "SERVER", "STATE", "INSTANCES", "MEMORY", "TOOLS", "HELD", "FLAGGED", "BY", "PROTOCOL", "FOR",
+        ]);
         for server in &servers.servers {
             table.row([
                 server.id.to_string(),
                 server.state_word().to_owned(),
+                server.instances.len().to_string(),
+                server.memory_bytes().map_or_else(|| "-".to_owned(), |bytes| format!("{} MiB", bytes >> 20)),
                 server.tools.to_string(),
                 server.held.to_string(),
                 server.flagged.to_string(),
                 server.transport.clone(),
+                server.protocol.clone().unwrap_or_default(),
                 server.description.clone().unwrap_or_default(),
             ]);
         }
     })?;
     for server in servers.servers.iter().filter(|server| server.enabled) {
-        if let Some(why) = server.fault.as_ref().or(server.last_error.as_ref()) {
+        if let Some(why) = server.why() {
             output.note(&format!("{}: {}", server.id, printable(why)));
         }
         if server.held + server.flagged > 0 {

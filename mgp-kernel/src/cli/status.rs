@@ -1,6 +1,7 @@
 //! `mgp status`: shows whether a kernel runs, its clients and servers, and when it ends.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use mgp_types::mgp::ServerState;
 use serde::Serialize;
@@ -10,27 +11,49 @@ use super::kernel_location::KernelLocation;
 use super::link::KernelLink;
 use super::output::{Output, printable};
 use crate::lifecycle::HttpListening;
+use crate::listen::kernel_note::KernelNote;
+use crate::listen::socket;
 use crate::operator::method;
 use crate::operator::servers::ServerRow;
 use crate::operator::status::KernelStatus;
+use crate::running::{states_of, users_state};
 
 /// The output if no kernel runs.
 #[derive(Debug, Serialize)]
 struct NotRunning {
     running: bool,
+    others: Vec<OtherKernel>,
+}
+
+/// The output about the kernel of this folder.
+#[derive(Debug, Serialize)]
+struct ShownStatus {
+    #[serde(flatten)]
+    status: KernelStatus,
+    others: Vec<OtherKernel>,
+}
+
+/// Another running kernel of the same user.
+#[derive(Debug, Serialize)]
+struct OtherKernel {
+    pid: u32,
+    /// The folder with an `mgp.toml` of its own that it is the kernel of; `None` for the kernel of the user.
+    folder: Option<PathBuf>,
 }
 
 /// Shows the running kernel. If none runs, the command ends with 4.
 pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
+    let others = others(&place.read()?.state).await;
     let Some(link) = KernelLink::to_running(place).await? else {
-        output.show(&NotRunning { running: false }, |_, out| {
-            writeln!(out, "no kernel runs; a client that starts `mgp serve` starts one, as do commands that need servers")
+        output.show(&NotRunning { running: false, others }, |shown, out| {
+            writeln!(out, "no kernel runs; a client that starts `mgp serve` starts one, as do commands that need servers")?;
+            shown.others.iter().try_for_each(|other| other.write(out))
         })?;
         return Ok(Exit::Unreachable);
     };
     let status: Result<KernelStatus, Failure> = link.ask(method::KERNEL_STATUS, &()).await;
     link.close().await;
-    output.show(&status?, |status, out| {
+    output.show(&ShownStatus { status: status?, others }, |ShownStatus { status, others }, out| {
         let KernelStatus { pid, version, since, state, .. } = status;
         writeln!(out, "mgp {} runs since {since}, process {pid}", printable(version))?;
         let files: Vec<_> = status.files.iter().map(|file| file.display().to_string()).collect();
@@ -43,8 +66,10 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
         }
         for client in &status.clients {
             let program = client.program.as_deref().unwrap_or("an unknown program");
-            let since = time(client.connected_secs);
-            writeln!(out, "client: {} as {}, for {since}", printable(program), printable(&client.agent_id))?;
+            let said = client.said.as_ref().map(|said| format!(", which says it is {said},"));
+            let (said, since) = (said.unwrap_or_default(), time(client.connected_secs));
+            let (program, agent) = (printable(program), printable(&client.agent_id));
+            writeln!(out, "client: {program}{} as {agent}, for {since}", printable(&said))?;
         }
         if status.clients.is_empty() {
             writeln!(out, "client: none")?;
@@ -52,7 +77,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
         for server in &status.servers {
             writeln!(out, "server: {}", described(server))?;
         }
-        Ok(())
+        others.iter().try_for_each(|other| other.write(out))
     })
 }
 
@@ -64,6 +89,30 @@ pub(super) fn told_of(http: &HttpListening) -> String {
         Some(error) => {
             format!("does not listen at {address} yet: {error}; it is tried again until it is free")
         }
+    }
+}
+
+/// Returns the running kernels of the same user but the one that keeps its state in `own`.
+async fn others(own: &Path) -> Vec<OtherKernel> {
+    let mut others = Vec::new();
+    for state in states_of(users_state(own)).into_iter().filter(|state| state != own) {
+        // A kernel that was killed has left its note, and nobody answers.
+        if let Some(KernelNote { pid, folder, .. }) = KernelNote::read(&state)
+            && socket::is_shared(&socket::default_path(&state)).await
+        {
+            others.push(OtherKernel { pid, folder: (users_state(&state) != state).then_some(folder) });
+        }
+    }
+    others
+}
+
+impl OtherKernel {
+    fn write(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        let whose = self
+            .folder
+            .as_ref()
+            .map_or_else(|| "your own configuration".to_owned(), |folder| folder.display().to_string());
+        writeln!(out, "another kernel: of {}, process {}", printable(&whose), self.pid)
     }
 }
 
@@ -79,7 +128,7 @@ fn end(status: &KernelStatus) -> String {
 fn described(server: &ServerRow) -> String {
     let state = server.state_word();
     let tools = if server.tools == 1 { "1 tool".to_owned() } else { format!("{} tools", server.tools) };
-    let why = server.fault.as_ref().or(server.last_error.as_ref());
+    let why = server.why();
     let why =
         why.filter(|_| server.state != ServerState::Connected).map(|why| format!(": {}", printable(why)));
     format!("{} {state}, {tools}{}", printable(server.id.as_str()), why.unwrap_or_default())

@@ -187,13 +187,17 @@ pub(super) async fn one(link: &KernelLink, output: &Output, name: &str) -> Resul
     // A server that does not run has no tools, so the name may be spelled correctly.
     let absent = |row: &&ServerRow| row.state != ServerState::Connected && is_named(row);
     if let Some(row) = servers.iter().find(absent) {
-        let why = match row.fault.as_ref().or(row.last_error.as_ref()) {
+        let why = match row.why() {
             Some(why) => format!(": {}", printable(why)),
             None => String::new(),
         };
         let (id, state) = (&row.id, if row.enabled { row.state.as_str() } else { "disabled" });
         return Err(Failure::new(Exit::Unreachable, format!("the server {id} of `{name}` is {state}{why}"))
-            .hint(format!("`mgp logs {id}` shows its standard error, `mgp doctor` checks everything")));
+            .hint(format!("{}, `mgp doctor` checks everything", row.remedy())));
+    }
+    if servers.iter().any(|row| row.id.as_str() == name) {
+        return Err(Failure::usage(format!("`{name}` is a server, and one of its tools is wanted"))
+            .hint(format!("`mgp tools {name}` lists its tools: write `{name}.TOOL`")));
     }
     let failure = Failure::usage(format!("there is no server and no tool `{name}`"));
     Err(failure.hint(if found.near.is_empty() {

@@ -137,7 +137,8 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, trust: &TrustAr
         if shown.trusted { writeln!(out, "{} is trusted", shown.path.display()) } else { Ok(()) }
     })?;
     if shown.trusted {
-        output.note("`mgp reload` lets a running kernel use the file; `mgp untrust` takes the trust back");
+        output.note("a client that starts `mgp serve` in this folder uses the file, and the folder's kernel after `mgp reload`; `mgp untrust` \
+             takes the trust back");
     }
     Ok(Exit::Done)
 }
@@ -156,7 +157,7 @@ pub(super) fn forget(_: &KernelLocation, output: &Output, untrust: &UntrustArgs)
     output.show(&TrustForgotten { path, forgotten }, |done, out| {
         writeln!(out, "{} is not trusted any more", done.path.display())
     })?;
-    output.note("`mgp reload` lets a running kernel continue without the file");
+    output.note("a kernel of the folder that runs continues without the file, and ends with its clients");
     Ok(Exit::Done)
 }
 

@@ -32,6 +32,8 @@ pub(super) fn config(program: &Path, folder: &Path) -> anyhow::Result<Config> {
                 { "server": "files", "permission": "filesystem.write" },
             ],
         },
+        // So few tools would all fit into the budget.
+        "tools": { "level": "L3" },
         "validators": { "roots": [folder] },
         "audit": { "durability": "sync", "arguments": "redacted" },
     });

@@ -47,7 +47,7 @@ pub(super) async fn cost(stage: &DemoSetup) -> StepResult {
     let mut told = StepNarration::default();
     told.agent("lists the tools");
     told.kernel(format!("all {} tools would take {before} tokens of the model's context", all.len()));
-    told.kernel(format!("listed are {}: {after} tokens, {share} % less", names.join(" and ")));
+    told.kernel(format!("listed are {}: {after} tokens, {share} % less", names.join(", ")));
     told.fact("tokens_of_all_tools", before);
     told.fact("tokens_listed", after);
     Ok(((), told))

@@ -12,19 +12,20 @@ use mgp_lifecycle::server::LifecycleLayer;
 use mgp_security::access::AccessMethodsGate;
 use mgp_security::audit::AuditLayer;
 use mgp_security::auth::AuthLayer;
+use mgp_security::validator::path::usable_folder;
 use mgp_stream::call::StreamLayer;
 use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer, ServerId, ShutdownReason};
-use mgp_types::{Error, Outbox, Principal};
+use mgp_types::{ClientFolders, ClientSession, Error, Outbox, Principal};
 use tokio::task::JoinSet;
 
 pub(crate) use self::sections::Sections;
 use crate::approvals::ParkedCallLayer;
 use crate::call::cancel::UpstreamCanceller;
-use crate::call::connection_role::{ConnectionRole, ConnectionRoleService};
+use crate::call::connection_role::{ConnectedClient, ConnectionRole, ConnectionRoleService};
 use crate::call::delegation::DelegationGate;
 use crate::call::erased::ErasedService;
 use crate::call::fallback;
@@ -247,22 +248,32 @@ impl Kernel {
         self.0.front.stop_asking();
     }
 
-    /// Returns the service factory for clients that are this principal, over any transport.
+    /// Returns the service factory for clients that are this principal, and work in the directory of this process.
     pub fn accept(&self, principal: Principal) -> impl Accept<Service: Unpin> {
-        self.accept_by(&AuthLayer::fixed(principal))
+        let fleet = Arc::clone(self.fleet());
+        let folder = std::env::current_dir().ok().and_then(|own| usable_folder(&own));
+        self.accept_as(&AuthLayer::fixed(principal), ConnectionRole::Nothing, move |_| ConnectedClient {
+            session: Some(fleet.client_session()),
+            folders: Arc::new(ClientFolders::of_process(folder.clone())),
+        })
     }
 
-    /// Returns the service factory for clients that are this principal, and whose connections have this role.
+    /// Returns the service factory for the one connection of `client`, which is this principal, with this role. It is a
+    /// process of this machine that works in `folder`, if that is known.
     pub(crate) fn accept_marked(
         &self,
         principal: Principal,
         mark: ConnectionRole,
+        client: Arc<ClientSession>,
+        folder: Option<PathBuf>,
     ) -> impl Accept<Service: Unpin> + use<> {
-        let service = ConnectionRoleService::new(self.0.front.service(&AuthLayer::fixed(principal)), mark);
-        let identity = Arc::clone(&self.0.identity);
-        move |outbox: Outbox| -> ServerEra<ConnectionRoleService<ErasedService>> {
-            ServerEra::new(service.clone(), Arc::clone(&identity), outbox)
+        let folder = folder.and_then(|folder| usable_folder(&folder));
+        if let Some(folder) = &folder {
+            self.fleet().set_folder(&client, folder.clone());
         }
+        let folders = ClientFolders::of_process(folder);
+        let client = ConnectedClient { session: Some(client), folders: Arc::new(folders) };
+        self.accept_as(&AuthLayer::fixed(principal), mark, move |_| client.clone())
     }
 
     pub(crate) fn config(&self) -> &Arc<RunningConfig> {
@@ -301,11 +312,32 @@ impl Kernel {
         &self.0.sections.reload
     }
 
-    pub(crate) fn accept_by(&self, auth: &AuthLayer) -> impl Accept<Service: Unpin> + use<> {
+    /// Returns the service factory for clients over a network, whom `auth` lets in.
+    pub(crate) fn accept_remote(&self, auth: &AuthLayer) -> impl Accept<Service: Unpin> + use<> {
+        let fleet = Arc::clone(self.fleet());
+        self.accept_as(auth, ConnectionRole::Nothing, move |outbox| {
+            // Requests that belong to no session have no way back to the client, and one service answers all of them.
+            let session = outbox.is_open().then(|| fleet.client_session());
+            let folders =
+                if session.is_some() { ClientFolders::of_session() } else { ClientFolders::of_requests() };
+            ConnectedClient { session, folders: Arc::new(folders) }
+        })
+    }
+
+    fn accept_as<C>(
+        &self,
+        auth: &AuthLayer,
+        mark: ConnectionRole,
+        client: C,
+    ) -> impl Accept<Service: Unpin> + use<C>
+    where
+        C: Fn(&Outbox) -> ConnectedClient + Clone + Send + Sync + 'static,
+    {
         let service = self.0.front.service(auth);
         let identity = Arc::clone(&self.0.identity);
-        move |outbox: Outbox| -> ServerEra<ErasedService> {
-            ServerEra::new(service.clone(), Arc::clone(&identity), outbox)
+        move |outbox: Outbox| -> ServerEra<ConnectionRoleService<ErasedService>> {
+            let service = ConnectionRoleService::new(service.clone(), mark.clone(), client(&outbox));
+            ServerEra::new(service, Arc::clone(&identity), outbox)
         }
     }
 }
@@ -337,7 +369,7 @@ fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> C
         resolve: ResolveToolGate::new(Arc::clone(visibility), Arc::clone(config), life.clone()),
         limit: policies.limit.clone(),
         operators: OperatorGate(Arc::new(operated)),
-        at_once: settings::calls_at_once(&loaded),
+        at_once: settings::agent_calls_at_once(&loaded),
         permissions: OwnPermissionsGate::new(policies.grants.clone(), audit.clock.clone()),
         health: ServerHealthGate {
             config: Arc::clone(config),

@@ -9,7 +9,6 @@ use mgp_discovery::registry::Registry;
 use mgp_security::sqlite::check_own;
 use mgp_stream::event::Publisher;
 
-use crate::StartError;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
 use crate::lifecycle::Lifecycle;
@@ -23,6 +22,7 @@ use crate::running::RunningConfig;
 use crate::server_inventory::AccessTargets;
 use crate::servers::fleet::{Fleet, FleetBooks};
 use crate::servers::upstream::{ServerNotifications, ServerStack, ServerSupport};
+use crate::{StartError, settings};
 
 /// The sections of one kernel. Only the kernel holds all of them; each layer, method and server gets those that it
 /// uses.
@@ -62,6 +62,7 @@ impl Sections {
         let registry = Arc::<OnceLock<Registry>>::default();
         let data = DataBroker::new(Arc::clone(&config), access.clone(), Arc::clone(&audit));
         let data = Arc::new(data);
+        let at_once = settings::calls_at_once(&config.load());
         let support = |told: Arc<dyn ServerNotifications>| {
             Arc::new(ServerSupport {
                 config: Arc::clone(&config),
@@ -72,6 +73,7 @@ impl Sections {
                 events: ServerEvents::new(events.clone(), access.clone(), Arc::clone(&books)),
                 told,
                 books: Arc::clone(&books),
+                at_once: at_once.clone(),
                 registry: Arc::clone(&registry),
                 stack: ServerStack::new,
             })

@@ -13,7 +13,7 @@ use super::descendants::DescendantFilter;
 use super::socket::{AcceptedConnection, UserSocket};
 use crate::call::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
-use crate::listen::peer::{FirstByte, PeerProcess, speaker};
+use crate::listen::peer::{Attendance, FirstByte, PeerProcess, speaker};
 use crate::listen::serve::{carry, told};
 
 /// Answers those who are let in as clients of one `agent`, never as operators, until `stopped` says so. Then nobody is
@@ -44,16 +44,21 @@ pub(crate) async fn serve(
         let (kernel, agent, stopped) = (kernel.clone(), agent.clone(), stopped.clone());
         clients.spawn(async move {
             let _place = place;
-            let _visit = kernel.lifecycle().visitors.client(agent.clone(), shown(&process));
-            let mark = if is_attended(&kernel, &process) {
-                ConnectionRole::Nothing
-            } else {
-                ConnectionRole::Unattended
+            let client = kernel.fleet().client_session();
+            let visitors = &kernel.lifecycle().visitors;
+            let _visit = visitors.client(agent.clone(), Arc::clone(&client), shown(&process));
+            let attendance = match &process {
+                PeerProcess::Known(lineage) => kernel.policies().proofs.clients.attendance(lineage),
+                PeerProcess::Unknown => Attendance::Unknown,
             };
-            let accept = kernel.accept_marked(agent, mark);
+            let mark = match attendance {
+                Attendance::Person => ConnectionRole::Nothing,
+                Attendance::Unknown => ConnectionRole::Unattended,
+            };
+            let accept = kernel.accept_marked(agent, mark, client, process.folder());
             let reader = FirstByte::new(reader, {
                 let kernel = kernel.clone();
-                move || note(&kernel, process)
+                move || note(&kernel, process, attendance)
             });
             let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
             if let Err(error) = carry(connection, told(stopped), drain).await {
@@ -63,15 +68,6 @@ pub(crate) async fn serve(
     }
     drop(socket);
     while clients.join_next().await.is_some() {}
-}
-
-/// Returns whether a human may sit in front of the client. If another client may have started this one, its agent may
-/// sit there instead: then the kernel's questions wait for an operator.
-fn is_attended(kernel: &Kernel, process: &PeerProcess) -> bool {
-    match process {
-        PeerProcess::Known(lineage) => kernel.policies().proofs.clients.above(lineage).is_none(),
-        PeerProcess::Unknown => false,
-    }
 }
 
 /// Returns the number of the process at the socket, and the name of the program that has started it.
@@ -84,13 +80,13 @@ fn shown(process: &PeerProcess) -> Option<(u32, Box<str>)> {
 
 /// Notes the processes that have begun to speak: the process at the socket, and the one that started it to be its
 /// client.
-fn note(kernel: &Kernel, process: PeerProcess) {
+fn note(kernel: &Kernel, process: PeerProcess, attendance: Attendance) {
     let PeerProcess::Known(lineage) = process else { return };
     let clients = &kernel.policies().proofs.clients;
     if let Some(client) = speaker(&lineage) {
-        clients.note(client);
+        clients.note(client, attendance);
     }
-    clients.note(lineage);
+    clients.note(lineage, attendance);
 }
 
 const MAX_CLIENTS: usize = 64;

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use mgp_transport::connect;
-use mgp_types::Principal;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::descendants::DescendantFilter;
-use super::socket::{AcceptedConnection, SocketPeer, UserSocket, user_name};
+use super::socket::{AcceptedConnection, SocketPeer, UserSocket, operator};
 use crate::call::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
 use crate::listen::peer::PeerProcess;
@@ -33,12 +32,14 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
         connections.spawn(async move {
             let _place = place;
             let _visit = kernel.lifecycle().visitors.command();
+            let folder = process.folder();
             let connection = Arc::new(OperatorConnection::at_socket(match user {
                 // An agent of another member may be connected in any way, so only the passphrase tells a person.
                 SocketPeer::Member(_) => PeerProcess::Unknown,
                 SocketPeer::Owner(_) | SocketPeer::Root => process,
             }));
-            let accept = kernel.accept_marked(operator(user), ConnectionRole::Operator(connection));
+            let (client, role) = (kernel.fleet().client_session(), ConnectionRole::Operator(connection));
+            let accept = kernel.accept_marked(operator(user.uid()), role, client, folder);
             let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection at the socket ended");
@@ -47,30 +48,4 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
     }
 }
 
-fn operator(peer: SocketPeer) -> Principal {
-    match peer {
-        SocketPeer::Root => Principal::operator("root"),
-        SocketPeer::Member(uid) => Principal::operator(format!("uid {uid}")),
-        SocketPeer::Owner(uid) => {
-            user_name().map_or_else(|| Principal::operator(format!("uid {uid}")), Principal::operator)
-        }
-    }
-}
-
 const MAX_CONNECTIONS: usize = 64;
-
-#[cfg(test)]
-mod tests {
-    use mgp_types::PrincipalRole;
-
-    use super::*;
-
-    #[test]
-    fn whoever_is_let_in_decides() {
-        assert_eq!(operator(SocketPeer::Owner(1000)).role(), PrincipalRole::Operator);
-        assert_eq!(
-            (operator(SocketPeer::Root).role(), operator(SocketPeer::Root).as_str()),
-            (PrincipalRole::Operator, "root")
-        );
-    }
-}

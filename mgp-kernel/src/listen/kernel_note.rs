@@ -18,8 +18,8 @@ use crate::record::random;
 pub(crate) struct KernelNote {
     pub(crate) pid: u32,
     version: String,
-    /// The working directory of servers that have no `cwd`.
-    folder: PathBuf,
+    /// The folder in which the kernel was started.
+    pub(crate) folder: PathBuf,
     salt: String,
     /// A digest of the configuration with which the kernel was started.
     #[serde(default)]
@@ -84,13 +84,6 @@ impl KernelNote {
                 others.join(", "),
             ));
         }
-        let runs_anywhere = |server: &mgp_discovery::config::model::ServerConfig| {
-            server.enabled && server.command.is_some() && server.cwd.is_none()
-        };
-        let here = env::current_dir().unwrap_or_default();
-        if here != self.folder && config.servers.iter().any(runs_anywhere) {
-            all.push(format!("servers without `cwd` run in {}", self.folder.display()));
-        }
         all
     }
 }
@@ -154,10 +147,10 @@ mod tests {
             !std::fs::read_to_string(state.path().join(FILE)).unwrap().contains(&env::var("PATH").unwrap())
         );
         note.variables.insert("PATH".to_owned(), "another".to_owned());
-        (note.version, note.folder) = ("0.0.1".to_owned(), "/elsewhere".into());
+        note.version = "0.0.1".to_owned();
         let told = note.differences(&config);
         assert!(told[0].contains("mgp 0.0.1") && told[1].contains("PATH"), "{told:?}");
-        assert!(told[2].contains("/elsewhere"), "{told:?}");
+        assert_eq!(told.len(), 2, "{told:?}");
         KernelNote::remove(state.path());
         assert_eq!(KernelNote::read(state.path()), None);
     }

@@ -16,8 +16,9 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
+use super::http::check_certificate;
 use super::kernel_note::KernelNote;
-use super::peer::{FirstByte, Lineage, speaker};
+use super::peer::{Attendance, FirstByte, Lineage, speaker};
 #[cfg(unix)]
 use super::{
     agents, control,
@@ -85,6 +86,9 @@ pub(crate) async fn serve(
     listening: impl FnOnce(Option<SocketAddr>),
 ) -> Result<(), StartError> {
     let unheard = |at: String| move |error: io::Error| StartError::Listen { at, error };
+    if let (Some(address), Some(tls)) = (serving.http, &kernel.config().load().listen.tls) {
+        check_certificate(tls).map_err(unheard(address.to_string()))?;
+    }
     #[cfg(unix)]
     let control = {
         let at = serving.socket.display().to_string();
@@ -238,7 +242,7 @@ async fn serve_stdio(
         let kernel = kernel.clone();
         move || {
             if let Some(client) = Lineage::of(std::process::id()).as_ref().and_then(speaker) {
-                kernel.policies().proofs.clients.note(client);
+                kernel.policies().proofs.clients.note(client, Attendance::Person);
             }
         }
     });

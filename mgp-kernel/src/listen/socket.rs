@@ -114,6 +114,14 @@ impl UserSocket {
 }
 
 impl SocketPeer {
+    /// Returns the number of the user.
+    pub(super) const fn uid(self) -> u32 {
+        match self {
+            Self::Owner(uid) | Self::Member(uid) => uid,
+            Self::Root => ROOT,
+        }
+    }
+
     /// Returns the role in which the user `peer` may connect to a kernel that `owner` runs; `None` for nobody who may.
     pub(crate) const fn of(peer: u32, owner: u32) -> Option<Self> {
         if peer == owner {
@@ -160,16 +168,26 @@ fn uid(reader: &OwnedReadHalf) -> Option<u32> {
     stream.peer_cred().ok().map(|peer| peer.uid())
 }
 
-/// Returns the operator that this process is for its own kernel.
+/// Returns the operator that this process is for its own kernel: the one that it is for a running kernel, too.
 pub(crate) fn oneself() -> Principal {
-    Principal::operator(user_name().unwrap_or_else(|| "operator".to_owned()))
+    operator(rustix::process::geteuid().as_raw())
 }
 
-/// Returns the name of the user in the environment, unless that name is reserved for somebody else.
-pub(super) fn user_name() -> Option<String> {
-    let named = |variable: &str| std::env::var(variable).ok().filter(|name| !name.is_empty());
+/// Returns the operator that the user `uid` is: by the name that the system has for the user, whatever the environment of
+/// this process says, unless that name is reserved for somebody else.
+pub(super) fn operator(uid: u32) -> Principal {
     let is_free = |name: &String| name == "root" || reserved_owner(name).is_none();
-    named("USER").or_else(|| named("LOGNAME")).filter(is_free)
+    let name = user_name(uid).filter(is_free);
+    Principal::operator(name.unwrap_or_else(|| format!("uid {uid}")))
+}
+
+fn user_name(uid: u32) -> Option<String> {
+    let users = std::fs::read("/etc/passwd").ok()?;
+    String::from_utf8_lossy(&users).lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next().filter(|name| !name.is_empty())?;
+        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
+    })
 }
 
 /// Returns the path of the operators' socket if none is configured: beside the state, whatever the environment of the
@@ -270,6 +288,16 @@ const TOO_LONG: usize = 100;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_user_is_one_operator_at_the_socket_and_in_the_own_process() {
+        let own = rustix::process::geteuid().as_raw();
+        let at_socket = SocketPeer::of(own, own).unwrap();
+        assert_eq!(oneself(), operator(at_socket.uid()));
+        assert_eq!(operator(SocketPeer::Root.uid()), Principal::operator("root"));
+        assert_eq!(operator(4_000_000_000), Principal::operator("uid 4000000000"));
+        assert_eq!(oneself().role(), mgp_types::PrincipalRole::Operator);
+    }
 
     #[test]
     fn only_the_same_user_and_root_are_let_in() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use mgp_types::Principal;
+use mgp_types::{ClientSession, Principal};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep};
@@ -27,7 +27,10 @@ struct ConnectionTable {
 /// A client that is connected.
 #[derive(Debug, Clone)]
 pub(crate) struct SocketClient {
+    /// The agent of the client, before it has named itself.
     pub(crate) agent: Principal,
+    /// The session, which knows the name that the client gives.
+    pub(crate) session: Arc<ClientSession>,
     /// The process at the other end and the name of its program, where the system tells them.
     pub(crate) process: Option<(u32, Box<str>)>,
     pub(crate) since: Instant,
@@ -42,9 +45,15 @@ pub(crate) struct ConnectionGuard {
 
 impl SocketConnections {
     /// Counts a client of `agent`.
-    pub(crate) fn client(&self, agent: Principal, process: Option<(u32, Box<str>)>) -> ConnectionGuard {
+    pub(crate) fn client(
+        &self,
+        agent: Principal,
+        session: Arc<ClientSession>,
+        process: Option<(u32, Box<str>)>,
+    ) -> ConnectionGuard {
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
-        self.0.clients.lock().insert(number, SocketClient { agent, process, since: Instant::now() });
+        let client = SocketClient { agent, session, process, since: Instant::now() };
+        self.0.clients.lock().insert(number, client);
         self.0.number.send_modify(|number| *number += 1);
         ConnectionGuard { visitors: self.clone(), client: Some(number) }
     }
@@ -127,7 +136,7 @@ mod tests {
     async fn the_time_counts_from_the_last_visit_and_a_short_one_counts_as_well() {
         let visitors = SocketConnections::default();
         let linger = Duration::from_mins(5);
-        let visit = visitors.client(Principal::new("local"), None);
+        let visit = visitors.client(Principal::new("local"), ClientSession::new(|_| {}), None);
         let visits = async {
             sleep(Duration::from_mins(10)).await;
             drop(visit);
@@ -144,7 +153,7 @@ mod tests {
         let visitors = SocketConnections::default();
         let visits = async {
             sleep(Duration::from_secs(5)).await;
-            let visit = visitors.client(Principal::new("local"), None);
+            let visit = visitors.client(Principal::new("local"), ClientSession::new(|_| {}), None);
             sleep(Duration::from_secs(100)).await;
             drop(visit);
         };
@@ -156,7 +165,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_that_is_outdated_ends_with_the_last_client() {
         let visitors = SocketConnections::default();
-        let visit = visitors.client(Principal::new("local"), None);
+        let visit = visitors.client(Principal::new("local"), ClientSession::new(|_| {}), None);
         let visits = async {
             visitors.set_outdated();
             sleep(Duration::from_secs(7)).await;

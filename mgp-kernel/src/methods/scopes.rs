@@ -81,10 +81,7 @@ impl ScopeMethodsGate {
         let wanted: CheckPermission = request.body()?;
         let view = CallerView::of(&self.visibility, &request.context)?;
         let snapshot = self.visibility.catalog.snapshot();
-        let tool = view.called(&snapshot, &wanted.tool).ok_or_else(|| {
-            let name: String = wanted.tool.chars().take(128).collect();
-            Error::new(code::TOOL_NOT_FOUND, format!("there is no tool `{name}`"))
-        })?;
+        let tool = view.asked_about(request, &snapshot, &wanted.tool)?;
         match self.scopes.check(request, &tool) {
             Ok(()) => Ok(PermissionChecked::allowed()),
             Err(error) if error.code() == code::PERMISSION_DENIED => Ok(match missing_scopes(&error) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::service::{ListedTool, ManifestFacts, manifest, tool_list};
+use mgp_security::auth::KeyScope;
 use mgp_security::limit::LimitGate;
 use mgp_security::scope::ScopeBook;
 use mgp_toolindex::{Index, Search, VisibleTools};
@@ -138,6 +139,9 @@ impl ToolDocumentsGate {
         let index = self.index.snapshot();
         let listed = view.tools(&snapshot).items.into_iter().filter_map(|tool| {
             let (server, name) = (&tool.resolved.server, &tool.resolved.name);
+            if !KeyScope::covers(request, server.as_str(), name.as_str()) {
+                return None;
+            }
             let indexed = index.tool(server.as_str(), name.as_str());
             let tags = indexed.map(|tool| tool.categories.iter().map(ToString::to_string).collect());
             Some(ListedTool {
@@ -161,7 +165,10 @@ impl ToolDocumentsGate {
         let words = capability.replace(['_', '-'], " ");
         let snapshot = self.index.snapshot();
         let view = CallerView::of(&self.visibility, &request.context)?;
-        let visible = VisibleTools::of(&snapshot, |tool| view.finds(&tool.server, &tool.name));
+        let visible = VisibleTools::of(&snapshot, |tool| {
+            KeyScope::covers(request, tool.server.as_str(), tool.name.as_str())
+                && view.finds(&tool.server, &tool.name)
+        });
         let search = Search::new(&words).limit(MAX_RECOMMENDATIONS as usize * 2).sight(&visible);
         let found = snapshot.search(&search).await;
         let mut recommended: Vec<ServerRecommendation> = Vec::new();

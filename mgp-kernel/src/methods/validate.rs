@@ -94,11 +94,7 @@ impl ValidateToolGate {
             params.text("name").ok_or_else(|| Error::invalid_params("`name` is missing: name the tool"))?;
         let view = CallerView::of(&self.visibility, &request.context)?;
         let snapshot = self.visibility.catalog.snapshot();
-        let tool = snapshot.called(&name).map(|tool| Arc::clone(&tool.resolved));
-        let tool = tool.filter(|tool| view.tool(&tool.server, &tool.name)).ok_or_else(|| {
-            let name: String = name.chars().take(128).collect();
-            Error::new(code::TOOL_NOT_FOUND, format!("there is no tool `{name}`"))
-        })?;
+        let tool = view.asked_about(request, &snapshot, &name)?;
         let arguments = params.get("arguments").unwrap_or_else(RawJson::empty_object);
         let arguments: serde_json::Value = arguments
             .to()

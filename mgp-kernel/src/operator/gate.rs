@@ -11,6 +11,7 @@ use mgp_types::{Error, Flow, Gate, Principal, PrincipalRole, Request, RequestKin
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::known_names::KnownNames;
 use super::proof::OperatorConnection;
 use super::request::OperatorRequest;
 use super::servers::ListServers;
@@ -99,6 +100,7 @@ async fn answer(
         &*kernel;
     let Policies { access, grants, pending, definitions, keys, proofs, .. } = &**policies;
     let shown_servers = || servers::list(&config.load(), definitions, fleet);
+    let known = KnownNames { targets, grants, keys, clients: &lifecycle.visitors };
     let status = || status::status(lifecycle, config.state(), shown_servers());
     match request.method.as_str() {
         method::ACCESS_LIST => reply(&access::list(access, &read(request)?)),
@@ -134,17 +136,13 @@ async fn answer(
         method::PERMISSIONS_DENY => {
             reply(&permissions::deny(asked, pending, registry, read(request)?).await?)
         }
-        method::PERMISSIONS_GRANT => {
-            reply(&permissions::grant(asked, grants, targets, read(request)?).await?)
-        }
-        method::PERMISSIONS_LIST => reply(&permissions::list(grants, &read(request)?)),
+        method::PERMISSIONS_GRANT => reply(&permissions::grant(asked, &known, read(request)?).await?),
+        method::PERMISSIONS_LIST => reply(&permissions::list(grants, pending, &read(request)?)),
         method::PERMISSIONS_PENDING => reply(&permissions::pending(grants, pending, registry)),
         method::PERMISSIONS_RESET => {
             reply(&permissions::reset(asked, grants, pending, read(request)?).await?)
         }
-        method::PERMISSIONS_REVOKE => {
-            reply(&permissions::revoke(asked, grants, targets, &read(request)?).await?)
-        }
+        method::PERMISSIONS_REVOKE => reply(&permissions::revoke(asked, &known, &read(request)?).await?),
         method::PERMISSIONS_SHOW => reply(&permissions::show(pending, registry, &read(request)?)?),
         method::PERMISSIONS_WATCH => {
             reply(&permissions::watch(grants, pending, registry, &read(request)?).await)

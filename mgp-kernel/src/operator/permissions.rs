@@ -1,5 +1,6 @@
 //! The permissions of servers: pending questions, decisions, and the methods that decide.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mgp_discovery::registry::Registry;
@@ -11,10 +12,10 @@ use mgp_types::Error;
 use mgp_types::mgp::{AgentId, Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName, code};
 use serde::{Deserialize, Serialize};
 
+use super::known_names::{DecidedAgent, KnownNames};
 use super::page::PageRequest;
 use super::registrations;
 use super::request::OperatorRequest;
-use crate::server_inventory::AccessTargets;
 
 /// The decisions that wait for an operator.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -144,6 +145,9 @@ pub(crate) struct GrantPermission {
     /// True if the permission is granted although there is no such server.
     #[serde(default)]
     pub(crate) force: bool,
+    /// True if neither an agent is named nor all of them are meant: all mistakes are told, and nothing is granted.
+    #[serde(default)]
+    pub(crate) agent_is_missing: bool,
 }
 
 /// The params that revoke a permission, or deny it before it is asked for.
@@ -164,12 +168,13 @@ pub(crate) struct PermissionDecided {
     pub(crate) decision: Decision,
 }
 
-/// The params that ask for decisions: all, or those about a server.
+/// The params that ask for decisions: all, or those about a server, or the one that answers a question.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ListGrants {
+    /// The id of the server, or the beginning of the id of the question.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) server_id: Option<ServerId>,
+    pub(crate) about: Option<String>,
     #[serde(flatten)]
     pub(crate) page: PageRequest,
 }
@@ -178,6 +183,9 @@ pub(crate) struct ListGrants {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct GrantPage {
     pub(crate) grants: Vec<GrantRow>,
+    /// The questions whose answers wait until the same call is made again, on the first page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) waiting: Vec<OpenQuestion>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
 }
@@ -220,8 +228,9 @@ pub(super) fn show(
     registry: &Registry,
     asked: &ShowQuestion,
 ) -> Result<ShownQuestion, Error> {
-    let Some(open) = pending.find(&ApprovalId::from(asked.id.as_str())) else {
-        if let Some(question) = registrations::questions(registry).find(|question| question.id == asked.id) {
+    let id = named(&asked.id, all_ids(pending, registry))?;
+    let Some(open) = pending.find(&ApprovalId::from(&*id)) else {
+        if let Some(question) = registrations::questions(registry).find(|question| question.id == id) {
             return Ok(ShownQuestion { question, arguments: None });
         }
         return Err(Error::new(code::RESOURCE_NOT_FOUND, "there is no such question, or not any more"));
@@ -285,51 +294,108 @@ pub(super) async fn reset(
             let server = ServerId::from(reset.what.as_str());
             grants.reset(&asked.by, reset.agent_id, &server, permission).await?
         }
-        None => pending.forget(&asked.by, &ApprovalId::from(reset.what.as_str())).await?,
+        None => forget(asked, grants, pending, &reset.what).await?,
     };
     Ok(DecisionReset { reset: was_there })
 }
 
-pub(super) async fn grant(
+/// Forgets the answer to a question: where it waits for its call, or the decision that it has become.
+async fn forget(
     asked: &OperatorRequest,
     grants: &GrantBook,
-    targets: &AccessTargets,
+    pending: &PendingApprovals,
+    what: &str,
+) -> Result<bool, Error> {
+    let decided: Vec<_> =
+        grants.all_records().into_iter().filter(|record| record.question.is_some()).collect();
+    let ids = decided.iter().filter_map(|record| record.question.as_deref()).map(str::to_owned);
+    let id = named(what, ids.chain(queued_ids(pending)))?;
+    let mut was_there = pending.forget(&asked.by, &ApprovalId::from(&*id)).await?;
+    for record in decided.into_iter().filter(|record| record.question.as_deref() == Some(&*id)) {
+        was_there |= grants.reset(&asked.by, record.agent, &record.server, &record.permission).await?;
+    }
+    Ok(was_there)
+}
+
+pub(super) async fn grant(
+    asked: &OperatorRequest,
+    known: &KnownNames<'_>,
     grant: GrantPermission,
 ) -> Result<PermissionDecided, Error> {
-    if !grant.force {
-        targets.known().check_server(grant.server_id.as_str())?;
-        targets.check_permission(grants, &grant.server_id, &grant.permission)?;
+    let (server, agent) = (&grant.server_id, grant.agent_id);
+    let decided = match &agent {
+        Some(agent) => DecidedAgent::Named(agent),
+        None if grant.agent_is_missing => DecidedAgent::Missing,
+        None => DecidedAgent::All,
+    };
+    if !grant.force || matches!(decided, DecidedAgent::Missing) {
+        known.check(server, &grant.permission, decided)?;
     }
     let terms = terms(grant.scope, grant.expires_at);
-    let (by, agent) = (&asked.by, grant.agent_id);
-    grants.grant_for(by, agent, &grant.server_id, &grant.permission, terms).await?;
+    let by = &asked.by;
+    known.grants.grant_for(by, agent, &grant.server_id, &grant.permission, terms).await?;
     Ok(PermissionDecided { decision: Decision::Approved })
 }
 
 pub(super) async fn revoke(
     asked: &OperatorRequest,
-    grants: &GrantBook,
-    targets: &AccessTargets,
+    known: &KnownNames<'_>,
     revoke: &RevokePermission,
 ) -> Result<PermissionDecided, Error> {
-    // A grant to a server that is gone is revoked like any other.
-    let is_granted = || grants.all_records().iter().any(|record| record.server == revoke.server_id);
-    if !revoke.force && !is_granted() {
-        targets.known().check_server(revoke.server_id.as_str())?;
-    }
+    let (server, agent) = (&revoke.server_id, &revoke.agent_id);
     if !revoke.force {
-        targets.check_permission(grants, &revoke.server_id, &revoke.permission)?;
+        known.check(
+            server,
+            &revoke.permission,
+            agent.as_ref().map_or(DecidedAgent::All, DecidedAgent::Named),
+        )?;
     }
-    let (by, agent) = (&asked.by, revoke.agent_id.clone());
-    grants.revoke_for(by, agent, &revoke.server_id, &revoke.permission).await?;
+    let (by, agent) = (&asked.by, agent.clone());
+    known.grants.revoke_for(by, agent, &revoke.server_id, &revoke.permission).await?;
     Ok(PermissionDecided { decision: Decision::Denied })
 }
 
-pub(super) fn list(grants: &GrantBook, asked: &ListGrants) -> GrantPage {
-    let about = |record: &GrantRecord| asked.server_id.as_ref().is_none_or(|server| *server == record.server);
-    let records = grants.all_records().into_iter().filter(about);
+pub(super) fn list(grants: &GrantBook, pending: &PendingApprovals, asked: &ListGrants) -> GrantPage {
+    let is_about = |server: &ServerId, question: Option<&str>| {
+        let answers = |about: &str| question.is_some_and(|id| id.starts_with(about));
+        asked.about.as_deref().is_none_or(|about| about == server.as_str() || answers(about))
+    };
+    let is_wanted = |record: &GrantRecord| is_about(&record.server, record.question.as_deref());
+    let records = grants.all_records().into_iter().filter(is_wanted);
     let (grants, next_offset) = asked.page.of(records.map(GrantRow::of));
-    GrantPage { grants, next_offset }
+    // An answer about what a server itself needs is entered at once, and is among the decisions.
+    let waits = |open: &PendingApproval| {
+        asked.page.offset == 0 && open.asker.is_some() && is_about(&open.server, Some(open.id.as_str()))
+    };
+    let waiting = pending.answered().into_iter().filter(waits).map(OpenQuestion::of).collect();
+    GrantPage { grants, waiting, next_offset }
+}
+
+fn queued_ids(pending: &PendingApprovals) -> impl Iterator<Item = String> {
+    let rows = pending.list().into_iter().chain(pending.answered());
+    rows.map(|open| open.id.as_str().to_owned())
+}
+
+fn all_ids(pending: &PendingApprovals, registry: &Registry) -> impl Iterator<Item = String> {
+    queued_ids(pending).chain(registrations::questions(registry).map(|question| question.id))
+}
+
+/// Returns the id that an operator means by `text`: that id, or the only one that begins so. A text by which no id begins
+/// is returned as it is.
+///
+/// # Errors
+/// -32602 if several ids begin so.
+fn named(text: &str, ids: impl Iterator<Item = String>) -> Result<String, Error> {
+    let found: BTreeSet<String> = ids.filter(|id| !text.is_empty() && id.starts_with(text)).collect();
+    let mut begun = found.iter();
+    match (begun.next(), begun.next()) {
+        (Some(only), None) => Ok(only.clone()),
+        (Some(_), Some(_)) if !found.contains(text) => {
+            let ids = Vec::from_iter(found).join(", ");
+            Err(Error::invalid_params(format!("the ids of several questions begin with `{text}`: {ids}")))
+        }
+        _ => Ok(text.to_owned()),
+    }
 }
 
 async fn decide(
@@ -339,6 +405,7 @@ async fn decide(
     id: &str,
     answer: &ApprovalAnswer,
 ) -> Result<PermissionDecided, Error> {
+    let id = &*named(id, all_ids(pending, registry))?;
     if registrations::questions(registry).any(|question| question.id == id) {
         let named = registrations::NamedRegistration { server_id: id.into() };
         match answer.decision {

@@ -41,7 +41,8 @@ pub(crate) struct PinList {
 pub(crate) struct PinRow {
     /// The server; with `@` and an agent, that agent's own connection to it.
     pub(crate) server_id: ServerId,
-    /// The name: `NAME` of a tool, `prompt:NAME`, `template:URI_TEMPLATE` or `resource:URI`.
+    /// The name: `NAME` of a tool, `prompt:NAME`, `template:URI_TEMPLATE`, `resource:URI` or
+    /// `text:instructions`.
     pub(crate) name: DefinitionName,
     pub(crate) state: PinStatus,
     /// The digest of the definition that may be used.
@@ -120,6 +121,9 @@ pub(crate) struct ApprovePin {
     /// The rules whose findings the operator has looked at: findings of other rules are not approved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) despite: Vec<String>,
+    /// True if the definition may come with its lists in any order and with other figures from then on.
+    #[serde(default)]
+    pub(crate) any_order: bool,
 }
 
 /// The result of an approval.
@@ -215,7 +219,9 @@ pub(super) async fn approve(
         (None, Some(state)) => state.pending().map(Definition::digest),
         (None, None) => return Err(unknown(server, name)),
     };
-    let Some(digest) = waiting else {
+    let approved =
+        || definitions.pins().state(server, name).and_then(|it| it.approved().map(Definition::digest));
+    let Some(digest) = waiting.or_else(|| approved().filter(|_| approve.any_order)) else {
         return Err(Error::invalid_params(format!(
             "no definition of `{name}` of `{server}` waits for approval"
         )));
@@ -239,13 +245,19 @@ pub(super) async fn approve(
     if !despite.is_empty() {
         details.push(("despite", &despite));
     }
+    if approve.any_order {
+        details.push(("any_order", "true"));
+    }
     asked.record("dev.cloto.mgp.definition_approved", target, &details).await?;
     let upstream = fleet.get(server_of(server));
     let kind = name.kind();
     let (definitions, server, name) = (Arc::clone(definitions), server.clone(), name.clone());
     let approved = tokio::task::spawn_blocking(move || {
         let despite: Vec<_> = approve.despite.iter().map(String::as_str).collect();
-        definitions.approve(&server, &name, digest, &despite)
+        if waiting.is_some() {
+            definitions.approve(&server, &name, digest, &despite)?;
+        }
+        if approve.any_order { definitions.pins().allow_any_order(&server, &name) } else { Ok(()) }
     });
     match approved.await {
         Ok(Ok(())) => {

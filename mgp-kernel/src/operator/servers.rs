@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
 use super::definition_status::HeldCounts;
+use super::process_memory::ProcessGroups;
 use super::request::OperatorRequest;
 use crate::catalog::ToolCatalog;
 use crate::servers::fleet::Fleet;
@@ -70,8 +71,17 @@ pub(crate) struct ServerRow {
     /// The negotiated version of MGP; `None` for a plain MCP server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mgp: Option<String>,
+    /// The revision of MCP that is spoken with the server, while it is connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) protocol: Option<String>,
+    /// The reason why this revision was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) protocol_reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_error: Option<String>,
+    /// What is known of a start that takes long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) delay: Option<String>,
     /// The reason why the server cannot be started as it is configured, such as a variable that is not set where the
     /// kernel runs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,6 +94,30 @@ pub(crate) struct ServerRow {
     pub(crate) uptime_secs: Option<u64>,
     #[serde(default)]
     pub(crate) calls: CallCounts,
+    /// The connections to the server, each with the program behind it: one, or one for each client that uses it.
+    #[serde(default)]
+    pub(crate) instances: Vec<ServerInstance>,
+}
+
+/// A connection to a server, and the program behind it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ServerInstance {
+    /// The client that has it to itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) client: Option<String>,
+    pub(crate) state: ServerState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pid: Option<u32>,
+    /// The resident memory of the program, with all processes that it has started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) memory_bytes: Option<u64>,
+}
+
+impl ServerRow {
+    /// Returns the memory of all its programs, in bytes; `None` if it is not known.
+    pub(crate) fn memory_bytes(&self) -> Option<u64> {
+        self.instances.iter().filter_map(|instance| instance.memory_bytes).reduce(u64::saturating_add)
+    }
 }
 
 impl ServerRow {
@@ -171,12 +205,31 @@ pub(super) async fn begin(tools: &ToolCatalog, fleet: &Fleet, wanted: &ServersTo
 pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet) -> ServerList {
     let of = |id: &ServerId| config.servers.iter().find(|server| server.id == id.as_str());
     let counts = HeldCounts::of(definitions);
-    let running = fleet.views().into_iter().map(|view| {
+    let processes = ProcessGroups::read();
+    let mut servers: Vec<ServerRow> = Vec::new();
+    for view in fleet.views() {
+        let instance = ServerInstance {
+            client: view.client,
+            state: view.state,
+            pid: view.pid,
+            memory_bytes: view.pid.and_then(|pid| processes.memory(pid)),
+        };
+        // The instances of clients follow the first one, which lists for all.
+        let is_same = |row: &&mut ServerRow| row.id == view.id && view.agent.is_none();
+        if let Some(row) = servers.last_mut().filter(is_same) {
+            row.restarts += view.restarts;
+            if view.state == ServerState::Connected {
+                (row.state, row.starting, row.last_error, row.delay) = (view.state, false, None, None);
+            }
+            row.instances.push(instance);
+            continue;
+        }
         let configured = of(&view.id);
         let (held, flagged) = counts.of_server(&view.id, view.agent.as_deref());
-        ServerRow {
+        servers.push(ServerRow {
             held,
             flagged,
+            instances: vec![instance],
             agent_id: view.agent,
             state: view.state,
             starting: fleet.get(view.id.as_str()).is_some_and(|server| server.is_starting()),
@@ -185,16 +238,18 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
             transport: configured.map_or("registered", way).to_owned(),
             description: configured.and_then(|server| server.description.clone()),
             mgp: view.mgp.map(|mgp| mgp.version),
+            protocol: view.protocol.map(|protocol| protocol.revision.to_string()),
+            protocol_reason: view.protocol.map(|protocol| protocol.reason.to_owned()),
             last_error: view.last_error,
+            delay: view.delay,
             fault: configured.and_then(fault),
             restarts: view.restarts,
             pid: view.pid,
             uptime_secs: view.uptime.map(|uptime| uptime.as_secs()),
             calls: fleet.get(view.id.as_str()).map(|server| CallCounts::of(&server)).unwrap_or_default(),
             id: view.id,
-        }
-    });
-    let mut servers: Vec<_> = running.collect();
+        });
+    }
     // Servers that do not run are shown as well, so that nobody looks for them.
     for server in &config.servers {
         if !servers.iter().any(|running| running.id.as_str() == server.id) {
@@ -205,6 +260,7 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
                 held,
                 flagged,
                 agent_id: None,
+                instances: Vec::new(),
                 state: ServerState::Registered,
                 starting: false,
                 enabled: server.enabled,
@@ -212,7 +268,10 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
                 transport: way(server).to_owned(),
                 description: server.description.clone(),
                 mgp: None,
+                protocol: None,
+                protocol_reason: None,
                 last_error: None,
+                delay: None,
                 fault: Some(server).filter(|server| server.enabled).and_then(fault),
                 restarts: 0,
                 pid: None,
@@ -284,7 +343,7 @@ pub(super) fn logs(
     let (mut state, mut reason) = (None, None);
     for row in list(config, definitions, fleet).servers.into_iter().filter(|row| row.id == asked.server_id) {
         state = Some(row.state);
-        reason = reason.or(row.fault).or(row.last_error);
+        reason = reason.or_else(|| row.why().map(str::to_owned));
     }
     Ok(ServerLog { lines, state, reason })
 }
@@ -316,6 +375,27 @@ fn known(config: &Config, fleet: &Fleet, id: &ServerId) -> Result<Arc<Upstream>,
         };
         Error::new(code::INVALID_PARAMS, message)
     })
+}
+
+impl ServerRow {
+    /// Returns why the server does not run, or not yet, if that is known.
+    pub(crate) fn why(&self) -> Option<&str> {
+        self.fault.as_deref().or(self.last_error.as_deref()).or(self.delay.as_deref())
+    }
+
+    /// Returns the commands that say more about a server that does not run.
+    pub(crate) fn remedy(&self) -> String {
+        let id = &self.id;
+        if self.fault.is_some() {
+            "correct this where the kernel runs, and restart the kernel".to_owned()
+        } else if self.transport == "stdio" {
+            format!("`mgp logs {id}` shows what it wrote, `mgp restart {id}` starts it again at once")
+        } else {
+            format!(
+                "`mgp config check` shows the file with its address, `mgp restart {id}` tries again at once"
+            )
+        }
+    }
 }
 
 impl CallCounts {

@@ -92,7 +92,7 @@ impl Tokens {
         let view = ToolView::all(snapshot);
         let sizes = Sizes::of(&view, sessions.settings().counter());
         let meta = u64::from(sessions.settings().meta_tokens());
-        let level = settings::level(config, snapshot.len());
+        let level = settings::level(config, sizes.definition_tokens);
         let listed = match level {
             Level::L0 => sizes.definition_tokens,
             Level::L1 => meta + sizes.category_tokens,

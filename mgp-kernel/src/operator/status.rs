@@ -39,6 +39,9 @@ pub(crate) struct KernelStatus {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ConnectedClient {
     pub(crate) agent_id: String,
+    /// The name and version that the client gives of itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) said: Option<String>,
     /// The process number of the `mgp serve` that the client has started, where the system tells it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pid: Option<u32>,
@@ -57,7 +60,8 @@ pub(super) fn status(
     let clients = lifecycle.visitors.clients().into_iter().map(|client| {
         let (pid, program) = client.process.map(|(pid, program)| (pid, program.into_string())).unzip();
         ConnectedClient {
-            agent_id: client.agent.access_id().into_owned(),
+            agent_id: client.session.principal(&client.agent, None).access_id().into_owned(),
+            said: client.session.said().map(str::to_owned),
             pid,
             program,
             connected_secs: client.since.elapsed().as_secs(),

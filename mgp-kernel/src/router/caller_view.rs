@@ -8,14 +8,18 @@ use mgp_discovery::catalog::{
     Catalog, CatalogPrompt, CatalogResource, CatalogSnapshot, CatalogTemplate, CatalogTool, ResourceOwner,
 };
 use mgp_security::access::AccessPolicy;
+use mgp_security::auth::KeyScope;
 use mgp_security::definition::{DefinitionGuard, DefinitionKind, DefinitionName, server_of};
-use mgp_security::permission::GrantBook;
+use mgp_security::permission::{GrantBook, PermissionGate};
 use mgp_security::scope::ScopeBook;
 use mgp_toolindex::Tool;
 use mgp_toolindex::discovery::ToolVisibility;
 use mgp_types::ext::scope::Scopes;
-use mgp_types::mgp::{Permission, ResolvedTool, ServerId, ToolName};
-use mgp_types::{Context, Error, Principal};
+use mgp_types::mgp::{MEMBER, NameStyle, Permission, ResolvedTool, ServerId, ToolName, ToolPattern};
+use mgp_types::{
+    BoxFuture, ClientSessionId, Context, Error, Flow, Gate, Method, Object, Principal, Request, code,
+};
+use tokio::task::JoinSet;
 
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{AgentLists, Upstream};
@@ -64,6 +68,11 @@ impl<'a> CallerView<'a> {
         &self.principal
     }
 
+    /// Returns the caller's client session, if it has lists of its own at some server.
+    pub(super) fn client_with_lists(&self) -> Option<ClientSessionId> {
+        self.visibility.fleet.lists_for(&self.principal)
+    }
+
     pub(super) const fn scopes(&self) -> Option<&Arc<Scopes>> {
         self.scopes.as_ref()
     }
@@ -95,6 +104,28 @@ impl<'a> CallerView<'a> {
             }
             AgentLists::Coming | AgentLists::Nothing => None,
         }
+    }
+
+    /// Returns the tool that `request` is about without calling it.
+    ///
+    /// # Errors
+    /// 1000 if the caller's key is not for the tool, and else 4001 if the caller has no such tool.
+    pub(crate) fn asked_about(
+        &self,
+        request: &Request,
+        snapshot: &CatalogSnapshot,
+        name: &str,
+    ) -> Result<Arc<ResolvedTool>, Error> {
+        let tool = self.called(snapshot, name);
+        let (server, own_name) = match &tool {
+            Some(tool) => (tool.server.as_str(), tool.name.as_str()),
+            None => ToolPattern::split(name),
+        };
+        KeyScope::check(request, server, own_name)?;
+        tool.ok_or_else(|| {
+            let name: String = name.chars().take(128).collect();
+            Error::new(code::TOOL_NOT_FOUND, format!("there is no tool `{name}`"))
+        })
     }
 
     /// Returns whether there is no tool that the caller may call.
@@ -175,7 +206,8 @@ impl<'a> CallerView<'a> {
     /// Returns the servers of which the caller may use anything.
     pub(super) fn servers(&self) -> impl Iterator<Item = Arc<Upstream>> {
         let reaches = |upstream: &Arc<Upstream>| {
-            self.visibility.access.reaches(&self.principal.access_id(), upstream.id().as_str())
+            (self.may_use(upstream.id())
+                || self.visibility.access.reaches(&self.principal.access_id(), upstream.id().as_str()))
                 && upstream.admits(&self.principal)
         };
         self.visibility.fleet.all().into_iter().filter(reaches)
@@ -201,7 +233,7 @@ impl<'a> CallerView<'a> {
     /// Returns whether the policy lets the caller call the tool, whether the server has it or not.
     pub(crate) fn is_permitted(&self, server: &ServerId, tool: &str) -> bool {
         let agent = self.principal.access_id();
-        self.visibility.access.decide(&agent, server.as_str(), Some(tool)).allows()
+        self.visibility.access.decide(&agent, server.as_str(), Some(tool)).allows_to(&self.principal)
     }
 
     /// Returns whether the tool is shown to the caller: it may call it, and its token, if it has one, has the scopes.
@@ -233,7 +265,7 @@ impl<'a> CallerView<'a> {
     pub(super) fn concerns(&self, holder: &ServerId, name: &DefinitionName) -> bool {
         let server = server_of(holder);
         let tool = (name.kind() == DefinitionKind::Tool).then(|| name.as_str());
-        self.visibility.access.decide(&self.principal.access_id(), server, tool).allows()
+        self.visibility.access.decide(&self.principal.access_id(), server, tool).allows_to(&self.principal)
             && self.holder(server) == *holder
     }
 
@@ -244,7 +276,10 @@ impl<'a> CallerView<'a> {
 
     /// Returns whether the caller may use the server as a whole, its prompts and resources included.
     fn may_use(&self, server: &ServerId) -> bool {
-        self.visibility.access.decide(&self.principal.access_id(), server.as_str(), None).allows()
+        self.visibility
+            .access
+            .decide(&self.principal.access_id(), server.as_str(), None)
+            .allows_to(&self.principal)
     }
 
     /// Returns the part of `all`, which comes server by server, that the caller sees; where it has a connection of its
@@ -303,12 +338,77 @@ impl ToolVisibility for CatalogVisibility {
         let Visibility { access, fleet, scopes, .. } = &*self.visibility;
         // Each of them only ever grows, so no sum comes twice.
         let of_policies = access.revision() + fleet.revision() + scopes.revision();
-        context.scopes.as_ref().map_or(of_policies, |held| self.hasher.hash_one((of_policies, held)))
+        let client = context.principal.as_ref().and_then(|caller| fleet.lists_for(caller));
+        if client.is_none() && context.scopes.is_none() {
+            return of_policies;
+        }
+        self.hasher.hash_one((of_policies, client, &context.scopes))
     }
 
     fn missing_permissions(&self, context: &Context, tool: &Tool) -> Vec<Permission> {
         let missing =
             |permission: &&Permission| !self.grants.is_granted_for(&tool.server, permission, context);
         tool.permissions.iter().filter(missing).cloned().collect()
+    }
+
+    fn ask_permissions<'a>(
+        &'a self,
+        request: &'a Request,
+        tools: &'a [Arc<Tool>],
+    ) -> BoxFuture<'a, Vec<Option<Error>>> {
+        let mut asked = JoinSet::new();
+        for (place, tool) in tools.iter().enumerate() {
+            let call = self.call_of(request, tool);
+            asked.spawn(async move {
+                let refusal = match call {
+                    Ok((gate, call)) => refusal(&gate, call).await,
+                    Err(error) => Some(error),
+                };
+                (place, refusal)
+            });
+        }
+        Box::pin(async move {
+            let mut refusals = asked.join_all().await;
+            refusals.sort_by_key(|(place, _)| *place);
+            refusals.into_iter().map(|(_, refusal)| refusal).collect()
+        })
+    }
+}
+
+impl CatalogVisibility {
+    /// Returns a call of the tool without arguments, and the permissions of its server.
+    fn call_of(&self, request: &Request, tool: &Tool) -> Result<(PermissionGate, Request), Error> {
+        let sight = CallerView::of(&self.visibility, &request.context)?;
+        let upstream = self.visibility.fleet.get(tool.server.as_str());
+        let gate = upstream.and_then(|upstream| upstream.permissions(sight.principal()));
+        let name = NameStyle::DOTS.write(tool.server.as_str(), tool.name.as_str());
+        let resolved = sight.called(&self.visibility.catalog.snapshot(), &name);
+        let (Some(gate), Some(resolved)) = (gate, resolved) else {
+            let message = format!("the server `{}` is not there: `mgp servers` shows why", tool.server);
+            return Err(Error::new(code::SERVER_NOT_READY, message));
+        };
+        let mut call = Request::call(Method::TOOLS_CALL, Object::new());
+        call.context = request.context.clone();
+        // A refusal is told in the answer; the request for tools itself is not refused.
+        call.context.trail = None;
+        call.context.tool = Some(resolved);
+        for member in ["_meta", MEMBER] {
+            if let Some(value) = request.params.get(member) {
+                call.params.set(member, value);
+            }
+        }
+        Ok((gate, call))
+    }
+}
+
+/// Puts a call before the permissions of its server, which ask as for any call, and returns the refusal; nothing is sent.
+async fn refusal(gate: &PermissionGate, mut call: Request) -> Option<Error> {
+    let mut flow = gate.enter(&mut call);
+    loop {
+        match flow {
+            Flow::Pass(_) => return None,
+            Flow::Answer(answer) => return answer.err(),
+            Flow::Wait(waiting) => flow = waiting.await.1,
+        }
     }
 }

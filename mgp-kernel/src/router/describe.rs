@@ -129,9 +129,10 @@ fn add(to: &mut Map<RawJson>, name: &str, value: &RawJson) {
 fn instructions(sight: &CallerView<'_>, names: NameStyle, context: &Context) -> String {
     let tool = names.write("SERVER", "TOOL");
     let discover = names.write_method(mgp::method::TOOLS_DISCOVER, context);
+    let call = names.write_method(mgp::method::TOOLS_CALL, context);
     let mut all = format!(
         "This server stands for several others; a tool is called {tool}. If `{discover}` is among the tools, the list is \
-         not all there is: describe to it what you want to do, and call what it finds by name."
+         not all there is: describe to it what you want to do, and call what it finds by name or by `{call}`."
     );
     for upstream in sight.servers() {
         let Some(theirs) = upstream.instructions(sight.principal()) else { continue };

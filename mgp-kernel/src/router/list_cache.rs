@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use mgp_discovery::catalog::{CatalogPrompt, CatalogSnapshot, CatalogTool};
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::NameStyle;
-use mgp_types::{CacheHint, CacheScope, Error, Principal, RawJson, Request, Response};
+use mgp_types::{CacheHint, CacheScope, ClientSessionId, Error, Principal, RawJson, Request, Response};
 use parking_lot::Mutex;
 
 use super::caller_view::VisibleItems;
@@ -23,6 +23,8 @@ pub(super) struct ListCache(Mutex<HashMap<ListKey, CachedList, RandomState>>);
 #[derive(PartialEq, Eq, Hash)]
 struct ListKey {
     principal: Principal,
+    /// Its client session, if that has lists of its own.
+    client: Option<ClientSessionId>,
     /// The scopes of its token.
     scopes: Option<Arc<Scopes>>,
     list: CatalogKind,
@@ -93,8 +95,8 @@ impl ListCache {
         sight: &CallerView<'_>,
         names: NameStyle,
     ) -> RawJson {
-        let key =
-            ListKey { principal: sight.principal().clone(), scopes: sight.scopes().cloned(), list, names };
+        let (principal, client) = (sight.principal().clone(), sight.client_with_lists());
+        let key = ListKey { principal, client, scopes: sight.scopes().cloned(), list, names };
         if let Some(given) = self.0.lock().get(&key).filter(|given| given.of == of) {
             return given.list.clone();
         }

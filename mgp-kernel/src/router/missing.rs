@@ -1,7 +1,7 @@
 //! The errors for a caller that names something that it is not offered: it is held back, or it is not there.
 
 use mgp_security::definition::{DefinitionGuard, DefinitionKind, server_of};
-use mgp_types::mgp::{NameStyle, Recovery};
+use mgp_types::mgp::{NameStyle, Recovery, method};
 use mgp_types::{Error, Request, code};
 
 use super::{CallerView, Visibility};
@@ -31,7 +31,8 @@ pub(super) fn tool(visibility: &Visibility, config: &RunningConfig, request: &Re
         .map(|tool| style.write(tool.resolved.server.as_str(), tool.resolved.name.as_str()))
         .collect();
     let near: Vec<_> = names.iter().map(String::as_str).collect();
-    advised(unknown("tool", &name, "tools/list", &near, code::TOOL_NOT_FOUND))
+    let search = style.write_method(method::TOOLS_DISCOVER, &request.context);
+    advised(unknown("tool", &name, &search, &near, code::TOOL_NOT_FOUND))
 }
 
 /// Returns what switches the tool off that the caller means by `named`, if it may otherwise call it.

@@ -50,7 +50,14 @@ pub(super) fn notified(
                 "a tool is called by a request, with an `id`",
             )));
         }
-        name if is_for_servers(name) => return RouterFuture::of(tell_all(Arc::clone(visibility), request)),
+        name if is_for_servers(name) => {
+            if let Some(folders) =
+                request.context.folders.as_ref().filter(|_| request.method == Method::ROOTS_CHANGED)
+            {
+                folders.forget_roots();
+            }
+            return RouterFuture::of(tell_all(Arc::clone(visibility), request));
+        }
         // A request without an `id` expects no answer and gets none.
         _ => tracing::debug!("ignoring a notification that is for no server"),
     }

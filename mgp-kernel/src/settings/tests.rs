@@ -14,7 +14,7 @@ fn every_documented_default_is_the_one_that_holds() {
     let http = shown(&HttpConfig::default());
     let (restart, budget) = (RestartSettings::default(), budget(&config));
     let policy = permissions(&config, "files").unwrap();
-    let in_line = shown(&calls_at_once(&config));
+    let (at_once, in_line) = (shown(&calls_at_once(&config)), shown(&agent_calls_at_once(&config)));
     let seconds = |time: Duration| time.as_secs().to_string();
     let word = |value: &str| format!("`{value}`");
     let holding = [
@@ -35,8 +35,9 @@ fn every_documented_default_is_the_one_that_holds() {
         ("listen.idle_timeout_ms", in_millis(&field(&http, "idle_timeout"))),
         ("permissions.policy", word(policy.policy().as_str())),
         ("permissions.patience_secs", in_millis(&field(&shown(&policy), "patience")).replace("000", "")),
-        ("limits.concurrency", field(&in_line, "places: Semaphore { ll_sem: Semaphore { permits")),
-        ("limits.waiting_calls", field(&in_line, "line: Semaphore { ll_sem: Semaphore { permits")),
+        ("limits.concurrency", field(&at_once, "places: Semaphore { ll_sem: Semaphore { permits")),
+        ("limits.agent_concurrency", field(&in_line, "max_calls")),
+        ("limits.waiting_calls", field(&in_line, "max_waiting")),
         ("limits.waiting_ms", in_millis(&field(&in_line, "patience"))),
         ("limits.max_message_bytes", format!("{} MiB", max_message_bytes(&config) >> 20)),
         ("limits.message_memory_bytes", format!("{} MiB", message_memory(&config).bytes() >> 20)),

@@ -36,7 +36,7 @@ fn returned_by_server<'a, R>(
         Arc<dyn Approver>,
         CurrentClient,
         BareWay,
-        &'a Meter,
+        &'a ServerShared,
     ) -> R,
 ) -> &'static str {
     type_name::<R>()

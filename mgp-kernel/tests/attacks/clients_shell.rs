@@ -1,6 +1,7 @@
 //! An agent decides in place of a person, by the shell that its client gives it. The client is this program: whatever it
 //! starts beside the kernel is what its agent starts.
 
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -48,6 +49,16 @@ fn run_with(home: &Home, args: &[&str], token: Option<&str>, input: &str) -> Ran
         command.env("MGP_OPERATORS_TOKEN", token);
     }
     Home::ran(command, input)
+}
+
+/// Another program, in the environment of the home and without the token of a person.
+fn in_home(home: &Home, program: &str) -> Command {
+    let of_home = home.command(["--version"]);
+    let mut command = Command::new(program);
+    command.env_clear().current_dir(home.path(""));
+    command.envs(of_home.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env_remove("MGP_OPERATORS_TOKEN");
+    command
 }
 
 /// How many refusals for want of a proof were recorded.
@@ -108,13 +119,13 @@ async fn what_a_client_starts_decides_nothing_at_a_kernel_in_the_background() {
 
 async fn what_a_client_leaves_behind_decides_nothing() {
     let home = home();
-    assert!(std::process::Command::new("mkfifo").arg(home.path("go")).status().unwrap().success());
+    assert!(Command::new("mkfifo").arg(home.path("go")).status().unwrap().success());
     let (_kernel, _talk) = with_client(&home);
     let script = format!(
         "setsid sh -c '(read -r _ < go; {} keys new attacker > told 2>&1; echo ended $? >> told) &' > /dev/null 2>&1",
         env!("CARGO_BIN_EXE_mgp")
     );
-    let mut shell = std::process::Command::new("sh");
+    let mut shell = Command::new("sh");
     shell.args(["-c", &script]).current_dir(home.path("")).env("HOME", home.path(""));
     shell.env("MGP_CONFIG_PATH", home.path("mgp.toml"));
     assert!(shell.status().unwrap().success());
@@ -158,12 +169,8 @@ async fn a_client_decides_nothing_at_a_terminal_that_it_makes() {
     };
     let answer_question = format!("permissions approve {id}");
     for line in ["call honest.delete_everything what=all", "permissions watch", &*answer_question] {
-        let of_home = home.command(["--version"]);
-        let mut script = std::process::Command::new("script");
+        let mut script = in_home(&home, "script");
         script.args(["-qec", &format!("{} {line}", env!("CARGO_BIN_EXE_mgp")), "/dev/null"]);
-        script.env_clear().current_dir(home.path(""));
-        script.envs(of_home.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        script.env_remove("MGP_OPERATORS_TOKEN");
         let ran = Home::ran(script, "y\ny\ny\n");
         assert_eq!(ran.code, Some(3), "{line}: {ran:?}");
         assert!(!ran.out.contains("[y/N]"), "{line}: {ran:?}");
@@ -173,8 +180,6 @@ async fn a_client_decides_nothing_at_a_terminal_that_it_makes() {
 }
 
 async fn the_agents_second_client_does_not_answer_for_a_human() {
-    let home = home();
-    let (_kernel, _talk) = with_client(&home);
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
         "clientInfo": {"name": "t", "version": "1"},
@@ -183,25 +188,33 @@ async fn the_agents_second_client_does_not_answer_for_a_human() {
     let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
         "name": "honest.delete_everything", "arguments": {"what": "all"},
     }});
-    // It would say yes to whatever it is asked.
-    let mut second = Kernel::spawn(&home, &[]);
-    let mut input = second.child.stdin.take().unwrap();
-    for message in [hello, begun, call] {
-        std::io::Write::write_all(&mut input, format!("{message}\n").as_bytes()).unwrap();
-    }
-    let pending = loop {
-        let pending = home.json(["permissions", "pending"]);
-        if pending["questions"] != json!([]) {
-            break pending;
+    // What the agent has the shell of the first client run; it would say yes to whatever it is asked.
+    for line in ["cat input | \"$0\" serve --foreground | cat", "exec \"$0\" serve --foreground < input"] {
+        let home = home();
+        let (_kernel, _talk) = with_client(&home);
+        assert!(Command::new("mkfifo").arg(home.path("input")).status().unwrap().success());
+        let mut second = in_home(&home, "sh");
+        second.args(["-c", line, env!("CARGO_BIN_EXE_mgp")]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut second = second.spawn().unwrap();
+        let mut input = std::fs::File::options().write(true).open(home.path("input")).unwrap();
+        for message in [&hello, &begun, &call] {
+            std::io::Write::write_all(&mut input, format!("{message}\n").as_bytes()).unwrap();
         }
-        std::thread::sleep(Duration::from_millis(10));
-    };
-    assert_eq!(pending["questions"][0]["server_id"], "honest", "{pending}");
-    drop(input);
-    let mut told = String::new();
-    std::io::Read::read_to_string(&mut second.child.stdout.take().unwrap(), &mut told).unwrap();
-    assert!(!told.contains("elicitation/create"), "{told}");
-    assert_eq!(server::calls(&home, "honest"), Vec::<String>::new());
+        let pending = loop {
+            let pending = home.json(["permissions", "pending"]);
+            if pending["questions"] != json!([]) {
+                break pending;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        assert_eq!(pending["questions"][0]["server_id"], "honest", "{pending}");
+        drop(input);
+        let mut told = String::new();
+        std::io::Read::read_to_string(&mut second.stdout.take().unwrap(), &mut told).unwrap();
+        second.wait().unwrap();
+        assert!(!told.contains("elicitation/create") && told.contains("nobody is asked"), "{line}: {told}");
+        assert_eq!(server::calls(&home, "honest"), Vec::<String>::new());
+    }
 }
 
 async fn with_a_passphrase_a_decision_takes_it() {

@@ -176,25 +176,31 @@ async fn a_trusted_folder_takes_no_place_of_the_users_server() {
 
 async fn a_folder_in_which_a_kernel_runs_is_asked_about_at_each_reload() {
     let home = Home::new();
-    let mark = home.path("started");
+    let [mark, other, late] = ["started", "other", "late"].map(|name| home.path(name));
     home.write("cloned/mgp.toml", &marking("theirs", &mark));
-    let mut serving = command(&home, "cloned", ["serve", "--http", "127.0.0.1:0"]);
-    let _kernel =
-        Serving(serving.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    let socket = home.path(".local/state/mgp/mgp.sock");
-    let end = Instant::now() + PATIENCE;
-    while std::os::unix::net::UnixStream::connect(&socket).is_err() {
-        assert!(Instant::now() < end, "the kernel does not listen");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let reload = || json(&home, "cloned", &["reload"]);
-    assert!(!reload().to_string().contains("theirs") && !mark.exists());
+    home.write("later/mgp.toml", &marking("late", &late));
     assert_eq!(run(&home, "cloned", ["trust"]).code, Some(0));
-    assert_eq!(reload()["added"], json!(["theirs"]));
-    home.write("cloned/mgp.toml", &marking("others", &home.path("other")));
-    let reloaded = reload();
+    let _kernels = ["cloned", "later"].map(|folder| {
+        let mut serving = command(&home, folder, ["serve", "--http", "127.0.0.1:0"]);
+        let serving = serving.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let end = Instant::now() + PATIENCE;
+        while run(&home, folder, ["status"]).code != Some(0) {
+            assert!(Instant::now() < end, "the kernel does not listen");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Serving(serving.unwrap())
+    });
+    let reload = |folder| json(&home, folder, &["reload"]);
+    home.write("cloned/mgp.toml", &marking("others", &other));
+    let reloaded = reload("cloned");
     assert_eq!((&reloaded["added"], &reloaded["removed"]), (&json!([]), &json!(["theirs"])), "{reloaded}");
-    assert!(!home.path("other").exists());
+    assert!(!other.exists());
+    assert_eq!(run(&home, "cloned", ["trust"]).code, Some(0));
+    assert_eq!(reload("cloned")["added"], json!(["others"]));
+    // The user's kernel was started in a folder that is trusted later, and takes nothing from it.
+    assert_eq!(run(&home, "later", ["trust"]).code, Some(0));
+    assert_eq!(reload("")["added"], json!([]));
+    assert!(!late.exists());
 }
 
 async fn a_folders_rule_does_not_outlast_an_operators_denial() {

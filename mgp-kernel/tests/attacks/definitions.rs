@@ -288,5 +288,5 @@ async fn instructions_with_hidden_orders_reach_no_client() {
     assert!(told.contains(polite), "{told}");
     assert!(!told.contains("id_rsa") && !told.contains("# Server files"), "{told}");
     let recorded = home.json(["audit", "query"]).to_string();
-    assert!(recorded.contains("instructions_refused"), "{recorded}");
+    assert!(recorded.contains("text_refused") && recorded.contains("text:instructions"), "{recorded}");
 }

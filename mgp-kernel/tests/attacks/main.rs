@@ -31,6 +31,7 @@ mod kernel;
 mod lenient_names;
 mod logins;
 mod loopback;
+mod open_folders;
 mod paths;
 mod principals;
 mod questions;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         confinement::TESTS,
         cloned_folder::TESTS,
         paths::TESTS,
+        open_folders::TESTS,
         principals::TESTS,
         questions::TESTS,
         connections::TESTS,

@@ -137,7 +137,7 @@ async fn directories_among_a_servers_arguments_are_its_roots() {
     scene.home.write("private.txt", "private");
     let (open, private) = (scene.written("notes/files/open.txt"), scene.written("private.txt"));
     assert_eq!(scene.passes("read_file", &open), "open");
-    scene.is_refused("read_file", &private, "`roots` under `[validators]`");
+    scene.is_refused("read_file", &private, "mgp open");
     scene.is_refused("read_file", "private.txt", "outside-root");
     scene.is_refused("read_file", "~/private.txt", "outside-root");
     scene.is_refused("read_file", &format!("file://{private}"), "outside-root");

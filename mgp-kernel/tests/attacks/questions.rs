@@ -121,7 +121,7 @@ async fn a_question_about_a_permission_shows_the_call_and_says_how_long_a_yes_ho
     let question = question(&home);
     let message = question["message"].as_str().unwrap();
     assert_eq!(question["permission"], "memory.write", "{question}");
-    for seen in ["`echo`", "for `local`", "the text of the call", "until its session ends"] {
+    for seen in ["`echo`", "for `local/t`", "the text of the call", "until its session ends"] {
         assert!(message.contains(seen), "{seen}: {message}");
     }
 }
@@ -151,11 +151,11 @@ async fn a_yes_holds_for_the_agent_that_asked_and_no_other() {
     // Whoever is another agent, as the operator at the terminal is, asks for itself.
     let mut other = home.command(["call", "files.echo", "text=three"]).spawn().unwrap();
     let asked = question(&home);
-    assert_ne!(asked["agent_id"], "local", "{asked}");
+    assert_ne!(asked["agent_id"], "local/t", "{asked}");
     other.kill().unwrap();
     other.wait().unwrap();
     let grants = home.json(["permissions", "list"]);
-    assert_eq!(grants["grants"][0]["agent_id"], "local", "{grants}");
+    assert_eq!(grants["grants"][0]["agent_id"], "local/t", "{grants}");
     assert_eq!(server::calls(&home, "files").len(), 2);
 }
 

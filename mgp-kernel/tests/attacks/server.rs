@@ -56,16 +56,23 @@ fn answer_file(method: &str, cursor: Option<&str>) -> String {
 /// Serves on this process' standard input and output: `execute_command` runs its `command` by a shell, `read_file` reads
 /// its `path`, `wait_for` runs its `script`, `nightly` runs `nightly.sh` of its folder by a shell, `delete_everything` and `echo`
 /// return their arguments, `fail` fails, `announce` tells that its `list` has changed, `answer_as` returns the JSON in its `result` under the JSON-RPC id in its `id`; `resources/read`
-/// reads a `file:` URI. What a test [has it answer](answers) it answers instead.
+/// reads a `file:` URI. It asks for roots at the start and when they change, and notes them in the file `roots`. What a test [has it answer](answers) it answers instead.
 pub(crate) fn serve() -> ExitCode {
     let folder = PathBuf::from(std::env::args().nth(2).unwrap());
     let mut out = std::io::stdout();
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        if message["id"] == "roots" {
+            let notes = fs::File::options().append(true).create(true).open(folder.join("roots"));
+            writeln!(notes.unwrap(), "{}", message["result"]).unwrap();
+        }
         let Some(method) = message["method"].as_str() else { continue };
         let params = message.get("params").cloned().unwrap_or_else(|| json!({}));
         let notes = fs::File::options().append(true).create(true).open(folder.join("requests"));
         writeln!(notes.unwrap(), "{method} {params}").unwrap();
+        if method == "notifications/initialized" || method == "notifications/roots/list_changed" {
+            writeln!(out, r#"{{"jsonrpc":"2.0","id":"roots","method":"roots/list"}}"#).unwrap();
+        }
         let Some(id) = message.get("id") else { continue };
         if params["name"] == "answer_as" {
             // As they stand in the arguments, for no JSON library writes what the attacks need.

@@ -28,6 +28,7 @@ tests![
     a_proof_that_was_made_beforehand_is_worth_nothing_where_nonces_are_demanded,
     a_tool_that_needs_a_scope_is_listed_to_tokens_that_have_it,
     a_tool_that_needs_a_scope_says_which,
+    a_token_passes_the_doors_and_changes_nothing,
     tokens_are_in_no_record_and_no_log,
 ];
 
@@ -94,7 +95,9 @@ impl Protected {
     ) -> Self {
         let home = Home::with_state();
         let issuer = provider.issuer();
-        let mut text = format!("[listen]\npublic_url = {resource:?}\n[listen.oauth]\n{oauth}\n");
+        let mut text = format!(
+            "[listen]\nrest = true\nenvelopes = true\npublic_url = {resource:?}\n[listen.oauth]\n{oauth}\n"
+        );
         if !oauth.contains("issuers") {
             writeln!(text, "issuers = [{{ issuer = {issuer:?} }}]").unwrap();
         }
@@ -218,6 +221,34 @@ async fn a_request_without_a_token_is_told_where_to_get_one() {
     claims["scope"] = "other".into();
     let poor = kernel.bearer(&kernel.provider.issue(&claims)).await;
     assert!(poor.status == 403 && poor.head.contains("insufficient_scope"), "{}", poor.head);
+}
+
+async fn a_token_passes_the_doors_and_changes_nothing() {
+    let kernel = Protected::start().await;
+    let authorization = format!("Authorization: Bearer {}\r\n", kernel.token("1"));
+    let ask = async |method: &str, path: &str, body: &str| {
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: mgp.example\r\nConnection: close\r\n{authorization}\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        exchange(kernel.port, &request).await
+    };
+    // The list waits for a server that starts.
+    let (message, headers) = list();
+    kernel.post(authorization.trim_start_matches("Authorization: ").trim_end(), &headers, &message).await;
+    for path in ["/catalog", "/openapi.json", "/capabilities"] {
+        let answer = ask("GET", path, "").await;
+        assert!(answer.status == 200 && answer.body.contains("work.echo"), "{path}: {}", answer.body);
+    }
+    let called = ask("POST", "/tools/work.echo", "{}").await;
+    assert_eq!(called.status, 200, "{}", called.body);
+    let called = ask("POST", "/env/tools/call", r#"{"tool_name": "work.echo", "arguments": {}}"#).await;
+    assert!(called.body.contains("success"), "{}", called.body);
+    let (message, headers) = stateless("mgp/access/grant", json!({}));
+    let bearer = format!("Bearer {}", kernel.token("1"));
+    let refused = kernel.post(&bearer, &headers, &message).await;
+    assert!(refused.body.contains("--allow register"), "{}", refused.body);
 }
 
 async fn a_token_of_another_audience_or_issuer_is_refused() {
@@ -409,11 +440,18 @@ async fn a_proof_that_was_made_beforehand_is_worth_nothing_where_nonces_are_dema
 
 async fn a_tool_that_needs_a_scope_is_listed_to_tokens_that_have_it() {
     let kernel = Protected::needing("work:write").await;
-    let listed = async |scope: &str| {
+    let token = |scope: &str| {
         let mut claims = kernel.claims("1");
         claims["scope"] = scope.into();
+        kernel.provider.issue(&claims)
+    };
+    // A call waits for its server, however long that starts; a list waits for half a second of the kernel's.
+    let (message, headers) = call("work__echo");
+    let called = kernel.post(&format!("Bearer {}", token("mgp:use work:write")), &headers, &message).await;
+    assert_eq!(called.status, 200, "{}", called.body);
+    let listed = async |scope: &str| {
         let (message, headers) = list();
-        let token = kernel.provider.issue(&claims);
+        let token = token(scope);
         let answer = kernel.post(&format!("Bearer {token}"), &headers, &message).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         assert!(answer.body.contains("\"cacheScope\":\"private\""), "{}", answer.body);

@@ -70,16 +70,211 @@ fn a_broken_configuration_is_an_error_once_and_names_the_key_that_was_meant() {
 #[test]
 fn a_server_that_never_ran_says_why() {
     let home = Home::new();
-    home.json(["add", "lost", "--", "no-such-program-anywhere"]);
+    home.json(["add", "lost", "--", "no-such-program-anywhere", "--flag"]);
+    let why = "no program `no-such-program-anywhere` in PATH (tried: `no-such-program-anywhere --flag`)";
     let log = home.run(["log", "lost"]);
     assert!(log.code == Some(0) && log.out.is_empty(), "{log:?}");
-    assert!(log.err.contains("lost is") && log.err.contains("No such file"), "{log:?}");
+    assert!(log.err.contains("lost is") && log.err.contains(why), "{log:?}");
     let shown = home.json(["logs", "lost"]);
-    assert!(shown["reason"].as_str().unwrap().contains("No such file"), "{shown}");
+    assert!(shown["reason"].as_str().unwrap().contains(why), "{shown}");
     let call = home.run(["call", "lost.tool"]);
-    assert!(call.code == Some(4) && call.err.contains("No such file"), "{call:?}");
+    assert!(
+        call.code == Some(4) && call.err.contains(why) && call.err.contains("[servers.env] PATH"),
+        "{call:?}"
+    );
     let quiet = with_clock().run(["logs", "clock"]);
     assert!(quiet.err.contains("clock is connected and has written nothing"), "{quiet:?}");
+}
+
+#[test]
+fn a_server_that_dies_at_its_start_is_told_with_its_exit_code_and_its_last_lines() {
+    let home = Home::new();
+    let script = "echo one >&2; echo two >&2; echo three >&2; \
+                  echo \"ModuleNotFoundError: No module named 'x' key=sk-live-abcdefghijklmnop1234567890\" >&2; exit 3";
+    home.json(["add", "dies", "--", "sh", "-c", script]);
+    let ran = home.run(["doctor"]);
+    assert!(ran.out.contains("exit status: 3"), "{ran:?}");
+    let lines = "last lines: `two` `three` `ModuleNotFoundError: No module named 'x' key=***`";
+    assert!(ran.out.contains(lines) && ran.out.contains("its Python lacks this module"), "{ran:?}");
+    assert!(!home.run(["logs", "dies"]).out.contains("sk-live"), "secrets are hidden from the log as well");
+}
+
+#[test]
+fn a_server_that_writes_no_messages_is_told_with_the_first_of_its_lines() {
+    let home = Home::new();
+    home.json([
+        "add",
+        "garbage",
+        "--",
+        "sh",
+        "-c",
+        "echo Welcome to the server; echo again; read -r line; exit 1",
+    ]);
+    let ran = home.run(["doctor"]);
+    assert!(ran.out.contains("wrote `Welcome to the server` to its standard output"), "{ran:?}");
+    let log = home.run(["logs", "garbage"]);
+    assert!(log.out.contains("(standard output) Welcome to the server"), "{log:?}");
+}
+
+#[test]
+fn a_greeting_before_the_first_message_does_no_harm() {
+    let home = Home::new();
+    let mgp = env!("CARGO_BIN_EXE_mgp");
+    home.json(["add", "clock", "--", "sh", "-c", &format!("echo Welcome; exec {mgp} demo-server clock")]);
+    let ran = home.run(["call", "clock.now"]);
+    assert!(ran.code == Some(0) && ran.err.is_empty(), "{ran:?}");
+}
+
+#[test]
+fn an_address_that_nobody_serves_is_told_with_the_address_and_no_log() {
+    let home = Home::new();
+    home.json(["add", "web", "--url", "http://127.0.0.1:9/mcp"]);
+    let ran = home.run(["doctor"]);
+    assert!(ran.out.contains("http://127.0.0.1:9/mcp: the server cannot be reached"), "{ran:?}");
+    assert!(ran.out.contains("start the server, or correct its `url`"), "{ran:?}");
+    assert!(!ran.out.contains("mgp logs"), "a server on the network has no output here: {ran:?}");
+}
+
+#[test]
+fn a_start_without_an_answer_names_the_time_and_its_key() {
+    let home = Home::new();
+    let command = "command = \"sleep\"\nargs = [\"60\"]";
+    home.write(
+        "mgp.toml",
+        &format!("[[servers]]\nid = \"slow\"\n{command}\n[servers.limits]\nstartup_timeout_ms = 200\n"),
+    );
+    let ran = home.run(["doctor"]);
+    assert!(ran.out.contains("`startup_timeout_ms` of `[servers.limits]`, 0.2 s for this server"), "{ran:?}");
+    home.write("mgp.toml", &format!("[[servers]]\nid = \"slow\"\n{command}\nstartup_timeout_ms = 200\n"));
+    let ran = home.run(["servers", "--no-start"]);
+    assert!(ran.code == Some(0) && ran.err.is_empty(), "{ran:?}");
+    let checked = home.run(["config", "check"]);
+    assert!(checked.out.contains("`startup_timeout_ms` belongs in `[servers.limits]`"), "{checked:?}");
+}
+
+#[test]
+fn a_key_without_effect_is_told_by_every_command_that_runs_servers() {
+    let home = with_clock();
+    home.write("mgp.toml", &format!("{}\ntimeout = 3\n", home.read("mgp.toml")));
+    for command in [&["servers"][..], &["tools"], &["call", "clock.now"]] {
+        let ran = home.run(command);
+        assert!(ran.code == Some(0), "{ran:?}");
+        assert!(ran.err.contains("warning: `timeout` is not a known key here and has no effect"), "{ran:?}");
+        assert!(ran.err.contains("mgp.toml:"), "{ran:?}");
+    }
+}
+
+#[test]
+fn an_unknown_argument_is_named_with_the_one_that_is_meant() {
+    let home = with_clock();
+    let meant = "`strt` is not an argument";
+    let ran = home.run(["call", "clock.between", "strt=a", "end=b"]);
+    assert!(ran.code == Some(1) && ran.err.contains(meant) && ran.err.contains("`start`"), "{ran:?}");
+    let ran = home.run(["call", "clock.between", "--args", r#"{"strt": "a", "end": "b"}"#]);
+    assert!(ran.err.contains(&format!("{meant}: did you mean `start`?")), "{ran:?}");
+}
+
+#[test]
+fn a_call_that_takes_too_long_names_the_tool_the_time_and_the_option() {
+    let home = Home::new();
+    home.write("slow.py", SLOW_SERVER);
+    home.json(["add", "slow", "--", "python3", &home.path("slow.py").display().to_string()]);
+    let ran = home.run(["call", "slow.wait", "--timeout", "300ms"]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert!(ran.err.contains("slow.wait did not answer within 0.3 s"), "{ran:?}");
+    assert!(ran.err.contains("`--timeout 10m` waits longer"), "{ran:?}");
+    let file = home.path(".config/mgp/servers.toml");
+    let limited =
+        format!("{}\n[servers.limits]\ntimeout_ms = 200\n", std::fs::read_to_string(&file).unwrap());
+    std::fs::write(&file, limited).unwrap();
+    let ran = home.run(["call", "slow.wait"]);
+    assert!(
+        ran.err.contains("slow did not answer within 0.2 s; `timeout_ms` of its `[servers.limits]`"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_server_that_ends_during_a_call_is_named_with_what_it_wrote() {
+    let home = Home::new();
+    home.write("slow.py", SLOW_SERVER);
+    home.json(["add", "slow", "--", "python3", &home.path("slow.py").display().to_string()]);
+    let ran = home.run(["call", "slow.die"]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert!(ran.err.contains("slow did not answer the call"), "{ran:?}");
+    assert!(ran.err.contains("`Fatal: out of cheese`") && ran.err.contains("mgp logs slow"), "{ran:?}");
+}
+
+/// A server with a tool that never answers, and one that ends it.
+const SLOW_SERVER: &str = r#"
+import sys, json, os
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked: continue
+    tool = {"inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+    results = {
+        "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}},
+        "tools/list": {"tools": [{"name": "wait", **tool}, {"name": "die", **tool}]},
+    }
+    if asked["method"] == "tools/call":
+        if asked["params"]["name"] == "wait": continue
+        print("Fatal: out of cheese", file=sys.stderr, flush=True)
+        os._exit(7)
+    result = results.get(asked["method"])
+    answer = {"error": {"code": -32601, "message": "unknown"}} if result is None else {"result": result}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}), flush=True)
+"#;
+
+#[test]
+fn a_command_without_dashes_is_told_where_they_belong() {
+    let home = Home::new();
+    let ran = home.run(["add", "x", "npx", "-y", "some-server"]);
+    assert!(
+        ran.code == Some(1) && ran.err.contains("did you mean `mgp add x -- npx -y some-server`?"),
+        "{ran:?}"
+    );
+    let json = home.run(["add", "x", "npx", "--json"]);
+    assert!(serde_json::from_str::<serde_json::Value>(&json.err).is_ok(), "{json:?}");
+    assert!(home.run(["add", "x", "--nonsense"]).err.contains("--nonsense"));
+}
+
+#[test]
+fn common_mistakes_in_the_file_are_told_with_what_to_write() {
+    let home = Home::new();
+    for (text, help) in [
+        ("{ \"mcpServers\": {} }", "`mgp import FILE` reads the JSON"),
+        ("[[servers]]\nid = \"a\",\n", "such as a comma"),
+        ("[[servers]]\nid: \"a\"\n", "write `key = value`"),
+        ("[[servers]]\nid = \"a\"\ncommand = \"C:\\Users\\me\"\n", "in single quotes"),
+        ("[[servers]]\nid = \"a\"\ncommand = node\n", "in double quotes"),
+    ] {
+        home.write("mgp.toml", text);
+        let ran = home.run(["servers"]);
+        assert!(ran.code == Some(1) && ran.err.contains(help), "{text}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_server_in_the_place_of_a_tool_is_told_so() {
+    let ran = with_clock().run(["call", "clock", "now"]);
+    assert!(ran.code == Some(1) && ran.err.contains("`mgp tools clock` lists its tools"), "{ran:?}");
+}
+
+#[test]
+fn nothing_to_undo_is_said_so() {
+    let ran = Home::new().run(["export", "--to", "cursor", "--rollback"]);
+    assert!(ran.code == Some(1) && ran.err.contains("there is nothing to undo"), "{ran:?}");
+    assert!(!ran.err.contains("os error"), "{ran:?}");
+}
+
+#[test]
+fn a_busy_address_is_told_once_with_the_option_that_names_another() {
+    let home = with_clock();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let ran = home.run(["serve", "--http", &taken.local_addr().unwrap().to_string()]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert_eq!(ran.err.matches("Address already in use").count(), 1, "{ran:?}");
+    assert!(ran.err.contains("`--http ADDR` or `[listen] http`"), "{ran:?}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn waits(home: &Home, arguments: &[&str]) -> String {
     assert_eq!(ran.code, Some(6), "{ran:?}");
     assert!(begun.elapsed() < Duration::from_secs(20), "{ran:?}");
     let (_, rest) = ran.err.split_once("mgp permissions approve ").unwrap_or_else(|| panic!("{ran:?}"));
-    rest.chars().take_while(char::is_ascii_hexdigit).collect()
+    rest.chars().take_while(char::is_ascii_alphanumeric).collect()
 }
 
 #[test]
@@ -34,6 +34,28 @@ fn a_call_that_needs_a_permission_names_the_command_that_gives_it() {
     let id = waits(&home, &call);
     assert_eq!(home.run(["permissions", "approve", &id, "--always"]).code, Some(0));
     assert_eq!(home.run(["call"].iter().chain(&call)).code, Some(0));
+}
+
+#[test]
+fn a_person_is_the_same_operator_with_and_without_a_kernel_that_runs() {
+    let home = with_servers();
+    let call = ["shell.run_command", "command=ls"];
+    let id = waits(&home, &call);
+    assert_eq!(home.run(["permissions", "approve", &id, "--always"]).code, Some(0));
+    // The kernel that runs has another environment than the command.
+    let _kernel = Kernel::start_where(
+        &home,
+        &[("USER", "somebody"), ("LOGNAME", "somebody")],
+        &["--http", "127.0.0.1:0", "--no-stdio"],
+    );
+    let end = Instant::now() + Duration::from_mins(1);
+    while !home.run(["tools"]).out.contains("shell.run_command") {
+        assert!(Instant::now() < end, "the server does not come");
+    }
+    let ran = home.run(["call"].iter().chain(&call));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let agents = home.json(["permissions", "list"]);
+    assert_eq!(agents["grants"].as_array().unwrap().len(), 1, "{agents}");
 }
 
 #[test]

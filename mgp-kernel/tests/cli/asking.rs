@@ -91,7 +91,7 @@ fn came_through(told: &str) -> bool {
 fn id(told: &str) -> String {
     assert!(told.contains("waiting for approval"), "{told}");
     let (_, rest) = told.split_once("mgp permissions approve ").unwrap_or_else(|| panic!("{told}"));
-    rest.chars().take_while(char::is_ascii_hexdigit).collect()
+    rest.chars().take_while(char::is_ascii_alphanumeric).collect()
 }
 
 fn pending(home: &Home) -> Vec<Value> {
@@ -186,7 +186,11 @@ async fn a_declined_permission_is_shown_with_its_end_and_asked_about_again_after
         assert_eq!(*asked.lock(), 1, "nobody is asked again meanwhile");
         let shown = home.json(["permissions", "show", "notes"]);
         let row = &shown["grants"][0];
-        assert_eq!((&row["decision"], &row["agent_id"]), (&json!("denied"), &json!("local")), "{shown}");
+        assert_eq!(
+            (&row["decision"], &row["agent_id"]),
+            (&json!("denied"), &json!("local/tests")),
+            "{shown}"
+        );
         assert!(row["expires_at"].is_string(), "{shown}");
         assert_eq!(home.run(["permissions", "reset", "notes", "memory.write"]).code, Some(0));
         call().await;

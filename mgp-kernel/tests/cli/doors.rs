@@ -12,7 +12,7 @@ use crate::home::Home;
 use crate::kernel::Kernel;
 
 /// A kernel with the server `context` and open doors.
-fn open(further: &str) -> (Home, Kernel, u16) {
+pub(crate) fn open(further: &str) -> (Home, Kernel, u16) {
     let home = Home::with_state();
     let program = env!("CARGO_BIN_EXE_mgp");
     let config = format!(
@@ -25,11 +25,17 @@ fn open(further: &str) -> (Home, Kernel, u16) {
     home.write("mgp.toml", &config);
     let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
     let port = kernel.port();
+    if !further.contains("require_keys") {
+        // A list waits for a server that starts, but not for long.
+        until("the tools are listed", || {
+            get(port, "/catalog").2.to_string().contains("context.recall_memory")
+        });
+    }
     (home, kernel, port)
 }
 
 /// Sends a request, and returns the status, the headers and the body.
-fn send(port: u16, method: &str, path: &str, headers: &str, body: &str) -> (u16, String, Value) {
+pub(crate) fn send(port: u16, method: &str, path: &str, headers: &str, body: &str) -> (u16, String, Value) {
     let (status, head, body) = send_text(port, method, path, headers, body);
     (status, head, serde_json::from_str(&body).unwrap_or(Value::Null))
 }
@@ -60,7 +66,7 @@ fn post(port: u16, path: &str, body: &Value) -> (u16, Value) {
 }
 
 /// Looks again until something is so.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_mins(1);
     while !is_so() {
         assert!(Instant::now() < end, "{what}");
@@ -181,17 +187,29 @@ fn tools_are_called_in_envelopes_one_or_many() {
     assert_eq!(send(port, "POST", "/env/tools/call", "Content-Type: application/json\r\n", "{oh").0, 400);
 }
 
-/// Calls a method of the protocol, for a client that declares the extension of scopes.
-fn rpc(port: u16, method: &str, mut params: Value) -> Value {
-    let extension = ExtensionId::ScopedAuth.id();
+/// Calls a method of the protocol, for a client that declares the extensions by which methods exist.
+fn rpc(port: u16, method: &str, params: Value) -> Value {
+    rpc_with(port, "", method, params)
+}
+
+pub(crate) fn rpc_with(port: u16, authorization: &str, method: &str, mut params: Value) -> Value {
+    let declared = [
+        ExtensionId::ScopedAuth,
+        ExtensionId::ToolRegistry,
+        ExtensionId::ServiceManifest,
+        ExtensionId::ServerRecommendations,
+        ExtensionId::SubscribeNotify,
+    ];
+    let declared: serde_json::Map<_, _> =
+        declared.map(|it| (it.id().to_owned(), json!({}))).into_iter().collect();
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {"extensions": {extension: {}}},
+        "io.modelcontextprotocol/clientCapabilities": {"extensions": declared},
     });
     let headers = format!(
         "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
-         Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n"
+         Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{authorization}"
     );
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     send(port, "POST", "/mcp", &headers, &body.to_string()).2

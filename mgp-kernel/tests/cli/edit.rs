@@ -119,12 +119,18 @@ fn what_lists_save_is_counted() {
         home.json(["add", name, "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", name]);
     }
     let number = |stats: &Value, name: &str| stats[name].as_u64().unwrap();
-    let many = home.json(["stats"]);
+    let text = home.read(".config/mgp/servers.toml");
+    let with = |tools: &str| {
+        home.write(".config/mgp/servers.toml", &format!("{text}\n{tools}\n"));
+        home.json(["stats"])
+    };
+    let many = with("[tools.budget]\nmax_tokens = 1500");
     assert_eq!(many["level"], "L3", "{many}");
     let (all, listed) = (number(&many, "tool_tokens"), number(&many, "listed_tokens"));
-    assert!(listed > 0 && listed < all && number(&many, "saved_tokens") == all - listed, "{many}");
-    let text = home.read(".config/mgp/servers.toml");
-    home.write(".config/mgp/servers.toml", &format!("{text}\n[tools]\npinned = [\"clock.now\"]\n"));
-    assert!(number(&home.json(["stats"]), "listed_tokens") > listed, "what is pinned is listed");
+    assert!(listed < all && number(&many, "saved_tokens") == all - listed, "{many}");
+    assert!((1000..=1500).contains(&listed), "tools are listed while there is room: {many}");
+    let bare = number(&with("[tools]\nlevel = \"L3\""), "listed_tokens");
+    let pinned = number(&with("[tools]\nlevel = \"L3\"\npinned = [\"clock.now\"]"), "listed_tokens");
+    assert!(bare < pinned && pinned < listed, "{bare} {pinned} {listed}");
     assert!(home.run(["stats"]).out.contains("P95"));
 }

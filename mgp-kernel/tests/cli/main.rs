@@ -9,8 +9,11 @@ mod asking;
 mod audit;
 mod background;
 mod clients;
+mod connecting_again;
 mod context;
+mod deciding;
 mod doors;
+mod doors_with_keys;
 mod edit;
 mod effects;
 mod environment;
@@ -23,6 +26,7 @@ mod help;
 mod hints;
 #[path = "../support/home.rs"]
 mod home;
+mod instances;
 #[path = "../support/program.rs"]
 mod kernel;
 mod keys;
@@ -30,6 +34,7 @@ mod learning;
 mod listening;
 mod models;
 mod network;
+mod operators;
 mod patterns;
 mod registrations;
 mod registry_keys;

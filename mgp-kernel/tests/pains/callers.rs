@@ -14,7 +14,7 @@ use crate::web::Web;
 tests![
     pain_08_a_call_goes_with_the_credentials_of_its_caller_and_no_other,
     pain_11_what_a_caller_may_not_call_is_nowhere_to_be_seen,
-    the_kernel_works_on_no_more_calls_at_once_than_it_is_to,
+    a_call_that_waits_takes_a_place_of_its_agent_and_of_nobody_else,
 ];
 
 async fn pain_08_a_call_goes_with_the_credentials_of_its_caller_and_no_other() {
@@ -90,13 +90,13 @@ async fn pain_11_what_a_caller_may_not_call_is_nowhere_to_be_seen() {
     assert_eq!(say(&boss, "bank.transfer_money", json!({})).await, "{}");
 }
 
-async fn the_kernel_works_on_no_more_calls_at_once_than_it_is_to() {
+async fn a_call_that_waits_takes_a_place_of_its_agent_and_of_nobody_else() {
     let script = Script::named(&["works"]);
     let (mut asks, files) = (script.server("asks"), script.server("files"));
     asks["security"] = json!({"confirmation": true});
     let mut config = quiet([asks, files]);
     config["confirmation"] = json!({"dangerous": false, "patience_secs": 2});
-    config["limits"] = json!({"concurrency": 1, "waiting_ms": 50});
+    config["limits"] = json!({"concurrency": 1, "agent_concurrency": 1, "waiting_ms": 50});
     let host = Host::with(config).await;
     let (ada, operator) = (host.client("ada").await, host.operator().await);
     for server in ["asks", "files"] {
@@ -107,13 +107,14 @@ async fn the_kernel_works_on_no_more_calls_at_once_than_it_is_to() {
         refused(ada.call_tool("asks.works", json!({})).await);
     };
     let meanwhile = async {
-        let other = host.client("bob").await;
+        let (same, other) = (host.client("ada").await, host.client("bob").await);
         // Operators are answered whatever the load.
         while ask(&operator, "kernel/permissions/pending", json!({})).await["questions"] == json!([]) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        let why = refused(other.call_tool("files.works", json!({})).await);
-        assert!(why.contains("too many calls"), "{why}");
+        let why = refused(same.call_tool("files.works", json!({})).await);
+        assert!(why.contains("too many calls") && why.contains("agent_concurrency"), "{why}");
+        assert_eq!(say(&other, "files.works", json!({})).await, "{}");
     };
     tokio::join!(waiting, meanwhile);
     assert_eq!(say(&ada, "files.works", json!({})).await, "{}");

@@ -21,6 +21,7 @@ tests![
     a_kernel_that_stops_does_not_wait_for_clients_that_are_away,
     two_hundred_calls_at_once_wait_in_line_and_all_are_answered,
     a_call_for_which_no_place_is_in_line_may_come_again_and_says_which_key_decides,
+    a_call_and_what_is_tried_again_of_it_have_the_configured_time_together,
 ];
 
 async fn the_time_in_which_a_human_is_asked_is_not_held_against_the_server() {
@@ -100,4 +101,19 @@ async fn a_call_for_which_no_place_is_in_line_may_come_again_and_says_which_key_
         assert!(said.contains("waiting_calls") && said.contains("servers.files.limits"), "{said}");
     }
     call.abort();
+}
+
+async fn a_call_and_what_is_tried_again_of_it_have_the_configured_time_together() {
+    let schema = json!({"type": "object"});
+    let harmless = json!({"readOnlyHint": true, "idempotentHint": true, "destructiveHint": false});
+    let tool =
+        json!({"name": "wait", "description": "Waits.", "inputSchema": schema, "annotations": harmless});
+    let script = Script::new(&json!([tool]).to_string());
+    let mut server = script.server("files");
+    server["limits"] = json!({"timeout_ms": 500});
+    let host = Host::start([server]).await;
+    host.up("files").await;
+    let error = host.client("ada").await.call_tool("files.wait", json!({})).await.unwrap_err();
+    assert_eq!(error.code(), 3003, "{error:?}");
+    assert_eq!(script.calls().len(), 1, "there is no time left for another attempt");
 }

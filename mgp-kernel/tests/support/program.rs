@@ -44,10 +44,15 @@ impl Kernel {
     }
 
     fn started(home: &Home, variables: &[(&str, &str)], args: &[&str]) -> Self {
-        home.let_person_decide();
-        let told = home.path("stderr");
         let mut command = home.command(["serve"].iter().chain(args));
         command.envs(variables.iter().copied());
+        Self::of(home, command)
+    }
+
+    /// Starts one by a command of its own.
+    pub(crate) fn of(home: &Home, mut command: std::process::Command) -> Self {
+        home.let_person_decide();
+        let told = home.path("stderr");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&told).unwrap());
         Self { child: command.spawn().unwrap(), told }
     }
@@ -108,11 +113,16 @@ impl Talk {
 
     /// Opens a session as a client with these capabilities.
     pub(crate) fn open_with(kernel: &mut Kernel, capabilities: &Value) -> Self {
+        Self::open_as(kernel, "t", capabilities)
+    }
+
+    /// Opens a session as a client of this name.
+    pub(crate) fn open_as(kernel: &mut Kernel, name: &str, capabilities: &Value) -> Self {
         let input = kernel.child.stdin.take().unwrap();
         let lines = BufReader::new(kernel.child.stdout.take().unwrap()).lines();
         let mut talk = Self { input, lines, described: Value::Null, heard: Vec::new(), id: 0 };
         let hello = json!({
-            "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "t", "version": "1"},
+            "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": name, "version": "1"},
         });
         let answer = talk.ask("initialize", &hello);
         assert_eq!(answer["result"]["serverInfo"]["name"], "mgp", "{answer}");

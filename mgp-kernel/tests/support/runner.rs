@@ -10,7 +10,7 @@ pub(crate) type Test = (&'static str, fn() -> Pin<Box<dyn Future<Output = ()>>>)
 
 /// The tests of a file.
 macro_rules! tests {
-    ($($name:ident,)+) => {
+    ($($name:ident),+ $(,)?) => {
         pub(crate) const TESTS: &[$crate::runner::Test] =
             &[$((stringify!($name), || Box::pin($name()))),+];
     };

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mgp_types::Revision;
 use mgp_types::mgp::{ServerState, ShutdownReason};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -13,6 +14,7 @@ use crate::server::{self, SLOW};
 
 tests![
     a_child_and_an_http_server_are_listed_and_answer,
+    a_server_is_spoken_to_in_a_session_unless_it_has_none_or_the_configuration_says_otherwise,
     what_a_child_writes_to_its_standard_error_is_kept,
     one_bad_server_of_five_delays_no_other,
     twenty_servers_that_never_answer_do_not_delay_the_start,
@@ -40,6 +42,38 @@ async fn a_child_and_an_http_server_are_listed_and_answer() {
     assert_eq!(say(&client, "far.pid", json!({})).await, std::process::id().to_string());
     assert_eq!((far.pid, far.last_error, far.restarts), (None, None, 0));
     assert!(near.uptime.is_some());
+    serving.abort();
+}
+
+async fn a_server_is_spoken_to_in_a_session_unless_it_has_none_or_the_configuration_says_otherwise() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let newest_only = server::server().revisions([Revision::V2026_07_28]);
+    let serving = tokio::spawn(newest_only.serve_http(listener));
+    let told = |id: &str, protocol: &str| {
+        let mut server = child(id);
+        server["protocol"] = protocol.into();
+        server
+    };
+    let servers = vec![
+        child("both"),
+        told("auto", "auto"),
+        told("newest", "2026-07-28"),
+        told("older", "2025-06-18"),
+        json!({"id": "only", "url": url}),
+    ];
+    let host = Host::start(servers).await;
+    for (id, revision, reason) in [
+        ("both", Revision::V2025_11_25, "has sessions"),
+        ("auto", Revision::V2025_11_25, "has sessions"),
+        ("newest", Revision::V2026_07_28, "set by `protocol`"),
+        ("older", Revision::V2025_06_18, "set by `protocol`"),
+        ("only", Revision::V2026_07_28, "refuses sessions"),
+    ] {
+        let protocol = host.up(id).await.protocol.unwrap();
+        assert_eq!(protocol.revision, revision, "{id}");
+        assert!(protocol.reason.contains(reason), "{id}: {}", protocol.reason);
+    }
     serving.abort();
 }
 

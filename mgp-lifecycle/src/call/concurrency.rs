@@ -1,11 +1,13 @@
 //! How many calls run at once, and how many wait in line.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::{BoxFuture, Error, code};
+use arc_swap::ArcSwap;
+use mgp_types::{BoxFuture, Error, Principal, Request, code};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_layer::Layer;
 
@@ -19,19 +21,30 @@ use crate::refusal::unsent;
 /// 3001, marked as [`NotExecuted`](super::NotExecuted). Notifications, questions about health, calls that end work or feed it, and
 /// those that last as long as a subscription or a task are never held back and take no place. Allocates for calls that wait.
 /// Dropping the future gives the place back. A layer, its clones, and the services behind them share the limit.
+///
+/// A limit may lie [within](Self::within) another one: a call then takes a place of both, and waits in the line of its own
+/// limit for both. So calls that wait take no places that others could use. A limit [per agent](Self::per_agent) reads
+/// `context.principal`, and allocates for agents that it has not seen lately.
 #[derive(Debug, Clone)]
 pub struct ConcurrencyLayer(Arc<Limit>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Limit {
+    max_calls: NonZeroUsize,
+    max_waiting: usize,
     places: Arc<Semaphore>,
     line: Arc<Semaphore>,
     patience: Duration,
     refusal: Cow<'static, str>,
+    within: Option<ConcurrencyLayer>,
+    of_agents: Option<Arc<AgentLimits>>,
 }
 
-/// The place of a call that runs, which is given back when it is dropped.
-pub(super) type Place = OwnedSemaphorePermit;
+/// The limits of the agents that were seen lately; callers without a principal share one.
+type AgentLimits = ArcSwap<HashMap<Option<Principal>, ConcurrencyLayer>>;
+
+/// The places of a call that runs, which are given back when they are dropped.
+pub(super) type Place = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
 impl ConcurrencyLayer {
     /// At most `max_calls` at once, with a line in which as many wait for at most ten seconds.
@@ -44,21 +57,60 @@ impl ConcurrencyLayer {
         let semaphore = |number: usize| Arc::new(Semaphore::new(number.min(Semaphore::MAX_PERMITS)));
         let (places, line) = (semaphore(max_calls.get()), semaphore(max_waiting));
         let refusal = Cow::Borrowed("too many calls to this server at once");
-        Self(Arc::new(Limit { places, line, patience, refusal }))
+        let (within, of_agents) = (None, None);
+        Self(Arc::new(Limit { max_calls, max_waiting, places, line, patience, refusal, within, of_agents }))
     }
 
     /// Sets the message of refusals: the limit that is reached, and the setting that raises it. Services that were made
     /// before keep theirs.
     #[must_use]
-    pub fn refusing_with(self, refusal: impl Into<Cow<'static, str>>) -> Self {
-        let Limit { places, line, patience, .. } = &*self.0;
-        let (places, line) = (Arc::clone(places), Arc::clone(line));
-        Self(Arc::new(Limit { places, line, patience: *patience, refusal: refusal.into() }))
+    pub fn refusing_with(mut self, refusal: impl Into<Cow<'static, str>>) -> Self {
+        Arc::make_mut(&mut self.0).refusal = refusal.into();
+        self
+    }
+
+    /// Has each call take a place of `outer`, too; its line and its time in line are not used. Services that were made
+    /// before are not held to it.
+    #[must_use]
+    pub fn within(mut self, outer: Self) -> Self {
+        Arc::make_mut(&mut self.0).within = Some(outer);
+        self
+    }
+
+    /// Gives each agent places and a line of its own, so that one takes nobody else's.
+    #[must_use]
+    pub fn per_agent(mut self) -> Self {
+        Arc::make_mut(&mut self.0).of_agents = Some(Arc::default());
+        self
+    }
+
+    /// Returns the limit that holds for the sender of `request`.
+    pub(super) fn of(&self, request: &Request) -> Self {
+        let Limit { max_calls, max_waiting, patience, refusal, of_agents, .. } = &*self.0;
+        let (Some(of_agents), agent) = (of_agents, &request.context.principal) else { return self.clone() };
+        if let Some(limit) = of_agents.load().get(agent) {
+            return limit.clone();
+        }
+        let new = Self::with_line(*max_calls, *max_waiting, *patience).refusing_with(refusal.clone());
+        of_agents.rcu(|limits| {
+            let mut limits = HashMap::clone(limits);
+            if limits.len() >= SWEPT_FROM {
+                // A limit of which nobody has a place is the same as a new one.
+                limits.retain(|_, limit| limit.0.places.available_permits() < max_calls.get());
+            }
+            limits.entry(agent.clone()).or_insert_with(|| new.clone());
+            limits
+        });
+        of_agents.load().get(agent).cloned().unwrap_or(new)
     }
 
     /// Takes a place. There is none while somebody waits: places that are given back go to those in line first.
     pub(super) fn try_place(&self) -> Option<Place> {
-        Arc::clone(&self.0.places).try_acquire_owned().ok()
+        let own = Arc::clone(&self.0.places).try_acquire_owned().ok()?;
+        match &self.0.within {
+            Some(outer) => Some((own, Some(Arc::clone(&outer.0.places).try_acquire_owned().ok()?))),
+            None => Some((own, None)),
+        }
     }
 
     /// Takes a place in line, at whose end is a place.
@@ -68,10 +120,15 @@ impl ConcurrencyLayer {
     pub(super) fn stand_in_line(&self) -> Result<BoxFuture<'static, Option<Place>>, Error> {
         let in_line = Arc::clone(&self.0.line).try_acquire_owned().map_err(|_| self.exhausted())?;
         let places = Arc::clone(&self.0.places);
+        let outer = self.0.within.as_ref().map(|outer| Arc::clone(&outer.0.places));
         Ok(Box::pin(async move {
-            let place = places.acquire_owned().await.ok();
+            let own = places.acquire_owned().await.ok()?;
+            let outer = match outer {
+                Some(outer) => Some(outer.acquire_owned().await.ok()?),
+                None => None,
+            };
             drop(in_line);
-            place
+            Some((own, outer))
         }))
     }
 
@@ -80,9 +137,15 @@ impl ConcurrencyLayer {
         self.0.patience
     }
 
-    /// 3001 for a call that found no place. There is room in a line that moves long before everybody is gone from it.
+    /// 3001 for a call that found no place, in the words of the limit that is reached. There is room in a line that moves
+    /// long before everybody is gone from it.
     pub(super) fn exhausted(&self) -> Error {
-        unsent(code::RESOURCE_EXHAUSTED, self.0.refusal.clone(), self.0.patience.min(COME_AGAIN))
+        let reached = self.0.within.as_ref().filter(|outer| !outer.has_places()).unwrap_or(self);
+        unsent(code::RESOURCE_EXHAUSTED, reached.0.refusal.clone(), self.0.patience.min(COME_AGAIN))
+    }
+
+    fn has_places(&self) -> bool {
+        self.0.places.available_permits() > 0
     }
 }
 
@@ -101,6 +164,8 @@ impl<S> Layer<S> for ConcurrencyLayer {
 }
 
 const USUAL_PATIENCE: Duration = Duration::from_secs(10);
+/// The number of agents from which on those that call nothing are forgotten.
+const SWEPT_FROM: usize = 1024;
 const COME_AGAIN: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

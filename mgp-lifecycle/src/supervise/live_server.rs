@@ -1,9 +1,10 @@
 //! One incarnation of a server, with its calls.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mgp_types::mgp::ServerState;
-use mgp_types::{Request, RequestKind};
+use mgp_types::{Error, Origin, Request, RequestKind, Response};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 
@@ -18,12 +19,20 @@ pub(super) struct LiveServer<T> {
     idle: Notify,
     /// Notified when no answer can come any more.
     over: Arc<Notify>,
+    /// True if the server has answered a call since somebody last looked.
+    has_answered: AtomicBool,
 }
 
 impl<T> LiveServer<T> {
     pub(super) fn new(service: T) -> Self {
         let turnstile = AdmissionCounter::new(ServerState::Connected);
-        Self { service, turnstile, idle: Notify::new(), over: Arc::default() }
+        Self {
+            service,
+            turnstile,
+            idle: Notify::new(),
+            over: Arc::default(),
+            has_answered: AtomicBool::new(false),
+        }
     }
 
     pub(super) const fn service(&self) -> &T {
@@ -65,6 +74,11 @@ impl<T> LiveServer<T> {
         self.turnstile.inside().calls()
     }
 
+    /// Returns whether the server has answered a call since this was last asked.
+    pub(super) fn take_answered(&self) -> bool {
+        self.has_answered.swap(false, Ordering::Relaxed)
+    }
+
     /// Waits until a server that is shut has no calls. Only one task can wait.
     pub(super) async fn idle(&self) {
         while self.in_flight() > 0 {
@@ -103,6 +117,15 @@ pub(super) struct InFlightCall<T> {
 impl<T> InFlightCall<T> {
     pub(super) fn service(&self) -> &T {
         &self.live.service
+    }
+
+    /// Notes how the call ended, for probes: an answer proves life.
+    pub(super) fn ended(&self, outcome: &Result<Response, Error>) {
+        let is_answer = outcome.as_ref().map_or_else(|error| error.origin() == Origin::Peer, |_| true);
+        // The line of memory is shared, so it is written only where it changes.
+        if is_answer && !self.live.has_answered.load(Ordering::Relaxed) {
+            self.live.has_answered.store(true, Ordering::Relaxed);
+        }
     }
 }
 

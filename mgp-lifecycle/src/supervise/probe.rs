@@ -56,7 +56,8 @@ pub async fn probe<S: RpcService>(mut service: S, method: ProbeMethod) -> ProbeR
             Origin::Peer | Origin::Misbehaved | Origin::InputRequired => {
                 ProbeResult::Answered(HealthStatus::Healthy)
             }
-            Origin::Connection | Origin::Timeout => ProbeResult::Missed,
+            Origin::Connection => ProbeResult::Unreachable,
+            Origin::Timeout => ProbeResult::Missed,
             // A layer on this side refused, which tells nothing about the server.
             _ => ProbeResult::NotAsked,
         },
@@ -124,7 +125,7 @@ mod tests {
         for (origin, expected) in [
             (Origin::Peer, ProbeResult::Answered(HealthStatus::Healthy)),
             (Origin::Misbehaved, ProbeResult::Answered(HealthStatus::Healthy)),
-            (Origin::Connection, ProbeResult::Missed),
+            (Origin::Connection, ProbeResult::Unreachable),
             (Origin::Timeout, ProbeResult::Missed),
             (Origin::Local, ProbeResult::NotAsked),
             (Origin::Cancelled, ProbeResult::NotAsked),

@@ -160,7 +160,9 @@ impl<S: RpcService> Future for Calling<S> {
             }
         };
         // The call counts as answered, whenever its future is dropped.
-        *this.call = None;
+        if let Some(call) = this.call.take() {
+            call.ended(&outcome);
+        }
         Poll::Ready(outcome)
     }
 }

@@ -157,6 +157,14 @@ impl<C: Connect> Supervisor<C> {
         self
     }
 
+    /// Sets when a server that is probed is probed, and when it counts as down.
+    pub fn with_probe_settings(mut self, settings: ProbeSettings) -> Self {
+        if let Some(probing) = &mut self.plan.probing {
+            probing.settings = settings;
+        }
+        self
+    }
+
     /// Records in `audit` when the server connects and disconnects (§6.4).
     pub fn with_audit(mut self, audit: Arc<dyn AuditPort>) -> Self {
         self.audit = Some(audit);

@@ -129,7 +129,7 @@ impl AccessGateSettings {
                         None => trail.note_target(server, Some(&ToolName::new(tool))),
                     }
                 }
-                decided(request, self.policy.decide(agent, server.as_str(), Some(tool)))
+                self.decided(request, self.policy.decide(agent, server.as_str(), Some(tool)))
             }
             AccessNeed::Something | AccessNeed::Server => {
                 if let Some(trail) = &request.context.trail {
@@ -138,9 +138,22 @@ impl AccessGateSettings {
                 if need == AccessNeed::Something && self.policy.reaches(agent, server.as_str()) {
                     return Ok(None);
                 }
-                decided(request, self.policy.decide(agent, server.as_str(), None))
+                self.decided(request, self.policy.decide(agent, server.as_str(), None))
             }
         }
+    }
+
+    fn decided(&self, request: &Request, verdict: AccessVerdict) -> Result<Option<AccessListing>, Error> {
+        let principal = request.context.principal.as_ref().filter(|_| self.agent.is_none());
+        if principal.map_or_else(|| verdict.allows(), |principal| verdict.allows_to(principal)) {
+            return Ok(None);
+        }
+        let rule = match verdict.source {
+            AccessSource::DefaultPolicy => "not-granted",
+            AccessSource::ToolGrant | AccessSource::ServerGrant => "denied",
+        };
+        note(request, rule);
+        Err(refusal(code::ACCESS_DENIED, DENIED))
     }
 }
 
@@ -148,18 +161,6 @@ impl AccessGateSettings {
 fn named_tool(request: &Request) -> Result<Cow<'_, str>, Error> {
     let name = request.params.text("name").filter(|name| !name.is_empty());
     name.ok_or_else(|| Error::invalid_params("`name` is missing"))
-}
-
-fn decided(request: &Request, verdict: AccessVerdict) -> Result<Option<AccessListing>, Error> {
-    if verdict.allows() {
-        return Ok(None);
-    }
-    let rule = match verdict.source {
-        AccessSource::DefaultPolicy => "not-granted",
-        AccessSource::ToolGrant | AccessSource::ServerGrant => "denied",
-    };
-    note(request, rule);
-    Err(refusal(code::ACCESS_DENIED, DENIED))
 }
 
 fn without_server(request: &Request) -> Result<Option<AccessListing>, Error> {

@@ -8,7 +8,7 @@ use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, AuditPort,
     DefaultPolicy, Outcome, ServerId, Timestamp, ToolName, TraceId,
 };
-use mgp_types::{Principal, PrincipalRole};
+use mgp_types::{Principal, PrincipalRole, agent_family};
 use tokio::sync::{OwnedMutexGuard, watch};
 
 use super::entry::EntryKey;
@@ -145,7 +145,8 @@ impl AccessPolicy {
     /// # Errors
     /// Fails if an agent asks about another one, or if the query names a pattern.
     pub fn query(&self, by: &Principal, query: &AccessQuery) -> Result<AccessState, AccessError> {
-        if by.role() != PrincipalRole::Operator && by.agent_name() != Some(query.agent_id.as_str()) {
+        let is_itself = |own: &str| [Some(own), agent_family(own)].contains(&Some(query.agent_id.as_str()));
+        if by.role() != PrincipalRole::Operator && !by.agent_name().is_some_and(is_itself) {
             return Err(AccessError::NotAboutItself);
         }
         let (agent, server) = (query.agent_id.as_str(), query.server_id.as_str());
@@ -346,6 +347,13 @@ impl AccessVerdict {
     /// Returns whether the agent is allowed the use.
     pub fn allows(self) -> bool {
         self.permission == AccessPermission::Allow
+    }
+
+    /// Returns whether the verdict allows the use to `principal`. The default holds for agents: operators, who give access,
+    /// need not give it to themselves.
+    pub fn allows_to(self, principal: &Principal) -> bool {
+        let is_default = self.source == AccessSource::DefaultPolicy;
+        self.allows() || is_default && principal.role() == PrincipalRole::Operator
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
+use mgp_types::agent_family;
 use mgp_types::mgp::{AccessPermission, AccessSource, DefaultPolicy, ServerId, Timestamp, ToolName};
 
 use super::StoredEntry;
@@ -150,8 +151,8 @@ impl EntryTable {
     }
 
     /// Returns the entry that decides about a tool or, without a tool, about the server, with its permission and
-    /// kind. An entry for tools comes before one for servers, and an exact entry before a
-    /// [pattern](Patterns::deciding).
+    /// kind. An entry for tools comes before one for servers, one for the agent before one for its
+    /// [family](agent_family), and an exact entry before a [pattern](Patterns::deciding).
     pub(super) fn deciding(
         &self,
         agent: &str,
@@ -175,6 +176,17 @@ impl EntryTable {
         tool: Option<&str>,
         moment: DecisionTime,
     ) -> Option<(AccessPermission, &StoredEntry)> {
+        let own = self.narrowest_of(agent, server, tool, moment);
+        own.or_else(|| self.narrowest_of(agent_family(agent)?, server, tool, moment))
+    }
+
+    fn narrowest_of(
+        &self,
+        agent: &str,
+        server: &str,
+        tool: Option<&str>,
+        moment: DecisionTime,
+    ) -> Option<(AccessPermission, &StoredEntry)> {
         // The permission is read from the row: reading its entry would wait for memory once more.
         let exact = self.strictest(agent, server, tool, moment).map(|rule| (rule.permission, &*rule.stored));
         exact.or_else(|| self.patterns.deciding(agent, server, tool, moment))
@@ -192,6 +204,7 @@ impl EntryTable {
         };
         rules.iter().take_while(|rule| rule.place.pair == pair).any(allows)
             || self.patterns.allow_some(agent, server, moment)
+            || agent_family(agent).is_some_and(|family| self.allows_some(family, server, moment))
     }
 
     fn strictest(

@@ -58,6 +58,11 @@ impl TaskOwnersGate {
         !known.open.is_empty()
     }
 
+    /// Returns whether the request is about a task that its sender began here.
+    pub fn has_task_of(&self, request: &Request) -> bool {
+        request.method.as_str().starts_with("tasks/") && self.owns_all(request, &named(request))
+    }
+
     /// Forgets all tasks, for when the server that knew them has ended and its successor may reuse their ids.
     pub fn forget_all(&self) {
         *self.0.lock() = TaskOwners::default();

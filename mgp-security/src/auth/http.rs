@@ -2,7 +2,7 @@
 
 use std::task::{Context, Poll};
 
-use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use mgp_types::Extensions;
@@ -80,7 +80,7 @@ where
         + Send
         + 'static,
     B: Send + 'static,
-    R: Default + Send + 'static,
+    R: From<String> + Send + 'static,
 {
     type Response = http::Response<R>;
     type Error = S::Error;
@@ -163,8 +163,8 @@ pub(super) fn strip(extensions: &mut Extensions) {
     }
 }
 
-fn refusal<R: Default>(error: AuthError) -> http::Response<R> {
-    let mut response = http::Response::new(R::default());
+fn refusal<R: From<String>>(error: AuthError) -> http::Response<R> {
+    let mut response = http::Response::new(format!("{error}\n").into());
     let headers = response.headers_mut();
     let status = match error {
         AuthError::TooOften { wait } => {
@@ -172,7 +172,7 @@ fn refusal<R: Default>(error: AuthError) -> http::Response<R> {
             headers.insert(RETRY_AFTER, HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX)));
             StatusCode::TOO_MANY_REQUESTS
         }
-        AuthError::NotPermitted => StatusCode::FORBIDDEN,
+        AuthError::NotPermitted { .. } => StatusCode::FORBIDDEN,
         AuthError::Expired => {
             let why = r#"Bearer error="invalid_token", error_description="the key has expired""#;
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(why));
@@ -183,6 +183,7 @@ fn refusal<R: Default>(error: AuthError) -> http::Response<R> {
             StatusCode::UNAUTHORIZED
         }
     };
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     *response.status_mut() = status;
     response
 }

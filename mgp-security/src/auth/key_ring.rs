@@ -373,10 +373,13 @@ const NOBODY: KeyDigest = KeyDigest::from_bytes([0; 32]);
 #[non_exhaustive]
 pub enum AuthError {
     /// There is no key, or no known one; the caller is not told which.
-    #[error("a valid key is needed")]
+    #[error(
+        "a valid key is needed, as `Authorization: Bearer KEY`: `mgp keys list` shows the known ones, \
+         `mgp keys new AGENT` issues one"
+    )]
     Unknown,
     /// The key is right but has expired.
-    #[error("the key has expired")]
+    #[error("the key has expired: `mgp keys new AGENT` issues another one")]
     Expired,
     /// The key is right, but its owner has a reserved name.
     #[error("the owner of the key has a reserved name; have a key issued to another owner")]
@@ -388,8 +391,13 @@ pub enum AuthError {
         wait: Duration,
     },
     /// The key does not permit the request.
-    #[error("the key does not permit this")]
-    NotPermitted,
+    #[error(
+        "the key does not permit this: it lacks `{missing}`; have one issued with mgp keys new OWNER --allow {missing}"
+    )]
+    NotPermitted {
+        /// The permission that is missing, in the word by which `mgp keys new --allow` gives it.
+        missing: &'static str,
+    },
 }
 
 impl From<AuthError> for Error {
@@ -397,8 +405,8 @@ impl From<AuthError> for Error {
         let code = match error {
             AuthError::Unknown | AuthError::ReservedOwner => code::AUTH_REQUIRED,
             AuthError::Expired => code::AUTH_EXPIRED,
-            AuthError::NotPermitted => code::PERMISSION_DENIED,
-            AuthError::TooOften { wait } => return limited(wait),
+            AuthError::NotPermitted { .. } => code::PERMISSION_DENIED,
+            AuthError::TooOften { wait } => return limited(wait, None),
         };
         refusal(code, error.to_string())
     }
@@ -412,7 +420,7 @@ impl AuthError {
             Self::Expired => "expired",
             Self::ReservedOwner => "reserved-owner",
             Self::TooOften { .. } => "key-rate",
-            Self::NotPermitted => "not-permitted",
+            Self::NotPermitted { .. } => "not-permitted",
         }
     }
 }

@@ -7,7 +7,9 @@ use std::task::{Context, Poll};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use mgp_types::mgp::{Refusal, ServerId, ToolName, ToolPattern};
-use mgp_types::{Error, Flow, Gate, Method, Principal, Request, Response, RpcService, Validity};
+use mgp_types::{
+    Error, Flow, Gate, KeyPermission, Method, Principal, Request, Response, RpcService, Validity,
+};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -15,7 +17,7 @@ use super::http::{authenticate, strip};
 #[cfg(feature = "oauth")]
 use super::key_ring::TokenGrant;
 use super::listing::ListingFuture;
-use super::required_permission::{MethodTools, RequiredPermission};
+use super::required_permission::{CALL, MethodTools, RequiredPermission};
 use super::while_valid::WhileValid;
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
 use crate::GateFuture;
@@ -114,7 +116,8 @@ impl<S> Layer<S> for AuthLayer {
 
 /// The service of [`AuthLayer`].
 ///
-/// The service stands in front of everything that reads `context.principal`, which it overwrites. Every request needs
+/// The service stands in front of everything that reads `context.principal`, which it overwrites; a client of the user
+/// gets the name that its `context.client` has. Every request needs
 /// a key, `ping` included; the permissions of the key decide which methods and tools it is for, and `tools/list`
 /// shows only the tools that the key may see. It refuses with 1002 without a valid key, 1003 with an expired one,
 /// 3000 with one that is used too often, and 1000 for a request that the key does not permit.
@@ -149,6 +152,11 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                 token,
             }) => {
                 let listens = request.method == Method::LISTEN;
+                let context = &request.context;
+                let principal = match &context.client {
+                    Some(client) => client.principal(&principal, context.session.as_deref()),
+                    None => principal,
+                };
                 request.context.principal = Some(principal);
                 // Only this layer may say what the key is for.
                 request.extensions.remove::<KeyScope>();
@@ -203,7 +211,7 @@ struct AdmittedCaller {
     visible: Option<ApiPermissions>,
     /// The validity of the key; `None` where there is no key.
     validity: Option<Validity>,
-    /// The permissions to which a tool call is held further in, if they are checked there.
+    /// The permissions to which the request is held further in.
     scope: Option<KeyScope>,
     /// What the caller's token is for, if it came with one.
     #[cfg(feature = "oauth")]
@@ -242,16 +250,15 @@ impl AuthLayer {
                 }
             }
         };
-        let demand = RequiredPermission::of(request, self.stand_ins);
+        let mut demand = RequiredPermission::of(request, self.stand_ins);
         let permissions = caller.permissions();
-        let is_resolved_behind = self.names.is_some() && matches!(demand, RequiredPermission::Invoke(_));
-        let is_met =
-            if is_resolved_behind { permissions.allow_invoking_some() } else { demand.is_met(permissions) };
-        if !is_met {
-            return Err(AuthError::NotPermitted);
+        let is_call_held = self.names.is_some() && matches!(demand, RequiredPermission::Invoke(_));
+        if is_call_held {
+            demand = RequiredPermission::ForMethod(KeyPermission::Call);
         }
-        let scope = is_resolved_behind.then(|| KeyScope(permissions.clone()));
-        let visible = (demand == RequiredPermission::ListedTools).then(|| caller.permissions().clone());
+        demand.check(permissions).map_err(|missing| AuthError::NotPermitted { missing })?;
+        let scope = Some(KeyScope { permissions: permissions.clone(), is_call_held });
+        let visible = (request.method == Method::TOOLS_LIST).then(|| permissions.clone());
         let validity = Some(caller.validity().clone());
         Ok(AdmittedCaller {
             principal: caller.principal().clone(),
@@ -270,9 +277,50 @@ fn brings_key(request: &Request) -> bool {
     })
 }
 
-/// The permissions of a request's key, for requests that are checked once their tool is known.
+/// The permissions of a request's key, for those who answer the request further in.
 #[derive(Debug, Clone)]
-struct KeyScope(ApiPermissions);
+pub struct KeyScope {
+    permissions: ApiPermissions,
+    /// True if the request calls a tool, and its key is still to be held to that.
+    is_call_held: bool,
+}
+
+impl KeyScope {
+    /// Returns whether documents about tools that answer `request` have this one: its key may call the tool or, where the
+    /// key calls none, see it. Without a key they have all.
+    pub fn covers(request: &Request, server: &str, tool: &str) -> bool {
+        request.extensions.get::<Self>().is_none_or(|Self { permissions, .. }| {
+            if permissions.allow_invoking_some() {
+                permissions.allow_invoking(server, tool)
+            } else {
+                permissions.allow_reading(server, tool)
+            }
+        })
+    }
+
+    /// Checks that the key of a request about a tool is for it; an unknown tool has no server.
+    ///
+    /// # Errors
+    /// 1000 if it is not, whether there is the tool or not.
+    pub fn check(request: &Request, server: &str, tool: &str) -> Result<(), Error> {
+        if Self::covers(request, server, tool) { Ok(()) } else { Err(refused(request, server, tool)) }
+    }
+}
+
+/// Notes and returns the refusal of a request about a tool that its key is not for.
+fn refused(request: &Request, server: &str, tool: &str) -> Error {
+    let error = AuthError::NotPermitted { missing: CALL };
+    if let Some(trail) = &request.context.trail {
+        trail.note_refusal(Refusal::new("auth", error.rule()));
+    }
+    tracing::warn!(method = %request.method, rule = error.rule(), "caller refused");
+    let parts = [server, tool].into_iter().filter(|part| !part.is_empty());
+    let name: String = parts.collect::<Vec<_>>().join(".").chars().take(128).collect();
+    let message = format!(
+        "the key does not permit calls of `{name}`; have one issued with mgp keys new OWNER --allow call:SERVER.TOOL"
+    );
+    Error::from(error).with_message(message)
+}
 
 /// A gate that holds tool calls to the permissions of the caller's key, by server and tool.
 ///
@@ -296,22 +344,17 @@ impl Gate for KeyScopeGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        if request.method != Method::TOOLS_CALL {
+        let Some(KeyScope { permissions, is_call_held: true }) = request.extensions.get() else {
             return Flow::Pass(());
-        }
-        let Some(KeyScope(permissions)) = request.extensions.get() else { return Flow::Pass(()) };
-        let is_permitted = match &request.context.tool {
-            Some(tool) => permissions.allow_invoking(tool.server.as_str(), tool.name.as_str()),
-            None => permissions.allow_invoking("", &request.params.text("name").unwrap_or_default()),
         };
-        if is_permitted {
+        let named = request.params.text("name").unwrap_or_default();
+        let (server, tool) = match &request.context.tool {
+            Some(tool) => (tool.server.as_str(), tool.name.as_str()),
+            None => ("", &*named),
+        };
+        if permissions.allow_invoking(server, tool) {
             return Flow::Pass(());
         }
-        let error = AuthError::NotPermitted;
-        if let Some(trail) = &request.context.trail {
-            trail.note_refusal(Refusal::new("auth", error.rule()));
-        }
-        tracing::warn!(method = %request.method, rule = error.rule(), "caller refused");
-        Flow::refuse(error.into())
+        Flow::refuse(refused(request, server, tool))
     }
 }

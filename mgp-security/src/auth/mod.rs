@@ -49,7 +49,7 @@ pub use self::http::{HttpAuth, HttpAuthLayer};
 pub use self::info::{KeyInfo, KeyRequest, StoredKey};
 pub use self::key::{KeyDigest, KeyId, SecretKey};
 pub use self::key_ring::{AuthError, Authenticated, KeyRing};
-pub use self::layer::{Auth, AuthLayer, KeyScopeGate};
+pub use self::layer::{Auth, AuthLayer, KeyScope, KeyScopeGate};
 pub use self::names::reserved_owner;
 pub use self::permission::{ApiPermission, ApiPermissions};
 #[cfg(feature = "sqlite")]

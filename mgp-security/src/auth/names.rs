@@ -1,6 +1,6 @@
 //! Names that no owner of a key may have, because others are known by them.
 
-use mgp_types::is_hidden;
+use mgp_types::{LOCAL_AGENT, is_hidden};
 
 use crate::definition::skeleton;
 
@@ -16,6 +16,9 @@ pub fn reserved_owner(name: &str) -> Option<&'static str> {
         name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(skeleton).collect();
     let is = |known: &str| words.concat() == skeleton(&known.replace('-', ""));
     let begins = |known: &str| words.first().is_some_and(|first| *first == skeleton(known));
+    if name.contains('/') && begins(LOCAL_AGENT) {
+        return Some("clients of the user who runs the kernel are called so");
+    }
     if let Some((_, whose)) = WHOLE.iter().find(|(known, _)| is(known)) {
         return Some(whose);
     }
@@ -53,7 +56,7 @@ mod tests {
             "local", "Local", "LOCAL", "lоcal", "l0cal", "local-http", "local_http", "operator", "Operator",
             "root", "kernel", "mgp", "MGP", "mgp.toml", "mgp-kernel", "human", "human.local", "Human.ada",
             "human-ada", "uid 0", "uid-1000", "UID 0", "anonymous", "configuration", "ｌｏｃａｌ", " local",
-            "ada\u{200b}", "a\nb",
+            "ada\u{200b}", "a\nb", "local/ada", "Lоcal/x",
         ] {
             assert!(reserved_owner(name).is_some(), "{name:?}");
         }

@@ -1,32 +1,21 @@
-//! The permission that each request demands of a key.
+//! The permission that each request demands of a key, by the table of methods.
 
 use std::borrow::Cow;
 
 use mgp_types::mgp::{ToolPattern, method};
-use mgp_types::{MethodRule, Request, RequestConcern};
+use mgp_types::{KeyPermission, MethodRule, Request};
 
 use super::ApiPermissions;
 
 /// The permission that a request demands of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RequiredPermission<'a> {
-    /// Any key will do; the request only keeps a session alive.
-    AnyKey,
-    /// Any key will do; the answer is cut down to the tools that the key may see.
-    ListedTools,
     /// The key must permit calling this tool.
     Invoke(Cow<'a, str>),
     /// The key must permit the method that this tool stands for, or the tool by its full name.
     StandIn { method: &'static str },
-    /// The key must permit anything about any tool: for requests about a running call, about changes, or about the
-    /// log.
-    SomeTool,
-    /// The key must permit seeing all tools.
-    AllTools,
-    /// The key must permit reading the registry.
-    Read,
-    /// The key must permit changing the registry.
-    Write,
+    /// The key must have the permission that the table of methods demands.
+    ForMethod(KeyPermission),
 }
 
 /// The treatment of tools that are named like MGP methods.
@@ -48,64 +37,54 @@ impl MethodTools {
 }
 
 impl<'a> RequiredPermission<'a> {
-    /// Returns the permission that `request` demands. An unknown method demands the most.
-    ///
-    /// There are permissions for tools and for the registry. Resources and prompts are registered like tools and have
-    /// no permissions of their own, so reading them counts as reading the registry.
+    /// Returns the permission that `request` demands.
     pub(super) fn of(request: &'a Request, stand_ins: MethodTools) -> Self {
-        match MethodRule::of(request).map(|rule| rule.concern) {
-            Some(RequestConcern::Session) => Self::AnyKey,
-            Some(RequestConcern::ToolList) => Self::ListedTools,
-            Some(RequestConcern::Tool) => {
+        match of_rule(MethodRule::of(request)) {
+            KeyPermission::Call => {
                 let tool = request.params.text("name").unwrap_or_default();
                 match stand_ins.method(&tool) {
                     Some(method) => Self::StandIn { method },
                     None => Self::Invoke(tool),
                 }
             }
-            Some(RequestConcern::Running | RequestConcern::Logging) => Self::SomeTool,
-            Some(
-                RequestConcern::List
-                | RequestConcern::Resource
-                | RequestConcern::Prompt
-                | RequestConcern::Completion,
-            ) => Self::Read,
-            _ => Self::of_method(request.method.as_str()),
+            demanded => Self::ForMethod(demanded),
         }
     }
 
-    /// Returns the permission that an MGP method demands, whether it is called as a method or as a tool.
-    fn of_method(name: &str) -> Self {
-        match name {
-            // Eviction affects only the caller's own session, so it does not change the registry.
-            method::TOOLS_DISCOVER
-            | method::TOOLS_REQUEST
-            | method::TOOLS_SESSION
-            | method::TOOLS_SESSION_EVICT => Self::AllTools,
-            method::STREAM_CANCEL | method::CALLBACK_RESPOND => Self::SomeTool,
-            method::ACCESS_QUERY | method::DISCOVERY_LIST | method::HEALTH_PING | method::HEALTH_STATUS => {
-                Self::Read
-            }
-            _ => Self::Write,
-        }
-    }
-
-    /// Returns whether `permissions` meet the demand.
-    pub(super) fn is_met(&self, permissions: &ApiPermissions) -> bool {
+    /// Checks that `permissions` meet the demand.
+    ///
+    /// # Errors
+    /// The permission that is missing, in the word by which `mgp keys new --allow` gives it.
+    pub(super) fn check(&self, permissions: &ApiPermissions) -> Result<(), &'static str> {
         use super::ApiPermission::{AdminRead, AdminWrite, ToolsListAll};
-        match self {
-            Self::AnyKey | Self::ListedTools => true,
+        let (is_met, missing) = match self {
             Self::Invoke(tool) => {
                 let (server, tool) = ToolPattern::split(tool);
-                permissions.allow_invoking(server, tool)
+                (permissions.allow_invoking(server, tool), CALL)
             }
+            Self::StandIn { method } if permissions.name(method) => return Ok(()),
+            // This one has become the call of another tool, unless it names none.
+            Self::StandIn { method: method::TOOLS_CALL } => (permissions.allow_invoking_some(), CALL),
             Self::StandIn { method } => {
-                permissions.name(method) || Self::of_method(method).is_met(permissions)
+                return Self::ForMethod(of_rule(MethodRule::named(method))).check(permissions);
             }
-            Self::SomeTool => permissions.allow_some_tool(),
-            Self::AllTools => permissions.contains(&ToolsListAll),
-            Self::Read => permissions.contains(&AdminRead),
-            Self::Write => permissions.contains(&AdminWrite),
-        }
+            Self::ForMethod(KeyPermission::Any) => return Ok(()),
+            Self::ForMethod(KeyPermission::Call) => (permissions.allow_invoking_some(), CALL),
+            Self::ForMethod(KeyPermission::SomeTool) => {
+                (permissions.allow_some_tool(), "list, see:SERVER.TOOL or call:SERVER.TOOL")
+            }
+            Self::ForMethod(KeyPermission::AllTools) => (permissions.contains(&ToolsListAll), "list"),
+            Self::ForMethod(KeyPermission::Read) => (permissions.contains(&AdminRead), "read"),
+            Self::ForMethod(KeyPermission::Register) => (permissions.contains(&AdminWrite), "register"),
+        };
+        if is_met { Ok(()) } else { Err(missing) }
     }
+}
+
+/// The permission to call a tool, as it is given.
+pub(super) const CALL: &str = "call:SERVER.TOOL";
+
+/// Returns the permission that a row demands. A method without a row demands the most.
+fn of_rule(rule: Option<&MethodRule>) -> KeyPermission {
+    rule.map_or(KeyPermission::Register, |rule| rule.permission)
 }

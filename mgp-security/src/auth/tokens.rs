@@ -1,6 +1,6 @@
 //! The way in by a token, in front of the HTTP server.
 
-use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use mgp_types::{BoxFuture, PeerCertificate};
 
@@ -34,7 +34,7 @@ impl TokenDoor {
     pub(super) fn meet<B, R>(&self, mut request: http::Request<B>) -> Met<B, R>
     where
         B: Send + 'static,
-        R: Default + Send + 'static,
+        R: From<String> + Send + 'static,
     {
         let Some(server) = &self.0 else { return Met::Other(request) };
         let certificate = request.extensions().get::<PeerCertificate>();
@@ -69,7 +69,7 @@ impl TokenDoor {
     }
 
     /// Returns the refusal of a wrong key, which says how to get a token, if tokens are accepted.
-    pub(super) fn challenge<R: Default>(&self, error: AuthError) -> Option<http::Response<R>> {
+    pub(super) fn challenge<R: From<String>>(&self, error: AuthError) -> Option<http::Response<R>> {
         let server = self.0.as_ref()?;
         let error = match error {
             AuthError::Unknown | AuthError::ReservedOwner => TokenError::Invalid,
@@ -82,7 +82,7 @@ impl TokenDoor {
 
 mgp_types::partial_debug!(TokenDoor);
 
-fn refusal<R: Default>(
+fn refusal<R: From<String>>(
     server: &ResourceServer,
     error: TokenError,
     scheme: Option<TokenScheme>,
@@ -93,8 +93,9 @@ fn refusal<R: Default>(
     } else {
         tracing::warn!(rule = error.rule(), "caller refused");
     }
-    let mut response = http::Response::new(R::default());
+    let mut response = http::Response::new(format!("{error}\n").into());
     *response.status_mut() = error.status();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     let told = [(WWW_AUTHENTICATE, server.challenge(error, scheme)), (DPOP_NONCE, server.nonce(error))];
     for (name, text) in told {
         if let Some(value) = text.and_then(|text| HeaderValue::try_from(text).ok()) {

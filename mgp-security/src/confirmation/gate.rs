@@ -161,7 +161,7 @@ impl ConfirmationShared {
             Ok(ApprovalReply::Waits(id)) => {
                 note_refusal("timeout", request);
                 let waits = WaitingSubject::Call { tool: call.tool.name.as_str(), server: &call.tool.server };
-                return Err(waits_for_approval(code::PERMISSION_DENIED, &waits, &id));
+                return Err(waits_for_approval(code::PERMISSION_DENIED, &waits, &id, &request.context));
             }
             Err(error) if error.origin() == Origin::InputRequired => return Err(error),
             Err(error) => {

@@ -7,6 +7,7 @@ use arc_swap::ArcSwap;
 use mgp_types::Object;
 
 use super::names::check_name;
+use super::order::{Tolerance, are_alike};
 use super::{
     ApproveError, ConfiguredServer, Definition, DefinitionFindings, DefinitionKind, DefinitionName, Diff,
     FlaggedDefinition, HoldReason, Judgement, PinState, PinVerdict, PinnedDefinitions, ServerId, hold,
@@ -130,7 +131,10 @@ impl DefinitionGuard {
             Some(PinState::Approved(_)) => None,
             Some(_) if is_reconfigured() => Some(HoldReason::Reconfigured),
             Some(PinState::Asked(_)) => Some(HoldReason::New),
-            Some(PinState::Changed { .. }) => Some(HoldReason::Changed),
+            Some(PinState::Changed { approved, pending }) => {
+                let is_varied = are_alike(&approved, &pending, Tolerance::OrderAndFigures);
+                Some(if is_varied { HoldReason::Varied } else { HoldReason::Changed })
+            }
             None => name.kind().is_pinned().then_some(HoldReason::Unlisted),
         }
     }
@@ -351,10 +355,12 @@ impl DefinitionGuard {
                 return held(finding, None);
             }
             let definition = Definition::read(kind, listed);
+            let approved = definition.as_ref().ok().and_then(|it| self.pins.recognized(server, it));
             let accepted = |rule: &str| {
                 definition.as_ref().is_ok_and(|it| {
+                    let digest = approved.as_ref().unwrap_or(it).digest();
                     configured.allows(it.name(), rule)
-                        || self.pins.is_accepted(server, it.name(), it.digest(), rule)
+                        || self.pins.is_accepted(server, it.name(), digest, rule)
                 })
             };
             let is_foreign = |word: &str| names.is_of_another(server, word);
@@ -368,6 +374,8 @@ impl DefinitionGuard {
                         findings.push(finding);
                     }
                     Judgement::Hold(_) | Judgement::Allow => break None,
+                    // What a server says of itself stands above all that a model reads, so wording is enough.
+                    Judgement::Flag(finding) if kind == DefinitionKind::Text => findings.push(finding),
                     Judgement::Flag(finding) => break Some(finding),
                 }
             };

@@ -17,6 +17,8 @@ pub enum HoldReason {
     New,
     /// The definition is not the one that was approved.
     Changed,
+    /// The definition differs from the one that was approved by the order of lists and by figures only.
+    Varied,
     /// The definition is not the one that was approved, and changed together with its server's configuration.
     Reconfigured,
     /// This rule found something in the definition that an operator can accept.
@@ -32,7 +34,7 @@ impl HoldReason {
     /// says how the request can be admitted, and the refusal is noted in the trail of the request.
     pub fn refusal(self, holder: &ServerId, name: &DefinitionName, context: &Context) -> Error {
         let rule = match self {
-            Self::New | Self::Changed | Self::Reconfigured => "quarantined",
+            Self::New | Self::Changed | Self::Varied | Self::Reconfigured => "quarantined",
             Self::Found(_) | Self::Refused(_) | Self::Unlisted => "not-admitted",
         };
         if let Some(trail) = &context.trail {
@@ -88,6 +90,10 @@ impl DefinitionStatus {
             Self::Held(HoldReason::Changed) => {
                 "changed after it was approved and is held back until an operator has approved it".to_owned()
             }
+            Self::Held(HoldReason::Varied) => {
+                "differs from what was approved by figures only and is held back until an operator has approved it"
+                    .to_owned()
+            }
             Self::Held(HoldReason::Reconfigured) => format!(
                 "changed since the configuration of `{}` changed and is held back until an operator has approved it",
                 server_of(holder)
@@ -112,6 +118,7 @@ impl DefinitionStatus {
         let name = name.as_argument();
         match self {
             Self::Held(HoldReason::Reconfigured) => Some("mgp pin approve --since-config".to_owned()),
+            Self::Held(HoldReason::Varied) => Some(format!("mgp pin approve {holder} {name} --any-order")),
             Self::Held(HoldReason::New | HoldReason::Changed | HoldReason::Found(_)) | Self::Flagged(_) => {
                 Some(format!("mgp pin approve {holder} {name}"))
             }
@@ -124,7 +131,7 @@ impl DefinitionStatus {
     pub fn way(self, holder: &ServerId, name: &DefinitionName) -> String {
         let argument = name.as_argument();
         let show = match self {
-            Self::Held(HoldReason::Changed | HoldReason::Reconfigured) => "diff",
+            Self::Held(HoldReason::Changed | HoldReason::Varied | HoldReason::Reconfigured) => "diff",
             _ => "show",
         };
         let mut way = format!("`mgp pin {show} {holder} {argument}` shows it");
@@ -134,6 +141,7 @@ impl DefinitionStatus {
             let _ = write!(way, ", `{command}` approves ");
             way.push_str(match self {
                 Self::Held(HoldReason::Reconfigured) => "all that changed so",
+                Self::Held(HoldReason::Varied) => "it with any order of its lists and any figures",
                 _ => "it",
             });
         }

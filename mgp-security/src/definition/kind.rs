@@ -20,11 +20,14 @@ pub enum DefinitionKind {
     /// A resource. Resources come and go with the files or rows behind them, so their definitions are searched and
     /// never pinned.
     Resource,
+    /// A text in which the server describes itself: its instructions, or its description. No list has it, and it is
+    /// searched and never pinned.
+    Text,
 }
 
 impl DefinitionKind {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Tool, Self::Prompt, Self::Template, Self::Resource];
+    pub const ALL: [Self; 5] = [Self::Tool, Self::Prompt, Self::Template, Self::Resource, Self::Text];
 
     /// Returns the kind as a word.
     pub const fn as_str(self) -> &'static str {
@@ -33,22 +36,24 @@ impl DefinitionKind {
             Self::Prompt => "prompt",
             Self::Template => "template",
             Self::Resource => "resource",
+            Self::Text => "text",
         }
     }
 
     /// Returns whether definitions of the kind are pinned, so that a change is held back.
     pub(crate) const fn is_pinned(self) -> bool {
-        !matches!(self, Self::Resource)
+        !matches!(self, Self::Resource | Self::Text)
     }
 
-    /// Returns the method that lists definitions of the kind.
-    pub const fn list_method(self) -> Method {
-        match self {
+    /// Returns the method that lists definitions of the kind, if there is one.
+    pub const fn list_method(self) -> Option<Method> {
+        Some(match self {
             Self::Tool => Method::TOOLS_LIST,
             Self::Prompt => Method::PROMPTS_LIST,
             Self::Template => Method::RESOURCES_TEMPLATES_LIST,
             Self::Resource => Method::RESOURCES_LIST,
-        }
+            Self::Text => return None,
+        })
     }
 
     /// Returns the member of a list's result that holds the definitions.
@@ -58,13 +63,14 @@ impl DefinitionKind {
             Self::Prompt => "prompts",
             Self::Template => "resourceTemplates",
             Self::Resource => "resources",
+            Self::Text => "texts",
         }
     }
 
     /// Returns the member by which a definition of the kind is named.
     pub(crate) const fn name_member(self) -> &'static str {
         match self {
-            Self::Tool | Self::Prompt => "name",
+            Self::Tool | Self::Prompt | Self::Text => "name",
             Self::Template => "uriTemplate",
             Self::Resource => "uri",
         }
@@ -72,7 +78,7 @@ impl DefinitionKind {
 
     /// Returns the kind whose list `request` asks for.
     pub(super) fn listed_by(request: &Request) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.list_method() == request.method)
+        Self::ALL.into_iter().find(|kind| kind.list_method().as_ref() == Some(&request.method))
     }
 
     /// Returns the name that `definition` gives itself; an empty text if it has none.
@@ -97,14 +103,16 @@ impl FromStr for DefinitionKind {
 
 /// The error that a word is not a kind of definition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there are definitions of a tool, prompt, template or resource, and of nothing else")]
+#[error(
+    "there are definitions of a tool, prompt, template or resource, the texts of a server, and nothing else"
+)]
 #[non_exhaustive]
 pub struct UnknownDefinitionKind;
 
 /// The identity of one of a server's definitions: its kind, and its name as the server writes it.
 ///
-/// The text form is `NAME` for a tool, `prompt:NAME`, `template:URI_TEMPLATE` and `resource:URI`. No tool has a `:` in
-/// its name.
+/// The text form is `NAME` for a tool, `prompt:NAME`, `template:URI_TEMPLATE`, `resource:URI`, `text:instructions` and
+/// `text:description`. No tool has a `:` in its name.
 ///
 /// ```
 /// use mgp_security::definition::{DefinitionKind, DefinitionName};

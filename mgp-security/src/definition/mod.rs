@@ -14,6 +14,7 @@ mod invisible;
 mod kind;
 mod layer;
 mod names;
+mod order;
 mod pin;
 mod remark;
 mod scan;
@@ -33,7 +34,7 @@ pub(crate) use self::names::skeleton;
 pub use self::pin::{ApproveError, FirstUse, PinVerdict, PinnedDefinitions};
 pub use self::remark::{PinAnnotations, Remark, RemarkKind, UnknownRemark};
 pub use self::scan::{Judgement, RULES, judge_definition, scan_text};
-use self::scan::{is_rule, judge_definition_sparing, scan_instructions};
+use self::scan::{is_rule, judge_definition_sparing};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqlitePins;
 pub use self::store::{MemoryPins, PinState, PinStore, StoredPin, pinned_for, server_of};

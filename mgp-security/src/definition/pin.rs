@@ -138,7 +138,7 @@ impl PinnedDefinitions {
             let count = known.len() + verdicts.len();
             let has_room = state.is_some() || count < MAX_OF_KIND;
             let beside = if has_room { self.beside(server, state, definition) } else { None };
-            let (next, verdict) = self.judge(beside.as_ref().or(state), definition, count);
+            let (next, verdict) = self.judge(server, beside.as_ref().or(state), definition, count);
             let next = next.or(beside);
             if let Some(next) = next {
                 writing.save(&known, next)?;
@@ -283,6 +283,7 @@ impl PinnedDefinitions {
     /// Returns the state to store, if it differs from the stored one, and the verdict.
     fn judge(
         &self,
+        server: &ServerId,
         state: Option<&PinState>,
         now: &Definition,
         count: usize,
@@ -304,8 +305,8 @@ impl PinnedDefinitions {
             let next = (state.pending() != Some(now)).then(|| PinState::Asked(now.clone()));
             return (next, PinVerdict::FirstSeen { approved: false });
         };
-        if approved == now {
-            let released = state.pending().is_some().then(|| PinState::Approved(now.clone()));
+        if self.is_alike(server, approved, now) {
+            let released = state.pending().is_some().then(|| PinState::Approved(approved.clone()));
             return (released, PinVerdict::Known);
         }
         let diff = Diff::between(approved, now);

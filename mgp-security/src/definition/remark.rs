@@ -24,6 +24,8 @@ pub struct Remark {
 pub enum RemarkKind {
     /// An operator approved the definition although this rule finds something in it.
     Accepted(Box<str>),
+    /// An operator allowed that lists in the texts of the definition have another order each time, and figures other values.
+    AnyOrder,
     /// The definition was in the first list after the configuration of its server had changed.
     Reconfigured,
 }
@@ -39,6 +41,7 @@ impl fmt::Display for RemarkKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Accepted(rule) => write!(f, "{ACCEPTED}{rule}"),
+            Self::AnyOrder => f.write_str(ANY_ORDER),
             Self::Reconfigured => f.write_str(RECONFIGURED),
         }
     }
@@ -50,6 +53,7 @@ impl FromStr for RemarkKind {
     fn from_str(text: &str) -> Result<Self, UnknownRemark> {
         match text.strip_prefix(ACCEPTED) {
             Some(rule) => Ok(Self::Accepted(rule.into())),
+            None if text == ANY_ORDER => Ok(Self::AnyOrder),
             None if text == RECONFIGURED => Ok(Self::Reconfigured),
             None => Err(UnknownRemark),
         }
@@ -107,4 +111,5 @@ impl PinAnnotations {
 }
 
 const ACCEPTED: &str = "accepted:";
+const ANY_ORDER: &str = "any-order";
 const RECONFIGURED: &str = "reconfigured";

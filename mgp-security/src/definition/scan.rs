@@ -84,16 +84,6 @@ pub(crate) fn is_rule(name: &str) -> bool {
     RULES.contains(&name)
 }
 
-/// Checks that `text`, which a server tells a model about itself, hides no instructions or characters.
-///
-/// # Errors
-/// Fails with the finding, if there is one.
-pub(crate) fn scan_instructions(text: &str) -> Result<(), Finding> {
-    let mut reader = Reader::new(&|_| false, Parameters::of_everything());
-    reader.check_text(text, Place::Prose, "")?;
-    reader.flagged.map_or(Ok(()), Err)
-}
-
 /// Checks that `text`, a result or a prompt on its way to a model, does not try to give it instructions.
 ///
 /// # Errors

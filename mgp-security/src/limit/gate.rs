@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{Refusal, ServerId};
-use mgp_types::{Error, Flow, Gate, Method, Principal, Request, RequestKind};
+use mgp_types::{Error, Flow, Gate, Method, Principal, PrincipalKind, Request, RequestKind, agent_family};
 
 use super::Limits;
 use super::limiter::{Dimension, Limiter};
@@ -46,10 +46,10 @@ impl LimitGate {
     }
 
     /// Returns the number of requests that a principal can make now, and the time until it can make as many as ever; `None`
-    /// if principals have no limit.
+    /// if it has no limit.
     pub fn left(&self, principal: Option<&Principal>) -> Option<(u64, Duration)> {
         let (limits, limiter) = (self.0.limits.load(), &self.0.limiter);
-        limiter.left(limiter.key(Dimension::Principal, principal), limits.principal.as_ref()?)
+        limiter.left(limiter.key(Dimension::Principal, payer(principal)), limits.of_principal(principal)?)
     }
 
     pub(super) fn with(limits: Limits, server: Option<ServerId>, max_keys: usize) -> Self {
@@ -79,7 +79,7 @@ impl LimitGateSettings {
             return Ok(());
         }
         let (limits, limiter) = (self.limits.load(), &self.limiter);
-        let principal = request.context.principal.as_ref();
+        let principal = payer(request.context.principal.as_ref());
         let resolved = request.context.tool.as_deref();
         let server = resolved.map(|tool| &tool.server).or(self.server.as_ref());
         let tool = match resolved {
@@ -88,7 +88,7 @@ impl LimitGateSettings {
             None => None,
         };
         let tool = tool.as_deref();
-        let of_principal = limits.principal.as_ref();
+        let of_principal = limits.of_principal(request.context.principal.as_ref());
         let of_tool = tool.and_then(|tool| limits.of_tool(server, tool));
         let of_both = tool.and(limits.principal_and_tool.as_ref());
         let of_server = server.and_then(|server| limits.of_server(server));
@@ -104,9 +104,15 @@ impl LimitGateSettings {
                 trail.note_refusal(Refusal::new("limit", rule));
             }
             tracing::warn!(method = %request.method, rule, "rate limit exceeded");
-            limited(exceeded.wait)
+            limited(exceeded.wait, limits.setting.as_deref())
         })
     }
+}
+
+/// Returns the one whose limit a principal uses up. The clients of the user share one: each could take other names.
+fn payer(principal: Option<&Principal>) -> Option<(PrincipalKind, &str)> {
+    let family = |principal: &Principal| agent_family(principal.as_str());
+    principal.map(|principal| (principal.kind(), family(principal).unwrap_or(principal.as_str())))
 }
 
 /// Returns whether a request is free because it makes less work and not more. Refusing it would keep calls running.

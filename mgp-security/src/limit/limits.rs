@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use mgp_types::mgp::{ServerId, ToolName};
+use mgp_types::{Principal, PrincipalRole};
 
 use super::Rates;
 use crate::rates::MeterPace;
@@ -11,12 +12,14 @@ use crate::rates::MeterPace;
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Limits {
-    pub(super) principal: Option<MeterPace>,
+    principal: Option<MeterPace>,
     pub(super) tool: Option<MeterPace>,
     pub(super) principal_and_tool: Option<MeterPace>,
     pub(super) server: Option<MeterPace>,
     tools: HashMap<ServerId, HashMap<ToolName, MeterPace>>,
     servers: HashMap<ServerId, MeterPace>,
+    /// The settings that set the rates, for the message of refusals.
+    pub(super) setting: Option<Box<str>>,
 }
 
 impl Limits {
@@ -25,7 +28,8 @@ impl Limits {
         Self::default()
     }
 
-    /// Limits all requests of each principal. Callers that have not authenticated share one limit.
+    /// Limits all requests of each principal but operators, who have to be able to end what uses a limit up. Callers that have
+    /// not authenticated share one limit.
     pub fn per_principal(mut self, rates: Rates) -> Self {
         self.principal = Some(MeterPace::new(rates));
         self
@@ -59,6 +63,17 @@ impl Limits {
     pub fn for_server(mut self, server: ServerId, rates: Rates) -> Self {
         self.servers.insert(server, MeterPace::new(rates));
         self
+    }
+
+    /// Names the settings that set the rates, such as ``"`calls_per_minute` in settings.toml"``, in the message of refusals.
+    pub fn set_by(mut self, setting: impl Into<Box<str>>) -> Self {
+        self.setting = Some(setting.into());
+        self
+    }
+
+    pub(super) fn of_principal(&self, principal: Option<&Principal>) -> Option<&MeterPace> {
+        let is_operator = principal.is_some_and(|principal| principal.role() == PrincipalRole::Operator);
+        self.principal.as_ref().filter(|_| !is_operator)
     }
 
     pub(super) fn of_tool(&self, server: Option<&ServerId>, tool: &str) -> Option<&MeterPace> {

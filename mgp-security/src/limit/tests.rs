@@ -53,6 +53,14 @@ async fn other_limits_hold_at_once_and_what_was_counted_stays_counted() {
     assert_eq!(passed(&layer, 20, "a", "t").await, 20);
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_clients_of_the_user_share_one_limit_whatever_they_call_themselves() {
+    let layer = LimitGate::new(Limits::new().per_principal(minute(10)));
+    assert_eq!(passed(&layer, 8, "local/cursor", "t").await, 8);
+    assert_eq!(passed(&layer, 8, "local/other", "t").await, 2);
+    assert_eq!(passed(&layer, 8, "ada", "t").await, 8);
+}
+
 // covers: GGEN-7-05, GGEN-7-15, GGEN-8.4-03
 #[tokio::test(start_paused = true)]
 async fn each_rate_alone_refuses_and_says_when_to_come_back() {
@@ -186,8 +194,22 @@ async fn an_agent_and_an_operator_of_one_name_are_two() {
     let layer = LimitGate::new(Limits::new().per_principal(minute(1)));
     let mut by_operator = call("a", "t");
     by_operator.context.principal = Some(Principal::operator("a"));
-    assert!(ask(&layer, call("a", "t")).await.is_ok());
     assert!(ask(&layer, by_operator).await.is_ok());
+    assert!(ask(&layer, call("a", "t")).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn operators_have_no_limit_of_their_own_and_keep_those_of_servers() {
+    let layer =
+        LimitGate::new(Limits::new().per_principal(minute(1)).per_server(minute(9))).for_server("s".into());
+    let operator = Principal::operator("root");
+    let mut passed = 0;
+    for _ in 0..20 {
+        let mut request = Request::call("kernel/keys/revoke", Object::new());
+        request.context.principal = Some(operator.clone());
+        passed += usize::from(ask(&layer, request).await.is_ok());
+    }
+    assert_eq!((passed, layer.left(Some(&operator))), (9, None));
 }
 
 #[tokio::test(start_paused = true)]

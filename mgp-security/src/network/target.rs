@@ -14,7 +14,9 @@ pub(super) fn parse(written: &str, policy: &NetworkPolicy) -> Result<Url, Findin
     if !policy.has_scheme(scheme) {
         return Err(Finding::new(
             "scheme",
-            "URLs of this scheme may not be used: use https, or the tool that is made for it",
+            format!(
+                "URLs of the scheme `{scheme}:` may not be used: use https, or the tool that is made for it"
+            ),
         ));
     }
     let rest = rest

@@ -9,7 +9,11 @@ use super::TokenError;
 #[derive(Deserialize)]
 pub(super) struct TokenClaims {
     pub(super) iss: Option<Box<str>>,
-    pub(super) sub: Option<Box<str>>,
+    sub: Option<Box<str>>,
+    /// The name of the person, in the answer of an issuer.
+    username: Option<Box<str>>,
+    /// The client that got the token, in the answer of an issuer.
+    client_id: Option<Box<str>>,
     #[serde(default)]
     aud: OneOrMany,
     exp: Option<f64>,
@@ -72,6 +76,33 @@ impl TokenClaims {
         self.judge_time(now, skew_millis)
     }
 
+    /// Returns the subject. No issuer can name a subject that stands for one of [`introspected`](Self::introspected).
+    ///
+    /// # Errors
+    /// The claims name none.
+    pub(super) fn subject(&self) -> Result<Box<str>, TokenError> {
+        let is_stand_in = |subject: &str| [CLIENT, USERNAME].iter().any(|prefix| subject.starts_with(prefix));
+        let subject = self.sub.clone().filter(|subject| !subject.is_empty() && !is_stand_in(subject));
+        subject.ok_or(TokenError::Invalid)
+    }
+
+    /// Returns the subject in the answer of an issuer, which need not name one: then it is the person or, for a token that is
+    /// nobody's, the client, with the kind of name in front.
+    ///
+    /// # Errors
+    /// The answer names nobody.
+    pub(super) fn introspected(&self) -> Result<Box<str>, TokenError> {
+        if self.sub.is_some() {
+            return self.subject();
+        }
+        let (kind, name) = match (&self.username, &self.client_id) {
+            (Some(username), _) => (USERNAME, username),
+            (None, Some(client)) => (CLIENT, client),
+            (None, None) => return Err(TokenError::Invalid),
+        };
+        if name.is_empty() { Err(TokenError::Invalid) } else { Ok(format!("{kind}{name}").into()) }
+    }
+
     pub(super) fn judge_time(&self, now: Timestamp, skew_millis: i64) -> Result<Timestamp, TokenError> {
         let end = millis(self.exp.ok_or(TokenError::Invalid)?)?;
         let latest = now.as_millis().saturating_add(skew_millis);
@@ -97,6 +128,9 @@ impl TokenClaims {
         listed.chain(self.scp.iter().flat_map(|scopes| scopes.split(' '))).filter(|scope| !scope.is_empty())
     }
 }
+
+const CLIENT: &str = "client_id:";
+const USERNAME: &str = "username:";
 
 /// Returns a time in seconds as milliseconds.
 fn millis(seconds: f64) -> Result<i64, TokenError> {

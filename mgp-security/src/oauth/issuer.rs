@@ -1,5 +1,7 @@
 //! The issuers whose tokens are accepted, and their keys.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +19,7 @@ use tokio::time::Instant;
 use super::TokenError;
 use super::claims::TokenClaims;
 use crate::jose::{Algorithm, KeySet};
-use crate::network::{Fetcher, issuer_metadata_urls};
+use crate::network::{FetchError, Fetcher, issuer_metadata_urls};
 
 /// An identity provider whose tokens are accepted.
 #[derive(Debug, Clone)]
@@ -166,7 +168,7 @@ impl IssuerKeys {
             match self.published().await {
                 Ok(set) => self.keys.store(Some(Arc::new(PublishedKeys::after(known.as_deref(), set)))),
                 Err(why) => {
-                    tracing::warn!(issuer = %self.of.name, why, "the keys of an issuer cannot be fetched; those before stay");
+                    tracing::warn!(issuer = %self.of.name, %why, "the keys of an issuer cannot be fetched; those before stay");
                 }
             }
             // The interval begins when the answer is there: those who waited meanwhile take what came.
@@ -175,30 +177,37 @@ impl IssuerKeys {
         self.known().filter(|known| !known.is_too_old()).ok_or(TokenError::Unreachable)
     }
 
-    async fn published(&self) -> Result<KeySet, &'static str> {
+    async fn published(&self) -> Result<KeySet, Cow<'static, str>> {
         let url = match &self.of.jwks_uri {
             Some(url) => url.clone(),
             None => self.metadata().await?.jwks_uri.ok_or("its metadata names no keys")?,
         };
         let fetched =
-            self.fetcher.get(&url, &HeaderMap::new()).await.map_err(|_| "its keys are not there")?;
+            self.fetcher.get(&url, &HeaderMap::new()).await.map_err(|error| unfetched("its keys", &error))?;
         if !fetched.status.is_success() {
-            return Err("its keys are not there");
+            return Err("its keys are not there".into());
         }
         let keys = KeySet::read(&fetched.body).map_err(|_| "its keys are malformed")?;
-        if keys.is_empty() { Err("none of its keys verifies signatures") } else { Ok(keys) }
+        if keys.is_empty() { Err("none of its keys verifies signatures".into()) } else { Ok(keys) }
     }
 
-    async fn metadata(&self) -> Result<IssuerMetadata, &'static str> {
+    async fn metadata(&self) -> Result<IssuerMetadata, Cow<'static, str>> {
         let places = issuer_metadata_urls(&self.of.name).ok_or("the issuer is no URL")?;
+        let mut why = Cow::Borrowed("its metadata is not there");
         for place in places {
-            let fetched = self.fetcher.get(&place, &HeaderMap::new()).await;
-            let Some(fetched) = fetched.ok().filter(|fetched| fetched.status.is_success()) else { continue };
+            let fetched = match self.fetcher.get(&place, &HeaderMap::new()).await {
+                Ok(fetched) if fetched.status.is_success() => fetched,
+                Ok(_) => continue,
+                Err(error) => {
+                    why = unfetched("its metadata", &error);
+                    continue;
+                }
+            };
             let metadata: IssuerMetadata = read(fetched.body).ok_or("its metadata is malformed")?;
             let is_own = *metadata.issuer == *self.of.name;
-            return if is_own { Ok(metadata) } else { Err("its metadata names another issuer") };
+            return if is_own { Ok(metadata) } else { Err("its metadata names another issuer".into()) };
         }
-        Err("its metadata is not there")
+        Err(why)
     }
 
     /// Asks the issuer about a token; `None` if it is not asked about tokens.
@@ -215,12 +224,16 @@ impl IssuerKeys {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         let form = format!("token={}&token_type_hint=access_token", encoded(token));
         let answer = self.fetcher.post_form(&way.url, &headers, form).await;
-        Some(match answer.ok().filter(|answer| answer.status.is_success()) {
-            None => {
-                tracing::warn!(issuer = %self.of.name, "an issuer does not tell about a token");
+        Some(match answer.map_err(|error| unfetched("its answer", &error)) {
+            Err(why) => {
+                tracing::warn!(issuer = %self.of.name, %why, "an issuer does not tell about a token");
                 Err(TokenError::Unreachable)
             }
-            Some(answer) => match read::<Introspected>(answer.body) {
+            Ok(answer) if !answer.status.is_success() => {
+                tracing::warn!(issuer = %self.of.name, status = %answer.status, "an issuer does not tell about a token");
+                Err(TokenError::Unreachable)
+            }
+            Ok(answer) => match read::<Introspected>(answer.body) {
                 Some(Introspected { active: true, claims }) => Ok(claims),
                 _ => Err(TokenError::Invalid),
             },
@@ -232,6 +245,22 @@ mgp_types::partial_debug!(IssuerKeys, self => of: self.of);
 
 fn read<T: DeserializeOwned>(body: bytes::Bytes) -> Option<T> {
     Object::parse(body).ok()?.to().ok()
+}
+
+/// Returns why something of an issuer could not be fetched, and what may help.
+fn unfetched(what: &str, error: &FetchError) -> Cow<'static, str> {
+    let mut why = format!("{what} cannot be fetched: {error}");
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let _ = write!(why, ": {error}");
+        cause = error.source();
+    }
+    if why.contains("certificate") || why.contains("UnknownIssuer") {
+        why.push_str(
+            "; TLS trusts the usual authorities, and those in the file that `listen.oauth.ca` names",
+        );
+    }
+    why.into()
 }
 
 #[derive(Deserialize)]

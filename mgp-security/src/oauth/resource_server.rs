@@ -250,7 +250,8 @@ impl ResourceServerParts {
         now: Timestamp,
     ) -> Result<KnownToken, TokenError> {
         let ends_at = claims.judge(&issuer.of.name, &self.resource, now, SKEW_MILLIS)?;
-        self.token(issuer, generation, claims, (ends_at, ends_at.min(now.saturating_add(VERIFIED_FOR))))
+        let fresh_until = ends_at.min(now.saturating_add(VERIFIED_FOR));
+        self.token(issuer, generation, claims.subject()?, claims, (ends_at, fresh_until))
     }
 
     /// Asks the issuers about a token that says nothing itself, and notes what they say.
@@ -285,7 +286,8 @@ impl ResourceServerParts {
             let now = self.clock.now();
             let ends_at = claims.judge_time(now, SKEW_MILLIS)?;
             let soon = now.saturating_add(INTROSPECTED_FOR);
-            return self.token(issuer, issuer.generation(), &claims, (ends_at, ends_at.min(soon)));
+            let subject = claims.introspected()?;
+            return self.token(issuer, issuer.generation(), subject, &claims, (ends_at, ends_at.min(soon)));
         }
         // An issuer that cannot be asked may know the token.
         Err(if is_one_away { TokenError::Unreachable } else { TokenError::Invalid })
@@ -296,19 +298,18 @@ impl ResourceServerParts {
         &self,
         issuer: &Arc<IssuerKeys>,
         generation: u64,
+        subject: Box<str>,
         claims: &TokenClaims,
         (ends_at, fresh_until): (Timestamp, Timestamp),
     ) -> Result<KnownToken, TokenError> {
         let scopes = Scopes::read(claims.scopes()).map_err(|_| TokenError::Invalid)?;
-        let subject =
-            claims.sub.as_deref().filter(|subject| !subject.is_empty()).ok_or(TokenError::Invalid)?;
         if !self.required.missing_from(&scopes).is_empty() {
             return Err(TokenError::Scope);
         }
         Ok(KnownToken {
             issuer: Arc::clone(issuer),
             generation,
-            subject: subject.into(),
+            subject,
             scopes: Arc::new(scopes),
             bound_to: claims.cnf.clone(),
             ends_at,
@@ -336,8 +337,11 @@ impl ResourceServerParts {
             }
         }
         // Who that is may have changed since the token was verified.
-        let principal =
-            (self.principals)(&known.issuer.of.name, &known.subject).ok_or(TokenError::UnknownSubject)?;
+        let (issuer, subject) = (&*known.issuer.of.name, &*known.subject);
+        let principal = (self.principals)(issuer, subject).ok_or_else(|| {
+            tracing::warn!(issuer, subject, "no agent of the configuration has the subject of a token");
+            TokenError::UnknownSubject
+        })?;
         match (&known.bound_to.jkt, shown.scheme) {
             (Some(key), TokenScheme::Dpop) => self.proofs.judge(key, &principal, shown, now)?,
             // A bound token is worth nothing without its proof, and a proof is worth nothing for another token.

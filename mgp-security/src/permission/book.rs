@@ -14,9 +14,10 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 pub(super) use self::current_grants::{CurrentGrants, GrantUse};
-use self::current_grants::{GrantEntry, GrantsByServer, PermissionDecisions, ServerGrants};
+use self::current_grants::{GrantEntry, GrantsByServer, PermissionDecisions, ServerGrants, is_open};
 pub(super) use self::ruling::{Ruling, event};
 use super::settings::SettingsDecision;
+use super::store::covers;
 use super::{GrantLifetime, GrantRecord, GrantStore, GrantTerms, GrantVerdict, PermissionSettings};
 use crate::blocking::off_the_runtime;
 use crate::latest_time::LatestTime;
@@ -188,11 +189,13 @@ impl GrantBook {
         decisions.flat_map(PermissionDecisions::entries).map(|entry| entry.record.clone()).collect()
     }
 
-    /// Returns the decisions about all servers, ordered by server, permission and agent.
+    /// Returns the decisions about all servers, ordered by server, permission and agent. A grant whose sessions have all
+    /// ended is none of them.
     pub fn all_records(&self) -> Vec<GrantRecord> {
         let pages = self.0.pages.load();
         let entries = pages.values().flat_map(|page| page.values()).flat_map(PermissionDecisions::entries);
-        let mut records: Vec<_> = entries.map(|entry| entry.record.clone()).collect();
+        let mut records: Vec<_> =
+            entries.filter(|entry| entry.is_live()).map(|entry| entry.record.clone()).collect();
         let key =
             |record: &GrantRecord| (record.server.clone(), record.permission.clone(), record.agent.clone());
         records.sort_by_cached_key(key);
@@ -314,7 +317,7 @@ impl GrantBook {
             ruling.operator.id(),
             self.now(),
         );
-        let record = record.for_agent(ruling.agent.clone());
+        let record = record.for_agent(ruling.agent.clone()).answering(ruling.question.clone());
         let mut entry =
             GrantEntry::new(record.clone()).map_err(|error| Error::invalid_params(error.to_string()))?;
         entry.sessions.extend(ruling.session.clone());
@@ -324,12 +327,18 @@ impl GrantBook {
             .decisions(&ruling.server, &ruling.permission)
             .and_then(|decisions| decisions.of(ruling.agent.as_ref()).filter(|old| old.kept).cloned());
         if let Some(old) = old.filter(|old| old.record.says_the_same(&record, record.decided_at)) {
-            let is_decided = ruling.session.as_ref().is_none_or(|session| old.is_of_session(session));
+            // A grant for single sessions is none for a client without sessions, or for all of them.
+            let is_decided = match &ruling.session {
+                Some(session) => old.is_of_session(session),
+                None => old.sessions.is_empty(),
+            };
             if is_decided && !ruling.revoked {
                 return Ok(());
             }
             // The same decision is made for another session of the agent.
-            entry.sessions.extend(old.sessions.iter().filter(|session| session.strong_count() > 0).cloned());
+            if ruling.session.is_some() {
+                entry.sessions.extend(old.sessions.iter().filter(|session| is_open(session)).cloned());
+            }
         }
         if matches!(ruling.verdict, GrantVerdict::Denied { .. }) {
             let closed =
@@ -355,11 +364,7 @@ impl GrantBook {
         let _alone = self.0.deciding.lock().await;
         let Ruling { server, permission, agent, .. } = &ruling;
         let is_known = |decisions: &PermissionDecisions| {
-            if agent.is_some() {
-                decisions.of(agent.as_ref()).is_some()
-            } else {
-                decisions.entries().next().is_some()
-            }
+            decisions.entries().any(|entry| covers(agent.as_ref(), entry.record.agent.as_ref()))
         };
         if !self.standing().decisions(server, permission).is_some_and(is_known) {
             return Ok(false);

@@ -22,6 +22,8 @@ pub struct GrantRecord {
     pub approver: Box<str>,
     /// The time of the decision.
     pub decided_at: Timestamp,
+    /// The id of the question that the decision answers; `None` if nobody was asked in the queue.
+    pub question: Option<Box<str>>,
 }
 
 /// A decision that has been made.
@@ -84,13 +86,28 @@ impl GrantRecord {
         approver: impl Into<Box<str>>,
         decided_at: Timestamp,
     ) -> Self {
-        Self { server, permission, agent: None, verdict, approver: approver.into(), decided_at }
+        Self {
+            server,
+            permission,
+            agent: None,
+            verdict,
+            approver: approver.into(),
+            decided_at,
+            question: None,
+        }
     }
 
     /// Limits the decision to the calls of `agent`, if it is not `None`.
     #[must_use]
     pub fn for_agent(mut self, agent: Option<AgentId>) -> Self {
         self.agent = agent;
+        self
+    }
+
+    /// Notes the id of the question that the decision answers.
+    #[must_use]
+    pub fn answering(mut self, question: Option<Box<str>>) -> Self {
+        self.question = question;
         self
     }
 }

@@ -3,6 +3,7 @@
 use mgp_types::mgp::{AgentId, Permission, ServerId, Timestamp};
 use rusqlite::{Row, params};
 
+use super::store::clients_of;
 use super::{GrantLifetime, GrantRecord, GrantStore, GrantTerms, GrantVerdict, QuestionStore};
 use crate::StoreError;
 use crate::sqlite::Database;
@@ -25,7 +26,8 @@ impl SqliteGrants {
 impl GrantStore for SqliteGrants {
     fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
         self.0.read_all(
-            "SELECT server, permission, decision, scope, expires_at, approver, decided_at, agent FROM permission_grants",
+            "SELECT server, permission, decision, scope, expires_at, approver, decided_at, agent, question
+             FROM permission_grants",
             record,
         )
     }
@@ -38,18 +40,20 @@ impl GrantStore for SqliteGrants {
         let scope = scope.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
         let mut connection = self.0.connection();
         let transaction = connection.transaction()?;
-        if record.agent.is_none() {
+        let clients = record.agent.as_ref().and_then(clients_of);
+        if record.agent.is_none() || clients.is_some() {
             transaction.execute(
-                "DELETE FROM permission_grants WHERE server = ?1 AND permission = ?2",
-                params![record.server.as_str(), record.permission.as_str()],
+                "DELETE FROM permission_grants WHERE server = ?1 AND permission = ?2 AND (?3 IS NULL OR agent GLOB ?3)",
+                params![record.server.as_str(), record.permission.as_str(), clients],
             )?;
         }
         transaction.execute(
             "INSERT INTO permission_grants
-                 (server, permission, decision, scope, expires_at, approver, decided_at, agent)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+                 (server, permission, decision, scope, expires_at, approver, decided_at, agent, question)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
              ON CONFLICT (server, permission, agent) DO UPDATE SET decision = excluded.decision, scope = excluded.scope,
-                 expires_at = excluded.expires_at, approver = excluded.approver, decided_at = excluded.decided_at",
+                 expires_at = excluded.expires_at, approver = excluded.approver, decided_at = excluded.decided_at,
+                 question = excluded.question",
             params![
                 record.server.as_str(),
                 record.permission.as_str(),
@@ -59,6 +63,7 @@ impl GrantStore for SqliteGrants {
                 record.approver,
                 record.decided_at.as_millis(),
                 record.agent.as_ref().map_or(ALL_AGENTS, AgentId::as_str),
+                record.question,
             ],
         )?;
         transaction.commit()?;
@@ -72,8 +77,8 @@ impl GrantStore for SqliteGrants {
         agent: Option<&AgentId>,
     ) -> Result<(), StoreError> {
         self.0.connection().execute(
-            "DELETE FROM permission_grants WHERE server = ?1 AND permission = ?2 AND (?3 IS NULL OR agent = ?3)",
-            params![server.as_str(), permission.as_str(), agent.map(AgentId::as_str)],
+            "DELETE FROM permission_grants WHERE server = ?1 AND permission = ?2 AND (?3 IS NULL OR agent = ?3 OR agent GLOB ?4)",
+            params![server.as_str(), permission.as_str(), agent.map(AgentId::as_str), agent.and_then(clients_of)],
         )?;
         Ok(())
     }
@@ -141,7 +146,7 @@ fn record(row: &Row<'_>) -> Result<GrantRecord, StoreError> {
     let agent = (agent != ALL_AGENTS).then(|| AgentId::from(agent.as_str()));
     let record =
         GrantRecord::new(server, Permission::read(&permission), verdict, approver, time(row.get(6)?)?);
-    Ok(record.for_agent(agent))
+    Ok(record.for_agent(agent).answering(row.get::<_, Option<String>>(8)?.map(Into::into)))
 }
 
 /// The value for the agent in a decision for all agents.
@@ -171,7 +176,8 @@ CREATE TABLE permission_grants (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO permission_grants
     SELECT server, permission, decision, scope, expires_at, approver, decided_at, '' FROM permission_grants_for_all;
-DROP TABLE permission_grants_for_all"];
+DROP TABLE permission_grants_for_all",
+"ALTER TABLE permission_grants ADD COLUMN question TEXT"];
 
 #[cfg(test)]
 mod tests {
@@ -191,7 +197,8 @@ mod tests {
         let terms = GrantTerms::default().within(scope).until(Timestamp::from_millis(5000).unwrap());
         let granted = sample(Permission::FilesystemRead, GrantVerdict::Approved(terms));
         let end = Timestamp::from_millis(9000);
-        let custom = sample(Permission::read("com.example.x"), GrantVerdict::Denied { until: end });
+        let custom = sample(Permission::read("com.example.x"), GrantVerdict::Denied { until: end })
+            .answering(Some("k7fm".into()));
         {
             let store = SqliteGrants::new(Database::open(&path).unwrap()).unwrap();
             store.put(&sample(Permission::FilesystemRead, GrantVerdict::Denied { until: None })).unwrap();
@@ -296,16 +303,10 @@ mod tests {
     #[test]
     fn tables_of_a_newer_version_are_left_alone() {
         let database = Database::in_memory().unwrap();
-        database
-            .migrate("permission", &[MIGRATIONS[0], MIGRATIONS[1], "CREATE TABLE permission_more (x) STRICT"])
-            .unwrap_err();
-        database
-            .migrate(
-                "permission",
-                &[MIGRATIONS[0], MIGRATIONS[1], "CREATE TABLE permission_more (x TEXT) STRICT"],
-            )
-            .unwrap();
+        let newer = |last: &'static str| [MIGRATIONS, &[last]].concat();
+        database.migrate("permission", &newer("CREATE TABLE permission_more (x) STRICT")).unwrap_err();
+        database.migrate("permission", &newer("CREATE TABLE permission_more (x TEXT) STRICT")).unwrap();
         let error = SqliteGrants::new(database).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { section: "permission", found: 3, known: 2 }), "{error}");
+        assert!(matches!(error, StoreError::Newer { section: "permission", found: 4, known: 3 }), "{error}");
     }
 }

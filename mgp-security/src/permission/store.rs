@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::{AgentId, Permission, ServerId};
+use mgp_types::{LOCAL_AGENT, agent_family};
 use parking_lot::Mutex;
 
 use super::GrantRecord;
@@ -22,7 +23,7 @@ pub trait GrantStore: Send + Sync + fmt::Debug + 'static {
     fn load(&self) -> Result<Vec<GrantRecord>, StoreError>;
 
     /// Keeps a record in place of an older one about the same permission of the same server, for the same agent. A
-    /// decision for all agents also replaces those for single agents. The record is durable when this returns.
+    /// decision for all agents also replaces those for single agents, and one for `local` those for its clients. The record is durable when this returns.
     ///
     /// # Errors
     /// Fails if the record could not be kept; the old one then still is.
@@ -89,6 +90,18 @@ impl QuestionStore for MemoryQuestions {
     }
 }
 
+/// Returns whether a decision for `by` stands in place of one for `whose`: one for all agents in place of all others, and
+/// one for `local` in place of those for its clients.
+pub(in crate::permission) fn covers(by: Option<&AgentId>, whose: Option<&AgentId>) -> bool {
+    let family = || agent_family(whose?.as_str());
+    by.is_none_or(|by| whose == Some(by) || family() == Some(by.as_str()))
+}
+
+/// Returns the pattern of the clients of an agent, where it has any.
+pub(super) fn clients_of(agent: &AgentId) -> Option<String> {
+    (agent.as_str() == LOCAL_AGENT).then(|| format!("{agent}/*"))
+}
+
 /// A store of decisions in memory, which end with the process.
 #[derive(Debug, Default)]
 pub struct MemoryGrants(Mutex<BTreeMap<GrantKey, GrantRecord>>);
@@ -103,11 +116,10 @@ impl GrantStore for MemoryGrants {
 
     fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
         let mut records = self.0.lock();
-        if record.agent.is_none() {
-            records.retain(|(server, permission, _), _| {
-                (server, permission) != (&record.server, &record.permission)
-            });
-        }
+        records.retain(|(server, permission, whose), _| {
+            (server, permission) != (&record.server, &record.permission)
+                || !covers(record.agent.as_ref(), whose.as_ref())
+        });
         let key = (record.server.clone(), record.permission.clone(), record.agent.clone());
         records.insert(key, record.clone());
         Ok(())
@@ -120,8 +132,22 @@ impl GrantStore for MemoryGrants {
         agent: Option<&AgentId>,
     ) -> Result<(), StoreError> {
         self.0.lock().retain(|(of, what, whose), _| {
-            (of, what) != (server, permission) || agent.is_some_and(|agent| whose.as_ref() != Some(agent))
+            (of, what) != (server, permission) || !covers(agent, whose.as_ref())
         });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_for_local_stands_in_place_of_those_for_its_clients() {
+        let agent = AgentId::from;
+        let (local, client, other) = (agent("local"), agent("local/cursor"), agent("ada"));
+        assert!(covers(Some(&local), Some(&client)) && covers(Some(&local), Some(&local)));
+        assert!(!covers(Some(&client), Some(&local)) && !covers(Some(&local), Some(&other)));
+        assert!(covers(None, Some(&client)) && covers(None, None) && !covers(Some(&local), None));
     }
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use mgp_types::Principal;
 use mgp_types::ext::scope::{InvalidScopes, Scopes};
 use mgp_types::mgp::ResolvedTool;
+use mgp_types::{Principal, agent_family};
 
 /// The scopes that agents may have, and those that tools need besides the ones in their definitions.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +41,8 @@ impl ScopeRules {
 
     /// Returns the scopes of an agent; `None` if it is held to none.
     pub(super) fn of_caller(&self, caller: &Principal) -> Option<&Arc<Scopes>> {
-        self.agents.get(&*caller.access_id())
+        let id = caller.access_id();
+        self.agents.get(&*id).or_else(|| self.agents.get(agent_family(&id)?))
     }
 
     /// Returns the scopes that a call of `tool` needs and `held` does not have.

@@ -26,6 +26,7 @@ pub use self::operation::OperationsGate;
 pub(crate) use self::resolve::RequestTarget;
 pub use self::resolve::{ResolveTool, ResolveToolLayer};
 pub use self::rules::ToolRules;
+pub(crate) use self::uri::UriReadings;
 
 /// The largest number of pages of a list that are requested from a server.
 pub(crate) const MAX_PAGES: usize = 256;

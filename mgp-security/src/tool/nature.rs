@@ -59,6 +59,8 @@ impl ArgumentNature {
 pub struct ArgumentNatures {
     by_name: HashMap<Box<str>, ArgumentNature, foldhash::fast::RandomState>,
     files: FileUse,
+    /// The schemes without a host that the definition offers for a URL.
+    inner_schemes: Vec<&'static str>,
     subject: ToolSubject,
 }
 
@@ -82,6 +84,11 @@ impl ArgumentNatures {
             *known = nature.max(*known);
         }
         natures.files = natures.subject.files(&arguments, natures.has(ArgumentNature::Command));
+        if natures.has(ArgumentNature::Url) {
+            natures.inner_schemes =
+                INNER_SCHEMES.into_iter().filter(|scheme| takes_scheme(definition, scheme)).collect();
+            natures.files.read |= natures.takes("file");
+        }
         natures
     }
 
@@ -105,6 +112,11 @@ impl ArgumentNatures {
         known.map(|(name, nature)| (&**name, *nature)).collect()
     }
 
+    /// Returns whether the definition says that a URL may have `scheme`, which is one without a host.
+    pub(crate) fn takes(&self, scheme: &str) -> bool {
+        self.inner_schemes.iter().any(|known| known.eq_ignore_ascii_case(scheme))
+    }
+
     /// Returns the use that the tool makes of the files that its arguments name.
     pub(super) fn files(&self) -> FileUse {
         self.files
@@ -114,6 +126,21 @@ impl ArgumentNatures {
     pub(super) fn says_it_reads_only(&self) -> bool {
         self.subject.purpose.says(LexiconSign::ReadsOnly)
     }
+}
+
+/// The schemes of URLs that a tool follows without a host: a file of its machine, and the content of the URL itself.
+const INNER_SCHEMES: [&str; 2] = ["file", "data"];
+
+/// Returns whether the definition names `scheme` as one of URLs, rather than the word before a colon.
+fn takes_scheme(definition: &Object, scheme: &str) -> bool {
+    let text = String::from_utf8_lossy(definition.to_raw().as_bytes()).to_lowercase();
+    let speaks_of_urls = || ["http", "uri", "url"].iter().any(|word| text.contains(word));
+    let mut found = text.match_indices(scheme).filter(|(at, _)| {
+        let is_whole = !text[..*at].ends_with(char::is_alphanumeric);
+        is_whole && text[at + scheme.len()..].starts_with(':')
+    });
+    // In JSON, a colon behind a quote ends the name of a member, which is none of a scheme.
+    found.any(|(at, _)| text[at..].starts_with(&format!("{scheme}://")) || speaks_of_urls())
 }
 
 /// The subject of a tool, as its name, its description and the names of its arguments tell.

@@ -7,8 +7,8 @@ use crate::validator::text;
 
 /// The readings of a URI. All of them have to pass the gates, because only the server knows which reading it uses.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct UriReadings {
-    pub(super) paths: Vec<String>,
+pub(crate) struct UriReadings {
+    pub(crate) paths: Vec<String>,
     pub(super) urls: Vec<String>,
     pub(super) hosts: Vec<String>,
     /// The parts that name neither a file nor an address.
@@ -20,7 +20,7 @@ impl UriReadings {
     ///
     /// # Errors
     /// Fails if the URI hides something, or programs read it differently.
-    pub(super) fn of(uri: &str) -> Result<Self, Finding> {
+    pub(crate) fn of(uri: &str) -> Result<Self, Finding> {
         if uri.len() > MAX_BYTES {
             return Err(ambiguous("it is longer than any server takes"));
         }

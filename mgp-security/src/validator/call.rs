@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use mgp_types::mgp::{ResolvedTool, ValidatorName};
 use mgp_types::{Object, RawJson};
 
-use super::path::PathAccess;
+use super::path::{CallFolders, PathAccess};
 use super::standard::PathsValidator;
 use super::text::{self, StringPart};
 use crate::Finding;
@@ -23,6 +23,8 @@ pub struct ValidatedCall<'a> {
     pub natures: &'a ArgumentNatures,
     /// What the tool does with files.
     pub(super) access: PathAccess,
+    /// The folders of the client that calls.
+    pub(super) folders: CallFolders<'a>,
 }
 
 /// One string among the arguments of a call.
@@ -50,6 +52,7 @@ impl<'a> ValidatedCall<'a> {
         tool: &'a ResolvedTool,
         natures: &'a ArgumentNatures,
         access: PathAccess,
+        folders: CallFolders<'a>,
         arguments: &RawJson,
     ) -> Result<Self, Located> {
         let mut read = Vec::new();
@@ -81,7 +84,7 @@ impl<'a> ValidatedCall<'a> {
             Ok(())
         });
         match walked {
-            Ok(()) => Ok(Self { tool, arguments: read, natures, access }),
+            Ok(()) => Ok(Self { tool, arguments: read, natures, access, folders }),
             Err(finding) => Err(Located { finding, pointer: hidden }),
         }
     }

@@ -6,6 +6,7 @@ use mgp_types::mgp::{CodeRejection, EventType, Recovery, Refusal};
 use mgp_types::{Error, Flow, Gate, GateKind, RawJson, Request, code};
 
 use super::call::Located;
+use super::path::{CallFolders, UNASKED, declared_roots};
 use super::prepared::{CallFault, PreparedToolCache};
 use super::standard::Validators;
 use super::validate::BlockedCall;
@@ -19,7 +20,7 @@ use crate::Finding;
 /// that people are only asked about arguments that passed. It reads `context.tool` of calls and `context.operation` of
 /// other judged operations, and refuses requests without them. It writes `context.converted`, and records in the trail
 /// which validators were applied and the reason of a refusal. The bytes that were checked are the bytes that are
-/// forwarded. The gate never waits.
+/// forwarded. The gate waits only where a path has to be judged by the roots of the client, and asks the client for them.
 #[derive(Debug, Clone)]
 pub struct ValidateGate {
     shared: Arc<ValidateGateShared>,
@@ -67,18 +68,20 @@ impl ValidateGate {
 }
 
 impl ValidateGateShared {
-    fn check(&self, request: &Request) -> Result<Option<RawJson>, Error> {
-        let Some(judged) = request.judged_by(GateKind::Validators)? else { return Ok(None) };
+    /// Judges the arguments, and notes which validators were applied. `is_asked` says whether the client was asked for
+    /// its roots.
+    fn judge(&self, request: &Request, is_asked: bool) -> Result<Result<Option<RawJson>, CallFault>, Error> {
+        let Some(judged) = request.judged_by(GateKind::Validators)? else { return Ok(Ok(None)) };
         let tool = judged.tool;
         let prepared = self.prepared.prepared(tool, &self.validators);
-        let checked = prepared.check(judged.arguments().as_ref(), self.types);
         if let Some(trail) = &request.context.trail {
             trail.note_validators(&tool.security.validators);
-            if let Err(wrong) = &checked {
-                trail.note_refusal(refusal(wrong));
-            }
         }
-        checked.map_err(told)
+        Ok(prepared.check(
+            judged.arguments().as_ref(),
+            self.types,
+            CallFolders::of(&request.context, is_asked),
+        ))
     }
 }
 
@@ -86,13 +89,37 @@ impl Gate for ValidateGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        match self.shared.check(request) {
-            Ok(converted) => {
-                request.context.converted = converted;
-                Flow::Pass(())
+        match self.shared.judge(request, false) {
+            Ok(Err(wrong)) if wrong.is_of_rule(UNASKED) => {
+                let (mut request, shared) = (request.take(), Arc::clone(&self.shared));
+                Flow::wait(async move {
+                    if let Some(folders) = request.context.folders.clone() {
+                        let question = folders.question();
+                        folders.set_roots(&question, declared_roots(&request.context).await);
+                    }
+                    let judged = shared.judge(&request, true);
+                    let flow = decided(&mut request, judged);
+                    (request, flow)
+                })
             }
-            Err(error) => Flow::refuse(error),
+            judged => decided(request, judged),
         }
+    }
+}
+
+fn decided(request: &mut Request, judged: Result<Result<Option<RawJson>, CallFault>, Error>) -> Flow {
+    match judged {
+        Ok(Ok(converted)) => {
+            request.context.converted = converted;
+            Flow::Pass(())
+        }
+        Ok(Err(wrong)) => {
+            if let Some(trail) = &request.context.trail {
+                trail.note_refusal(refusal(&wrong));
+            }
+            Flow::refuse(told(wrong))
+        }
+        Err(error) => Flow::refuse(error),
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::call::{Located, ValidatedCall};
 use super::gate::ArgumentTypes;
 use super::names::ArgumentNames;
-use super::path::{PathAccess, access_of_tool};
+use super::path::{CallFolders, PathAccess, access_of_tool};
 use super::standard::Validators;
 use super::validate::{BlockedCall, Validator};
 use crate::tool::ArgumentNatures;
@@ -38,6 +38,13 @@ pub(super) enum CallFault {
     Schema(SchemaViolation),
     /// A validator refuses the call.
     Blocked(BlockedCall),
+}
+
+impl CallFault {
+    /// Returns whether this rule refuses the call.
+    pub(super) fn is_of_rule(&self, rule: &str) -> bool {
+        matches!(self, Self::Blocked(BlockedCall::Argument(located)) if located.finding.rule == rule)
+    }
 }
 
 impl PreparedTool {
@@ -81,6 +88,7 @@ impl PreparedTool {
         &self,
         arguments: Option<&RawJson>,
         types: ArgumentTypes,
+        folders: CallFolders<'_>,
     ) -> Result<Option<RawJson>, CallFault> {
         if let Some(fault) = &self.fault {
             return Err(CallFault::Blocked(Located::from(fault.clone()).into()));
@@ -89,7 +97,7 @@ impl PreparedTool {
         let is_loose = types == ArgumentTypes::Loose;
         let arguments = arguments.filter(|arguments| !(is_loose && arguments.is_null())).unwrap_or(&none);
         let Some(schema) = &self.schema else {
-            self.check_texts(arguments)?;
+            self.check_texts(arguments, folders)?;
             return Ok(None);
         };
         let value = Schema::read(arguments.as_bytes()).map_err(CallFault::Schema)?;
@@ -101,10 +109,10 @@ impl PreparedTool {
             }
         };
         self.check_names(&value)?;
-        self.check_texts(arguments)?;
+        self.check_texts(arguments, folders)?;
         if let Some(converted) = &converted {
             self.check_names(&Schema::read(converted.as_bytes()).map_err(CallFault::Schema)?)?;
-            self.check_texts(converted)?;
+            self.check_texts(converted, folders)?;
         }
         Ok(converted)
     }
@@ -114,12 +122,13 @@ impl PreparedTool {
     }
 
     /// Checks the texts among the arguments with each validator.
-    fn check_texts(&self, arguments: &RawJson) -> Result<(), CallFault> {
+    fn check_texts(&self, arguments: &RawJson, folders: CallFolders<'_>) -> Result<(), CallFault> {
         let blocked = |located: Located| CallFault::Blocked(located.into());
         if self.validators.iter().all(|validator| *validator.name() == ValidatorName::None) {
             return Ok(());
         }
-        let call = ValidatedCall::read(&self.tool, &self.natures, self.access, arguments).map_err(blocked)?;
+        let call = ValidatedCall::read(&self.tool, &self.natures, self.access, folders, arguments);
+        let call = call.map_err(blocked)?;
         self.validators.iter().try_for_each(|validator| validator.check(&call)).map_err(CallFault::Blocked)
     }
 }

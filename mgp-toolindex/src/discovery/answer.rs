@@ -9,9 +9,9 @@ use mgp_types::mgp::{
 use mgp_types::{Context, Error, Object, RawJson, Request, RequestKind, Response, Revision};
 use tokio::time::Instant;
 
-use super::params;
 use super::request::request as request_tools;
 use super::shared::DiscoveryShared;
+use super::{meta_tool, params, unlisted_call};
 use crate::budget::ListedDefinition;
 use crate::{Search, Snapshot, Tool};
 
@@ -39,11 +39,16 @@ async fn result(
     match asked.operation {
         DiscoveryOperation::Discover => {
             let discovered = discover(shared, context, &params).await?;
-            // The answer may have pushed tools out of the list.
-            shared.tellings.changed(shared, &shared.key(context));
+            // The answer is in the list now, and may have pushed other tools out.
+            shared.tellings.loaded(shared, &shared.key(context));
             written(&discovered)
         }
-        DiscoveryOperation::Request => written(&request_tools(shared, context, &params).await?),
+        // A call that names a tool has become one of that tool.
+        DiscoveryOperation::Call => {
+            let reserved = || Error::invalid_request("no server has a tool of this name");
+            Err(unlisted_call::named(request).err().unwrap_or_else(reserved))
+        }
+        DiscoveryOperation::Request => written(&request_tools(shared, request, &params).await?),
         DiscoveryOperation::Session => {
             let key = shared.key(context);
             written(&shared.with_view(context, |view| shared.sessions.state(&key, view)))
@@ -68,6 +73,7 @@ pub(super) struct DiscoveryRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DiscoveryOperation {
     Discover,
+    Call,
     Request,
     Session,
     Evict,
@@ -77,7 +83,9 @@ impl DiscoveryRequest {
     /// Returns the method of a request; `None` if the request is not about discovery.
     pub(super) fn of(request: &Request) -> Option<Self> {
         let (form, method) = MethodForm::of(request)?;
-        Some(Self { operation: DiscoveryOperation::of(method)?, form })
+        let operation = DiscoveryOperation::of(method)?;
+        let exists = operation != DiscoveryOperation::Call || form == MethodForm::Tool;
+        exists.then_some(Self { operation, form })
     }
 
     /// Returns the parameters of the request.
@@ -91,6 +99,7 @@ impl DiscoveryOperation {
     fn of(method: &str) -> Option<Self> {
         match method {
             method::TOOLS_DISCOVER => Some(Self::Discover),
+            method::TOOLS_CALL => Some(Self::Call),
             method::TOOLS_REQUEST => Some(Self::Request),
             method::TOOLS_SESSION => Some(Self::Session),
             method::TOOLS_SESSION_EVICT => Some(Self::Evict),
@@ -137,15 +146,24 @@ pub(super) async fn discover(
             tool
         })
         .collect();
-    let fitted = shared.with_view_of(&snapshot, context, |view| shared.sessions.fit(&key, view, tools));
+    let is_of = |found: &FoundTool, tool: &Tool| {
+        found.server_id == tool.server && found.name == snapshot.shown_name(tool, names)
+    };
+    let fitted = shared.with_view_of(&snapshot, context, |view| {
+        let fitted = shared.sessions.fit(&key, view, tools);
+        let hits = result.hits.iter().map(|hit| &hit.tool);
+        let given = hits.filter(|hit| fitted.tools.iter().any(|found| is_of(found, hit)));
+        shared.sessions.found(&key, view, given);
+        fitted
+    });
     if let Some(learning) = &shared.learning {
         learning.found(&key, context, &snapshot, &result, |tool| {
-            let name = snapshot.shown_name(tool, names);
-            fitted.tools.iter().any(|given| given.name == name && given.server_id == tool.server)
+            fitted.tools.iter().any(|given| is_of(given, tool))
         });
     }
     let available = sight.as_ref().map_or(snapshot.len(), |sight| sight.count());
     let mut answer = DiscoveredTools::new(strategy, available as u64);
+    answer.next = (!fitted.tools.is_empty()).then(|| meta_tool::how_to_call(names, context));
     answer.tools = fitted.tools;
     answer.omitted = fitted.omitted;
     answer.fallback_strategy = result.fallback;

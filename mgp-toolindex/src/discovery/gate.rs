@@ -7,7 +7,7 @@ use mgp_types::{CallEnding, Context, Error, Flow, Gate, Method, RawJson, Request
 use super::answer::{DiscoveryRequest, answer};
 use super::listen::ListenRequest;
 use super::shared::DiscoveryShared;
-use super::{ToolDiscoverySettings, list};
+use super::{ToolDiscoverySettings, UnlistedCallGate, list};
 use crate::session::ToolSessions;
 use crate::{Index, Tool};
 
@@ -19,11 +19,13 @@ use crate::{Index, Tool};
 ///
 /// * `mgp/tools/discover`, `mgp/tools/request`, `mgp/tools/session` and `mgp/tools/session/evict` are answered where
 ///   `tool_discovery` was negotiated, and unknown methods (-32601) elsewhere. As tools, by three spellings of their
-///   names, they are answered for all clients; no server's tool is ever called by those names.
+///   names, they are answered for all clients; no server's tool is ever called by those names. A call of the tool
+///   `mgp.tools.call` is one of the tool that it names, as an [`UnlistedCallGate`] makes it.
 /// * `tools/list` is answered with the tools for the model's context at the gate's [`Level`](crate::level::Level), on
 ///   one page; at L0 it passes. A client in a session is told when its list changes; a client that describes itself
 ///   with each request is told where it listens. Tools that were merely used are told only if
 ///   [`tell_uses`](ToolDiscoverySettings::tell_uses) is set. The server has to declare `tools.listChanged`.
+/// * The tools that a search finds join the list of the session, and its client is told.
 /// * A call of an indexed tool goes on under the name that its server gave it, with the [`Tool`](crate::Tool) among its
 ///   extensions, so that a catalog behind the gate need not look it up. After a successful call, the tool is in the
 ///   list of the session. Where `context.tool` is filled already, nothing is changed.
@@ -55,6 +57,7 @@ impl Gate for ToolDiscoveryGate {
     type Pass = DiscoveredCall;
 
     fn enter(&self, request: &mut Request) -> Flow<DiscoveredCall> {
+        let _ = UnlistedCallGate::new().enter(request);
         if let Some(asked) = DiscoveryRequest::of(request) {
             return Flow::answer_later(answer(Arc::clone(&self.0), asked, request.take()));
         }

@@ -4,8 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use mgp_types::Context;
 use mgp_types::mgp::{ServerId, ToolName};
+use mgp_types::{Context, agent_family};
 use parking_lot::Mutex;
 
 use crate::learn::{ConfirmedCall, DefinitionDigest, LearnedUses, TenantShift};
@@ -128,9 +128,14 @@ impl Learning {
         self.learned.confirm(&confirmed);
     }
 
-    /// Returns the tenant of the caller. Unknown callers teach nothing: they would teach for all others like them.
+    /// Returns the tenant of the caller; the clients of the user are one. Unknown callers teach nothing: they would teach
+    /// for all others like them.
     fn tenant(&self, context: &Context) -> Option<Arc<str>> {
-        self.tenant.clone().or_else(|| Some(context.principal.as_ref()?.access_id().into()))
+        let of_caller = || {
+            let id = context.principal.as_ref()?.access_id();
+            Some(agent_family(&id).unwrap_or(&id).into())
+        };
+        self.tenant.clone().or_else(of_caller)
     }
 
     fn is_of(&self, snapshot: &Snapshot) -> bool {

@@ -1,7 +1,7 @@
 //! The answer to `tools/list` at each level.
 
 use mgp_types::mcp::ForRevision;
-use mgp_types::mgp::MEMBER;
+use mgp_types::mgp::{MEMBER, method};
 use mgp_types::{CacheHint, CacheScope, Context, Error, RawJson, Request, Response, Revision};
 
 use super::meta_tool;
@@ -12,8 +12,7 @@ use crate::session::SessionKey;
 
 /// Answers `tools/list`; `None` if all tools are listed, by an inner service.
 ///
-/// The meta-tools stand in front, then the pinned tools, then the used ones in the order of their first use:
-/// definitions that a model has read stay as they are for as long as possible, and its prompt cache with them.
+/// The meta-tools stand in front, then the pinned tools, then the others in the order in which they came: definitions that a model has read stay as they are for as long as possible, and its prompt cache with them.
 pub(super) fn answer(shared: &DiscoveryShared, request: &Request) -> Option<Result<Response, Error>> {
     let key = shared.key(&request.context);
     if let Some(level) = wished(request) {
@@ -67,8 +66,10 @@ fn meta_tools(level: Level, shared: &DiscoveryShared, key: &SessionKey, context:
     let revision = session.map_or(Revision::LATEST, |session| session.revision);
     let names = shared.names(context);
     let categories = if level == Level::L1 { categories(shared, key, context) } else { Vec::new() };
+    let call = names.write_method(method::TOOLS_CALL, context);
     let tools = meta_tool::tools(shared.settings.meta_tools, &categories).into_iter().map(|mut tool| {
         tool.name = names.write_method(&tool.name, context);
+        tool.description = tool.description.map(|text| text.replace(method::TOOLS_CALL, &call));
         tool
     });
     tools.filter_map(|tool| RawJson::from_value(&tool.for_revision(revision)).ok()).collect()

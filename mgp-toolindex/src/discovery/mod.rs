@@ -1,7 +1,7 @@
 //! Discovery of tools and requests for tools, as methods and as tools (§16.5, §16.6).
 //!
 //! [`ToolDiscoveryGate`] stands in front of a server with many tools, or of a gateway's way to many servers. A model
-//! then gets two tools instead of all of them, and finds the others.
+//! then gets three tools instead of all of them, and finds and calls the others by these.
 //!
 //! ```
 //! # use mgp_toolindex::embed::{EmbedError, Embedder, Purpose};
@@ -73,6 +73,7 @@
 //! | | |
 //! |---|---|
 //! | [`ToolDiscoveryGate`], [`ToolDiscoverySettings`] | answers `mgp/tools/*` and `tools/list` |
+//! | [`UnlistedCallGate`] | makes a call by `mgp.tools.call` one of the named tool |
 //! | [`ToolVisibility`] | the tools that a caller may know of, and the permissions it lacks |
 //! | [`ToolCreator`] | makes tools on demand |
 //! | [`MetaTools`] | the tools that are listed in place of all others |
@@ -89,12 +90,14 @@ mod params;
 mod request;
 mod settings;
 mod shared;
+mod unlisted_call;
 mod visibility;
 
 pub use self::gate::ToolDiscoveryGate;
 pub use self::meta_tool::MetaTools;
 pub(crate) use self::meta_tool::category_tokens;
 pub use self::settings::{ToolCreator, ToolDiscoverySettings};
+pub use self::unlisted_call::{UnlistedCall, UnlistedCallGate};
 pub use self::visibility::ToolVisibility;
 
 #[cfg(test)]

@@ -34,8 +34,8 @@ type AwaitsTools = dyn Fn(&Context) -> bool + Send + Sync;
 pub(super) enum LevelSetting {
     Fixed(Level),
     Automatic(HostProfile),
-    /// All tools are listed below this number, used tools from there on.
-    ByNumber(usize),
+    /// All tools are listed where their definitions fit into the budget, a part of them otherwise.
+    ByBudget,
 }
 
 impl ToolDiscoverySettings {
@@ -70,17 +70,17 @@ impl ToolDiscoverySettings {
         self
     }
 
-    /// Lists all tools where a session sees fewer than `searched_from` when it first asks for its list, and pinned and
-    /// used tools otherwise. The session keeps to that.
-    pub const fn level_by_number(mut self, searched_from: usize) -> Self {
-        self.level = LevelSetting::ByNumber(searched_from);
+    /// Lists all tools where the definitions of those that a session sees fit into `max_tokens` of the budget, and as
+    /// many as the cache has room for otherwise. A session that once had too many keeps to that.
+    pub const fn level_by_budget(mut self) -> Self {
+        self.level = LevelSetting::ByBudget;
         self
     }
 
     /// Sets whether a peer is told that its list changed when it used a tool, or evicted one. By default it is not: the
-    /// peer can call found tools without that, and a host that follows lists reads its whole prompt afresh after a
-    /// change. A peer is told in any case when it asked for tools, and when a tool of its list is gone or has another
-    /// definition.
+    /// peer can call used tools without that, and a host that follows lists reads its whole prompt afresh after a
+    /// change. A peer is told in any case when it found tools or asked for some, and when a tool of its list is gone or
+    /// has another definition.
     pub const fn tell_uses(mut self, tell: bool) -> Self {
         self.tell_uses = tell;
         self

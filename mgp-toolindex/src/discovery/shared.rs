@@ -86,14 +86,11 @@ impl DiscoveryShared {
                 let sizes = self.sizes(&self.index.snapshot()).of_so_many(seen as u64);
                 LevelComparison::of(sizes.fixed(settings.meta_tokens(), pinned_tokens), host).level
             }),
-            LevelSetting::ByNumber(searched_from) => {
-                self.settled_level(
-                    key,
-                    context,
-                    |seen, _| {
-                        if seen < searched_from { Level::L0 } else { Level::L3 }
-                    },
-                )
+            LevelSetting::ByBudget => {
+                let snapshot = self.index.snapshot();
+                let sight = self.sights.of(key, context, &snapshot);
+                let seen = sight.map_or(snapshot.len(), |sight| sight.count());
+                self.with_view_of(&snapshot, context, |view| self.sessions.level_by_budget(key, view, seen))
             }
         }
     }

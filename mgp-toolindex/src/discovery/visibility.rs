@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use mgp_types::Context;
-use mgp_types::mgp::Permission;
+use mgp_types::mgp::{Permission, code};
+use mgp_types::{BoxFuture, Context, Error, Request};
 use parking_lot::Mutex;
 
 use crate::session::SessionKey;
@@ -27,6 +27,18 @@ pub trait ToolVisibility: Send + Sync + 'static {
     /// Returns the permissions that the caller lacks for calling the tool; empty if none is missing.
     fn missing_permissions(&self, _context: &Context, _tool: &Tool) -> Vec<Permission> {
         Vec::new()
+    }
+
+    /// Asks for the permissions that the sender of the request lacks for calling these tools, as a call of each would.
+    /// Returns the refusal that the call of a tool would get, or nothing if it has the permissions now. By default
+    /// nobody is asked.
+    fn ask_permissions<'a>(
+        &'a self,
+        _request: &'a Request,
+        tools: &'a [Arc<Tool>],
+    ) -> BoxFuture<'a, Vec<Option<Error>>> {
+        let refusal = || Error::new(code::PERMISSION_DENIED, "an operator has to grant the permissions");
+        Box::pin(std::future::ready(tools.iter().map(|_| Some(refusal())).collect()))
     }
 }
 
@@ -78,6 +90,14 @@ impl VisibilityCache {
 
     pub(super) fn missing(&self, context: &Context, tool: &Tool) -> Vec<Permission> {
         self.eyes.as_ref().map_or_else(Vec::new, |eyes| eyes.missing_permissions(context, tool))
+    }
+
+    /// Returns the refusals that calls of these tools would get once people have been asked.
+    pub(super) async fn ask(&self, request: &Request, tools: &[Arc<Tool>]) -> Vec<Option<Error>> {
+        match &self.eyes {
+            Some(eyes) if !tools.is_empty() => eyes.ask_permissions(request, tools).await,
+            _ => Vec::new(),
+        }
     }
 
     pub(super) fn sees(&self, context: &Context, tool: &Tool) -> bool {

@@ -14,7 +14,6 @@ use crate::learn::Shift;
 use crate::rank::{QueryMeaning, RankedTool, Ranking, SPARE, SearchRequest, prefer};
 use crate::slot::Slot;
 use crate::text::in_words_of_tools;
-use crate::tool::ToolEffect;
 use crate::vector::Vectors;
 
 impl Snapshot {
@@ -121,7 +120,7 @@ impl Snapshot {
         };
         let mut ranked = ranking.best(request, search.limit.saturating_add(SPARE), &self.fits(search));
         let standing = |slot| self.tools.get(slot).map(|tool| tool.standing).unwrap_or_default();
-        prefer(&mut ranked, search.limit, ToolEffect::asked(search.text), standing);
+        prefer(&mut ranked, search.limit, search.text, standing);
         self.hits(ranked)
     }
 

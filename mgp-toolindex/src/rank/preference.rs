@@ -13,16 +13,21 @@ const WEAK: f32 = 0.35;
 /// Puts deprecated tools last, and of the first tools that fit badly and about equally the less powerful ones first.
 ///
 /// `ranked` has a few more than the `limit` wanted tools: a deprecated tool gives its place to one of them that fits at
-/// least half as well. A tool that the request names stays in place, and a power that the request asks for by a verb is
-/// no reason to stand behind.
+/// least half as well. A tool whose name is the whole `request`, in one word, stays in place: "read a file" names no tool.
+/// A power that the request asks for by a verb is no reason to stand behind.
 pub(crate) fn prefer(
     ranked: &mut Vec<RankedTool>,
     limit: usize,
-    asked: ToolEffect,
+    request: &str,
     standing: impl Fn(Slot) -> ProposalRank,
 ) {
-    put_deprecated_last(ranked, limit, |slot| standing(slot).is_deprecated);
+    let is_name = !request.trim().contains(char::is_whitespace);
+    let gives_way = |tool: &RankedTool| {
+        standing(tool.slot).is_deprecated && !(is_name && relevance::is_of_name(tool.score))
+    };
+    put_deprecated_last(ranked, limit, gives_way);
     ranked.truncate(limit);
+    let asked = ToolEffect::asked(request);
     if ranked.first().is_some_and(|best| best.score < WEAK) {
         let first = ranked.len().min(FIRST);
         put_harmless_first(&mut ranked[..first], |slot| Some(standing(slot).manner?.max(asked)));
@@ -37,12 +42,11 @@ pub(crate) fn prefer(
 /// The share of a deprecated tool's fit that is good enough to take its place.
 const WORTHY: f32 = 0.5;
 
-fn put_deprecated_last(ranked: &mut Vec<RankedTool>, limit: usize, is_deprecated: impl Fn(Slot) -> bool) {
-    let gives_way = |tool: &RankedTool| is_deprecated(tool.slot) && !relevance::is_of_name(tool.score);
+fn put_deprecated_last(ranked: &mut Vec<RankedTool>, limit: usize, gives_way: impl Fn(&RankedTool) -> bool) {
     let behind = ranked.split_off(limit.min(ranked.len()));
     let Some(best) = ranked.iter().find(|it| gives_way(it)).map(|tool| tool.score) else { return };
-    let (deprecated, mut kept): (Vec<RankedTool>, Vec<RankedTool>) = ranked.drain(..).partition(gives_way);
-    let follows = |it: &RankedTool| !is_deprecated(it.slot) && it.score >= best * WORTHY;
+    let (deprecated, mut kept): (Vec<RankedTool>, Vec<RankedTool>) = ranked.drain(..).partition(&gives_way);
+    let follows = |it: &RankedTool| !gives_way(it) && it.score >= best * WORTHY;
     kept.extend(behind.into_iter().filter(follows).take(deprecated.len()));
     kept.extend(deprecated);
     *ranked = kept;
@@ -81,10 +85,10 @@ mod tests {
         RankedTool { slot, score, likeness: 0.0, nearest: 0, evidence: MatchEvidence::default() }
     }
 
-    fn preferred(tools: &[(ProposalRank, f32)], limit: usize, asked: ToolEffect) -> Vec<u32> {
+    fn preferred(tools: &[(ProposalRank, f32)], limit: usize, request: &str) -> Vec<u32> {
         let mut ranked: Vec<RankedTool> =
             (0..).zip(tools).map(|(slot, (_, score))| ranked(Slot(slot), *score)).collect();
-        prefer(&mut ranked, limit, asked, |slot| tools[slot.0 as usize].0);
+        prefer(&mut ranked, limit, request, |slot| tools[slot.0 as usize].0);
         assert!(ranked.is_sorted_by(|a, b| a.score >= b.score), "{ranked:?}");
         ranked.into_iter().map(|tool| tool.slot.0).collect()
     }
@@ -96,21 +100,22 @@ mod tests {
     #[test]
     fn a_deprecated_tool_is_last_and_gives_its_place_to_what_fits_about_as_well() {
         let new = ProposalRank::default();
-        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.8), (new, 0.2)], 3, ToolEffect::Reads), [1, 2, 0]);
-        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.8), (new, 0.2)], 1, ToolEffect::Reads), [1]);
-        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.1), (new, 0.1)], 1, ToolEffect::Reads), [0]);
-        // A request that names the tool means it.
-        assert_eq!(preferred(&[(OLD, 0.99), (new, 0.8)], 2, ToolEffect::Reads), [0, 1]);
+        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.8), (new, 0.2)], 3, "read a file"), [1, 2, 0]);
+        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.8), (new, 0.2)], 1, "read a file"), [1]);
+        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.1), (new, 0.1)], 1, "read a file"), [0]);
+        // A request that is the name of the tool means it.
+        assert_eq!(preferred(&[(OLD, 0.99), (new, 0.8)], 2, "read_file"), [0, 1]);
+        assert_eq!(preferred(&[(OLD, 0.99), (new, 0.8)], 2, "read a file"), [1, 0]);
     }
 
     #[test]
     fn where_nothing_fits_well_what_does_less_comes_first() {
         let all = [does(ToolEffect::Destroys), does(ToolEffect::Writes), does(ToolEffect::Reads)];
         let scored = |scores: [f32; 3]| [(all[0], scores[0]), (all[1], scores[1]), (all[2], scores[2])];
-        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, ToolEffect::Reads), [2, 1, 0]);
-        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, ToolEffect::Writes), [1, 2, 0]);
-        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, ToolEffect::Destroys), [0, 1, 2]);
-        assert_eq!(preferred(&scored([0.8, 0.79, 0.78]), 3, ToolEffect::Reads), [0, 1, 2]);
-        assert_eq!(preferred(&scored([0.2, 0.1, 0.05]), 3, ToolEffect::Reads), [0, 1, 2]);
+        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, "read a file"), [2, 1, 0]);
+        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, "write a file"), [1, 2, 0]);
+        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, "delete a file"), [0, 1, 2]);
+        assert_eq!(preferred(&scored([0.8, 0.79, 0.78]), 3, "read a file"), [0, 1, 2]);
+        assert_eq!(preferred(&scored([0.2, 0.1, 0.05]), 3, "read a file"), [0, 1, 2]);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mgp_types::mgp::FoundTool;
 
 use super::SessionSettings;
-use super::tools::SessionTools;
+use super::tools::{ListingReason, SessionTools};
 use crate::Tool;
 use crate::budget::{Forms, TokenCounter, longest};
 
@@ -56,7 +56,7 @@ impl SessionTools {
         let needed = settings.budget.discovery_reserve.min(*best);
         let mut evicted = Vec::new();
         while self.left(settings) < needed {
-            let Some(tool) = self.evict_idle(u64::MAX) else { break };
+            let Some(tool) = self.evict_idle(u64::MAX, ListingReason::Used) else { break };
             evicted.push(tool);
         }
         evicted

@@ -1,7 +1,7 @@
 //! The tools of a session: pinned, used, found; and the budget that they share (§16.7, §16.8).
 //!
-//! The model gets the kernel's own tools, then the pinned ones in their configured order, then those that the session
-//! used, in the order of their first use. So the text that the model was sent before stays the beginning of the next
+//! The model gets the kernel's own tools, then the pinned ones in their configured order, then those that fill room, were
+//! found or were used, in the order in which they came. So the text that the model was sent before stays the beginning of the next
 //! one, for as long as no tool has to leave, and its prompt cache stays warm.
 
 use std::collections::HashMap;
@@ -71,8 +71,8 @@ impl ToolSessions {
         self.len() == 0
     }
 
-    /// Notes that a tool was called with success: it is in the session's cache from now on, and the other found tools
-    /// are dropped. Returns the tools that made room.
+    /// Notes that a tool was called with success: it is in the session's cache from now on, and the last answer takes no
+    /// part of the budget any more. Returns the tools that made room.
     pub fn used(&self, key: &SessionKey, view: &ToolView<'_>, tool: &Tool) -> Vec<Arc<Tool>> {
         let entry = self.entry(key);
         let mut tools = entry.tools.lock();
@@ -98,8 +98,7 @@ impl ToolSessions {
     /// Makes the answer to a search fit the budget: long definitions are shortened, and tools that have no room even so
     /// are left out.
     ///
-    /// The answer takes its part of the budget until the next one, or until a tool is used or loaded. Found tools can
-    /// be called in any case: access is not decided here.
+    /// The answer takes its part of the budget until the next one, or until a tool is used or loaded.
     pub(crate) fn fit(
         &self,
         key: &SessionKey,
@@ -107,6 +106,17 @@ impl ToolSessions {
         found: impl IntoIterator<Item = FoundTool>,
     ) -> FittedTools {
         self.with(key, view, |session| session.fit(&self.settings, found))
+    }
+
+    /// Puts the tools of the last answer into the session's cache, the best one first. Of these and of the tools that
+    /// fill room, one that is used stays; the others make room first. Returns the tools that made room now.
+    pub(crate) fn found<'a>(
+        &self,
+        key: &SessionKey,
+        view: &ToolView<'_>,
+        tools: impl IntoIterator<Item = &'a Arc<Tool>>,
+    ) -> Vec<Arc<Tool>> {
+        self.with(key, view, |session| session.found(view, &self.settings, tools))
     }
 
     /// Takes tools out of the session's cache, by the names they are shown by, by their ids, or by their own names
@@ -122,7 +132,12 @@ impl ToolSessions {
 
     /// Returns the tools for the model behind the kernel's own.
     pub fn listed(&self, key: &SessionKey, view: &ToolView<'_>) -> ToolList {
-        self.with(key, view, |session| session.listed(&self.settings))
+        self.with(key, view, |session| {
+            if self.settings.fills_room {
+                session.fill(view, &self.settings);
+            }
+            session.listed(&self.settings)
+        })
     }
 
     /// Returns a tool as it stands in the session's list, if it does.
@@ -164,6 +179,12 @@ impl ToolSessions {
             }
             self.with(key, view, |session| *session.level.get_or_insert(chosen))
         })
+    }
+
+    /// Returns the level of a session by the budget: [`Level::L0`] until the tools of the view, of which there are
+    /// `seen`, have once been too many.
+    pub(crate) fn level_by_budget(&self, key: &SessionKey, view: &ToolView<'_>, seen: usize) -> Level {
+        self.with(key, view, |session| session.level_by_budget(view, &self.settings, seen))
     }
 
     /// Ends a session and forgets its tools.
@@ -213,7 +234,7 @@ mod properties;
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ToolList {
-    /// The pinned tools in their configured order, then the used ones, in the order of their first use.
+    /// The pinned tools in their configured order, then the others, in the order in which they came.
     pub tools: Vec<ListedTool>,
     /// The tokens of the tools, the kernel's own included.
     pub tokens: u32,

@@ -137,7 +137,7 @@ proptest! {
                     prop_assert_eq!(counted, fitted.tokens);
                     prop_assert!(counted <= budget.discovery_reserve);
                     answer = counted;
-                    grows = fitted.evicted.is_empty();
+                    grows = sessions.found(&key, &view, &all).is_empty() && fitted.evicted.is_empty();
                 }
                 Step::Evict(n) => {
                     sessions.evict(&key, &view, &EvictTools::new([name(*n)]));

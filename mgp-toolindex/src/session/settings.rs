@@ -17,6 +17,7 @@ pub struct SessionSettings {
     pub(super) pins: PinnedTools,
     pub(super) meta_tokens: u32,
     pub(super) most_sessions: usize,
+    pub(super) fills_room: bool,
 }
 
 /// The number of sessions at most. A session of a few dozen tools takes some tens of kilobytes.
@@ -25,7 +26,14 @@ const MOST_SESSIONS: usize = 4096;
 impl SessionSettings {
     /// Creates settings with this budget, without pinned tools.
     pub fn new(budget: ToolContextBudget, tokens: Arc<dyn TokenCounter>) -> Self {
-        Self { budget, tokens, pins: PinnedTools::default(), meta_tokens: 0, most_sessions: MOST_SESSIONS }
+        Self {
+            budget,
+            tokens,
+            pins: PinnedTools::default(),
+            meta_tokens: 0,
+            most_sessions: MOST_SESSIONS,
+            fills_room: false,
+        }
     }
 
     /// Pins these tools.
@@ -37,6 +45,13 @@ impl SessionSettings {
     /// Sets the kernel's own tools in front of every list. These tools take a part of the reserve for pinned tools.
     pub fn meta_tools<'a>(mut self, tools: impl IntoIterator<Item = &'a ListedDefinition>) -> Self {
         self.meta_tokens = tools.into_iter().map(ListedDefinition::tokens).fold(0, u32::saturating_add);
+        self
+    }
+
+    /// Lists tools that nobody asked for as long as the cache has room: the foremost ones of each server, as the server
+    /// lists them, which make room for found and used ones.
+    pub const fn fill_room(mut self) -> Self {
+        self.fills_room = true;
         self
     }
 

@@ -1,5 +1,6 @@
 //! The tools of one session.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use mgp_types::mgp::{EvictTools, EvictedTools, ToolSession};
@@ -37,7 +38,7 @@ pub(super) struct SessionTools {
     wanted: Vec<Arc<Tool>>,
     pinned: Vec<HeldTool>,
     pins_left_out: Vec<String>,
-    /// The used tools in the order of their first use.
+    /// The other tools, in the order in which they came.
     cached: Vec<HeldTool>,
     /// The tokens of the last answer to a search.
     pub(super) discovered: u32,
@@ -46,6 +47,22 @@ pub(super) struct SessionTools {
     given: Option<GivenList>,
     /// The level of the list, once it was decided.
     pub(super) level: Option<Level>,
+    /// The generation and the number of tools that had room in the budget.
+    all_fit: Option<(u64, usize)>,
+    /// The generation for which room was last filled.
+    filled: Option<u64>,
+    /// Set once the agent took tools out: it wants the room.
+    keeps_room: bool,
+}
+
+/// The reason why a tool is in the list: one with a lesser reason makes room first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ListingReason {
+    /// There was room.
+    Room,
+    Found,
+    /// The tool was used or asked for.
+    Used,
 }
 
 /// A list as it was given out.
@@ -63,6 +80,7 @@ struct HeldTool {
     name: String,
     definition: ListedDefinition,
     used_at: u64,
+    reason: ListingReason,
 }
 
 impl HeldTool {
@@ -102,13 +120,14 @@ impl SessionTools {
         }
         self.cached.retain(|held| !self.pinned.iter().any(|pin| is_same(&pin.tool, &held.tool)));
         let room = self.cache_room(settings);
-        while self.cached_tokens() > room && self.evict_idle(u64::MAX).is_some() {}
+        while self.cached_tokens() > room && self.evict_idle(u64::MAX, ListingReason::Used).is_some() {}
         self.discovered = self.discovered.min(self.left(settings));
     }
 
     /// Notes that a tool was used that the session of this generation holds. Returns whether it does.
     pub(super) fn used_again(&mut self, generation: u64, tool: &Tool) -> bool {
-        let again = self.generation == Some(generation) && self.touch(tool, self.clock + 1);
+        let again =
+            self.generation == Some(generation) && self.touch(tool, self.clock + 1, ListingReason::Used);
         if again {
             self.discovered = 0;
             self.clock += 1;
@@ -158,7 +177,79 @@ impl SessionTools {
         loaded
     }
 
+    /// Puts found tools into the list, the best one first, in place of others that were not used. Tools without room
+    /// beside the answer are left out. Returns the tools that made room.
+    pub(super) fn found<'t>(
+        &mut self,
+        view: &ToolView<'_>,
+        settings: &SessionSettings,
+        tools: impl IntoIterator<Item = &'t Arc<Tool>>,
+    ) -> Vec<Arc<Tool>> {
+        self.clock += 1;
+        let mut evicted = Vec::new();
+        let beside_answer =
+            settings.budget.max_tokens.saturating_sub(self.fixed(settings).saturating_add(self.discovered));
+        let room = self.cache_room(settings).min(beside_answer);
+        for tool in tools.into_iter().filter_map(|tool| view.tool(&tool.server, &tool.name)) {
+            if self.touch(tool, self.clock, ListingReason::Found) {
+                continue;
+            }
+            let name = view.shown_name(tool);
+            let Some(definition) = cached_definition(tool, &name, room, room, settings) else { continue };
+            let stays = |held: &&HeldTool| held.reason == ListingReason::Used || held.used_at >= self.clock;
+            if sum(self.cached.iter().filter(stays)).saturating_add(definition.tokens()) > room {
+                continue;
+            }
+            while self.cached_tokens().saturating_add(definition.tokens()) > room
+                && let Some(idle) = self.evict_idle(self.clock, ListingReason::Found)
+            {
+                evicted.push(idle);
+            }
+            self.hold_as(ListingReason::Found, tool, name, definition);
+        }
+        evicted
+    }
+
+    /// Fills the room that is left with the foremost tools of each server, so that a model sees what there is. Tools
+    /// that come later do not take the place of listed ones.
+    pub(super) fn fill(&mut self, view: &ToolView<'_>, settings: &SessionSettings) {
+        if self.keeps_room || self.filled.replace(view.generation()) == Some(view.generation()) {
+            return;
+        }
+        let whole = self.cache_room(settings);
+        for tool in view.foremost().into_iter().take(MOST_TRIED) {
+            if self.pinned.iter().chain(&self.cached).any(|held| is_same(&held.tool, tool)) {
+                continue;
+            }
+            let most = whole.saturating_sub(self.cached_tokens()).min(whole / LARGEST_PART);
+            let name = view.shown_name(tool);
+            let definition = ListedDefinition::of(tool, &name, &*settings.tokens);
+            if definition.tokens() <= most {
+                self.hold_as(ListingReason::Room, tool, name, definition);
+            }
+        }
+    }
+
+    /// Returns the level by the budget: all tools of the view, of which there are `seen`, where they have room.
+    pub(super) fn level_by_budget(
+        &mut self,
+        view: &ToolView<'_>,
+        settings: &SessionSettings,
+        seen: usize,
+    ) -> Level {
+        let now = (view.generation(), seen);
+        if self.level.is_none() && self.all_fit != Some(now) {
+            if view.fits(settings.budget.max_tokens, &*settings.tokens) {
+                self.all_fit = Some(now);
+            } else {
+                self.level = Some(Level::L3);
+            }
+        }
+        self.level.unwrap_or(Level::L0)
+    }
+
     pub(super) fn evict(&mut self, settings: &SessionSettings, evict: &EvictTools) -> EvictedTools {
+        self.keeps_room = true;
         let mut done = EvictedTools::new(settings.budget.max_tokens.into());
         for name in &evict.tools {
             if let Some(at) = position(&self.cached, name) {
@@ -177,7 +268,7 @@ impl SessionTools {
         let mut state = ToolSession::new(settings.budget.max_tokens.into());
         state.pinned = self.pinned.iter().map(|held| held.name.clone()).collect();
         let mut cached: Vec<&HeldTool> = self.cached.iter().collect();
-        cached.sort_by_key(|held| std::cmp::Reverse(held.used_at));
+        cached.sort_by_key(|held| Reverse(held.used_at));
         state.cached = cached.into_iter().map(|held| held.name.clone()).collect();
         state.total_tokens = self.total(settings).into();
         state
@@ -224,11 +315,25 @@ impl SessionTools {
         settings.budget.max_tokens.saturating_sub(self.total(settings))
     }
 
-    /// Removes the least recently used tool, if its use was before `now`.
-    pub(super) fn evict_idle(&mut self, now: u64) -> Option<Arc<Tool>> {
-        let idle = self.cached.iter().enumerate().filter(|(_, held)| held.used_at < now);
-        let (at, _) = idle.min_by_key(|(_, held)| held.used_at)?;
+    /// Removes the tool with the least reason to be there, at most `reason`, of these the least recently used and of
+    /// these the last; none whose use was not before `now`.
+    pub(super) fn evict_idle(&mut self, now: u64, reason: ListingReason) -> Option<Arc<Tool>> {
+        let idle = |(_, held): &(usize, &HeldTool)| held.used_at < now && held.reason <= reason;
+        let idle = self.cached.iter().enumerate().filter(idle);
+        let (at, _) = idle.min_by_key(|(at, held)| (held.reason, held.used_at, Reverse(*at)))?;
         Some(self.cached.remove(at).tool)
+    }
+
+    fn hold_as(
+        &mut self,
+        reason: ListingReason,
+        tool: &Arc<Tool>,
+        name: String,
+        definition: ListedDefinition,
+    ) {
+        // Nobody has called a tool that only fills room.
+        let used_at = if reason == ListingReason::Room { 0 } else { self.clock };
+        self.cached.push(HeldTool { tool: Arc::clone(tool), name, definition, used_at, reason });
     }
 
     /// Puts a tool into the cache, or notes that it was used again. Returns the added tokens, which are no more than
@@ -241,7 +346,7 @@ impl SessionTools {
         most: u32,
         evicted: &mut Vec<Arc<Tool>>,
     ) -> Option<u32> {
-        if self.touch(tool, self.clock) {
+        if self.touch(tool, self.clock, ListingReason::Used) {
             return Some(0);
         }
         let room = self.cache_room(settings);
@@ -252,17 +357,18 @@ impl SessionTools {
             return None;
         }
         while self.cached_tokens().saturating_add(definition.tokens()) > room {
-            evicted.push(self.evict_idle(self.clock)?);
+            evicted.push(self.evict_idle(self.clock, ListingReason::Used)?);
         }
         let added = definition.tokens();
-        self.cached.push(HeldTool { tool: Arc::clone(tool), name, definition, used_at: self.clock });
+        self.hold_as(ListingReason::Used, tool, name, definition);
         Some(added)
     }
 
-    /// Notes the last use of a tool, if it is in the list. Returns whether it is.
-    fn touch(&mut self, tool: &Tool, now: u64) -> bool {
+    /// Notes the last use or find of a tool, if it is in the list. Returns whether it is.
+    fn touch(&mut self, tool: &Tool, now: u64, reason: ListingReason) -> bool {
         if let Some(held) = self.cached.iter_mut().find(|held| is_same(&held.tool, tool)) {
             held.used_at = now;
+            held.reason = held.reason.max(reason);
             return true;
         }
         self.pinned.iter().any(|held| is_same(&held.tool, tool))
@@ -282,7 +388,8 @@ impl SessionTools {
             let name = view.shown_name(tool);
             if let Some(definition) = ListedDefinition::within(tool, &name, room, &*settings.tokens) {
                 room -= definition.tokens();
-                pinned.push(HeldTool { tool: Arc::clone(tool), name, definition, used_at: self.clock });
+                let (tool, reason) = (Arc::clone(tool), ListingReason::Used);
+                pinned.push(HeldTool { tool, name, definition, used_at: self.clock, reason });
             } else {
                 left_out.push(tool.id());
             }
@@ -309,22 +416,27 @@ impl SessionTools {
                 } else {
                     cached_definition(&tool, &name, room, room, settings)?
                 };
-                Some(HeldTool { tool, name, definition, used_at: held.used_at })
+                Some(HeldTool { tool, name, definition, ..held })
             })
             .collect();
     }
 
     fn cache_room(&self, settings: &SessionSettings) -> u32 {
-        let fixed = settings.meta_tokens.saturating_add(sum(&self.pinned));
-        settings.budget.cache_limit.min(settings.budget.max_tokens.saturating_sub(fixed))
+        let left = settings.budget.max_tokens.saturating_sub(self.fixed(settings));
+        settings.budget.cache_limit.min(left)
     }
 
     fn cached_tokens(&self) -> u32 {
         sum(&self.cached)
     }
 
+    /// Returns the tokens of the tools that are always listed.
+    fn fixed(&self, settings: &SessionSettings) -> u32 {
+        settings.meta_tokens.saturating_add(sum(&self.pinned))
+    }
+
     fn total(&self, settings: &SessionSettings) -> u32 {
-        settings.meta_tokens.saturating_add(sum(&self.pinned)).saturating_add(self.cached_tokens())
+        self.fixed(settings).saturating_add(self.cached_tokens())
     }
 
     fn all(&self) -> impl Iterator<Item = ListedTool> {
@@ -336,6 +448,12 @@ impl SessionTools {
         fingerprint(definitions(&self.pinned).chain(definitions(&self.cached)))
     }
 }
+
+/// The tools that are looked at for room that is left.
+const MOST_TRIED: usize = 128;
+
+/// The part of the room that one tool may fill, so that several servers have some.
+const LARGEST_PART: u32 = 4;
 
 /// Returns the definition for the cache. A tool is shortened before it pushes out half of the others.
 fn cached_definition(

@@ -1,9 +1,13 @@
 //! The tools that an agent may see.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use mgp_types::mgp::{NameStyle, ServerId, ToolName};
 
+use crate::budget::{ListedDefinition, TokenCounter};
+use crate::tool::ToolEffect;
 use crate::{Snapshot, Tool};
 
 /// The existing tools, as far as an agent may see them.
@@ -37,6 +41,39 @@ impl<'a> ToolView<'a> {
     pub(crate) fn tools(&self) -> impl Iterator<Item = &'a Arc<Tool>> {
         let view = *self;
         view.snapshot.tools().filter(move |tool| view.sees(tool))
+    }
+
+    /// Returns whether the definitions of the visible tools take no more than `most` tokens.
+    pub fn fits(&self, most: u32, tokens: &dyn TokenCounter) -> bool {
+        let mut left = most;
+        self.tools().all(|tool| {
+            let size = ListedDefinition::of(tool, &self.shown_name(tool), tokens).tokens();
+            let is_within = size <= left;
+            left = left.saturating_sub(size);
+            is_within
+        })
+    }
+
+    /// Returns the visible tools: the first one of each server, in the order of their ids, then the second ones and so
+    /// on. Tools that are deprecated or destroy something come last at their server.
+    pub(super) fn foremost(&self) -> Vec<&'a Arc<Tool>> {
+        let mut tools: Vec<_> = self.tools().collect();
+        tools.sort_by_key(|tool| {
+            (tool.standing.is_deprecated, tool.standing.manner == Some(ToolEffect::Destroys))
+        });
+        let mut places: HashMap<&ServerId, usize, RandomState> = HashMap::default();
+        let mut placed: Vec<_> = tools
+            .into_iter()
+            .map(|tool| {
+                let place = places.entry(&tool.server).or_default();
+                *place += 1;
+                (*place, tool)
+            })
+            .collect();
+        placed.sort_by(|(place, tool), (other_place, other)| {
+            place.cmp(other_place).then_with(|| tool.server.cmp(&other.server))
+        });
+        placed.into_iter().map(|(_, tool)| tool).collect()
     }
 
     pub(super) const fn generation(&self) -> u64 {

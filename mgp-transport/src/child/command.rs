@@ -3,16 +3,17 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::process::{ChildStdout, Command};
 
 use super::group::ProcessGroup;
 use super::pipes::{self, ChildStdin, StderrTarget};
-use super::process::{ChildProcess, ShutdownPatience};
+use super::process::{ChildProcess, ExitSlot, ShutdownPatience};
 
 /// The command of a server that runs as a child process.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ pub struct ChildCommand {
     guard: OrphanGuard,
     patience: ShutdownPatience,
     id_into: Option<Arc<AtomicU32>>,
+    exit_into: Option<ExitSlot>,
 }
 
 /// The safeguard that ends a server when this process dies without closing it.
@@ -45,6 +47,7 @@ impl ChildCommand {
             guard: OrphanGuard::default(),
             patience: ShutdownPatience::default(),
             id_into: None,
+            exit_into: None,
         }
     }
 
@@ -102,6 +105,12 @@ impl ChildCommand {
         self
     }
 
+    /// Sets the place to which the exit status is written of a server that exits by itself; a start empties it.
+    pub fn exit_into(mut self, place: Arc<Mutex<Option<ExitStatus>>>) -> Self {
+        self.exit_into = Some(place);
+        self
+    }
+
     /// Sets the time that a server has to exit once its stdin is closed. Default: 2 s.
     pub fn exit_timeout(mut self, timeout: Duration) -> Self {
         self.patience.exit = timeout;
@@ -131,10 +140,17 @@ impl ChildCommand {
         if let (Some(place), Some(id)) = (&self.id_into, child.id()) {
             place.store(id, Ordering::Relaxed);
         }
+        if let Some(place) = &self.exit_into {
+            *place.lock() = None;
+        }
         let pipes = (child.stdin.take(), child.stdout.take());
         let (Some(stdin), Some(stdout)) = pipes else { return Err(io::ErrorKind::BrokenPipe.into()) };
         let stderr = child.stderr.take().and_then(|pipe| pipes::read(pipe, self.stderr));
         let (stdin, closer) = pipes::closable(stdin);
-        Ok((ChildProcess::new(child, group, closer, stderr, self.patience), stdout, stdin))
+        Ok((
+            ChildProcess::new(child, group, closer, stderr, self.patience).exit_into(self.exit_into),
+            stdout,
+            stdin,
+        ))
     }
 }

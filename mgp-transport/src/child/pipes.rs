@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWrite, BufReader};
 use tokio::process;
 use tokio::process::ChildStderr;
 use tokio::sync::oneshot;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// The target of a server's stderr.
 #[derive(Clone, Default)]
@@ -60,7 +60,22 @@ impl fmt::Debug for StderrTarget {
 pub(super) struct StderrReader {
     /// The sender whose drop tells the task that the handle is gone.
     _held: oneshot::Sender<()>,
+    /// The receiver that ends when everything was read.
+    done: oneshot::Receiver<()>,
 }
+
+impl StderrReader {
+    /// Waits until everything is read that the server wrote; for a moment only, because a process that left the server's
+    /// group may keep the pipe open.
+    pub(super) async fn read_to_end(&mut self) {
+        if !self.done.is_terminated() {
+            let _ = timeout(LAST_LINES, &mut self.done).await;
+        }
+    }
+}
+
+/// The time in which the last lines of a server that has ended are read.
+const LAST_LINES: Duration = Duration::from_millis(500);
 
 const AFTER_THE_END: Duration = Duration::from_secs(2);
 
@@ -71,6 +86,7 @@ const MAX_LINE_BYTES: u64 = 8 << 10;
 pub(super) fn read(pipe: ChildStderr, stderr: StderrTarget) -> Option<StderrReader> {
     let StderrTarget::Lines(take) = stderr else { return None };
     let (held, released) = oneshot::channel();
+    let (read, done) = oneshot::channel::<()>();
     let reading = async move {
         let mut pipe = BufReader::new(pipe);
         let mut line = Vec::new();
@@ -92,8 +108,9 @@ pub(super) fn read(pipe: ChildStderr, stderr: StderrTarget) -> Option<StderrRead
             () = reading => {}
             () = given_up => {}
         }
+        drop(read);
     });
-    Some(StderrReader { _held: held })
+    Some(StderrReader { _held: held, done })
 }
 
 /// The stdin of a server. Stdin closes when it is dropped, and when the server is shut down.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -20,9 +21,13 @@ pub struct ChildProcess {
     child: Child,
     _awaited: Option<AwaitedChild>,
     stdin: StdinCloser,
-    _stderr: Option<StderrReader>,
+    stderr: Option<StderrReader>,
     patience: ShutdownPatience,
+    exit_into: Option<ExitSlot>,
 }
+
+/// The place of an exit status.
+pub(super) type ExitSlot = Arc<Mutex<Option<ExitStatus>>>;
 
 /// The report on the end of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +75,11 @@ impl ChildProcess {
         patience: ShutdownPatience,
     ) -> Self {
         let awaited = child.id().map(AwaitedChild::new);
-        Self { group, child, _awaited: awaited, stdin, _stderr: stderr, patience }
+        Self { group, child, _awaited: awaited, stdin, stderr, patience, exit_into: None }
+    }
+
+    pub(super) fn exit_into(self, exit_into: Option<ExitSlot>) -> Self {
+        Self { exit_into, ..self }
     }
 
     /// Returns the process id; `None` once the process has been waited for.
@@ -78,7 +87,8 @@ impl ChildProcess {
         self.child.id()
     }
 
-    /// Waits until the server exits by itself, and kills the processes that it left behind.
+    /// Waits until the server exits by itself, and kills the processes that it left behind. Its last lines are read
+    /// before, for they say why it ended.
     ///
     /// # Errors
     /// The operating system does not report the exit.
@@ -88,6 +98,12 @@ impl ChildProcess {
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await?;
         self.group.server_exited();
+        if let Some(place) = &self.exit_into {
+            *place.lock() = Some(status);
+        }
+        if let Some(stderr) = &mut self.stderr {
+            stderr.read_to_end().await;
+        }
         Ok(status)
     }
 

@@ -28,6 +28,8 @@ use crate::{Accept, CatchPanic, ConnectionLimits, SettingNames};
 /// The core of a connection: it handles each frame and each message.
 pub(super) struct IncomingDispatcher<S: RpcService> {
     service: CatchPanic<S>,
+    /// The taker of lines that are no messages.
+    take_stray: Box<dyn Fn(&[u8]) -> bool + Send + Sync>,
     /// The way back to the peer; `None` once the connection is over.
     pub(super) port: Option<Arc<dyn OutboxPort>>,
     queue: Queue,
@@ -82,7 +84,9 @@ impl<S: RpcService> IncomingDispatcher<S> {
         reports: mpsc::UnboundedSender<ConnectionReport>,
         limits: &ConnectionLimits,
     ) -> Self {
+        let strays = accept.clone();
         Self {
+            take_stray: Box::new(move |line| strays.take_stray(line)),
             service: CatchPanic::new(accept.accept(Outbox::new(port.clone(), StreamId::STANDALONE))),
             port: Some(port),
             queue,
@@ -110,6 +114,11 @@ impl<S: RpcService> IncomingDispatcher<S> {
         W: AsyncWrite + Unpin,
     {
         match frame::decode(bytes, self.json) {
+            Frame::Single(Err(malformed))
+                if malformed.answerable && malformed.id.is_none() && (self.take_stray)(bytes) =>
+            {
+                tracing::debug!(error = %malformed.error, "the peer wrote a line that is no message");
+            }
             Frame::Single(message) => self.message(message, bytes.len(), None, cx, writes),
             Frame::Batch(_) if !self.batches_allowed => {
                 let error = Error::invalid_request("batches are not part of this protocol version");

@@ -127,6 +127,7 @@ impl StructuredError {
         let details = recovery.as_ref().and_then(|recovery| recovery.details.as_ref());
         let details = details.and_then(|details| Object::from_raw(details).ok());
         let retry_after_ms = recovery.as_ref().and_then(|recovery| recovery.retry_after_ms);
+        let may_come_again = recovery.as_ref().is_some_and(|recovery| recovery.retryable == Some(true));
         let lacks_scope = details.as_ref().is_some_and(|details| details.contains("missing_scopes"));
         let mut structured = match error.code() {
             code::PERMISSION_DENIED if lacks_scope => {
@@ -134,6 +135,10 @@ impl StructuredError {
             }
             code::QUOTA_EXCEEDED if retry_after_ms.is_some() => {
                 Self::new(projection.word, ErrorClass::RateLimited, error.message())
+            }
+            // The same request succeeds once a person has decided.
+            _ if projection.class == ErrorClass::Permanent && may_come_again => {
+                Self::new(projection.word, ErrorClass::Transient, error.message())
             }
             _ => Self::new(projection.word, projection.class, error.message()),
         };

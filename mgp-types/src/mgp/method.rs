@@ -92,6 +92,9 @@ names! {
     TOOLS_VALIDATE = "mgp/tools/validate";
 }
 
+/// The name of the tool by which clients call a tool that they did not list, in the form of a method. There is no such
+/// method: a program calls the tool.
+pub const TOOLS_CALL: &str = "mgp/tools/call";
 /// The name of [`TOOLS_VALIDATE`] in the tool registry.
 pub const REGISTRY_VALIDATE: &str = "tools/validate";
 
@@ -158,14 +161,14 @@ pub fn of_tool(name: &str) -> Option<&'static str> {
     OF_CLIENTS.iter().copied().find(|method| spelling.spells(method, name))
 }
 
-/// The methods that clients call.
+/// The methods that clients call, and the tool that calls tools.
 const OF_CLIENTS: &[&str] = &[
     PERMISSION_REQUEST, PERMISSION_RESPONSE, PERMISSION_AWAIT, PERMISSION_GRANT, ACCESS_QUERY, ACCESS_GRANT,
     ACCESS_REVOKE, HEALTH_PING, HEALTH_STATUS, LIFECYCLE_SHUTDOWN, STREAM_CANCEL, EVENTS_SUBSCRIBE,
     EVENTS_UNSUBSCRIBE, EVENTS_REPLAY, CALLBACK_RESPOND, DISCOVERY_LIST, DISCOVERY_REGISTER,
-    DISCOVERY_DEREGISTER, TOOLS_DISCOVER, TOOLS_REQUEST, TOOLS_SESSION, TOOLS_SESSION_EVICT, MANIFEST_GET,
-    DISCOVERY_CATALOG, DISCOVERY_RECOMMEND, PERMISSION_CHECK, PERMISSION_NEGOTIATE, PERMISSION_REFRESH,
-    TOOLS_VALIDATE,
+    DISCOVERY_DEREGISTER, TOOLS_DISCOVER, TOOLS_CALL, TOOLS_REQUEST, TOOLS_SESSION, TOOLS_SESSION_EVICT,
+    MANIFEST_GET, DISCOVERY_CATALOG, DISCOVERY_RECOMMEND, PERMISSION_CHECK, PERMISSION_NEGOTIATE,
+    PERMISSION_REFRESH, TOOLS_VALIDATE,
 ];
 
 #[cfg(test)]

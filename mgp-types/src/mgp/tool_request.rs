@@ -93,7 +93,7 @@ words! {
 pub struct RequestedTools {
     /// The outcome of the request.
     pub status: ToolRequestStatus,
-    /// The tools that can be called now.
+    /// The tools that are in the session now. A call of one that is also pending asks for what is missing.
     #[serde(default)]
     pub tools_loaded: Vec<FoundTool>,
     /// The capabilities that no tool has.
@@ -109,6 +109,9 @@ pub struct RequestedTools {
     pub session_tools_count: u64,
     /// The number of tokens that the loaded tools take.
     pub context_tokens_added: u64,
+    /// The way to call the loaded tools, in words for a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 impl RequestedTools {
@@ -122,6 +125,7 @@ impl RequestedTools {
             near_misses: Vec::new(),
             session_tools_count: 0,
             context_tokens_added: 0,
+            next: None,
         }
     }
 }
@@ -137,12 +141,18 @@ pub struct PendingTool {
     /// The permissions that are not granted; empty if the tool itself is not granted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permissions_missing: Vec<Permission>,
+    /// The id of the question that waits for an operator, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<String>,
+    /// What is the matter, and the command that changes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 impl PendingTool {
     /// Creates the entry of the tool `name` of `server`, which lacks these permissions.
     pub fn new(name: impl Into<String>, server: ServerId, permissions_missing: Vec<Permission>) -> Self {
-        Self { name: name.into(), server_id: server, permissions_missing }
+        Self { name: name.into(), server_id: server, permissions_missing, approval_id: None, message: None }
     }
 }
 

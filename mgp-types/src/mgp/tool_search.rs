@@ -118,6 +118,9 @@ pub struct DiscoveredTools {
     /// The number of tools that were found but have no room in the context budget (§16.8).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub omitted: u64,
+    /// The way to call the tools, in words for a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 impl DiscoveredTools {
@@ -130,6 +133,7 @@ impl DiscoveredTools {
             fallback_strategy: None,
             query_time_ms: 0.0,
             omitted: 0,
+            next: None,
         }
     }
 }

@@ -42,7 +42,7 @@ pub(super) const FRAMEWORKS: [Framework; 6] = [
 
 const BRIDGE: &str = "mcp-remote";
 const BRIDGE_RELEASE: &str = "mcp-remote@0.15.1";
-const FASTMCP: &str = "fastmcp==4.1.2";
+pub(super) const FASTMCP: &str = "fastmcp==4.1.2";
 
 /// Runs these clients, and adds a row for each run to the report.
 pub(super) fn run(
@@ -95,7 +95,7 @@ impl Kernel {
         }
         let config = folder.join("mgp.toml");
         let slow = format!("sleep {SLOW_SECONDS}; exec {} stdio", everything.display());
-        fs::write(&config, format!("{POLICY}args = {}\n", json!(["-c", slow])))?;
+        fs::write(&config, format!("{POLICY}{SERVER}args = {}\n", json!(["-c", slow])))?;
         Ok(Self { mgp, folder, config })
     }
 
@@ -142,7 +142,7 @@ impl Kernel {
 }
 
 /// Nobody is there to be asked.
-const POLICY: &str = "\
+pub(super) const POLICY: &str = "\
 [permissions]
 policy = \"auto_approve\"
 never_automatic = []
@@ -153,11 +153,14 @@ dangerous = false
 [access]
 default = \"opt-out\"
 
-[tools]
-pinned = [\"everything.test_simple_text\"]
-
 [kernel]
 linger = 0
+
+";
+
+const SERVER: &str = "\
+[tools]
+pinned = [\"everything.test_simple_text\"]
 
 [[servers]]
 id = \"everything\"

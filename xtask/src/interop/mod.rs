@@ -9,8 +9,10 @@
 //! `--peer go` is another one: a server in Go behind our kernel, which reads names as Go does. Frameworks for agents stand
 //! in front of our kernel, too: `frameworks` says which. `--peer rest` are programs that know OpenAPI and JSON Schema only.
 //! `--peer ext-reference` are the servers that are published as examples of the extensions. `--peer oauth` are authorization
-//! servers, and clients that sign in at them.
+//! servers, and clients that sign in at them. `--peer agents` are loops of agents with scripted models, which find one tool out of
+//! 265 and call it.
 
+mod agents;
 mod frameworks;
 pub(crate) mod leg;
 mod lenient;
@@ -103,6 +105,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     if args.server.is_none() && args.client.is_none() {
         frameworks::run(workspace, &workspace.target.join("interop"), &frameworks, &mut report)?;
+        if wanted(agents::NAME) {
+            agents::run(workspace, &workspace.target.join("interop"), &mut report)?;
+        }
     }
     report.finish()
 }
@@ -260,7 +265,7 @@ impl Report {
 const RMCP: &str = "rmcp";
 
 /// The legs that are no other SDK's.
-const OWN_LEGS: [&str; 5] = [RMCP, lenient::NAME, rest::NAME, reference::NAME, oauth::NAME];
+const OWN_LEGS: [&str; 6] = [RMCP, lenient::NAME, rest::NAME, reference::NAME, oauth::NAME, agents::NAME];
 
 /// Programs in front of our kernel, or behind it, each with checks of its own.
 struct KernelLeg {

@@ -32,6 +32,13 @@ pub(super) struct Server {
     args: Vec<String>,
     #[serde(default)]
     pub(super) env: Map<String, Value>,
+    /// True if the server writes its texts anew at each start, with its sets in another order.
+    #[serde(default)]
+    pub(super) varies: bool,
+    /// The service that the server needs and that only some machines have. Without it, its calls fail, but fail alike.
+    #[serde(default)]
+    #[expect(dead_code, reason = "it is read by people")]
+    needs: Option<String>,
     /// A preset of `[servers.network]`.
     pub(super) preset: Option<String>,
     /// Tools and the arguments they are called with.
@@ -122,6 +129,10 @@ impl Installed {
             fs::create_dir_all(folder)?;
         }
         fs::write(work.join("notes.txt"), "one line\n")?;
+        for (folder, name, text) in FILES {
+            fs::create_dir_all(work.join(folder))?;
+            fs::write(work.join(folder).join(name), text)?;
+        }
         fs::write(work.join("kubeconfig.yaml"), KUBECONFIG)?;
         let git = |arguments: &[&str]| {
             let mut git = Command::new("git");
@@ -133,6 +144,16 @@ impl Installed {
         git(&["commit", "--quiet", "--message", "notes: begin"])
     }
 }
+
+/// The files that calls speak of: their folder, name and text.
+const FILES: [(&str, &str, &str); 6] = [
+    ("docs", "plan.txt", "one\ntwo\nthree\n"),
+    ("docs", "sales.csv", "city,amount\nBern,10\nGenf,20\nBern,5\n"),
+    ("docs", "a.pdf", include_str!("../../servers/page.pdf")),
+    ("docs", "b.pdf", include_str!("../../servers/page.pdf")),
+    ("vault", "ideas.md", "# Ideas\nplant tomatoes\n"),
+    ("tasks", "README.md", "The data of a server.\n"),
+];
 
 const KUBECONFIG: &str = "\
 apiVersion: v1

@@ -21,9 +21,19 @@ impl Answer {
         serde_json::from_str(line).with_context(|| format!("no answer of JSON-RPC: {line}"))
     }
 
+    /// Returns whether the answer is a result that reports no error.
+    pub(super) fn succeeds(&self) -> bool {
+        let is_error = |result: &Members| result.get("isError").is_some_and(|raw| raw.get() == "true");
+        self.result.as_ref().is_some_and(|result| !is_error(result))
+    }
+
     /// Returns the difference from the answer that the server itself gave. A peer may add members, and must leave those
     /// that were there.
     pub(super) fn difference(&self, direct: &Self, digits: Digits) -> Option<String> {
+        if digits == Digits::Text {
+            let (own, other) = (self.succeeds(), direct.succeeds());
+            return (own != other).then(|| format!("it succeeds: {own} in place of {other}: {self:?}"));
+        }
         match (&direct.result, &direct.error, &self.result, &self.error) {
             (Some(wanted), _, Some(got), _) => difference(wanted, got, &OF_THE_ERA, digits),
             (None, Some(wanted), _, Some(got)) => difference(wanted, got, &[], digits),
@@ -33,11 +43,13 @@ impl Answer {
     }
 }
 
-/// The treatment of digits in answers: they have to be the same, or not, as in answers that tell times or process ids.
+/// The part of an answer that has to be the same: all of it; all but digits, as in answers that tell times or process
+/// ids; or only whether the call succeeds, as in answers that change with what the calls before them did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Digits {
     Same,
     Any,
+    Text,
 }
 
 /// Members of a result that only one of the eras has, or that say who answers.
@@ -47,7 +59,7 @@ const OF_THE_ERA: [&str; 2] = ["resultType", "_meta"];
 pub(super) fn difference(wanted: &Members, got: &Members, but: &[&str], digits: Digits) -> Option<String> {
     let written = |value: &RawValue| match digits {
         Digits::Same => value.get().to_owned(),
-        Digits::Any => value.get().replace(|c: char| c.is_ascii_digit(), "0"),
+        Digits::Any | Digits::Text => value.get().replace(|c: char| c.is_ascii_digit(), "0"),
     };
     for (name, value) in wanted.iter().filter(|(name, _)| !but.contains(&name.as_str())) {
         match got.get(name) {
@@ -59,6 +71,17 @@ pub(super) fn difference(wanted: &Members, got: &Members, but: &[&str], digits: 
         }
     }
     None
+}
+
+/// Returns the members with the letters of each in order: what a server writes in another order each time is the same
+/// then.
+pub(super) fn shuffled(members: &Members) -> BTreeMap<&str, Vec<u8>> {
+    let sorted = |value: &RawValue| {
+        let mut letters = value.get().as_bytes().to_vec();
+        letters.sort_unstable();
+        letters
+    };
+    members.iter().map(|(name, value)| (&**name, sorted(value))).collect()
 }
 
 fn excerpt(value: &RawValue) -> String {
@@ -92,5 +115,21 @@ mod tests {
         let (one, two) = (r#"{"result":{"content":"took 12 ms"}}"#, r#"{"result":{"content":"took 31 ms"}}"#);
         assert!(differs(one, two, Digits::Same).is_some());
         assert_eq!(differs(one, two, Digits::Any), None);
+    }
+
+    #[test]
+    fn an_answer_that_changes_each_time_has_to_succeed_as_often_as_directly() {
+        let (done, failed) =
+            (r#"{"result":{"content":"a"}}"#, r#"{"result":{"content":"b","isError":true}}"#);
+        assert_eq!(differs(done, r#"{"result":{"content":"c"}}"#, Digits::Text), None);
+        assert!(differs(done, failed, Digits::Text).is_some());
+        assert!(differs(failed, r#"{"error":{}}"#, Digits::Text).is_none());
+    }
+
+    #[test]
+    fn a_definition_of_sets_is_the_same_in_any_order_of_its_letters() {
+        let read = |text: &str| serde_json::from_str::<Members>(text).expect("members");
+        let [one, two] = [r#"{"d":"a, b"}"#, r#"{"d":"b, a"}"#].map(read);
+        assert!(shuffled(&one) == shuffled(&two) && shuffled(&one) != shuffled(&read(r#"{"d":"a, c"}"#)));
     }
 }

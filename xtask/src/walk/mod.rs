@@ -2,11 +2,12 @@
 //!
 //! Somebody has Claude Desktop with two reference servers: `mgp` takes them over, shows, searches and calls their tools,
 //! serves them to the inspector and to the SDKs of TypeScript and Python, brings a server back that was killed, and follows
-//! a change of `mgp.toml`. What a person decides is in `decisions`. The SDKs' scripts are those of `cargo xtask interop`; their fixtures come with the third
-//! server, which the change of the file adds.
+//! a change of `mgp.toml`. What a person decides is in `decisions`, and what goes wrong in `mistakes`. The SDKs' scripts are
+//! those of `cargo xtask interop`; their fixtures come with the third server, which the change of the file adds.
 
 mod decisions;
 mod home;
+mod mistakes;
 mod patterns;
 
 use std::{path::PathBuf, process::Command, time::Instant};
@@ -61,6 +62,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let mut walk = Walk { home, tools, fixtures, report: Report::new() };
     walk.look_around();
     walk.decide(&workspace.root.join("xtask"));
+    walk.mistakes();
     walk.serve(&clients)?;
     walk.serve_stdio(&clients);
     walk.step("the record is intact", |walk| verified(&walk.home));

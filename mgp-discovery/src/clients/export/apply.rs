@@ -23,7 +23,7 @@ pub enum ApplyError {
         path: PathBuf,
     },
     /// The file has no backup.
-    #[error("{} has no backup", path.display())]
+    #[error("there is nothing to undo: {} has no backup, so mgp has not changed it", path.display())]
     NoBackup {
         /// The path of the file.
         path: PathBuf,
@@ -151,7 +151,11 @@ fn newest_backup(path: &Path) -> Result<Option<PathBuf>, ApplyError> {
     let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
     let start = format!("{}.{BACKUP}-", name.to_string_lossy());
     let mut newest: Option<String> = None;
-    for file in fs::read_dir(parent).map_err(refused(parent))? {
+    let files = match fs::read_dir(parent) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+        files => files.map_err(refused(parent))?,
+    };
+    for file in files {
         let name = file.map_err(refused(parent))?.file_name().to_string_lossy().into_owned();
         // The names end in the time, so that the last by name is the newest.
         if name.starts_with(&start) && newest.as_ref().is_none_or(|newest| *newest < name) {

@@ -29,7 +29,7 @@ pub(super) fn mask(kind: ClientKind, text: &str) -> String {
     }
     out.push_str(&text[done..]);
     // A comment holds no value, but can hold a secret.
-    out.split_inclusive('\n').map(mask_line).collect()
+    out.split_inclusive('\n').map(secret::line_without_secrets).collect()
 }
 
 fn walk(text: &str, name: &str, node: &DocumentNode, found: &mut Vec<Range<usize>>) {
@@ -65,28 +65,4 @@ fn stars(part: &str) -> String {
     let lines: Vec<&str> =
         part.split('\n').map(|line| if line.trim().is_empty() { "" } else { "***" }).collect();
     lines.join("\n")
-}
-
-fn mask_line(line: &str) -> String {
-    let mut parts: Vec<Range<usize>> = Vec::new();
-    let mut named = false;
-    for word in secret::words(line) {
-        let text = &line[word.clone()];
-        let between_start = parts_end(&parts).max(word.start.saturating_sub(4));
-        let assigned =
-            line.get(between_start..word.start).is_some_and(|between| between.contains([':', '=']));
-        if secret::has_secret_form(text) || (named && assigned && !secret::find("secret", text).is_empty()) {
-            parts.push(word.clone());
-        }
-        named = secret::names_secret(text);
-    }
-    let mut out = line.to_owned();
-    for part in parts.into_iter().rev() {
-        out.replace_range(part, "***");
-    }
-    out
-}
-
-fn parts_end(parts: &[Range<usize>]) -> usize {
-    parts.last().map_or(0, |part| part.end)
 }

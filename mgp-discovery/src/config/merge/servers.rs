@@ -43,6 +43,7 @@ impl Merge<'_> {
             oauth: _,
             socket: _,
             transport: _,
+            protocol: _,
             dialect: _,
             enabled: _,
             description: _,
@@ -61,6 +62,7 @@ impl Merge<'_> {
             tools,
             agents: _,
             sharing: _,
+            max_instances: _,
         } = &mut server;
         let ServerSecurity {
             trust_level,

@@ -3,6 +3,7 @@
 mod authorization;
 mod kernel;
 mod policy;
+mod protocol;
 mod server;
 mod server_limits;
 mod tool_names;
@@ -22,9 +23,10 @@ pub use self::kernel::{
 };
 pub use self::policy::{
     AccessRule, AccessSettings, AgentBudget, AgentSettings, ArgumentTypes, AuditArguments, AuditDurability,
-    AuditSettings, BudgetSpan, ConfirmationSettings, FirstUse, LimitSettings, PermissionRule,
+    AuditSettings, BudgetSpan, ConfirmationSettings, FirstUse, FolderRule, LimitSettings, PermissionRule,
     PermissionSettings, RuleSource, ValidatorSettings,
 };
+pub use self::protocol::ServerProtocol;
 pub use self::server::{
     AllowedRule, NetworkPreset, ServerConfig, ServerConfinement, ServerDefinitions, ServerDialect, ServerMgp,
     ServerNetwork, ServerSecurity, TransportKind,
@@ -58,6 +60,9 @@ pub struct Config {
     pub confirmation: ConfirmationSettings,
     /// The checks of the arguments of calls (§4.5, §7).
     pub validators: ValidatorSettings,
+    /// The folders that are open to clients beside those in which they work, each list under `[[folders]]`. `mgp open`
+    /// writes them.
+    pub folders: Vec<FolderRule>,
     /// The audit record: its file, its contents and its size (§6).
     pub audit: AuditSettings,
     /// The limits on calls and messages.

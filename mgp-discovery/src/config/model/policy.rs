@@ -209,8 +209,9 @@ impl Default for ConfirmationSettings {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ValidatorSettings {
-    /// The directories that files named in arguments must lie in. If left out, they follow from the entry of each
-    /// server: the directories among its arguments, and the directory in which it starts.
+    /// The directories that files named in arguments must lie in, whichever client calls. If left out, they are the
+    /// folders in which the client works, and those that the entry of the server names: the directories among its
+    /// arguments, and its `cwd`. `[[folders]]` opens further ones in either case.
     pub roots: Vec<String>,
     /// The paths that calls may touch although they are protected by default, such as `**/.env` in any directory,
     /// `~/.npmrc` or `/etc/hosts`. The kernel's own files stay protected.
@@ -228,6 +229,19 @@ pub struct ValidatorSettings {
     pub first_use: FirstUse,
     /// The treatment of arguments whose type differs from the schema of their tool.
     pub argument_types: ArgumentTypes,
+}
+
+/// Folders that are open to clients beside those in which they work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct FolderRule {
+    /// The folders that are open. Each begins with `/` or `~/`.
+    pub open: Vec<String>,
+    /// The folder in which a client has to work, for the rule to hold for it; every client if left out. It begins with
+    /// `/` or `~/`.
+    #[serde(rename = "in")]
+    pub within: Option<String>,
 }
 
 /// The treatment of arguments whose type differs from the schema of their tool.
@@ -308,17 +322,21 @@ pub enum AuditArguments {
 #[serde(default)]
 #[non_exhaustive]
 pub struct LimitSettings {
-    /// The maximum number of calls of one agent in a minute; without limit if left out.
+    /// The maximum number of calls of one agent in a minute; without limit if left out. Operators have none.
     #[schemars(range(min = 1))]
     pub agent_calls_per_minute: Option<u32>,
-    /// The maximum number of calls of one agent in a day; without limit if left out.
+    /// The maximum number of calls of one agent in a day; without limit if left out. Operators have none.
     #[schemars(range(min = 1))]
     pub agent_calls_per_day: Option<u32>,
-    /// The maximum number of calls that the kernel works on at the same time; further calls wait in a queue. 1024 if
-    /// left out.
+    /// The maximum number of calls that all servers work on at the same time; further calls wait in the queues of their
+    /// servers. 1024 if left out.
     #[schemars(range(min = 1))]
     pub concurrency: Option<u32>,
-    /// The maximum number of calls in the queue of the kernel, and in the queue of each server; further calls are
+    /// The maximum number of calls of one agent at the same time, including those that wait for a server or a person;
+    /// further calls wait in a queue of the agent. 512 if left out.
+    #[schemars(range(min = 1))]
+    pub agent_concurrency: Option<u32>,
+    /// The maximum number of calls in the queue of each agent, and in the queue of each server; further calls are
     /// refused. 1024 if left out.
     pub waiting_calls: Option<u32>,
     /// The time that a call waits in a queue before it is refused, in milliseconds; 120,000 if left out.

@@ -7,7 +7,9 @@ use mgp_types::mgp::{Permission, RiskLevel, TrustLevel, ValidatorName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RestartPolicy, ServerAgent, ServerLimits, ServerOauth, Sharing, ToolRule, words};
+use super::{
+    RestartPolicy, ServerAgent, ServerLimits, ServerOauth, ServerProtocol, Sharing, ToolRule, words,
+};
 
 /// A server, and how the kernel starts, reaches and guards it.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +49,8 @@ pub struct ServerConfig {
     pub socket: Option<String>,
     /// The transport to the server. If left out, it follows from `command`, `url` or `socket`.
     pub transport: Option<TransportKind>,
+    /// The revision of MCP that is spoken with the server. `mgp servers --json` shows the one that was chosen, and why.
+    pub protocol: ServerProtocol,
     /// The dialect of a server that speaks the optional extensions in forms of its own.
     pub dialect: Option<ServerDialect>,
     /// Uses the server. With `false`, the server is neither started nor reached.
@@ -59,7 +63,8 @@ pub struct ServerConfig {
     /// The cases in which the server is started again; `on_failure` if left out. The key may stand in `[servers.mgp]`
     /// instead.
     pub restart_policy: Option<RestartPolicy>,
-    /// The maximum number of restarts within the window; 5 if left out.
+    /// The maximum number of restarts within the window; 5 if left out. A server with a URL or a socket, which somebody
+    /// else starts, is tried without limit then.
     pub max_restarts: Option<u32>,
     /// The length of the window in which restarts are counted, in seconds; 300 if left out.
     #[schemars(range(min = 1))]
@@ -67,7 +72,8 @@ pub struct ServerConfig {
     /// The wait before the first restart, in milliseconds; 1000 if left out. The wait doubles with each further
     /// restart.
     pub backoff_base_ms: Option<u64>,
-    /// The longest wait before a restart, in milliseconds; 30000 if left out.
+    /// The longest wait before a restart, in milliseconds; 30000 if left out. A server with a URL or a socket is tried
+    /// every 10 seconds at least then.
     pub backoff_max_ms: Option<u64>,
     /// The trust in the server, and the rules for its tools that hold whatever the server declares.
     pub security: ServerSecurity,
@@ -89,8 +95,14 @@ pub struct ServerConfig {
     /// The agents that have a connection of their own, with credentials of their own. If there are any, no other
     /// agent reaches the server.
     pub agents: BTreeMap<String, ServerAgent>,
-    /// Which sessions share a connection to the server.
-    pub sharing: Sharing,
+    /// Which clients share a connection to the server, and the program behind it. If left out, each client session has
+    /// its own, so that no client meets the state of another; all share one where the server speaks MGP, which is made
+    /// for many agents, and at a server that is reached without sessions.
+    pub sharing: Option<Sharing>,
+    /// The maximum number of connections to the server at the same time, where clients have their own: 8 if left out
+    /// for programs, 256 for servers that are reached. When all are taken, the one that was unused for longest ends.
+    #[schemars(range(min = 1))]
+    pub max_instances: Option<u32>,
 }
 
 impl Default for ServerConfig {
@@ -108,6 +120,7 @@ impl Default for ServerConfig {
             oauth: None,
             socket: None,
             transport: None,
+            protocol: ServerProtocol::default(),
             dialect: None,
             enabled: true,
             description: None,
@@ -125,7 +138,8 @@ impl Default for ServerConfig {
             safe_methods: Vec::new(),
             tools: BTreeMap::new(),
             agents: BTreeMap::new(),
-            sharing: Sharing::default(),
+            sharing: None,
+            max_instances: None,
         }
     }
 }
@@ -146,6 +160,7 @@ impl fmt::Debug for ServerConfig {
             .field("oauth", &self.oauth)
             .field("socket", &self.socket)
             .field("transport", &self.transport)
+            .field("protocol", &self.protocol)
             .field("dialect", &self.dialect)
             .field("enabled", &self.enabled)
             .field("description", &self.description)
@@ -164,6 +179,7 @@ impl fmt::Debug for ServerConfig {
             .field("tools", &self.tools)
             .field("agents", &self.agents)
             .field("sharing", &self.sharing)
+            .field("max_instances", &self.max_instances)
             .finish()
     }
 }

@@ -47,8 +47,8 @@ pub struct ServerLimits {
     /// The time that a call waits in the server's queue before it is refused, in milliseconds; `waiting_ms` of
     /// `[limits]` if left out.
     pub waiting_ms: Option<u32>,
-    /// The maximum time of one attempt at a call, in milliseconds; 300,000 if left out. If left out, a call of a client
-    /// of the tool registry has 30 seconds in all.
+    /// The maximum time of a call, with all attempts at it and its time in the queue, in milliseconds; 300,000 if left
+    /// out. If left out, a call of a client of the tool registry has 30 seconds in all.
     #[schemars(range(min = 1))]
     pub timeout_ms: Option<u64>,
     /// The maximum number of calls in a minute, of all agents together; without limit if left out.
@@ -75,13 +75,14 @@ pub struct ServerAgent {
     pub headers: BTreeMap<String, String>,
 }
 
-/// Which sessions share a connection to a server.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Which clients share a connection to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Sharing {
+    /// Each client session has a connection of its own, from its first use of the server on.
+    Client,
     /// All sessions share one connection.
-    #[default]
     Shared,
     /// The sessions of one agent share a connection.
     Agent,

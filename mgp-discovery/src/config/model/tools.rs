@@ -59,7 +59,8 @@ impl Default for ToolSettings {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub enum ListLevel {
-    /// All tools are listed while there are fewer than 30, otherwise the tools of `L3`.
+    /// All tools are listed if they fit into `budget.max_tokens`; otherwise the tools of `L3`, and others while
+    /// `budget.cache_limit` has room.
     #[default]
     #[serde(rename = "auto")]
     Auto,
@@ -69,7 +70,7 @@ pub enum ListLevel {
     L1,
     /// The search tools are listed.
     L2,
-    /// The search tools and the tools that were used are listed.
+    /// The search tools and the tools that were found, used or pinned are listed.
     L3,
 }
 
@@ -82,7 +83,7 @@ pub struct BudgetSettings {
     pub max_tokens: Option<u32>,
     /// The maximum of tokens for pinned tools; 2000 if left out.
     pub pinned_reserve: Option<u32>,
-    /// The maximum of tokens for tools that were used; 3000 if left out.
+    /// The maximum of tokens for other listed tools; 3000 if left out.
     pub cache_limit: Option<u32>,
     /// The maximum of tokens for tools that a search just found; 3000 if left out.
     pub discovery_reserve: Option<u32>,

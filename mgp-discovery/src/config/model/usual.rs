@@ -4,8 +4,12 @@ use mgp_types::mgp::SearchStrategy;
 
 /// `concurrency` of `[limits]`.
 pub const CONCURRENCY: u32 = 1024;
+/// `agent_concurrency` of `[limits]`.
+pub const AGENT_CONCURRENCY: u32 = 512;
 /// `concurrency` of `[servers.limits]`.
 pub const SERVER_CONCURRENCY: u32 = 64;
+/// `backoff_max_ms` of `[[servers]]` with a URL or a socket.
+pub const REMOTE_BACKOFF_MAX_MS: u64 = 7_000;
 /// `waiting_calls` of `[limits]`.
 pub const WAITING_CALLS: u32 = 1024;
 /// `waiting_ms` of `[limits]`.

@@ -135,7 +135,7 @@ impl Checks<'_> {
             let instead = "write the `client_id` by which the issuer knows the kernel";
             self.error(&place.key("grant"), "this grant needs a client that the issuer knows", instead);
         }
-        if !is_by_file && server.sharing != Sharing::Agent && !server.only_for_its_agents() {
+        if !is_by_file && server.sharing != Some(Sharing::Agent) && !server.only_for_its_agents() {
             let instead = "write `sharing = \"agent\"` in the server's entry";
             let what = "the token of one agent must not serve others";
             self.error(&place.key("grant"), what, instead);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::super::model::{ServerConfig, ServerMgp};
+use super::super::model::{FolderRule, ServerConfig, ServerMgp};
 use super::super::{ConfigFile, EditError};
 use super::{SEED, config};
 
@@ -34,6 +34,23 @@ fn a_server_is_added_as_somebody_would_write_it() {
          extensions = [\"security\"]\n"
     );
     assert_eq!(config(&file.text()).servers, [added]);
+}
+
+#[test]
+fn folders_are_opened_behind_the_others_and_comments_stay() {
+    let rule = |open: &str, within: Option<&str>| {
+        let within = within.map(str::to_owned);
+        FolderRule { open: vec![open.to_owned()], within }
+    };
+    let (_directory, mut file) = opened("# no end");
+    file.open_folders(&rule("/a b", Some("/c"))).unwrap();
+    assert_eq!(file.text(), "# no end\n\n[[folders]]\nopen = [\"/a b\"]\nin = \"/c\"\n");
+    let (_directory, mut file) = opened(&format!("{}[tools]\nlevel = \"L0\"\n", file.text()));
+    file.open_folders(&rule("/d", None)).unwrap();
+    assert_eq!(config(&file.text()).folders, [rule("/a b", Some("/c")), rule("/d", None)]);
+    let (_directory, mut file) = opened("folders = [{ open = [\"~/x\"] }]\n");
+    file.open_folders(&rule("/d", None)).unwrap();
+    assert_eq!(config(&file.text()).folders.len(), 2);
 }
 
 #[test]

@@ -49,6 +49,14 @@ fn a_folder_does_not_switch_confirmation_off_and_may_switch_it_on() {
 }
 
 #[test]
+fn a_folder_opens_no_folder() {
+    let open = "[[folders]]\nopen = ['/']\n";
+    assert_eq!(config("", open).folders, []);
+    assert_eq!(ignored("", open), ["folders"]);
+    assert_eq!(config(open, "[[folders]]\nopen = ['/x']\n").folders[0].open, ["/"]);
+}
+
+#[test]
 fn a_folder_grants_its_own_servers_only() {
     let user = "[[servers]]\nid='u'\ncommand='x'\n";
     let grant = |server: &str| format!("[[permissions.grants]]\n{server}permission='shell.execute'\n");
@@ -188,6 +196,7 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("limits", "agent_calls_per_minute", NUMBERS),
     ("limits", "agent_calls_per_day", NUMBERS),
     ("limits", "concurrency", NUMBERS),
+    ("limits", "agent_concurrency", NUMBERS),
     ("limits", "waiting_calls", NUMBERS),
     ("limits", "waiting_ms", NUMBERS),
     ("limits", "max_message_bytes", &["65536", "1000000"]),
@@ -282,6 +291,7 @@ fn within(limits: &LimitSettings, users: &LimitSettings) -> bool {
     lower(limits.agent_calls_per_minute, users.agent_calls_per_minute, u32::MAX)
         && lower(limits.agent_calls_per_day, users.agent_calls_per_day, u32::MAX)
         && lower(limits.concurrency, users.concurrency, 1024)
+        && lower(limits.agent_concurrency, users.agent_concurrency, 512)
         && lower(limits.waiting_calls, users.waiting_calls, 1024)
         && lower(limits.waiting_ms, users.waiting_ms, 120_000)
         && lower(limits.waiting_questions, users.waiting_questions, 256)

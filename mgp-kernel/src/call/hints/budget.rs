@@ -50,8 +50,9 @@ impl AgentBudgets {
         let Some(agent) = caller.and_then(Principal::agent_name).filter(|_| has_budget()) else {
             return Ok(None);
         };
-        let settings = config.agents.iter().find(|known| known.id == agent);
-        let Some(budget) = settings.and_then(|known| known.budget) else { return Ok(None) };
+        let Some(settings) = config.agent(agent) else { return Ok(None) };
+        // The clients of one family spend its budget together.
+        let (agent, Some(budget)) = (settings.id.as_str(), settings.budget) else { return Ok(None) };
         let (span, ends_in) = span_at(budget, now);
         let cost = tool.and_then(|tool| tool.cost.as_ref());
         let estimate = cost.and_then(|cost| cost.estimated_units).filter(|units| *units >= 0.0);

@@ -32,6 +32,19 @@ pub(crate) fn exposition(fleet: &Fleet, index: &Index, pending: &PendingApproval
         let (name, state) = (label(server.id().as_str()), server.state());
         writeln(&mut out, format_args!("mgp_server_state{{server=\"{name}\",state=\"{state}\"}} 1"));
     }
+    family(
+        &mut out,
+        "mgp_server_ends_total",
+        "counter",
+        "Times that a server ended by itself, or went away.",
+    );
+    for server in &servers {
+        line(&mut out, "mgp_server_ends_total", &label(server.id().as_str()), server.ends().read().0);
+    }
+    family(&mut out, "mgp_server_given_up_total", "counter", "Times that a server was given up.");
+    for server in &servers {
+        line(&mut out, "mgp_server_given_up_total", &label(server.id().as_str()), server.ends().read().1);
+    }
     family(&mut out, "mgp_tools", "gauge", "Tools in the catalog.");
     writeln(&mut out, format_args!("mgp_tools {}", index.snapshot().len()));
     family(&mut out, "mgp_approvals_waiting", "gauge", "Questions that wait for a human.");

@@ -11,7 +11,7 @@ use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, TRA
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Either, Limited};
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Incoming;
 use mgp_transport::http::HttpBody;
 use mgp_types::ext::{projection, registry_error_data};
 use mgp_types::json::ObjectWriter;
@@ -188,7 +188,8 @@ impl Caller {
 
 /// Returns a refusal of the caller's key with the reason in its body; other responses stay as they are.
 fn explained(response: Response<HttpBody>, caller: &Caller) -> Response<HttpBody> {
-    if !response.body().is_end_stream() {
+    // A refusal in JSON is one of the protocol.
+    if response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(JSON)) {
         return response;
     }
     let status = response.status();

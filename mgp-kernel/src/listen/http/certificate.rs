@@ -20,6 +20,14 @@ struct CertificateFiles {
     key: PathBuf,
 }
 
+/// Checks the certificate that the configuration names.
+///
+/// # Errors
+/// A file cannot be read, or has not what it should have.
+pub(in crate::listen) fn check_certificate(listen: &ListenTls) -> io::Result<()> {
+    ListenCertificate::read(listen).map(drop)
+}
+
 impl ListenCertificate {
     /// Reads the certificate that the configuration names.
     ///

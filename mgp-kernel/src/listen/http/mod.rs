@@ -23,6 +23,7 @@ use tower_layer::Stack;
 
 use self::auth_member::AuthMemberLayer;
 use self::certificate::ListenCertificate;
+pub(super) use self::certificate::check_certificate;
 use self::data::DataLayer;
 use self::doors::DoorsLayer;
 use self::foreign::SameUserLayer;
@@ -97,7 +98,7 @@ impl Kernel {
         let layer = Stack::new(layer, HttpPathsLayer::token_metadata(beside.clone(), tokens.clone()));
         let layer =
             Stack::new(layer, HttpPathsLayer::health(beside, self.fleet().clone(), self.lifecycle().clone()));
-        let serving = serve_layered_until(socket, self.accept_by(&auth), http, layer, stop);
+        let serving = serve_layered_until(socket, self.accept_remote(&auth), http, layer, stop);
         let ending = async {
             match &tokens {
                 Some(tokens) => tokens.end_expired(|| settings::revoked_calls(&running.load())).await,

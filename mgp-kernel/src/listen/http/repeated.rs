@@ -1,12 +1,14 @@
 //! The check of the headers in which calls over HTTP repeat arguments.
 
 use mgp_server_sdk::check_repeated_arguments;
+use mgp_toolindex::discovery::UnlistedCall;
 use mgp_types::{Error, Flow, Gate, Method, Request};
 
 /// A gate that holds calls over HTTP to the headers in which their tools want arguments repeated.
 ///
 /// Intermediaries between a client and the kernel decide by those headers, so they have to say what the body says; the
-/// server behind does not see them. Sits behind access. Reads `context.tool` and `context.session`. Costs a look at the
+/// server behind does not see them. A call by `mgp.tools.call` says to them that it is one, and has no such headers. Sits
+/// behind access. Reads `context.tool` and `context.session`. Costs a look at the
 /// tool's schema for calls over HTTP without a session, and nothing for others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RepeatedHeadersGate;
@@ -20,7 +22,8 @@ impl Gate for RepeatedHeadersGate {
 }
 
 fn check(request: &Request) -> Result<(), Error> {
-    let tool = request.context.tool.as_ref().filter(|_| request.method == Method::TOOLS_CALL);
+    let repeats = request.method == Method::TOOLS_CALL && request.extensions.get::<UnlistedCall>().is_none();
+    let tool = request.context.tool.as_ref().filter(|_| repeats);
     match tool.and_then(|tool| tool.definition.get("inputSchema")) {
         Some(schema) => check_repeated_arguments(&schema, request),
         None => Ok(()),

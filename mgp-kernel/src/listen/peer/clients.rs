@@ -1,5 +1,7 @@
 //! The clients that are connected: processes in whose name an agent may act, with a shell of its own.
 
+use std::path::Path;
+
 use parking_lot::Mutex;
 
 use super::process::{Lineage, Process, ProcessId};
@@ -13,16 +15,43 @@ pub(crate) struct ConnectedClients(Mutex<Vec<ClientProcess>>);
 struct ClientProcess {
     lineage: Lineage,
     control_group: Option<Box<str>>,
+    attendance: Attendance,
+}
+
+/// Who sits in front of a client, as far as the kernel can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attendance {
+    /// A person, if the configuration says that there is one.
+    Person,
+    /// Perhaps the agent of another client, which may have started this one.
+    Unknown,
 }
 
 impl ConnectedClients {
     /// Notes that this process is a client.
-    pub(crate) fn note(&self, lineage: Lineage) {
+    pub(crate) fn note(&self, lineage: Lineage, attendance: Attendance) {
         let id = lineage.process().id;
         let control_group = control_group(id.pid);
         let mut clients = self.0.lock();
         clients.retain(|client| client.id() != id && client.id().is_there());
-        clients.push(ClientProcess { lineage, control_group });
+        clients.push(ClientProcess { lineage, control_group, attendance });
+    }
+
+    /// Returns who sits in front of a client that begins to speak. If another client is above it, its agent may sit
+    /// there instead, unless the very process that speaks was attended before: that one connects again.
+    pub(crate) fn attendance(&self, lineage: &Lineage) -> Attendance {
+        if self.above(lineage).is_none() || self.connects_again(lineage) {
+            Attendance::Person
+        } else {
+            Attendance::Unknown
+        }
+    }
+
+    fn connects_again(&self, lineage: &Lineage) -> bool {
+        let Some(speaker) = speaker(lineage) else { return false };
+        let id = speaker.process().id;
+        let is_it = |client: &ClientProcess| client.id() == id && client.attendance == Attendance::Person;
+        self.0.lock().iter().any(is_it) && may_write(id.pid, lineage.process().id.pid)
     }
 
     /// Returns whether a client that has spoken to the kernel still runs, connected or not.
@@ -90,6 +119,17 @@ pub(crate) fn speaker(lineage: &Lineage) -> Option<Lineage> {
     if adopts(process) { None } else { lineage.ancestor(steps) }
 }
 
+/// Returns whether the process `writer` may write to the standard input of `reader`. It holds the other end of a pipe under
+/// the same name; the ends of a socket have no name in common.
+fn may_write(writer: u32, reader: u32) -> bool {
+    let Some(input) = standard_input(reader) else { return false };
+    let holds = || {
+        let open = std::fs::read_dir(format!("/proc/{writer}/fd")).into_iter().flatten().flatten();
+        open.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|held| held == Path::new(&input))
+    };
+    input.starts_with("socket:") || input.starts_with("pipe:") && holds()
+}
+
 fn standard_input(pid: u32) -> Option<String> {
     let target = std::fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
     Some(target.to_string_lossy().into_owned())
@@ -135,7 +175,7 @@ mod tests {
         let below = Lineage::of(child.id()).unwrap();
         let clients = ConnectedClients::default();
         assert_eq!(clients.above(&below), None);
-        clients.note(own.clone());
+        clients.note(own.clone(), Attendance::Person);
         assert_eq!(clients.above(&below).unwrap().id, own.process().id);
         assert_eq!(clients.above(&own.ancestor(1).unwrap()), None);
         assert!(clients.are_among(own.processes()) && !clients.are_among(&below.processes()[..1]));
@@ -144,11 +184,30 @@ mod tests {
     }
 
     #[test]
+    fn a_person_sits_in_front_of_what_an_attended_client_speaks_to_again_and_not_of_what_it_runs() {
+        let own = Lineage::of(std::process::id()).unwrap();
+        let mut spoken_to = Command::new("sleep").arg("60").stdin(Stdio::piped()).spawn().unwrap();
+        let mut run = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
+        let [again, below] = [&spoken_to, &run].map(|child| Lineage::of(child.id()).unwrap());
+        let clients = ConnectedClients::default();
+        assert_eq!(clients.attendance(&below), Attendance::Person, "no client is above it");
+        clients.note(own.clone(), Attendance::Person);
+        assert_eq!(clients.attendance(&again), Attendance::Person);
+        assert_eq!(clients.attendance(&below), Attendance::Unknown);
+        clients.note(own, Attendance::Unknown);
+        assert_eq!(clients.attendance(&again), Attendance::Unknown);
+        for child in [&mut spoken_to, &mut run] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
+    #[test]
     fn a_client_that_has_ended_is_none() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let below = Lineage::of(child.id()).unwrap();
         let clients = ConnectedClients::default();
-        clients.note(below.clone());
+        clients.note(below.clone(), Attendance::Person);
         assert!(clients.above(&below).is_some());
         child.kill().unwrap();
         child.wait().unwrap();

@@ -5,8 +5,10 @@ mod clients;
 mod first_byte;
 mod process;
 
+use std::path::PathBuf;
+
 pub(crate) use self::adopted::{adopt_orphans, reap_adopted};
-pub(crate) use self::clients::{ConnectedClients, speaker};
+pub(crate) use self::clients::{Attendance, ConnectedClients, speaker};
 pub(crate) use self::first_byte::FirstByte;
 pub(crate) use self::process::{Lineage, Process, ProcessId};
 
@@ -23,6 +25,15 @@ impl PeerProcess {
     pub(crate) fn of(pid: Option<i32>) -> Self {
         let pid = pid.and_then(|pid| u32::try_from(pid).ok());
         pid.and_then(lineage).map_or(Self::Unknown, Self::Known)
+    }
+
+    /// Returns the working folder of the process, if it still runs and the system shows it.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        let Self::Known(lineage) = self else { return None };
+        let id = lineage.process().id;
+        let folder = std::fs::read_link(format!("/proc/{}/cwd", id.pid)).ok();
+        // The process was there all the time if it still is, so nobody else had its number.
+        folder.filter(|_| id.is_there())
     }
 
     /// Returns whether the process was started by `ancestor`, directly or through processes that `ancestor` started.
@@ -76,6 +87,7 @@ mod tests {
         let peer = PeerProcess::of(Some(pid));
         assert!(peer.comes_from(Some(own.id)), "{peer:?}");
         assert!(!peer.comes_from(None));
+        assert_eq!(peer.folder(), std::env::current_dir().ok());
         assert_eq!(PeerProcess::of(None), PeerProcess::Unknown);
     }
 }

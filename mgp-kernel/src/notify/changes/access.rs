@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mgp_security::access::AccessPolicy;
 use mgp_types::mgp::{AccessRevoke, AgentId, EntryType, method};
-use mgp_types::{Error, Flow, Gate, Method, Object, Request, Response};
+use mgp_types::{Error, Flow, Gate, Method, Object, Request, Response, agent_family};
 
 use super::ChangeListeners;
 use super::listener::ChangeListener;
@@ -89,7 +89,8 @@ impl ChangeListeners {
     }
 
     fn listeners_of(&self, agent: &AgentId) -> impl Iterator<Item = Arc<ChangeListener>> {
-        self.listeners().into_iter().filter(|listener| listener.principal.access_id() == agent.as_str())
+        let is_it = |id: &str| [Some(id), agent_family(id)].contains(&Some(agent.as_str()));
+        self.listeners().into_iter().filter(move |listener| is_it(&listener.principal.access_id()))
     }
 }
 

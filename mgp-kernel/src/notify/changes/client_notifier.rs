@@ -89,7 +89,8 @@ impl ChangeListeners {
         // A message without a known level is for those who want everything.
         let level = level.or_else(|| Severity::named("debug"));
         let Some(level) = level else { return };
-        for listener in self.reaching(from) {
+        let is_its = |listener: &Arc<ChangeListener>| self.fleet.is_line_of(from, &listener.principal);
+        for listener in self.reaching(from).into_iter().filter(is_its) {
             let session = listener.session.as_ref().and_then(Weak::upgrade);
             if session.is_some_and(|session| session.wants_log(level)) {
                 self.offer(&listener, ChangeMessage::Message(Box::new(message.clone())));
@@ -194,8 +195,10 @@ impl ChangeListeners {
     /// as well, although it cannot be asked.
     fn only_client(&self, from: &ConnectionKey) -> Option<Arc<Session>> {
         let sessions = self.sessions.lock();
-        let mut there =
-            sessions.values().filter(|listener| listener.is_there() && self.hears(listener, from));
+        let mut there = sessions.values().filter(|listener| {
+            let is_its = || self.fleet.is_line_of(from, &listener.principal);
+            listener.is_there() && self.hears(listener, from) && is_its()
+        });
         let only = there.next().filter(|_| there.next().is_none())?;
         only.session.as_ref().and_then(Weak::upgrade).filter(|_| !only.mailbox.is_held())
     }

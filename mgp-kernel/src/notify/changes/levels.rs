@@ -78,7 +78,8 @@ impl ChangeListeners {
             Some((level, &listener.principal))
         });
         let reaches = |agent: &Principal| {
-            line.is_for(agent) && self.access.reaches(&agent.access_id(), line.server.as_str())
+            self.fleet.is_line_of(line, agent)
+                && self.access.reaches(&agent.access_id(), line.server.as_str())
         };
         let most = levels.filter(|(_, principal)| reaches(principal)).max_by_key(|(level, _)| *level);
         most.map(|(level, principal)| (level, principal.clone()))

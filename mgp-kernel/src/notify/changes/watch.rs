@@ -164,8 +164,8 @@ async fn take_back(
 ) -> Result<(), Error> {
     let server = &line.server;
     let Some(upstream) = changes.fleet.get(server.as_str()) else { return Ok(()) };
-    // An agent's own connection need not begin only to unsubscribe.
-    if line.agent.is_some() && upstream.session_on(line).is_none() {
+    // A connection of somebody's own need not begin only to unsubscribe.
+    if line.is_own() && upstream.session_on(line).is_none() {
         return Ok(());
     }
     let mut service = upstream.service();

@@ -260,6 +260,8 @@ const SHORTEST: usize = 8;
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(target_os = "linux")]
+    use crate::listen::peer::Attendance;
 
     fn proofs(state: &Path) -> ProofChecker {
         ProofChecker::open(state, Clock::system()).unwrap()
@@ -276,7 +278,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let proofs = proofs(state.path());
         assert!(proofs.admit(&own()).is_ok());
-        proofs.clients.note(Lineage::of(std::process::id()).unwrap());
+        proofs.clients.note(Lineage::of(std::process::id()).unwrap(), Attendance::Person);
         let refused = proofs.admit(&own()).unwrap_err();
         assert!(refused.message().contains("mgp operators passphrase"), "{refused}");
         // Nor does it set one.

@@ -175,7 +175,12 @@ impl Conditions {
             );
         }
         let columns = [
-            ("agent = :agent", ":agent", filter.agent.as_deref()),
+            // The clients of the user are found under the agent that they all are, too.
+            (
+                "(agent = :agent OR (:agent = 'local' AND agent GLOB 'local/*'))",
+                ":agent",
+                filter.agent.as_deref(),
+            ),
             ("server = :server", ":server", filter.server.as_deref()),
             ("result = :result", ":result", filter.result.map(Outcome::as_str)),
         ];

@@ -1,11 +1,13 @@
 //! The state that a fleet and the connections of its servers share, so that neither has to know the other for it.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_security::access::TaskOwnersGate;
+use mgp_types::ClientSessionId;
 use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
 
@@ -24,6 +26,8 @@ pub(crate) struct FleetBooks {
     revision: AtomicU64,
     callbacks: Mutex<CallbackRoutes>,
     task_owners: TaskOwners,
+    /// The folders of the clients that work elsewhere than this process.
+    folders: ArcSwap<BTreeMap<ClientSessionId, PathBuf>>,
 }
 
 impl FleetBooks {
@@ -35,6 +39,21 @@ impl FleetBooks {
     /// Notes that agents have other parts of a server's lists than before.
     pub(crate) fn shares_changed(&self) {
         self.revision.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Notes the folder in which a client works; `None` once its session is over.
+    pub(crate) fn set_folder(&self, client: ClientSessionId, folder: Option<PathBuf>) {
+        self.folders.rcu(|folders| {
+            let mut folders = BTreeMap::clone(folders);
+            folders.remove(&client);
+            folders.extend(folder.clone().map(|folder| (client, folder)));
+            folders
+        });
+    }
+
+    /// Returns the folder in which a client works, if that is not the one of this process.
+    pub(crate) fn folder(&self, client: Option<ClientSessionId>) -> Option<PathBuf> {
+        self.folders.load().get(&client?).cloned()
     }
 
     /// Makes `change` while no server offers anything new, and none comes or goes.
@@ -78,7 +97,7 @@ impl FleetBooks {
     /// Returns the owners of the tasks that were begun on `line`, however often it was reconnected. There are none for
     /// a program that the kernel starts, whose tasks end with it.
     pub(crate) fn task_owners(&self, line: &ConnectionKey, server: &ServerConfig) -> TaskOwnersGate {
-        place(server).map(|place| self.task_owners.of(line, place)).unwrap_or_default()
+        place(server).map(|place| self.task_owners.of(&line.of_tasks(), place)).unwrap_or_default()
     }
 
     /// Keeps the owners of the tasks of `line` from its first connection on. Returns false for a program that the
@@ -90,7 +109,7 @@ impl FleetBooks {
         tasks: &TaskOwnersGate,
     ) -> bool {
         let Some(place) = place(server) else { return false };
-        self.task_owners.keep(line, place, tasks);
+        self.task_owners.keep(&line.of_tasks(), place, tasks);
         true
     }
 

@@ -6,6 +6,7 @@ mod near;
 mod task_owners;
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,8 +14,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
 use mgp_discovery::config::model::ServerConfig;
-use mgp_types::Principal;
 use mgp_types::mgp::{ServerId, ShutdownReason};
+use mgp_types::{ClientSession, ClientSessionId, Principal};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
@@ -111,6 +112,25 @@ impl Fleet {
         }
     }
 
+    /// Returns the session of a client that begins now.
+    pub(crate) fn client_session(self: &Arc<Self>) -> Arc<ClientSession> {
+        let fleet = Arc::downgrade(self);
+        ClientSession::new(move |client| {
+            if let Some(fleet) = fleet.upgrade() {
+                fleet.support.books.set_folder(client, None);
+                fleet.servers.load().values().for_each(|server| server.client_ended(client));
+            }
+        })
+    }
+
+    /// Has the instances of servers that begin for this client run in `folder`, unless their entry names another one.
+    pub(crate) fn set_folder(&self, client: &ClientSession, folder: PathBuf) {
+        let own = std::env::current_dir().and_then(|own| own.canonicalize());
+        if own.is_ok_and(|own| own != folder) {
+            self.support.books.set_folder(client.id(), Some(folder));
+        }
+    }
+
     pub(crate) fn get(&self, server: &str) -> Option<Arc<Upstream>> {
         self.servers.load().get(server).cloned()
     }
@@ -149,6 +169,18 @@ impl Fleet {
         let servers = self.servers.load();
         let upstream = servers.get(server).filter(|server| server.is_by_agent())?;
         Some(upstream.line(agent).holder())
+    }
+
+    /// Returns whether messages on the connection are for this agent: whether it uses the connection.
+    pub(crate) fn is_line_of(&self, line: &ConnectionKey, agent: &Principal) -> bool {
+        let is_its = |server: &Arc<Upstream>| server.line(agent) == *line;
+        line.is_for(agent) && (line.is_own() || self.servers.load().get(&line.server).is_none_or(is_its))
+    }
+
+    /// Returns the client session of this caller, if it has lists of its own at some server.
+    pub(crate) fn lists_for(&self, caller: &Principal) -> Option<ClientSessionId> {
+        let own = || self.servers.load().values().any(|server| server.lists_for(caller));
+        caller.client().filter(|_| own())
     }
 
     /// Returns the part of a server's lists that this agent has.

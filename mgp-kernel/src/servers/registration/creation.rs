@@ -115,7 +115,7 @@ impl ToolCreator for ModelToolCreator {
 /// Returns the agent, if it may have tools made.
 fn permitted(config: &Config, context: &Context) -> Result<Principal, Error> {
     let agent = context.principal.clone().ok_or_else(|| Error::invalid_request("nobody asks"))?;
-    let of_agent = config.agents.iter().find(|known| Some(known.id.as_str()) == agent.agent_name());
+    let of_agent = agent.agent_name().and_then(|name| config.agent(name));
     let may = of_agent.is_some_and(|known| known.permissions.contains(&Permission::CodeExecution));
     if config.permissions.policy != Some(ApprovalPolicy::AutoApprove) || !may {
         return Err(Error::invalid_request(

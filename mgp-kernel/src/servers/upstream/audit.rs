@@ -73,7 +73,7 @@ impl AuditForwarding {
             }
             has_read(client).await?;
             *position = last.seq;
-            if key.agent.is_none() {
+            if !key.is_own() {
                 audit.forwarded.note(&key.server, last);
             }
         }
@@ -83,11 +83,11 @@ impl AuditForwarding {
 
 /// Returns the number of the event behind which a new connection begins.
 async fn begin(audit: &AuditTrail, key: &ConnectionKey) -> u64 {
-    match &key.agent {
-        None => audit.forwarded.begin(&key.server, &audit.log).await,
-        // Behind the connection of an agent is a process of its own, each time another.
-        Some(_) => audit.log.head().seq,
+    if key.is_own() {
+        // Behind a connection of somebody's own is a process of its own, each time another.
+        return audit.log.head().seq;
     }
+    audit.forwarded.begin(&key.server, &audit.log).await
 }
 
 /// Waits until the server has read what was sent to it: a server reads in order, so one that answers has.

@@ -15,6 +15,7 @@ use tempfile::TempDir;
 
 use super::connection_shared::ConnectionShared;
 use super::environment;
+use crate::running::users_state;
 use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
 use crate::servers::registration::CodeCopy;
 use crate::settings;
@@ -31,6 +32,8 @@ pub(super) struct ServerProgram {
 /// A start of a server, with the folders that it has to itself until the next start.
 pub(super) struct ProgramStart {
     program: ServerProgram,
+    /// The folder in which it runs if its entry names none.
+    folder: PathBuf,
     /// The variables of the kernel's environment that the server gets.
     inherited: Vec<(OsString, OsString)>,
     /// The copy of its code that the server runs, if the code was inspected.
@@ -57,10 +60,12 @@ impl ProgramStart {
             }
         };
         if let Some(folder) = cwd {
-            program = program.current_dir(folder.expose());
+            program = program.current_dir(self.folder.join(folder.expose()));
         } else if let Some(code) = &self.code {
             // Runtimes read settings from their working directory; only those in the copy were inspected.
             program = program.current_dir(code.folder());
+        } else {
+            program = program.current_dir(&self.folder);
         }
         program
     }
@@ -101,7 +106,8 @@ fn prepare(
         shared.config.is_confined().then(|| confinement(shared, &program, copy.as_ref())).transpose();
     let confinement = confinement.map_err(|why| format!("it is to be confined, and {why}"))?;
     let inherited = environment::inherited(&shared.support.config.load(), shared.server.as_str());
-    Ok(ProgramStart { program, inherited, code: copy, confinement })
+    let folder = shared.support.folder(&shared.config, &shared.line);
+    Ok(ProgramStart { program, folder, inherited, code: copy, confinement })
 }
 
 fn confinement(
@@ -113,7 +119,7 @@ fn confinement(
     let folder = scratch(shared.support.config.state());
     std::fs::create_dir_all(&folder).map_err(unusable)?;
     let scratch = tempfile::Builder::new().prefix("server-").tempdir_in(&folder).map_err(unusable)?;
-    let here = std::env::current_dir().map_err(unusable)?;
+    let here = shared.support.folder(&shared.config, &shared.line);
     let path = program.env.get("PATH").map(|path| path.expose().to_owned());
     let path = path.or_else(|| std::env::var("PATH").ok());
     let home = std::env::home_dir();
@@ -127,7 +133,7 @@ fn confinement(
         granted: &granted(shared)?,
         scratch: scratch.path(),
         code: code.map(CodeCopy::folder),
-        state: shared.support.config.state(),
+        state: users_state(shared.support.config.state()),
         home: home.as_deref(),
     };
     let (file, confinement) = opened(&confined)?;

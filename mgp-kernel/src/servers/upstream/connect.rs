@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use http::{HeaderName, HeaderValue};
-use mgp_client_sdk::Client;
 use mgp_client_sdk::oauth::OAuth;
+use mgp_client_sdk::{Client, EraMode};
 use mgp_discovery::config::model::{ServerDialect, ServerGrant};
 use mgp_discovery::config::{Endpoint, Environment as _, ProcessEnvironment, Secret};
 use mgp_security::permission::PermissionAnswerGate;
@@ -21,6 +22,7 @@ use tower_layer::Layer;
 use super::confined::{self, ServerProgram};
 use super::connection_shared::ConnectionShared;
 use super::inbound::ServerInboundLayer;
+use super::log::StderrTail;
 use crate::approvals::RelayQuestionsLayer;
 use crate::call::erased::ErasedService;
 use crate::call::hints::HINTS;
@@ -34,6 +36,7 @@ use crate::settings;
 /// # Errors
 /// Fails if the configuration leads nowhere, if the server cannot be reached, or if it does not agree.
 pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<ErasedService>, Error> {
+    let output = shared.attempt.lock().output.clone();
     let config = &shared.config;
     let Some(back) = shared.back.get() else { return Err(Error::internal("the server has no way yet")) };
     let running = shared.support.config.load_full();
@@ -56,14 +59,23 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         .capability("roots", declared(r#"{"listChanged":true}"#))
         .relay_clients()
         .caching(false)
+        .era(era(&shared))
         .handshake_timeout(settings::startup_timeout(config))
         .limits(limits(&shared))
+        .on_stray_line({
+            let (log, output) = (shared.of_server.log.clone(), output.clone());
+            move |line| [&log, &output].into_iter().for_each(|log| log.push_stray(line))
+        })
         .layer(EraseLayer)
         // The kernel sees requests and results as MCP has them, lists included.
         .layer(ReferenceGate::new(config.dialect == Some(ServerDialect::ExtReference)).into_layer())
         .inbound_layer(PermissionAnswerGate::new(back.permissions.clone()).into_layer())
         .inbound_layer(ServerInboundLayer::new(&shared))
         .inbound_layer(RelayQuestionsLayer::new(shared.calls.clone(), shared.elicitations.clone()));
+    let builder = match config.protocol.revision() {
+        Some(revision) => builder.revisions([revision]),
+        None => builder,
+    };
     // The registrant of a script may have changed it since the last start.
     let code = match shared.support.registry.get() {
         Some(registry) => registry.check_code(&shared.server).await?,
@@ -81,7 +93,9 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
     match endpoint {
         Endpoint::Child { command, args, cwd, env } => {
             let start = confined::start(&shared, ServerProgram { command, args, cwd, env }, code).await?;
-            let client = builder.connect_child(|| heard(&shared, start.command(), hidden.clone())).await;
+            let client = builder
+                .connect_child(|| heard(&shared, start.command(), hidden.clone(), output.clone()))
+                .await;
             // The folders of the previous start go now, and those of this start with the next one.
             *shared.started.lock() = Some(start);
             client
@@ -103,6 +117,16 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         Endpoint::Unix { socket } => builder.connect_unix(socket.expose()).await,
         #[cfg(not(unix))]
         Endpoint::Unix { .. } => Err(Error::invalid_params("there are no Unix sockets here")),
+    }
+}
+
+/// Returns the era that is tried first. A server of both eras is spoken to in a session, unless the configuration says
+/// otherwise; a server that refused one is first asked for its description from then on.
+fn era(shared: &ConnectionShared) -> EraMode {
+    if shared.of_server.refuses_sessions.load(Ordering::Relaxed) {
+        EraMode::Auto
+    } else {
+        EraMode::PreferSession
     }
 }
 
@@ -140,14 +164,20 @@ fn hidden(shared: &ConnectionShared) -> Result<Vec<Secret>, Error> {
 }
 
 /// Returns the command of the server with its standard error captured, in which its secrets are hidden.
-fn heard(shared: &ConnectionShared, program: ChildCommand, secrets: Vec<Secret>) -> ChildCommand {
+fn heard(
+    shared: &ConnectionShared,
+    program: ChildCommand,
+    secrets: Vec<Secret>,
+    output: StderrTail,
+) -> ChildCommand {
     let (log, server) = (shared.of_server.log.clone(), shared.server.clone());
     let stderr = StderrTarget::lines(move |line| {
         let line = &*without(line, &secrets);
         tracing::debug!(%server, line, "the server wrote to its standard error");
         log.push(line);
+        output.push(line);
     });
-    program.id_into(Arc::clone(&shared.pid)).stderr(stderr)
+    program.id_into(Arc::clone(&shared.pid)).exit_into(Arc::clone(&shared.exit)).stderr(stderr)
 }
 
 /// Returns a line that a server wrote without the secrets that it was given.

@@ -1,5 +1,6 @@
 //! The state that all parts of one connection to a server share.
 
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
@@ -20,6 +21,7 @@ use super::published_events::ServerChannels;
 use super::reports::CallReports;
 use super::server_shared::ServerShared;
 use super::stale_lists::{ListsToRefresh, StaleLists};
+use super::start_attempt::StartAttempt;
 use super::support::ServerSupport;
 use super::support::{CurrentClient, ServerStack};
 use crate::approvals::ElicitationSessions;
@@ -36,13 +38,13 @@ pub(super) struct ConnectionShared {
     pub(super) reports: CallReports,
     pub(super) changed: StaleLists,
     pub(super) channels: ServerChannels,
-    /// The lists of the connection, if it is an agent's own.
+    /// The lists of the connection.
     pub(super) lists: Arc<Catalog>,
     /// True if the connection has ended for good, so that its lists do not count.
     pub(super) is_over: AtomicBool,
     pub(super) of_server: ServerShared,
-    /// The state of the server over all its connections, if it has one for each agent.
-    pub(super) by_all: Option<StateByAll>,
+    /// The state of the server over all its connections.
+    pub(super) by_all: StateByAll,
     pub(super) start: FirstStart,
     pub(super) current: CurrentClient,
     /// The layers in front of the server. They lead to the supervisor, so they are set after it, and before the first
@@ -58,6 +60,8 @@ pub(super) struct ConnectionShared {
     /// The number of times that humans were asked.
     pub(super) asked: watch::Sender<u64>,
     pub(super) last_error: Mutex<Option<String>>,
+    /// The attempt to connect that goes on, or the last one.
+    pub(super) attempt: Mutex<StartAttempt>,
     pub(super) connected_at: Mutex<Option<Instant>>,
     pub(super) connects: AtomicU64,
     /// The description that the server gives of itself.
@@ -68,6 +72,8 @@ pub(super) struct ConnectionShared {
     pub(super) started: Mutex<Option<ProgramStart>>,
     /// The number of the process; 0 if there is none.
     pub(super) pid: Arc<AtomicU32>,
+    /// The exit status of the process that ended last by itself.
+    pub(super) exit: Arc<Mutex<Option<ExitStatus>>>,
 }
 
 /// A function that returns the state of a server over all its connections; `None` once the server is gone.
@@ -97,15 +103,13 @@ impl ConnectionShared {
         *self.missed.lock() = MissedLists::default();
     }
 
+    /// Begins another attempt to connect.
+    pub(super) fn begin_attempt(&self) {
+        *self.attempt.lock() = StartAttempt::default();
+    }
+
     pub(super) fn note_error(&self, error: &Error) {
-        let mut text = error.message().to_owned();
-        let mut cause = std::error::Error::source(error);
-        while let Some(error) = cause.take().filter(|_| text.len() < MAX_ERROR_BYTES) {
-            text = format!("{text}: {error}");
-            cause = error.source();
-        }
+        let text = self.attempt.lock().failure(&self.config, *self.exit.lock(), error);
         *self.last_error.lock() = Some(text);
     }
 }
-
-const MAX_ERROR_BYTES: usize = 1 << 10;

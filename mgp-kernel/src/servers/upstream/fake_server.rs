@@ -1,13 +1,11 @@
 //! Servers that live within a test.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use mgp_discovery::config::model::ServerConfig;
 use mgp_types::{Object, Session};
 
-use super::server_shared::ServerShared;
-use super::{FirstStart, ServerSupport, Upstream, UpstreamConnections};
+use super::{FirstStart, ServerSupport, Upstream};
 use crate::call::erased::ErasedService;
 
 /// A server that is connected and lives within the test.
@@ -22,21 +20,12 @@ pub(crate) struct FakeServer {
 
 impl Upstream {
     /// Returns the server `id`, with nothing in front of it.
-    pub(crate) fn fake(support: &ServerSupport, id: &str, fake: FakeServer) -> Self {
+    pub(crate) fn fake(support: &Arc<ServerSupport>, id: &str, fake: FakeServer) -> Self {
         let loaded = support.config.load();
         let mut config = ServerConfig::default();
         config.id = id.into();
         // The configuration of a test says what is different.
         let config = loaded.servers.iter().find(|server| server.id == id).cloned().unwrap_or(config);
-        let config = Arc::new(config);
-        Self {
-            id: id.into(),
-            config,
-            catalog: support.tools.catalog.clone(),
-            of_server: ServerShared::default(),
-            is_over: AtomicBool::new(false),
-            is_held: AtomicBool::new(false),
-            connections: UpstreamConnections::Fake(fake),
-        }
+        Self { fake: Some(fake), ..Self::new(support, config).unwrap() }
     }
 }

@@ -7,8 +7,9 @@ use std::task::{Context, Poll, ready};
 
 use memchr::memmem;
 use mgp_types::mcp::meta::key;
+use mgp_types::mgp::ServerId;
 use mgp_types::{
-    Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService, Session, StreamId,
+    Error, Method, Object, Origin, RawJson, Request, RequestKind, Response, RpcService, Session, StreamId,
 };
 use pin_project_lite::pin_project;
 use tower_service::Service;
@@ -25,13 +26,14 @@ use crate::servers::fleet::FleetBooks;
 #[derive(Clone)]
 pub(crate) struct ForwardToServer<S> {
     inner: S,
+    server: ServerId,
     reports: CallReports,
     books: Arc<FleetBooks>,
 }
 
 impl<S> ForwardToServer<S> {
-    pub(super) fn new(inner: S, reports: CallReports, books: Arc<FleetBooks>) -> Self {
-        Self { inner, reports, books }
+    pub(super) fn new(inner: S, server: ServerId, reports: CallReports, books: Arc<FleetBooks>) -> Self {
+        Self { inner, server, reports, books }
     }
 
     /// Replaces the progress token of the call by a number, if its caller wants progress.
@@ -58,6 +60,7 @@ impl<S: RpcService> Service<Request> for ForwardToServer<S> {
             let number = self.number(&mut request);
             ForwardedCall {
                 number,
+                server: self.server.clone(),
                 tells: TaskUpdate::of(&request, number, &self.reports),
                 stream: request.context.outbox.stream(),
                 reports: self.reports.clone(),
@@ -71,6 +74,7 @@ impl<S: RpcService> Service<Request> for ForwardToServer<S> {
 /// A guard of a call, which forgets the call's progress when it is over.
 struct ForwardedCall {
     number: Option<u64>,
+    server: ServerId,
     tells: TaskUpdate,
     stream: StreamId,
     reports: CallReports,
@@ -162,10 +166,18 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ForwardToServerFutu
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let outcome = ready!(this.inner.poll(cx)).map(without_server_info);
-        if let (Some(in_work), Ok(response)) = (this.in_work.take(), &outcome) {
-            in_work.answered(response);
-        }
-        Poll::Ready(outcome)
+        let Some(in_work) = this.in_work.take() else { return Poll::Ready(outcome) };
+        Poll::Ready(match outcome {
+            Err(error) if error.origin() == Origin::Connection => {
+                let message = format!("{} did not answer the call: {}", in_work.server, error.message());
+                Err(error.with_message(message))
+            }
+            Ok(response) => {
+                in_work.answered(&response);
+                Ok(response)
+            }
+            Err(error) => Err(error),
+        })
     }
 }
 

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::{AtomicFile, FileReaders};
-use mgp_security::definition::{Definition, DefinitionKind, DefinitionName, PinState, PinnedDefinitions};
+use mgp_security::definition::{Definition, DefinitionKind, PinnedDefinitions};
 use mgp_types::mgp::ServerId;
 use mgp_types::{Object, RawJson, hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::connections::lists_for_all;
 use super::publish::{index_tools, resolved};
-use super::shares_connection;
 use crate::catalog::ToolCatalog;
 use crate::running::RunningConfig;
 
@@ -34,7 +34,7 @@ struct LastTools {
 /// to which agents have connections of their own are left out: the list of one agent says nothing of another's.
 pub(crate) async fn list_last_tools(running: &RunningConfig, pins: &PinnedDefinitions, listed: &ToolCatalog) {
     let config = running.load_full();
-    for server in config.servers.iter().filter(|server| server.enabled && shares_connection(server)) {
+    for server in config.servers.iter().filter(|server| server.enabled && lists_for_all(server)) {
         let id = ServerId::from(server.id.as_str());
         let Some(definitions) = read(running.state(), server, pins) else { continue };
         let tools = resolved(server, &id, server.trust(), definitions);
@@ -79,14 +79,11 @@ fn read(state: &Path, server: &ServerConfig, pins: &PinnedDefinitions) -> Option
     Some(definitions.filter(|tool| is_approved(pins, &last.server, tool)).collect())
 }
 
-/// Returns whether the definition is the one that is approved now, byte for byte of what a model reads.
+/// Returns whether the definition is the one that is approved now.
 fn is_approved(pins: &PinnedDefinitions, server: &ServerId, tool: &Object) -> bool {
     let Ok(definition) = Definition::read(DefinitionKind::Tool, tool) else { return false };
-    let name = DefinitionName::new(DefinitionKind::Tool, definition.name().as_str());
-    matches!(
-        pins.state(server, &name),
-        Some(PinState::Approved(approved)) if approved.digest() == definition.digest()
-    )
+    pins.is_approved(server, DefinitionKind::Tool, definition.name().as_str())
+        && pins.recognized(server, &definition).is_some()
 }
 
 /// Returns the file of one server. Ids may contain characters that names of files may not.

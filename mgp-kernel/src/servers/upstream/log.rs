@@ -1,11 +1,12 @@
-//! The last lines that a server wrote to its standard error.
+//! The last lines that a server wrote to its standard error, and those of its standard output that are no messages.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use mgp_discovery::clients::line_without_secrets;
 use parking_lot::Mutex;
 
-/// The last lines that a server wrote to its standard error. Clones share them.
+/// The last lines that a server wrote, with whatever looks like a secret as `***`. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct StderrTail(Arc<Mutex<StderrLines>>);
 
@@ -13,11 +14,14 @@ pub(crate) struct StderrTail(Arc<Mutex<StderrLines>>);
 struct StderrLines {
     lines: VecDeque<Box<str>>,
     bytes: usize,
+    /// The first line on standard output that was no message.
+    first_stray: Option<Box<str>>,
 }
 
 impl StderrTail {
     /// Keeps a line, and drops the oldest ones when there are too many.
     pub(crate) fn push(&self, line: &str) {
+        let line = line_without_secrets(line);
         let mut kept = self.0.lock();
         kept.bytes += line.len();
         kept.lines.push_back(line.into());
@@ -25,6 +29,17 @@ impl StderrTail {
             let Some(oldest) = kept.lines.pop_front() else { break };
             kept.bytes -= oldest.len();
         }
+    }
+
+    /// Keeps a line of standard output that is no message.
+    pub(super) fn push_stray(&self, line: &str) {
+        self.push(&format!("(standard output) {line}"));
+        self.0.lock().first_stray.get_or_insert_with(|| line_without_secrets(line).into());
+    }
+
+    /// Returns the first line on standard output that was no message.
+    pub(super) fn first_stray(&self) -> Option<Box<str>> {
+        self.0.lock().first_stray.clone()
     }
 
     /// Returns the last `count` lines, the oldest first.

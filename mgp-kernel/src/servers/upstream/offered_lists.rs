@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use mgp_discovery::catalog::{Catalog, CatalogError, CatalogSnapshot};
+use mgp_types::Object;
 use mgp_types::mgp::{ResolvedTool, ServerId};
-use mgp_types::{Object, Principal};
 
+use super::connection_key::ConnectionKey;
 use super::server_notifications::ListKind;
 
-/// The lists of the agents' own connections to one server: agents may find other things than others. Clones share them.
+/// The lists of the agents' or clients' own connections to one server: some may find other things than others. Clones
+/// share them.
 ///
 /// Changes happen one at a time; readers never wait.
 #[derive(Clone, Default)]
-pub(super) struct OfferedLists(Arc<ArcSwap<BTreeMap<Principal, Arc<Catalog>>>>);
+pub(super) struct OfferedLists(Arc<ArcSwap<BTreeMap<ConnectionKey, Arc<Catalog>>>>);
 
 /// All items of a kind that a connection lists.
 pub(super) enum ListedItems {
@@ -57,9 +59,14 @@ impl ListedItems {
 }
 
 impl OfferedLists {
-    /// Returns the lists of `agent`'s connection, if it has any yet.
-    pub(super) fn of(&self, agent: &Principal) -> Option<Arc<CatalogSnapshot>> {
-        self.0.load().get(agent).map(|lists| lists.snapshot())
+    /// Returns the number of connections that have lists.
+    pub(super) fn count(&self) -> usize {
+        self.0.load().len()
+    }
+
+    /// Returns the lists of a connection, if it has any yet.
+    pub(super) fn of(&self, line: &ConnectionKey) -> Option<Arc<CatalogSnapshot>> {
+        self.0.load().get(line).map(|lists| lists.snapshot())
     }
 
     /// Returns the lists of each connection, in a stable order.
@@ -67,23 +74,23 @@ impl OfferedLists {
         self.0.load().values().map(|lists| lists.snapshot()).collect()
     }
 
-    /// Notes that the connection of `agent` has these lists.
-    pub(super) fn put(&self, agent: &Principal, lists: &Arc<Catalog>) {
+    /// Notes that the connection has these lists.
+    pub(super) fn put(&self, line: &ConnectionKey, lists: &Arc<Catalog>) {
         let shares = self.0.load();
-        if !shares.get(agent).is_some_and(|known| Arc::ptr_eq(known, lists)) {
+        if !shares.get(line).is_some_and(|known| Arc::ptr_eq(known, lists)) {
             let mut shares = BTreeMap::clone(&shares);
-            shares.insert(agent.clone(), Arc::clone(lists));
+            shares.insert(line.clone(), Arc::clone(lists));
             self.0.store(Arc::new(shares));
         }
     }
 
-    /// Removes the lists of a connection of `agent` that has ended. Returns whether it was the last one of that agent.
-    pub(super) fn end(&self, agent: &Principal, lists: &Arc<Catalog>) -> bool {
+    /// Removes the lists of a connection that has ended. Returns whether there is no newer one of this key.
+    pub(super) fn end(&self, line: &ConnectionKey, lists: &Arc<Catalog>) -> bool {
         let shares = self.0.load();
-        let was_last = shares.get(agent).is_some_and(|known| Arc::ptr_eq(known, lists));
+        let was_last = shares.get(line).is_some_and(|known| Arc::ptr_eq(known, lists));
         if was_last {
             let mut shares = BTreeMap::clone(&shares);
-            shares.remove(agent);
+            shares.remove(line);
             self.0.store(Arc::new(shares));
         }
         was_last

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use mgp_client_sdk::Client;
-use mgp_discovery::catalog::{Catalog, CatalogSnapshot};
+use mgp_discovery::catalog::{CatalogError, CatalogSnapshot};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::nearest;
 use mgp_security::definition::{DefinitionGuardLayer, DefinitionKind};
 use mgp_security::tool::effective;
 use mgp_toolindex::{ServerTools, ToolListing};
-use mgp_types::mgp::{Glob, ResolvedTool, ServerId, ServerState, ToolName, TrustLevel};
+use mgp_types::mgp::{Glob, ResolvedTool, ServerId, ToolName, TrustLevel};
 use mgp_types::{Error, Object, RawJson, Request, RpcService, code};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -45,6 +45,7 @@ impl ConnectionShared {
         let Some(back) = self.back.get() else { return Ok(missed) };
         let definitions = &back.definitions;
         if lists.tools {
+            self.read_about(client).await?;
             let tools = listed(client, definitions, DefinitionKind::Tool).await?;
             self.put_tools(settings::trust(&self.config, client.session().as_deref()), tools).await;
         }
@@ -71,31 +72,27 @@ impl ConnectionShared {
     ///
     /// # Errors
     /// Fails if something is withheld, and that cannot be recorded.
-    pub(super) async fn read_about<S: RpcService>(&self, client: &Client<S>) -> Result<(), Error> {
+    async fn read_about<S: RpcService>(&self, client: &Client<S>) -> Result<(), Error> {
         let Some(back) = self.back.get() else { return Ok(()) };
-        let admitted = async |what: &str, text: Option<Arc<str>>| match text {
-            Some(text) if !back.definitions.admits_text(what, Arc::clone(&text)).await? => {
-                tracing::warn!(server = %self.server, what, "what the server says of itself is withheld: it hides something");
-                Ok(None)
-            }
-            text => Ok::<_, Error>(text),
-        };
-        let instructions = admitted("instructions", client.instructions()).await?;
-        let description = admitted("description", description(client)).await?;
+        let texts = [("instructions", client.instructions()), ("description", description(client))];
+        let [instructions, description] = back.definitions.admitted_texts(texts).await?;
         *self.about.lock() = ServerDescription { instructions, description };
         Ok(())
     }
 
     async fn put_tools(&self, trust: TrustLevel, definitions: Vec<Object>) {
-        self.tell_rules_for_no_tool(&definitions);
-        if self.line.agent.is_none() {
+        if self.line.client.is_none() {
+            self.tell_rules_for_no_tool(&definitions);
+        }
+        if !self.line.is_own() {
             self.keep(&definitions).await;
         }
         let tools = resolved(&self.config, &self.server, trust, definitions);
-        let before = self.own_catalog().snapshot();
+        let before = self.lists.snapshot();
         let is_other = self.put(ListedItems::Tools(tools));
-        let after = self.own_catalog().snapshot();
-        {
+        let after = self.lists.snapshot();
+        // A client's own connection mostly lists what the first one did.
+        if is_other || self.line.client.is_none() {
             let mut indexed = self.of_server.indexed.lock().await;
             let said = self.about.lock().description.as_deref().map(str::to_owned);
             indexed.description = said.or_else(|| indexed.description.take());
@@ -109,11 +106,6 @@ impl ConnectionShared {
             let change = ToolsChange::between(&self.server, &of_server(&before), &of_server(&after));
             self.support.events.tell_tools(&self.line, &change);
         }
-    }
-
-    /// Returns the catalog in which the tools that the connection lists are put.
-    fn own_catalog(&self) -> &Catalog {
-        if self.line.agent.is_some() { &self.lists } else { &self.support.tools.catalog }
     }
 
     /// Keeps the list for the next start of the kernel.
@@ -162,18 +154,18 @@ impl ConnectionShared {
     /// Offers items to the clients that they are for. Returns whether they differ from before.
     fn put(&self, listed: ListedItems) -> bool {
         let (catalog, offered) = (&self.support.tools.catalog, &self.of_server.offered);
-        let outcome = self.support.books.publish(&self.server, &self.of_server, || match &self.line.agent {
-            None => listed.put(catalog, self.server.clone()),
-            Some(agent) => {
-                let is_other =
-                    !self.is_over.load(Ordering::Acquire) && listed.put(&self.lists, self.server.clone())?;
-                if is_other {
-                    offered.put(agent, &self.lists);
-                    self.support.books.shares_changed();
-                }
-                catalog.put_shares(&self.server, &offered.all())?;
-                Ok(is_other)
+        let outcome = self.support.books.publish(&self.server, &self.of_server, || {
+            if self.is_over.load(Ordering::Acquire) {
+                return Ok::<_, CatalogError>(false);
             }
+            let is_other = listed.put(&self.lists, self.server.clone())?;
+            if is_other {
+                offered.put(&self.line, &self.lists);
+                self.support.books.shares_changed();
+            }
+            let is_other_in_all = catalog.put_shares(&self.server, &offered.all())?;
+            // What the first connection lists may have been listed before it, from the last start of the kernel.
+            Ok(is_other && (is_other_in_all || self.line.is_own() || offered.count() > 1))
         });
         match outcome {
             Some(Ok(is_other)) => is_other,
@@ -187,12 +179,11 @@ impl ConnectionShared {
 
     /// Withdraws the lists of the connection, which has ended.
     pub(super) async fn withdraw(&self) {
-        let Some(agent) = &self.line.agent else { return };
         // Further lists of the connection are dropped.
         self.is_over.store(true, Ordering::Release);
         let offered = &self.of_server.offered;
         let ended = self.support.books.publish(&self.server, &self.of_server, || {
-            let was_last = offered.end(agent, &self.lists);
+            let was_last = offered.end(&self.line, &self.lists);
             self.support.books.shares_changed();
             was_last
                 && self.support.tools.catalog.put_shares(&self.server, &offered.all()).unwrap_or_default()
@@ -200,7 +191,7 @@ impl ConnectionShared {
         if ended == Some(true) {
             self.index(&*self.of_server.indexed.lock().await).await;
         }
-        self.tell_state(ServerState::Disconnected).await;
+        self.tell_state().await;
         self.support.told.ended(&self.line);
     }
 
@@ -268,6 +259,7 @@ async fn listed<S>(
 where
     S: RpcService<Future: 'static> + Sync,
 {
+    let Some(method) = kind.list_method() else { return Ok(Vec::new()) };
     definitions.list_changed(kind);
     if !client.capabilities().contains(capability(kind)) {
         return Ok(Vec::new());
@@ -277,7 +269,7 @@ where
     let mut params = Object::new();
     for _ in 0..MAX_PAGES {
         std::future::poll_fn(|cx| guarded.poll_ready(cx)).await?;
-        let page = guarded.call(Request::call(kind.list_method(), params.clone())).await?;
+        let page = guarded.call(Request::call(method.clone(), params.clone())).await?;
         let page = Object::from_raw(&page.to_raw()).map_err(|_| malformed())?;
         all.extend(objects(&page, kind.list_member())?);
         match page.get("nextCursor").filter(|cursor| !cursor.is_null()) {
@@ -291,7 +283,7 @@ where
 /// Returns the capability of a server that lists `kind`.
 const fn capability(kind: DefinitionKind) -> &'static str {
     match kind {
-        DefinitionKind::Tool => "tools",
+        DefinitionKind::Tool | DefinitionKind::Text => "tools",
         DefinitionKind::Prompt => "prompts",
         DefinitionKind::Template | DefinitionKind::Resource => "resources",
     }

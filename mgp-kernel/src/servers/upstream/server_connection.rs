@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, RestartPolicy, RestartSettings, Supervised};
-use mgp_discovery::config::model::{RestartPolicy as Configured, ServerConfig};
+use mgp_discovery::catalog::Catalog;
+use mgp_discovery::config::model::{RestartPolicy as Configured, ServerConfig, usual};
 use mgp_lifecycle::LifecycleChanges;
-use mgp_lifecycle::supervise::TimeLimits;
+use mgp_lifecycle::supervise::{ProbeSettings, TimeLimits};
 use mgp_types::mcp::SubscriptionFilter;
 use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerState, ShutdownReason};
 use mgp_types::{Error, Gate as _, Object, RpcService, Session, code};
@@ -50,7 +51,8 @@ impl ServerConnection {
         config: &Arc<ServerConfig>,
         line: ConnectionKey,
         of_server: &ServerShared,
-        by_all: Option<StateByAll>,
+        lists: Arc<Catalog>,
+        by_all: StateByAll,
     ) -> Result<Self, StartError> {
         let current = CurrentClient::default();
         let start_of = line.server.clone();
@@ -64,7 +66,7 @@ impl ServerConnection {
             elicitations: ElicitationSessions::default(),
             reports: CallReports::default(),
             changed: StaleLists::default(),
-            lists: Arc::default(),
+            lists,
             is_over: AtomicBool::new(false),
             of_server: of_server.clone(),
             by_all,
@@ -77,18 +79,25 @@ impl ServerConnection {
             rejected: Notify::new(),
             asked: watch::Sender::new(0),
             last_error: Mutex::default(),
+            attempt: Mutex::default(),
             connected_at: Mutex::default(),
             connects: AtomicU64::new(0),
             about: Mutex::default(),
             missed: Arc::default(),
             started: Mutex::default(),
             pid: Arc::default(),
+            exit: Arc::default(),
         });
         let supervised = supervised(&shared);
-        let way = ForwardToServer::new(supervised.gate(), shared.reports.clone(), Arc::clone(&support.books));
+        let way = ForwardToServer::new(
+            supervised.gate(),
+            shared.server.clone(),
+            shared.reports.clone(),
+            Arc::clone(&support.books),
+        );
         let way = shared.calls.layer(way);
         let approver = approvers_of(&support.config, &support.policies, &support.audit, &shared.asked);
-        let back = (support.stack)(support, config, &shared.line, approver, current, way, &of_server.meter)?;
+        let back = (support.stack)(support, config, &shared.line, approver, current, way, of_server)?;
         let service = WaitForStart::new(back.service.clone(), shared.start.clone());
         // The cell is set here only.
         let _ = shared.back.set(back);
@@ -149,13 +158,15 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
     let connecting = Arc::clone(shared);
     let restoring = Arc::clone(shared);
     let mut limits = TimeLimits::default();
-    // Some servers are asked for their description before they are offered a session, and take their time for both.
-    limits.connect = settings::startup_timeout(config) * 2;
+    // Some servers are asked for their description before they are offered a session, and take their time for both. The
+    // handshake notices first that it takes too long.
+    limits.connect = settings::startup_timeout(config) * 2 + HANDSHAKE_END;
     limits.restore = settings::startup_timeout(config);
     let supervisor = Client::supervise(shared.server.clone(), move || {
         let shared = Arc::clone(&connecting);
         async move {
             shared.let_go();
+            shared.begin_attempt();
             let connected = connect(Arc::clone(&shared)).await;
             if let Err(error) = &connected {
                 shared.note_error(error);
@@ -177,6 +188,10 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
                 restored
             }
         });
+    // The end of a program is seen at once, and that of a server behind a URL only by asking.
+    let is_behind_a_url = config.url.is_some();
+    let supervisor =
+        if is_behind_a_url { supervisor.with_probe_settings(ProbeSettings::remote()) } else { supervisor };
     supervisor.spawn()
 }
 
@@ -188,10 +203,15 @@ fn restarts(config: &ServerConfig) -> RestartSettings {
         Configured::OnFailure => RestartPolicy::OnFailure,
         Configured::Always => RestartPolicy::Always,
     };
+    if config.command.is_none() {
+        // Nobody here starts a server that is no program of the kernel: it is tried for as long as it is away.
+        (settings.max_restarts, settings.backoff_max_ms) = (u32::MAX, usual::REMOTE_BACKOFF_MAX_MS);
+    }
     settings.max_restarts = said.max_restarts.unwrap_or(settings.max_restarts);
     settings.restart_window_secs = said.window_secs.unwrap_or(settings.restart_window_secs);
     settings.backoff_base_ms = said.backoff_base_ms.unwrap_or(settings.backoff_base_ms);
-    settings.backoff_max_ms = said.backoff_max_ms.unwrap_or(settings.backoff_max_ms);
+    settings.backoff_max_ms =
+        said.backoff_max_ms.unwrap_or(settings.backoff_max_ms.max(settings.backoff_base_ms));
     settings
 }
 
@@ -199,6 +219,7 @@ impl ConnectionShared {
     /// Prepares a server that was connected to: settles its permissions, and lists what it offers.
     async fn restore(self: &Arc<Self>, client: ServerClient) -> Result<(), Error> {
         let Some(session) = client.session() else { return Err(Error::internal("nothing was agreed")) };
+        self.of_server.refuses_sessions.store(session.describes_each_request(), Ordering::Relaxed);
         self.current.store(Some(Arc::new(client.clone())));
         let mut asked = self.asked.subscribe();
         let (settle, settled) = oneshot::channel();
@@ -229,7 +250,6 @@ impl ConnectionShared {
         if let Some(is_listening) = is_listening {
             let _ = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, is_listening).await;
         }
-        self.read_about(&client).await?;
         let missed = self.publish(&client, ListsToRefresh::ALL).await?;
         self.list_later(missed);
         Ok(())
@@ -283,29 +303,28 @@ impl ConnectionShared {
         }
     }
 
-    /// Makes the tools found only while the server can be called: by the state of this connection, or of several the
-    /// best.
-    pub(super) async fn tell_state(&self, state: ServerState) {
+    /// Makes the tools found only while the server can be called: by the best state of its connections.
+    pub(super) async fn tell_state(&self) {
         let _turn = self.of_server.indexed.lock().await;
-        let state = match &self.by_all {
-            None => state,
-            Some(_) if !self.support.books.is_current(&self.server, &self.of_server) => return,
-            Some(by_all) => {
-                let Some(state) = by_all() else { return };
-                state
-            }
-        };
+        if !self.support.books.is_current(&self.server, &self.of_server) {
+            return;
+        }
+        let Some(state) = (self.by_all)() else { return };
         self.support.tools.index.set_state(self.server.clone(), state).await;
     }
 
     /// Reports the state of the server to everybody. `is_so_still` is false if the server has another state by now.
     async fn note(&self, change: LifecycleChange, is_so_still: bool) {
         let state = change.new_state;
+        self.note_end(&change);
         match state {
             ServerState::Connected => {
                 let is_new = self.connects.fetch_add(1, Ordering::Relaxed) == 0;
                 *self.connected_at.lock() = Some(Instant::now());
-                *self.last_error.lock() = None;
+                if let Some(error) = self.last_error.lock().take() {
+                    // The log that tells of the error is not to leave it at that.
+                    tracing::warn!(server = %self.server, error, "a server is connected again after an error");
+                }
                 self.support.told.connected(&self.line, is_new);
             }
             ServerState::Error | ServerState::Disconnected | ServerState::Restarting => {
@@ -322,7 +341,7 @@ impl ConnectionShared {
         if !matches!(state, ServerState::Registered | ServerState::Connecting) {
             self.start.end();
         }
-        self.tell_state(state).await;
+        self.tell_state().await;
         let severity = if state == ServerState::Error { EventSeverity::Error } else { EventSeverity::Info };
         self.support.events.tell_lifecycle(&self.line, severity, &change);
     }
@@ -405,6 +424,7 @@ async fn listen<S: RpcService + Sync>(client: Client<S>, changed: StaleLists, fi
     }
 }
 
+const HANDSHAKE_END: Duration = Duration::from_secs(1);
 const DEBOUNCE: Duration = Duration::from_millis(100);
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 /// The time for which the kernel waits for a server to acknowledge that it reports changes, before it lists the server.

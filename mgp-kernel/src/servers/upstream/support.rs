@@ -1,11 +1,13 @@
 //! The sections of the kernel that connections to its servers are made with, and the services between them and a server.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 use mgp_client_sdk::{Client, StandingRequestsService};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::registry::Registry;
+use mgp_lifecycle::call::ConcurrencyLayer;
 use mgp_lifecycle::supervise::SupervisedService;
 use mgp_security::access::TaskOwnersGate;
 use mgp_security::definition::DefinitionGuardLayer;
@@ -15,10 +17,10 @@ use mgp_types::Gated;
 use super::connection_key::ConnectionKey;
 use super::forward::ForwardToServer;
 use super::server_notifications::ServerNotifications;
+use super::server_shared::ServerShared;
 use crate::StartError;
 use crate::call::calls_in_work::CallsInWork;
 use crate::call::erased::ErasedService;
-use crate::call::meter::Meter;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
 use crate::notify::events::ServerEvents;
@@ -38,10 +40,22 @@ pub(crate) struct ServerSupport {
     /// The receiver of the servers' notifications that belong to no call.
     pub(crate) told: Arc<dyn ServerNotifications>,
     pub(crate) books: Arc<FleetBooks>,
+    /// The limit on the calls that all servers work on at once.
+    pub(crate) at_once: ConcurrencyLayer,
     /// The servers that registered themselves. Set once, before the first server starts.
     pub(crate) registry: Arc<OnceLock<Registry>>,
     /// The function that puts the layers of the stack in front of a server.
     pub(crate) stack: Stack,
+}
+
+impl ServerSupport {
+    /// Returns the folder in which the program of `server` behind a connection runs if its entry names none, and at which
+    /// paths of its entry begin.
+    pub(crate) fn folder(&self, server: &ServerConfig, line: &ConnectionKey) -> PathBuf {
+        let client = line.client.as_ref().filter(|_| server.cwd.is_none());
+        let clients = client.and_then(|client| self.books.folder(client.session));
+        clients.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"))
+    }
 }
 
 /// A function that puts the layers of the stack around the bare way to a server.
@@ -52,7 +66,7 @@ pub(crate) type Stack = fn(
     Arc<dyn Approver>,
     CurrentClient,
     BareWay,
-    &Meter,
+    &ServerShared,
 ) -> Result<ServerStack, StartError>;
 
 /// The client of a server that is kept alive.

@@ -173,11 +173,11 @@ async fn a_call_has_half_a_minute_where_nobody_says_otherwise() {
     ada.tool("files.works", json!({})).await;
     assert!((10_000..=30_000).contains(&told()), "{}", told());
     ada.tool("slower.works", json!({})).await;
-    assert!((100_000..=180_000).contains(&told()), "two attempts of what is configured: {}", told());
+    assert!((60_000..=90_000).contains(&told()), "what is configured: {}", told());
     ada.tool("files.renders", json!({})).await;
-    assert!(told() > 300_000, "what takes minutes has more time: {}", told());
+    assert!((200_000..=300_000).contains(&told()), "what takes minutes has more time: {}", told());
     other.tool("files.works", json!({})).await;
-    assert!(told() > 300_000, "other clients have more time: {}", told());
+    assert!((200_000..=300_000).contains(&told()), "other clients have more time: {}", told());
 }
 
 // covers: GGEN-7-15, GGEN-8.4-03

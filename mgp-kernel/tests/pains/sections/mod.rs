@@ -16,6 +16,7 @@ mod searching;
 mod server_initiated;
 mod tool_session;
 mod tools;
+mod unlisted;
 
 use crate::runner::Test;
 
@@ -35,6 +36,7 @@ pub(crate) fn tests() -> Vec<Test> {
         server_initiated::TESTS,
         tool_session::TESTS,
         tools::TESTS,
+        unlisted::TESTS,
     ]
     .concat()
 }

@@ -98,7 +98,7 @@ async fn a_request_that_is_met_says_what_was_loaded_and_what_it_takes() {
         assert_eq!(answer["tools_unavailable"], json!([]));
         assert_eq!(answer["session_tools_count"], 2);
         assert!(answer["context_tokens_added"].as_u64().unwrap() > 0, "{answer}");
-        assert_eq!(listed(&mut ada).await[2..], ["data.analyze_csv", "data.shrink_image"]);
+        assert_eq!(listed(&mut ada).await[3..], ["data.analyze_csv", "data.shrink_image"]);
         let before = script.calls().len();
         ada.tool("data.analyze_csv", json!({"csv": "1,2"})).await;
         assert_eq!(script.calls().len(), before + 1);
@@ -121,9 +121,18 @@ async fn a_request_that_is_not_met_says_why() {
         assert_eq!((&none["status"], loaded(&none)), (&json!("unavailable"), vec![]));
         assert_eq!(none["tools_unavailable"], json!(["brew espresso", "teleport"]));
 
-        let pending = require(&mut ada, json!({"capabilities": ["store contents"]})).await;
-        assert_eq!((&pending["status"], loaded(&pending)), (&json!("pending_approval"), vec![]));
+        // Nobody is there to be asked, and a call of the tool would ask again.
+        let wanted =
+            json!({"requirements": {"capabilities": ["store contents"]}, "_mgp": {"approval_wait_ms": 0}});
+        let pending = ada.result("mgp/tools/request", wanted).await;
+        let names = vec!["data.store_contents"];
+        assert_eq!((&pending["status"], loaded(&pending)), (&json!("pending_approval"), names));
         let waiting = &pending["tools_pending"][0];
+        let id = waiting["approval_id"].as_str().unwrap();
+        assert!(
+            waiting["message"].as_str().unwrap().contains(&format!("mgp permissions approve {id}")),
+            "{waiting}"
+        );
         assert_eq!(waiting["name"], "data.store_contents");
         assert_eq!(waiting["permissions_missing"], json!(["memory.write"]));
     }

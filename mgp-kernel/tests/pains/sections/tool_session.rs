@@ -70,11 +70,12 @@ async fn a_session_has_pinned_tools_and_those_that_it_used() {
         let meta: Vec<Value> = ada.result("tools/list", json!({})).await["tools"].as_array().unwrap().clone();
         assert!(meta.iter().any(|tool| tool["name"] == "mgp/tools/discover"), "{meta:?}");
         assert_eq!(listed(&mut ada).await, ["zeta"]);
-        // What is found is told once, and listed only when it is used.
-        let found = ada.result("mgp/tools/discover", json!({"query": "paint the wall in gamma"})).await;
+        // What is found is listed, while there is room.
+        let wanted = json!({"query": "paint the wall in gamma", "max_results": 1});
+        let found = ada.result("mgp/tools/discover", wanted).await;
         assert_eq!(found["tools"][0]["name"], "walls.gamma");
-        assert_eq!(listed(&mut ada).await, ["zeta"]);
-        assert_eq!(session(&mut ada).await["cached"], json!([]));
+        assert_eq!(listed(&mut ada).await, ["zeta", "gamma"]);
+        assert_eq!(session(&mut ada).await["cached"], json!(["walls.gamma"]));
         use_tools(&mut ada, &["gamma", "alpha"]).await;
         assert_eq!(listed(&mut ada).await, ["zeta", "gamma", "alpha"]);
         // Nobody has to look for it again, and nobody else has it.

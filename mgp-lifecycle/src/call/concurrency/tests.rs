@@ -1,5 +1,5 @@
 use futures_util::future::{join, join_all};
-use mgp_types::{Object, Request, Response};
+use mgp_types::{Object, Principal, Request, Response};
 use proptest::prelude::*;
 use tokio::time::{Instant, sleep, timeout};
 use tower_service::Service;
@@ -159,4 +159,85 @@ proptest! {
         });
         prop_assert!(most <= places);
     }
+}
+
+fn of(agent: &str) -> Request {
+    let mut request = tool_call();
+    request.context.principal = Some(Principal::new(agent));
+    request
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_with_many_calls_takes_nobody_elses_places() {
+    let server = Upstream::after(millis(1000));
+    let limit = at_most(2, 3, millis(50_000)).refusing_with("too many of yours").per_agent();
+    let service = limit.layer(server.clone());
+    let busy = (0..10).map(|_| {
+        let mut service = service.clone();
+        async move { service.call(of("busy")).await }
+    });
+    let other = async {
+        let began = Instant::now();
+        service.clone().call(of("other")).await.unwrap();
+        began.elapsed()
+    };
+    let (ends, took) = join(join_all(busy), other).await;
+    assert_eq!(took, millis(1000), "the other agent waits for nobody");
+    assert_eq!(ends.iter().filter(|end| end.is_ok()).count(), 5);
+    for error in ends.iter().filter_map(|end| end.as_ref().err()) {
+        assert_eq!((error.code(), error.message()), (3001, "too many of yours"));
+    }
+    assert_eq!(server.most(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn agents_that_call_nothing_are_forgotten() {
+    let limit = at_most(1, 0, millis(1)).refusing_with("no").per_agent();
+    let service = limit.layer(Upstream::after(millis(10)));
+    let mut busy = service.clone();
+    let held = tokio::spawn(busy.call(of("busy")));
+    tokio::task::yield_now().await;
+    for number in 0..3000 {
+        let _limit = limit.of(&of(&number.to_string()));
+    }
+    assert!(limit.0.of_agents.as_ref().unwrap().load().len() <= SWEPT_FROM);
+    assert_eq!(
+        service.clone().call(of("busy")).await.unwrap_err().message(),
+        "no",
+        "its place is still taken"
+    );
+    held.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_wait_for_one_server_take_no_places_of_all() {
+    let all = ConcurrencyLayer::new(NonZeroUsize::new(4).unwrap()).refusing_with("too many of all");
+    let hung = at_most(2, 100, millis(60_000)).within(all.clone()).layer(Upstream::after(millis(50_000)));
+    let quick = at_most(3, 100, millis(500)).refusing_with("too many of one").within(all);
+    let waiting = join_all((0..50).map(|_| {
+        let mut service = hung.clone();
+        async move { service.call(tool_call()).await }
+    }));
+    let server = Upstream::after(millis(10));
+    let others = async {
+        let began = Instant::now();
+        let service = quick.layer(server.clone());
+        let calls = join_all((0..4).map(|_| {
+            let mut service = service.clone();
+            async move { service.call(tool_call()).await }
+        }));
+        assert!(calls.await.iter().all(Result::is_ok));
+        // Two of the four places are left, and two more calls wait for them.
+        assert_eq!((server.most(), began.elapsed()), (2, millis(20)));
+        let slow = quick.layer(Upstream::after(millis(40_000)));
+        let calls = (0..3).map(|_| {
+            let mut service = slow.clone();
+            async move { service.call(tool_call()).await }
+        });
+        let ends = join_all(calls).await;
+        let refused: Vec<_> = ends.iter().filter_map(|end| end.as_ref().err()).collect();
+        assert_eq!(refused.len(), 1);
+        assert_eq!(refused[0].message(), "too many of all", "the limit that is reached is named");
+    };
+    let (_, ()) = tokio::join!(timeout(millis(55_000), waiting), others);
 }

@@ -1,5 +1,6 @@
 //! The decisions between the steps of a call, without its future.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tokio::time::Instant;
 use super::Sections;
 use crate::call::attempt::AttemptLimit;
 use crate::call::breaker::{BreakerLayer, CallEnd, Pass};
-use crate::call::concurrency::Place;
+use crate::call::concurrency::{ConcurrencyLayer, Place};
 use crate::call::deadline::{Attached, Term};
 use crate::call::monitor::{CallMonitor, Watch};
 use crate::call::retry::FailedAttempt;
@@ -27,8 +28,10 @@ pub(super) struct Attempts {
     deadline: Option<Attached>,
     /// True if the call ends at its deadline here; a deadline of others is only read.
     ends_with_deadline: bool,
-    /// True if the call takes a place and counts for the breaker.
+    /// True if the call counts for the breaker.
     is_counted: bool,
+    /// The limit by which the call takes a place, if it takes one.
+    places: Option<ConcurrencyLayer>,
     limit: Option<AttemptLimit>,
     /// When the present step began, if any time depends on it.
     since: Option<Instant>,
@@ -121,18 +124,20 @@ impl Attempts {
         let deadline = said.or_else(|| monitor.clone().filter(|_| time.is_some()).map(Attached::Moving));
         let is_late = |now: Instant| deadline.as_ref().is_some_and(|deadline| deadline.end(now) <= now);
         if ends_with_deadline && since.is_some_and(is_late) {
-            return Err(is_over());
+            return Err(is_over(sections, deadline.as_ref()));
         }
         if let Some(retries) = &sections.retries {
             retries.budget.earn();
         }
-        let has_counters = sections.breaker.is_some() || sections.places.is_some();
+        let is_counted = !is_open_ended && !is_vital(request);
+        let places = sections.places.as_ref().filter(|_| is_counted).map(|places| places.of(request));
         Ok(Some(Self {
             sections: Arc::clone(sections),
             monitor,
             deadline,
             ends_with_deadline,
-            is_counted: has_counters && !is_open_ended && !is_vital(request),
+            is_counted,
+            places,
             limit,
             since,
             has_waited: false,
@@ -145,7 +150,7 @@ impl Attempts {
     /// Enters an attempt: takes a place and asks the breaker. The attempt may begin if there is nothing to wait for. A call
     /// that would stand in line in vain, because the breaker is open, is refused at once.
     pub(super) fn enter(&mut self) -> Option<Wait> {
-        if let Some(places) = self.sections.places.as_ref().filter(|_| self.is_counted) {
+        if let Some(places) = &self.places {
             self.place = places.try_place();
             if self.place.is_none() {
                 let refusal = self.sections.breaker.as_ref().and_then(BreakerLayer::refusal);
@@ -161,7 +166,7 @@ impl Attempts {
     /// Goes on with the place for which the call stood in line, if it came in time.
     pub(super) fn placed(&mut self, place: Option<Place>) -> Option<Wait> {
         self.place = place;
-        match &self.sections.places {
+        match &self.places {
             Some(places) if self.place.is_none() => Some(Wait::ended(places.exhausted())),
             _ => self.admit(),
         }
@@ -246,7 +251,7 @@ impl Attempts {
     /// Ends the call because its time is over; for the breaker its attempt has failed.
     pub(super) fn give_up(&mut self) -> Error {
         self.settle(CallEnd::Failed, None);
-        is_over()
+        is_over(&self.sections, self.deadline.as_ref())
     }
 
     fn settle(&mut self, end: CallEnd, now: Option<Instant>) {
@@ -257,8 +262,8 @@ impl Attempts {
     }
 
     /// Returns the error of an attempt that took as long as it may.
-    pub(super) fn attempt_timed_out() -> Error {
-        timed_out("the server did not answer in time")
+    pub(super) fn attempt_timed_out(&self) -> Error {
+        late(&self.sections, "the server did not answer in time")
     }
 
     /// Decides whether another attempt follows one that ended in `error`, and returns the wait before it.
@@ -299,6 +304,15 @@ impl Drop for Attempts {
 }
 
 /// 3003 for a call that nobody waits for any more.
-fn is_over() -> Error {
-    timed_out("the time for the call is over")
+fn is_over(sections: &Sections, deadline: Option<&Attached>) -> Error {
+    let message = "the time for the call is over";
+    match deadline {
+        // The settings set this time, and not the caller.
+        Some(Attached::Moving(_)) => late(sections, message),
+        _ => timed_out(message),
+    }
+}
+
+fn late(sections: &Sections, otherwise: &'static str) -> Error {
+    timed_out(sections.late.as_deref().map_or(Cow::Borrowed(otherwise), |late| late.to_owned().into()))
 }

@@ -143,7 +143,7 @@ impl<S: RpcService> Future for SendingFuture<S> {
                     }
                     StepProjection::Waiting { .. } => attempt(attempts.placed(None), this.kept, attempts),
                     StepProjection::Attempting { .. } => {
-                        Step::Waiting { wait: Wait::ended(Attempts::attempt_timed_out()) }
+                        Step::Waiting { wait: Wait::ended(attempts.attempt_timed_out()) }
                     }
                 },
             };

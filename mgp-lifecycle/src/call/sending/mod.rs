@@ -40,6 +40,8 @@ pub struct SendingLayer(Arc<Sections>);
 struct Sections {
     budget: Option<Duration>,
     attempt: Option<AttemptLimit>,
+    /// The message of an attempt that took as long as it may.
+    late: Option<Box<str>>,
     reads_deadlines: Option<ReadsDeadlines>,
     retries: Option<Retries>,
     audit: Option<Arc<dyn AuditPort>>,
@@ -64,6 +66,13 @@ impl SendingLayer {
     #[must_use]
     pub fn attempt_timeout(mut self, timeout: Duration, max_timeout: Duration) -> Self {
         self.sections().attempt = Some(AttemptLimit::new(timeout, max_timeout));
+        self
+    }
+
+    /// Sets the message of the error for an attempt that took as long as it may: the limit, and the setting that raises it.
+    #[must_use]
+    pub fn timing_out_with(mut self, message: impl Into<Box<str>>) -> Self {
+        self.sections().late = Some(message.into());
         self
     }
 

@@ -3,18 +3,22 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mgp_types::mgp::{ServerState, ShutdownReason};
-use mgp_types::{Error, Origin};
+use mgp_types::{Error, Origin, code};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{NextStep, SupervisorRun, caught, finish};
 use crate::ServerEnd;
+use crate::span::later;
 use crate::supervise::command::SupervisorCommand;
 use crate::supervise::connect::{Connect, ConnectedServer};
 use crate::supervise::supervisor::Plan;
 use crate::supervise::supervisor_shared::ReturnOutlook;
 
+/// The wait before a server that demands a login is tried again by itself.
+const LOGIN_PAUSE: Duration = Duration::from_mins(5);
 const LATE_CONNECTION: &str = "the server took too long to connect";
 const LATE_SETUP: &str = "the server took too long to be set up: not all of its answers came";
 
@@ -105,11 +109,25 @@ impl<C: Connect> SupervisorRun<C> {
 
     /// Notes that the server is not there; `late` is the reason if its time ran out.
     fn failed(&mut self, error: &Error, late: &str) -> NextStep {
-        tracing::warn!(server = self.shared.server.as_str(), %error, "the server cannot be connected to");
+        let (server, cause) = (self.shared.server.as_str(), error.to_string());
+        // A server that is tried for long fails in the same way again and again.
+        if self.last_failure.as_ref() == Some(&cause) {
+            tracing::debug!(server, %error, "the server still cannot be connected to");
+        } else {
+            tracing::warn!(server, %error, "the server cannot be connected to");
+            self.last_failure = Some(cause);
+        }
         // The server's own text may be long, and is not for all listeners.
         let in_time = error.origin() != Origin::Timeout;
         let reason = if in_time { "the server cannot be connected to" } else { late };
-        let then = self.after(ServerEnd::InError, reason);
+        let mut then = self.after(ServerEnd::InError, reason);
+        if let NextStep::Connect(Some(at)) = &mut then
+            && error.code() == code::AUTH_REQUIRED
+        {
+            // The login of a person orders an attempt; until then the server is asked as rarely as is polite.
+            *at = later(Instant::now(), LOGIN_PAUSE).max(*at);
+            self.course.expect(ReturnOutlook::At(*at));
+        }
         self.attempted();
         then
     }

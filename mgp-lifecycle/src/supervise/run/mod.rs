@@ -20,7 +20,7 @@ use super::lifecycle_tracker::LifecycleTracker;
 use super::supervisor::Plan;
 use super::supervisor_shared::{ReturnOutlook, SupervisorShared};
 use crate::ServerEnd;
-use crate::restart::{RestartDecision, Restarts};
+use crate::restart::{RestartDecision, RestartSettings, Restarts};
 use crate::span::later;
 
 /// The task that takes one server through its life, for as long as it is polled.
@@ -37,6 +37,8 @@ pub(super) struct SupervisorRun<C: Connect> {
     ordered: Option<u64>,
     /// Set once the server was restarted too often; only a restart by hand is then taken.
     given_up: bool,
+    /// The last reason for which the server could not be connected to, since it was connected.
+    last_failure: Option<String>,
 }
 
 /// The next step.
@@ -55,7 +57,8 @@ impl<C: Connect> SupervisorRun<C> {
         shared: Arc<SupervisorShared<C::Service>>,
     ) -> Self {
         let plan = Arc::new(plan);
-        Self { plan, course, restarts, shared, began: Instant::now(), ordered: None, given_up: false }
+        let began = Instant::now();
+        Self { plan, course, restarts, shared, began, ordered: None, given_up: false, last_failure: None }
     }
 
     pub(super) async fn forever(mut self) {
@@ -100,7 +103,7 @@ impl<C: Connect> SupervisorRun<C> {
         let (again, reason) = match verdict {
             RestartDecision::Restart { after } => (Some(later(Instant::now(), after)), reason),
             RestartDecision::Stay => (None, reason),
-            RestartDecision::GiveUp => (None, RestartDecision::LIMIT_EXCEEDED),
+            RestartDecision::GiveUp => (None, RestartSettings::LIMIT_EXCEEDED),
         };
         let outlook = again.map_or(ReturnOutlook::Never, ReturnOutlook::At);
         let given_up = verdict == RestartDecision::GiveUp;

@@ -43,6 +43,7 @@ impl<C: Connect> SupervisorRun<C> {
         self.course.go(ServerState::Connected, ReturnOutlook::Soon, None);
         self.course.record_connected();
         self.attempted();
+        self.last_failure = None;
         let cause = self.until_it_ends(&live, &mut ended).await;
         live.shut();
         match cause {
@@ -78,7 +79,7 @@ impl<C: Connect> SupervisorRun<C> {
         ended: &mut BoxFuture<'static, ServerEnd>,
     ) -> ServeEnd {
         let Plan { probing, chance, limits, .. } = &*self.plan;
-        let mut down = pin!(until_down(probing.as_ref(), live.service(), &self.shared.health, chance));
+        let mut down = pin!(until_down(probing.as_ref(), live, &self.shared.health, chance));
         loop {
             tokio::select! {
                 biased;
@@ -163,19 +164,27 @@ async fn ask<C: Connect>(plan: &Plan<C>, service: &C::Service, shutdown: Shutdow
     }
 }
 
-/// Probes again and again, and resolves when the server is down.
+/// Probes again and again, and resolves when the server is down. A server that has answered a call since the last probe needs
+/// none, but for its health it is asked in each third interval at least.
 async fn until_down<T: Clone>(
     probing: Option<&Probing<T>>,
-    service: &T,
+    live: &LiveServer<T>,
     health: &watch::Sender<ServerHealth>,
     chance: &RandomSource,
 ) {
     let Some(Probing { settings, ask }) = probing else { return std::future::pending().await };
     let schedule = ProbeSchedule::new(settings.interval);
     let mut pulse = HealthTracker::new(settings.misses);
+    let mut left_out = 0;
     sleep(schedule.first(chance.draw())).await;
     loop {
-        let beat = match timeout(settings.answer_within, caught(|| ask(service.clone()))).await {
+        if live.take_answered() && pulse.is_well() && left_out < MOST_LEFT_OUT {
+            left_out += 1;
+            sleep(schedule.next(chance.draw())).await;
+            continue;
+        }
+        left_out = 0;
+        let beat = match timeout(settings.answer_within, caught(|| ask(live.service().clone()))).await {
             Ok(Ok(beat)) => beat,
             Ok(Err(_)) => ProbeResult::NotAsked,
             Err(_) => ProbeResult::Missed,
@@ -185,6 +194,10 @@ async fn until_down<T: Clone>(
         if now == ServerHealth::Down {
             return;
         }
-        sleep(schedule.next(chance.draw())).await;
+        let soon = settings.after_a_miss(beat, live.in_flight());
+        sleep(soon.unwrap_or_else(|| schedule.next(chance.draw()))).await;
     }
 }
+
+/// The number of probes in a row that are left out because the server answers calls.
+const MOST_LEFT_OUT: u32 = 2;

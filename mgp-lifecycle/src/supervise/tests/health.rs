@@ -92,6 +92,77 @@ async fn what_a_server_says_of_itself_is_reported_and_not_acted_upon() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_remote_server_that_is_away_is_noticed_within_fifteen_seconds_and_tried_until_it_is_back() {
+    let says = Arc::new(Mutex::new(ProbeResult::Answered(Healthy)));
+    let said = Arc::clone(&says);
+    let lives = ScriptedAttempt::new(AttemptOutcome::Lives);
+    // It is away for longer than any budget of restarts lasts.
+    let script = [lives].into_iter().chain((0..60).map(|_| ScriptedAttempt::new(AttemptOutcome::Refuses)));
+    let world = FakeServerHost::with_script(script, lives);
+    let mut restarts = policy(RestartPolicy::OnFailure);
+    (restarts.max_restarts, restarts.backoff_max_ms) = (u32::MAX, 7_000);
+    let supervisor = world.supervisor("s").with_restarts(restarts);
+    let supervisor =
+        supervisor.with_probe(ProbeSettings::default(), move |_| std::future::ready(*said.lock()));
+    let server = supervisor.with_probe_settings(ProbeSettings::remote()).spawn();
+    up(&server).await;
+    tokio::time::sleep(secs(60)).await;
+    assert_eq!((server.state(), world.attempts()), (Connected, 1));
+    *says.lock() = ProbeResult::Unreachable;
+    tokio::time::sleep(secs(15)).await;
+    assert_ne!(server.state(), Connected);
+    *says.lock() = ProbeResult::Answered(Healthy);
+    let (mut began, mut last) = (Instant::now(), world.attempts());
+    while world.attempts() < 62 {
+        tokio::time::sleep(millis(100)).await;
+        if world.attempts() > last {
+            assert!(began.elapsed() <= secs(8), "{:?}", began.elapsed());
+            (began, last) = (Instant::now(), world.attempts());
+        }
+    }
+    server.ready(secs(1)).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_server_that_works_has_longer_than_one_that_has_nothing_to_do() {
+    for (works, seconds) in [(false, 4..15), (true, 32..60)] {
+        let hung = ScriptedAttempt { answers_after: None, ..ScriptedAttempt::new(AttemptOutcome::Lives) };
+        let world = FakeServerHost::with_script([hung], ScriptedAttempt::new(AttemptOutcome::Lives));
+        let server = probed(&world, ProbeSettings::remote()).spawn();
+        up(&server).await;
+        let start = Instant::now();
+        let call = works.then(|| tokio::spawn(call(server.gate())));
+        while server.state() == Connected {
+            settle().await;
+        }
+        assert!(seconds.contains(&start.elapsed().as_secs()), "{works}: {:?}", start.elapsed());
+        drop(call);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_answers_calls_is_asked_seldom_and_one_that_is_idle_is_asked() {
+    for (every_second, probes) in [(true, 1..20), (false, 25..60)] {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let ask = move |_: Incarnation| {
+            count.fetch_add(1, Ordering::SeqCst);
+            std::future::ready(ProbeResult::Answered(Healthy))
+        };
+        let world = FakeServerHost::new(AttemptOutcome::Lives);
+        let server = world.supervisor("s").with_probe(every(secs(8), 2), ask).spawn();
+        up(&server).await;
+        for _ in 0..300 {
+            if every_second {
+                call(server.gate()).await.unwrap();
+            }
+            tokio::time::sleep(secs(1)).await;
+        }
+        assert!(probes.contains(&asked.load(Ordering::SeqCst)), "{every_second}: {asked:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn fifty_servers_are_not_asked_at_once() {
     let times = Arc::new(Mutex::new(Vec::new()));
     let servers: Vec<_> = (0..50u32)

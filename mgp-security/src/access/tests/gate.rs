@@ -47,6 +47,23 @@ async fn a_call_reaches_the_server_only_if_the_agent_may() {
     }
 }
 
+#[tokio::test]
+async fn the_default_does_not_hold_for_operators_and_a_denial_does() {
+    let policy = policy();
+    let gate = AccessGate::new(policy.clone()).for_server("s".into());
+    let by_operator = || {
+        let mut request = call("a", "t");
+        request.context.principal = Some(admin());
+        request
+    };
+    assert!(ask(&gate, by_operator()).await.is_ok());
+    assert!(ask(&gate, call("a", "t")).await.is_err(), "an agent needs access");
+    let of_agent = AccessGate::new(policy.clone()).for_server("s".into()).for_agent("a".into());
+    assert!(ask(&of_agent, by_operator()).await.is_err(), "the gate takes it for the agent's");
+    policy.grant(&admin(), None, grant(&admin().access_id(), "s", Some("t"), Deny)).await.unwrap();
+    assert!(ask(&gate, by_operator()).await.is_err());
+}
+
 /// Has a request wait until there is a permit, like a person who takes a while to decide.
 #[derive(Clone)]
 struct Wait(Arc<tokio::sync::Semaphore>);

@@ -34,6 +34,21 @@ async fn a_tool_grant_decides_before_a_server_grant_and_that_before_the_default(
     assert_eq!(says(&policy, Some("other")), (Deny, AccessSource::ServerGrant));
 }
 
+#[tokio::test]
+async fn an_entry_for_local_holds_for_its_clients_and_one_for_a_client_comes_first() {
+    let policy = policy();
+    let allows = |agent: &str, tool: &str| policy.decide(agent, "s", Some(tool)).allows();
+    policy.grant(&admin(), None, grant("local", "s", Some("t"), Allow)).await.unwrap();
+    assert!(allows("local", "t") && allows("local/cursor", "t") && policy.reaches("local/cursor", "s"));
+    assert!(!allows("locale/cursor", "t") && !allows("team/ada", "t"));
+    policy.grant(&admin(), None, grant("local/cursor", "s", Some("t"), Deny)).await.unwrap();
+    assert!(!allows("local/cursor", "t") && allows("local/zed", "t") && allows("local", "t"));
+    // A rule about the tool stays more exact than one about the server, whoever it names.
+    policy.grant(&admin(), None, grant("local", "s", Some("u"), Deny)).await.unwrap();
+    policy.grant(&admin(), None, grant("local/zed", "s", None, Allow)).await.unwrap();
+    assert!(!allows("local/zed", "u") && allows("local/zed", "v") && !allows("local/other", "v"));
+}
+
 // covers: MGP-5.5-01, MGP-5.5-02
 #[test]
 fn each_server_has_its_default_and_those_without_one_deny() {

@@ -1,5 +1,6 @@
 //! Filters and queries by which events of the audit log are selected.
 
+use mgp_types::agent_family;
 use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp, TraceId};
 
 use super::entry::EventFacets;
@@ -10,7 +11,7 @@ use super::entry::EventFacets;
 pub struct Filter {
     /// The types to select; all if empty.
     pub event_types: Vec<EventType>,
-    /// The agent that acted.
+    /// The agent that acted; `local` stands for all clients of the user.
     pub agent_id: Option<AgentId>,
     /// The server that the event is about.
     pub server_id: Option<ServerId>,
@@ -30,7 +31,10 @@ impl Filter {
         let Self { event_types, agent_id, server_id, result, since, until, trace_id } = self;
         let is_type = |wanted: &EventType| wanted.as_str() == facets.event_type.as_str();
         (event_types.is_empty() || event_types.iter().any(is_type))
-            && agent_id.as_ref().is_none_or(|wanted| facets.agent.as_deref() == Some(wanted.as_str()))
+            && agent_id.as_ref().is_none_or(|wanted| {
+                let agent = facets.agent.as_deref();
+                [agent, agent.and_then(agent_family)].contains(&Some(wanted.as_str()))
+            })
             && server_id.as_ref().is_none_or(|wanted| facets.server.as_ref() == Some(wanted))
             && result.is_none_or(|wanted| wanted == facets.result)
             && since.is_none_or(|since| facets.millis >= since.as_millis())

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use mgp_types::RawJson;
 use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp};
+use mgp_types::{LOCAL_AGENT, RawJson};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{
@@ -284,6 +284,8 @@ fn last_beyond_bytes(connection: &Connection, most: u64) -> Result<Option<i64>, 
 struct Conditions {
     types: Option<String>,
     agent: Option<String>,
+    /// The pattern of the clients of that agent.
+    clients: Option<String>,
     server: Option<String>,
     result: Option<&'static str>,
     since: Option<i64>,
@@ -297,6 +299,11 @@ impl Conditions {
         Self {
             types: (!types.is_empty()).then(|| serde_json::json!(types).to_string()),
             agent: filter.agent_id.as_ref().map(AgentId::as_str).map(Into::into),
+            clients: filter
+                .agent_id
+                .as_ref()
+                .filter(|agent| agent.as_str() == LOCAL_AGENT)
+                .map(|agent| format!("{agent}/*")),
             server: filter.server_id.as_ref().map(ServerId::as_str).map(Into::into),
             result: filter.result.map(Outcome::as_str),
             since: filter.since.map(Timestamp::as_millis),
@@ -307,8 +314,8 @@ impl Conditions {
 
     fn values(&self) -> Vec<(&'static str, &dyn ToSql)> {
         named_params! {
-            ":types": self.types, ":agent": self.agent, ":server": self.server, ":result": self.result,
-            ":since": self.since, ":until": self.until, ":trace": self.trace,
+            ":types": self.types, ":agent": self.agent, ":clients": self.clients, ":server": self.server,
+            ":result": self.result, ":since": self.since, ":until": self.until, ":trace": self.trace,
         }
         .to_vec()
     }
@@ -406,7 +413,7 @@ const HOUR: &str = "millis / 3600000";
 
 /// The SQL condition of a filter, with a parameter for each of its members.
 const CONDITIONS: &str = "(:types IS NULL OR event_type IN (SELECT value FROM json_each(:types)))
-    AND (:agent IS NULL OR agent = :agent) AND (:server IS NULL OR server = :server)
+    AND (:agent IS NULL OR agent = :agent OR agent GLOB :clients) AND (:server IS NULL OR server = :server)
     AND (:result IS NULL OR result = :result)
     AND (:since IS NULL OR millis >= :since) AND (:until IS NULL OR millis < :until)
     AND (:trace IS NULL OR trace = :trace)";

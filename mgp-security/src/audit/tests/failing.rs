@@ -53,7 +53,13 @@ async fn a_full_log_fails_closed_says_so_and_recovers() {
     assert!(error.message().contains("withheld"));
     assert_eq!(calls.load(Ordering::Relaxed), 4);
     let error = service.call(call()).await.unwrap_err();
-    assert_eq!((error.code(), error.message()), (3001, "the record cannot be kept: no room is left"));
+    assert_eq!(
+        (error.code(), error.message()),
+        (
+            3001,
+            "the record cannot be kept: no room is left on the disk of its folder, which `mgp status` shows"
+        )
+    );
     assert_eq!(calls.load(Ordering::Relaxed), 4, "the next is not carried out at all");
     log.retain(Retention::SizeBased(0)).await.unwrap();
     log.flush().await.unwrap();

@@ -5,7 +5,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
-use crate::auth::AuthLayer;
+use crate::auth::{AuthLayer, KeyScope};
 
 /// A server that lists tools to whatever it is asked.
 fn listing() -> TestServer {
@@ -126,6 +126,14 @@ async fn each_permission_permits_its_own_and_nothing_else() {
         ("tools/call", r#"{"name":"Echo"}"#, &[]),
         ("tools/call", "{}", &[]),
         ("tasks/get", "{}", &[0, 1, 2]),
+        ("tools/validate", r#"{"name":"echo"}"#, &[0, 1, 2]),
+        ("mgp/discovery/catalog", "{}", &[0, 1, 2]),
+        ("mgp/discovery/recommend", "{}", &[0, 1, 2]),
+        ("mgp/manifest/get", "{}", &[0, 1, 2]),
+        ("mgp/permission/check", "{}", &[0, 1, 2]),
+        ("mgp/permission/request", "{}", &[0, 1, 2]),
+        ("mgp/events/subscribe", "{}", &[0, 1, 2]),
+        ("mgp/events/list", "{}", &[0, 1, 2]),
         ("logging/setLevel", "{}", &[0, 1, 2]),
         ("notifications/progress", "{}", &[3]), // By its name a notification, and yet a call.
         ("mgp/tools/discover", "{}", &[2]),
@@ -148,7 +156,9 @@ async fn each_permission_permits_its_own_and_nothing_else() {
             let layer = AuthLayer::with_key(ring.clone(), key);
             let outcome = ask(&layer, request(method, params)).await;
             assert_eq!(outcome.is_ok(), permitting.contains(&place), "{method} {params} {permission:?}");
-            assert!(outcome.err().is_none_or(|error| error.code() == code::PERMISSION_DENIED));
+            assert!(outcome.err().is_none_or(|error| {
+                error.code() == code::PERMISSION_DENIED && error.message().contains("--allow ")
+            }));
         }
     }
 }
@@ -234,6 +244,30 @@ async fn a_list_shows_what_the_key_may_see() {
         let expected = format!(r#"{{"tools":{tools},"nextCursor":"2"}}"#);
         assert_eq!(list.result.as_bytes(), expected.as_bytes(), "{permission:?}");
     }
+}
+
+#[tokio::test]
+async fn documents_about_tools_have_those_that_the_key_may_call_or_else_see() {
+    use ApiPermission::{AdminRead, ToolInvoke, ToolRead, ToolsListAll};
+    let ring = ring();
+    let call = ToolInvoke("files.read".parse().unwrap());
+    let see = ToolRead("files.stat".parse().unwrap());
+    for (permissions, covered) in [
+        (vec![call.clone()], [true, false, false]),
+        (vec![ToolsListAll, AdminRead, call.clone()], [true, false, false]),
+        (vec![see.clone()], [false, true, false]),
+        (vec![see, call], [true, false, false]),
+        (vec![ToolsListAll], [true, true, true]),
+    ] {
+        let (_, key) = issue(&ring, &permissions).await;
+        let listing = listing();
+        let mut service = AuthLayer::with_key(ring.clone(), key).layer(listing.clone());
+        service.call(request("mgp/manifest/get", "{}")).await.unwrap();
+        let asked = listing.seen.lock();
+        let found = ["read", "stat", "write"].map(|tool| KeyScope::covers(&asked[0], "files", tool));
+        assert_eq!(found, covered, "{permissions:?}");
+    }
+    assert!(KeyScope::covers(&request("mgp/manifest/get", "{}"), "files", "read"), "no key narrows nothing");
 }
 
 #[tokio::test]

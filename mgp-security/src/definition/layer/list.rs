@@ -18,6 +18,13 @@ pub(super) struct Fetched {
     is_whole: bool,
 }
 
+impl Fetched {
+    /// Returns definitions that no list has.
+    pub(super) fn of(listed: Vec<Object>) -> Self {
+        Self { listed, ..Self::default() }
+    }
+}
+
 /// Fetches the definitions that `request` asks for: one page of resources, all pages of other kinds. Returns them with
 /// the response of the first page.
 pub(super) async fn fetch<S: RpcService>(

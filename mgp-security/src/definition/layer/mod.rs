@@ -14,7 +14,7 @@ use futures_util::future::Either;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ToolName, TraceId, code,
 };
-use mgp_types::{BoxFuture, Error, Object, Request, RequestKind, Response, RpcService};
+use mgp_types::{BoxFuture, Error, Object, RawJson, Request, RequestKind, Response, RpcService};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -23,7 +23,7 @@ use self::list::Fetched;
 use self::used_definitions::UsedDefinitions;
 use super::{
     ConfiguredServer, DefinitionAdmission, DefinitionGuard, DefinitionKind, DefinitionName, DefinitionStatus,
-    HoldReason, QuarantineReason, ServerId, pinned_for, scan_instructions,
+    HoldReason, QuarantineReason, ServerId, pinned_for,
 };
 use crate::tool::{MAX_TOOLS, RequestTarget};
 use crate::{Clock, GateFuture, random};
@@ -118,22 +118,27 @@ impl DefinitionGuardLayer {
         self.0.of(kind).changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Returns whether `text`, which the server tells a model about itself, may reach one. `what` names the text
-    /// (`instructions`, `description`). A refusal is recorded.
+    /// Returns those of the texts that the server tells a model about itself which may reach one; `None` for each other.
+    /// Each has a name: `instructions`, `description`. A refusal is recorded.
     ///
     /// # Errors
-    /// Fails if the refusal cannot be recorded, or the text cannot be examined.
-    pub async fn admits_text(&self, what: &str, text: Arc<str>) -> Result<bool, Error> {
-        // A long text takes a while to scan.
-        let scanned = tokio::task::spawn_blocking(move || scan_instructions(&text)).await;
-        let scanned = scanned.map_err(|panic| {
-            Error::internal("what the server says of itself could not be examined").with_source(panic)
-        })?;
-        let Err(finding) = scanned else { return Ok(true) };
-        let target = AuditTarget::new(Some(self.0.server.clone()), None);
-        let event = self.0.blocked(format!("dev.cloto.mgp.{what}_refused"), target, None, finding.rule);
-        self.0.audit.record(event.with_detail("finding", &*finding.message)).await?;
-        Ok(false)
+    /// Fails if a refusal cannot be recorded, or a text cannot be examined.
+    pub async fn admitted_texts<const N: usize>(
+        &self,
+        texts: [(&str, Option<Arc<str>>); N],
+    ) -> Result<[Option<Arc<str>>; N], Error> {
+        let listed = texts.iter().filter_map(|(name, text)| {
+            let mut listed = Object::new();
+            listed.set("name", RawJson::from_text(name));
+            listed.set("text", RawJson::from_text(text.as_ref()?));
+            Some(listed)
+        });
+        let fetched = Fetched::of(listed.collect());
+        let (_, admissions) = self.0.examine(fetched, DefinitionKind::Text, None).await?;
+        let mut admissions = admissions.iter();
+        Ok(texts.map(|(_, text)| {
+            text.filter(|_| admissions.next().is_some_and(|it| *it == DefinitionAdmission::Admitted))
+        }))
     }
 }
 
@@ -272,7 +277,8 @@ impl DefinitionGuardShared {
         if self.is_current(kind) {
             return Ok(());
         }
-        let mut list = Request::call(kind.list_method(), Object::new());
+        let Some(method) = kind.list_method() else { return Ok(()) };
+        let mut list = Request::call(method, Object::new());
         list.context = request.context.clone();
         (list.context.tool, list.context.operation) = (None, None);
         match self.list(inner, list, kind).await {
@@ -385,11 +391,6 @@ impl DefinitionGuardShared {
         } else {
             tracing::warn!(server = %self.holder, name, why, command, "a definition is held back");
         }
-    }
-
-    /// Returns the audit event of something that is kept back.
-    fn blocked(&self, what: String, target: AuditTarget, trace: Option<TraceId>, why: &str) -> AuditEvent {
-        self.event(what, target, trace, why, Outcome::Blocked)
     }
 
     fn event(

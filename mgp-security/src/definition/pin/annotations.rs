@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{PinVerdict, PinWrite, PinnedDefinitions, Snapshot};
+use super::{ApproveError, PinVerdict, PinWrite, PinnedDefinitions, Snapshot};
 use crate::StoreError;
 use mgp_types::canonical::Digest;
 
+use crate::definition::order::{Tolerance, are_alike};
 use crate::definition::{
     Definition, DefinitionKind, DefinitionName, PinAnnotations, PinState, Remark, RemarkKind, ServerId,
 };
@@ -48,6 +49,32 @@ impl PinnedDefinitions {
             remark.digest == digest
                 && matches!(&remark.what, RemarkKind::Accepted(accepted) if **accepted == *rule)
         })
+    }
+
+    /// Allows that the approved definition called `name` comes with its lists in any order and with other figures.
+    ///
+    /// # Errors
+    /// Fails if none is approved, or the store cannot be written.
+    pub fn allow_any_order(&self, server: &ServerId, name: &DefinitionName) -> Result<(), ApproveError> {
+        let _turn = self.turn.lock();
+        let state = self.state(server, name);
+        let approved = state.as_ref().and_then(PinState::approved).ok_or(ApproveError::NothingPending)?;
+        let remark = Remark::new(approved.digest(), RemarkKind::AnyOrder);
+        Ok(self.remark(server, name, |_| true, [remark])?)
+    }
+
+    /// Returns whether `now` is the `approved` definition of `server`, but for differences that count as none.
+    pub(super) fn is_alike(&self, server: &ServerId, approved: &Definition, now: &Definition) -> bool {
+        let any = Remark::new(approved.digest(), RemarkKind::AnyOrder);
+        let is_allowed = self.snapshot.load().beside.on(server, approved.name()).contains(&any);
+        let tolerance = if is_allowed { Tolerance::OrderAndFigures } else { Tolerance::Order };
+        are_alike(approved, now, tolerance)
+    }
+
+    /// Returns the approved definition of `server` that `now` is, but for differences that count as none.
+    pub fn recognized(&self, server: &ServerId, now: &Definition) -> Option<Definition> {
+        let state = self.state(server, now.name())?;
+        state.approved().filter(|approved| self.is_alike(server, approved, now)).cloned()
     }
 
     /// Returns whether the definition that waits under this name came with a change of its server's configuration.

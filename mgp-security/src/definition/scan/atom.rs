@@ -17,13 +17,16 @@ impl Atom {
     pub(super) const NAMED_FILE: Self = Self(5);
     pub(super) const DISCUSS: Self = Self(6);
     pub(super) const CAUTION: Self = Self(7);
+    pub(super) const NO_SECRET: Self = Self(8);
 }
 
 const ATOMS: DataFile = DataFile::new("atoms.txt", include_str!("atoms.txt"));
 
 /// The names of the atoms that the program itself makes or treats specially, each at its number.
-const KNOWN: [&str; 8] =
-    ["address", "mail", "destination", "parameter", "property-ref", "named-file", "discuss", "caution"];
+const KNOWN: [&str; 9] = [
+    "address", "mail", "destination", "parameter", "property-ref", "named-file", "discuss", "caution",
+    "no-secret",
+];
 
 /// A set of atoms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

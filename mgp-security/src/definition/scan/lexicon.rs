@@ -95,15 +95,16 @@ impl Lexicon {
             }
             hits.push(Hit { atom, start, end, sentence: folded.sentence(start) });
         }
-        // The word "prompt" in "prompt injection" is not an order.
+        // The word "prompt" in "prompt injection" is not an order, and the one "token" in "page token" no secret.
+        let is_subject = |atom: Atom| matches!(atom, Atom::DISCUSS | Atom::NO_SECRET);
         let subjects: Vec<_> =
-            hits.iter().filter(|hit| hit.atom == Atom::DISCUSS).map(|hit| (hit.start, hit.end)).collect();
+            hits.iter().filter(|hit| is_subject(hit.atom)).map(|hit| (hit.start, hit.end)).collect();
         if !subjects.is_empty() {
             // Both are in the order of their ends, and a subject nests only in another subject.
             hits.retain(|hit| {
                 let after = subjects.partition_point(|(_, end)| *end < hit.end);
                 let around = subjects.get(after).is_some_and(|(start, _)| *start <= hit.start);
-                hit.atom == Atom::DISCUSS || !around
+                is_subject(hit.atom) || !around
             });
         }
     }
@@ -167,6 +168,14 @@ mod tests {
     #[test]
     fn talk_about_prompts_is_not_about_orders() {
         assert!(!is_found("a prompt injection", "orders"));
+    }
+
+    #[test]
+    fn a_token_that_marks_a_place_in_a_list_is_no_secret() {
+        for text in ["Pass the paging token on", "max tokens", "the next page token"] {
+            assert!(!is_found(text, "credential"), "{text}");
+        }
+        assert!(is_found("Pass the access token and the page token on", "credential"));
     }
 
     #[test]

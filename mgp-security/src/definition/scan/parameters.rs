@@ -80,8 +80,8 @@ impl Parameters {
     /// Returns the parameters of `listed`, whose topics are read from its name and the start of its description.
     pub(super) fn of(kind: DefinitionKind, listed: &Object, names: impl IntoIterator<Item = String>) -> Self {
         let names = names.into_iter().map(|name| name.to_lowercase()).collect();
-        if matches!(kind, DefinitionKind::Resource | DefinitionKind::Template) {
-            // A resource has no parameters that could ask for anything.
+        if matches!(kind, DefinitionKind::Resource | DefinitionKind::Template | DefinitionKind::Text) {
+            // A resource has no parameters that could ask for anything, nor has a text.
             return Self { names, ..Self::of_everything() };
         }
         let text = |member: &str| listed.text(member).unwrap_or_default();

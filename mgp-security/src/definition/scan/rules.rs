@@ -69,6 +69,8 @@ enum Scope {
     DefinitionsWithoutDeeds,
     /// Prose of tools that have nothing to do with access.
     DefinitionsWithoutAccess,
+    /// Prose of tools that are neither.
+    DefinitionsWithoutEither,
     Values,
     Names,
     Parameters,
@@ -85,6 +87,9 @@ impl Scope {
             "results and prompts" => Self::Texts,
             "definitions" => Self::Definitions,
             "definitions of tools that only look something up" => Self::DefinitionsWithoutDeeds,
+            "definitions of tools that only look something up, and not about access" => {
+                Self::DefinitionsWithoutEither
+            }
             "definitions of tools that are not about access" => Self::DefinitionsWithoutAccess,
             "values" => Self::Values,
             "names of parameters" => Self::Names,
@@ -104,6 +109,7 @@ impl Scope {
             | (Place::Name, Self::Names)
             | (Place::Parameter, Self::Parameters) => true,
             (Place::Prose, Self::DefinitionsWithoutDeeds) => !tool.about_deeds,
+            (Place::Prose, Self::DefinitionsWithoutEither) => !tool.about_deeds && !tool.about_secrets,
             (Place::Prose, Self::DefinitionsWithoutAccess)
             | (Place::Parameter, Self::ParametersWithoutAccess) => !tool.about_secrets,
             (Place::Parameter, Self::ParametersWithoutTalk) => !tool.about_talk,

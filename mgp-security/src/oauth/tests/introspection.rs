@@ -63,6 +63,32 @@ async fn what_an_issuer_tells_of_a_token_has_to_hold_here() {
 }
 
 #[tokio::test]
+async fn an_answer_without_a_subject_is_about_a_person_or_else_about_a_client() {
+    let issuer = TestIssuer::start().await;
+    for (members, expected) in [
+        (json!({ "client_id": "batch" }), Ok("agent.batch")),
+        (json!({ "client_id": "batch", "username": "ada" }), Err(TokenError::UnknownSubject)),
+        (json!({ "client_id": "1" }), Err(TokenError::UnknownSubject)),
+        (json!({ "sub": "client_id:batch" }), Err(TokenError::Invalid)),
+        (json!({ "sub": "", "client_id": "batch" }), Err(TokenError::Invalid)),
+        (json!({ "client_id": "" }), Err(TokenError::Invalid)),
+        (json!({}), Err(TokenError::Invalid)),
+    ] {
+        let mut claims = active(&issuer);
+        claims.as_object_mut().unwrap().remove("sub");
+        claims.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        issuer.publish(ASK, claims.to_string());
+        let server = builder(asking(&issuer))
+            .principals(|_, subject| (subject == "client_id:batch").then(|| Principal::new("agent.batch")))
+            .build(&fetcher())
+            .unwrap();
+        let verified = verify(&server, &shown("opaque", None)).await;
+        let found = verified.map(|verified| verified.principal.as_str().to_owned());
+        assert_eq!(found.as_deref().map_err(|error| *error), expected, "{members}");
+    }
+}
+
+#[tokio::test]
 async fn a_token_that_no_issuer_knows_is_asked_about_once_in_ten_seconds() {
     let issuer = TestIssuer::start().await;
     issuer.publish(ASK, json!({ "active": false }).to_string());

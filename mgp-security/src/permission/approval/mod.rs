@@ -126,6 +126,8 @@ pub struct ApprovalAnswer {
     /// The number of calls of the tool that the approval of a call is for, the one that was asked about and further ones
     /// with whatever arguments, until the end of the terms or for ten minutes.
     pub max_uses: u32,
+    /// The id under which the question stood in the queue, if it was answered there.
+    pub question: Option<ApprovalId>,
 }
 
 impl ApprovalQuestion {
@@ -225,7 +227,7 @@ impl ApprovalAnswer {
     /// Returns the answer `decision` of `approver`. An approval is for the agent that asked, until its session ends.
     pub fn new(approver: Principal, decision: Decision) -> Self {
         let terms = GrantTerms::default().lasting(GrantLifetime::Session);
-        Self { approver, decision, terms, granted_to: GrantedTo::Asker, max_uses: 1 }
+        Self { approver, decision, terms, granted_to: GrantedTo::Asker, max_uses: 1, question: None }
     }
 
     /// Sets the number of calls that the approval of a call is for.

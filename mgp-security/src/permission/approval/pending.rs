@@ -136,6 +136,12 @@ impl PendingApprovals {
         open.rows.values().filter(|row| row.answer.is_none()).map(ApprovalRow::shown).collect()
     }
 
+    /// Returns the questions whose answers wait until the same is asked again, the oldest first.
+    pub fn answered(&self) -> Vec<PendingApproval> {
+        let open = self.swept();
+        open.rows.values().filter(|row| row.answer.is_some()).map(ApprovalRow::shown).collect()
+    }
+
     /// Returns the question `id`, if it is open or its answer waits until the same is asked again.
     pub fn find(&self, id: &ApprovalId) -> Option<PendingApproval> {
         self.swept().rows.values().find(|row| row.id == *id).map(ApprovalRow::shown)
@@ -281,7 +287,7 @@ impl PendingApprovals {
     pub(super) fn id_for(&self, question: &ApprovalQuestion) -> Result<ApprovalId, Error> {
         let open = self.swept();
         let same = open.rows.values().find(|row| row.is_answered_with(question));
-        same.map_or_else(ApprovalId::random, |row| Ok(row.id.clone()))
+        same.map_or_else(|| open.new_id(), |row| Ok(row.id.clone()))
     }
 
     /// Gives the answer to the callers that wait for it. Returns the decision to enter into the book if no caller is
@@ -290,6 +296,7 @@ impl PendingApprovals {
         let mut open = self.swept();
         let place = open.rows.iter().find(|(_, row)| row.id == *id).map(|(place, _)| *place);
         let Some(mut row) = place.and_then(|place| open.rows.remove(&place)) else { return Err(unknown()) };
+        answer.question = Some(id.clone());
         let is_call = matches!(row.subject(), ApprovalSubject::Call { .. });
         let is_yes = answer.decision == Decision::Approved;
         let is_for_one = is_yes && (is_call || answer.terms.lasts == GrantLifetime::Once);
@@ -306,7 +313,7 @@ impl PendingApprovals {
             if std::mem::take(&mut row.is_stored) {
                 open.gone.push(row.id.clone());
             }
-            row.renew()?;
+            row.renew(open.new_id()?);
             true
         } else if is_told {
             false
@@ -401,6 +408,11 @@ impl Approver for PendingApprovals {
 }
 
 impl OpenApprovals {
+    /// Returns an id that no question has.
+    fn new_id(&self) -> Result<ApprovalId, Error> {
+        ApprovalId::unlike(|id| self.rows.values().any(|row| row.id == *id))
+    }
+
     /// Makes room for `question` if necessary, by removing the oldest question of the same origin that nobody waits
     /// for. Returns whether there is room.
     fn make_room(&mut self, question: &ApprovalQuestion) -> bool {

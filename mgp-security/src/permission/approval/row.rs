@@ -1,6 +1,5 @@
 //! A question in the queue: its id, the form that operators see, and the form that the queue keeps.
 
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::{Decision, ServerId, Timestamp};
@@ -10,8 +9,8 @@ use tokio::sync::oneshot;
 use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject};
 use crate::random;
 
-/// The id of an open question, which cannot be guessed.
-#[derive(Clone, PartialEq, Eq, Hash)]
+/// The id of an open question: a few letters and digits, to be typed by people. Knowing an id gives no right to answer.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ApprovalId(Arc<str>);
 
 /// A question as operators see it.
@@ -69,10 +68,9 @@ impl ApprovalRow {
     }
 
     /// Gives the question a new id, as a question that is asked anew.
-    pub(super) fn renew(&mut self) -> Result<(), Error> {
-        self.id = ApprovalId::random()?;
-        self.question.id = Some(self.id.clone());
-        Ok(())
+    pub(super) fn renew(&mut self, id: ApprovalId) {
+        self.question.id = Some(id.clone());
+        self.id = id;
     }
 
     /// Removes callers that no longer wait.
@@ -142,9 +140,17 @@ impl ApprovalRow {
 }
 
 impl ApprovalId {
-    /// Returns a new random id, which cannot be guessed.
-    pub(super) fn random() -> Result<Self, Error> {
-        Ok(Self(random::name()?.into()))
+    /// Returns a new id that `is_taken` does not know. It is random, so that an id that a person has seen hardly comes
+    /// again for another question.
+    pub(super) fn unlike(is_taken: impl Fn(&Self) -> bool) -> Result<Self, Error> {
+        loop {
+            let bytes: [u8; ID_CHARS] = random::bytes()?;
+            let letters = bytes.map(|byte| char::from(ID_ALPHABET[usize::from(byte) % ID_ALPHABET.len()]));
+            let id = Self(String::from_iter(letters).into());
+            if !is_taken(&id) {
+                return Ok(id);
+            }
+        }
     }
 
     /// Returns the id as text.
@@ -159,9 +165,7 @@ impl From<&str> for ApprovalId {
     }
 }
 
-impl fmt::Debug for ApprovalId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A reader of the log must not learn the id.
-        f.write_str("ApprovalId(***)")
-    }
-}
+/// The number of characters of an id: far more ids than there may be open questions.
+const ID_CHARS: usize = 4;
+/// Characters that are not taken for each other, and make no words.
+const ID_ALPHABET: &[u8] = b"bcdfghjkmnpqrstvwxyz23456789";

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mgp_types::mgp::ServerId;
-use mgp_types::{Error, Method, Params, RawJson, Request};
+use mgp_types::{Context, Error, Method, Params, RawJson, Request};
 
 use super::{ApprovalId, ApprovalQuestion, line};
 use crate::refusal::advice;
@@ -13,11 +13,16 @@ pub(in crate::permission) fn command(id: &ApprovalId) -> String {
     format!("mgp permissions approve {}", id.as_str())
 }
 
-/// Returns the refusal of a request that waits for the answer to the question `id`: its details name the id and the
-/// command.
+/// Returns the refusal of a request in `context` that waits for the answer to the question `id`: its details name the id
+/// and the command.
 ///
 /// All requests that a person has to decide about are refused with this text.
-pub(crate) fn waits_for_approval(code: i64, subject: &WaitingSubject<'_>, id: &ApprovalId) -> Error {
+pub(crate) fn waits_for_approval(
+    code: i64,
+    subject: &WaitingSubject<'_>,
+    id: &ApprovalId,
+    context: &Context,
+) -> Error {
     let command = command(id);
     let what = match *subject {
         WaitingSubject::Call { tool, server } => {
@@ -30,7 +35,8 @@ pub(crate) fn waits_for_approval(code: i64, subject: &WaitingSubject<'_>, id: &A
     };
     let message = format!(
         "{what} is waiting for approval: a person has to confirm it by `{command}` in a terminal; after that, make the \
-         same call again"
+         same call again{}",
+        unasked(context)
     );
     let next =
         format!("tell the user to run `{command}` in a terminal, and make the same call again after that");
@@ -64,11 +70,20 @@ fn shown(server: &ServerId) -> String {
     line(server.as_str())
 }
 
+/// Returns why nobody was asked in the client itself, if that is to be told.
+const fn unasked(context: &Context) -> &'static str {
+    if context.unattended {
+        " (nobody is asked in this client, because a connected client, or its agent, may have started it)"
+    } else {
+        ""
+    }
+}
+
 /// Tells the caller by progress, at intervals, that its call waits for the answer to the question `id`. Never
 /// returns, and sends nothing if the caller did not ask for progress.
 pub(super) async fn keep_telling(question: &ApprovalQuestion, id: &ApprovalId) {
     if let Some(token) = question.progress_token.as_ref().filter(|_| question.context.outbox.is_open()) {
-        let message = format!("waiting for approval: {}", command(id));
+        let message = format!("waiting for approval: {}{}", command(id), unasked(&question.context));
         let message = RawJson::from_value(&message).unwrap_or_else(|_| RawJson::null());
         for count in 0_u32.. {
             let mut params = Params::new();
@@ -112,7 +127,7 @@ mod tests {
             ),
             (WaitingSubject::Server(&server), "the server `files`"),
         ] {
-            let error = waits_for_approval(code::PERMISSION_DENIED, &subject, &id);
+            let error = waits_for_approval(code::PERMISSION_DENIED, &subject, &id, &Context::default());
             let rest = error.message().strip_prefix(what).unwrap();
             assert_eq!(
                 rest,

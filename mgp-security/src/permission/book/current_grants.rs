@@ -6,8 +6,9 @@ use std::sync::{Arc, Weak};
 use arc_swap::Guard;
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{AgentId, Permission, ServerId, Timestamp};
-use mgp_types::{Context, Session};
+use mgp_types::{Context, Principal, Session, agent_family};
 
+use crate::permission::store::covers;
 use crate::permission::{GrantRecord, GrantVerdict, ScopeCheck, ScopeError};
 
 pub(super) type GrantsByServer = HashMap<ServerId, Arc<ServerGrants>, RandomState>;
@@ -50,12 +51,10 @@ pub(in crate::permission) struct CurrentGrants(pub(super) Guard<Arc<GrantsByServ
 
 impl PermissionDecisions {
     pub(super) fn put(&mut self, entry: Arc<GrantEntry>) {
-        if let Some(agent) = &entry.record.agent {
-            self.by_agent.insert(agent.as_str().into(), entry);
-        } else {
-            // A decision for all agents replaces those for each of them.
-            self.by_agent.clear();
-            self.for_all = Some(entry);
+        self.remove(entry.record.agent.as_ref());
+        match &entry.record.agent {
+            Some(agent) => drop(self.by_agent.insert(agent.as_str().into(), entry)),
+            None => self.for_all = Some(entry),
         }
     }
 
@@ -67,12 +66,10 @@ impl PermissionDecisions {
         }
     }
 
-    /// Removes the decision for this agent; if `agent` is `None`, those for all agents and for each.
+    /// Removes the decisions in place of which one for this agent [stands](covers).
     pub(super) fn remove(&mut self, agent: Option<&AgentId>) {
-        if let Some(agent) = agent {
-            self.by_agent.remove(agent.as_str());
-        } else {
-            self.by_agent.clear();
+        self.by_agent.retain(|_, entry| !covers(agent, entry.record.agent.as_ref()));
+        if agent.is_none() {
             self.for_all = None;
         }
     }
@@ -83,8 +80,8 @@ impl PermissionDecisions {
 }
 
 impl CurrentGrants {
-    /// Returns the decision for a use of a permission: that for the agent and its session, or else that for all
-    /// agents.
+    /// Returns the decision for a use of a permission: that for the agent and its session, or else that for its family
+    /// (`local` for all clients of the user), or else that for all agents.
     pub(in crate::permission) fn entry(
         &self,
         server: &ServerId,
@@ -96,14 +93,17 @@ impl CurrentGrants {
         let for_all = decisions.for_all.as_deref();
         match by {
             GrantUse::Call(context) => {
-                let own =
-                    context.principal.as_ref().and_then(|agent| decisions.by_agent.get(&*agent.access_id()));
-                let own = own.filter(|entry| entry.is_for(context.session.as_ref())).map(|entry| &**entry);
-                match own {
-                    // An agent's decision that has ended gives way to that for all agents.
-                    Some(own) if own.denies_at(now) || own.grants_at(now) || for_all.is_none() => Some(own),
-                    _ => for_all,
-                }
+                let agent = context.principal.as_ref().map(Principal::access_id);
+                let of = |agent: &str| {
+                    let entry = decisions.by_agent.get(agent)?;
+                    entry.is_for(context.session.as_ref()).then_some(&**entry)
+                };
+                let own = agent.as_deref().and_then(of);
+                let of_family = agent.as_deref().and_then(agent_family).and_then(of);
+                // A decision that has ended gives way to one for more agents.
+                let decides = |entry: &&GrantEntry| entry.denies_at(now) || entry.grants_at(now);
+                let deciding = own.filter(decides).or_else(|| of_family.filter(decides));
+                deciding.or(for_all).or(own).or(of_family)
             }
             GrantUse::Server => {
                 let holds = |entry: &&GrantEntry| entry.grants_at(now);
@@ -148,12 +148,15 @@ impl GrantEntry {
 
     /// Returns whether the decision is a grant that holds at `now`, for at least one session.
     pub(super) fn grants_at(&self, now: Timestamp) -> bool {
-        let is_live =
-            self.sessions.is_empty() || self.sessions.iter().any(|session| session.strong_count() > 0);
         match &self.record.verdict {
-            GrantVerdict::Approved(terms) => is_live && terms.hold_at(self.record.decided_at, now),
+            GrantVerdict::Approved(terms) => self.is_live() && terms.hold_at(self.record.decided_at, now),
             GrantVerdict::Denied { .. } => false,
         }
+    }
+
+    /// Returns whether the decision is for all sessions, or for one that has not ended.
+    pub(super) fn is_live(&self) -> bool {
+        self.sessions.is_empty() || self.sessions.iter().any(is_open)
     }
 
     /// Returns whether the decision holds for calls of this session.
@@ -165,4 +168,9 @@ impl GrantEntry {
     pub(super) fn is_of_session(&self, session: &Weak<Session>) -> bool {
         self.sessions.is_empty() || self.sessions.iter().any(|own| own.ptr_eq(session))
     }
+}
+
+/// Returns whether a session has not ended.
+pub(super) fn is_open(session: &Weak<Session>) -> bool {
+    session.strong_count() > 0
 }

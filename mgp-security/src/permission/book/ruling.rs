@@ -24,6 +24,8 @@ pub(in crate::permission) struct Ruling {
     /// True if a grant is taken back, rather than refused from the start.
     pub(in crate::permission) revoked: bool,
     pub(in crate::permission) trace: Option<TraceId>,
+    /// The id of the question that the decision answers, if it answers one of the queue.
+    pub(in crate::permission) question: Option<Box<str>>,
 }
 
 impl Ruling {
@@ -43,6 +45,7 @@ impl Ruling {
             verdict,
             revoked: false,
             trace: None,
+            question: None,
         }
     }
 
@@ -72,6 +75,7 @@ impl Ruling {
         ruling.agent = asker.map(|asker| AgentId::new(&*asker.access_id()));
         ruling.session = session.map(Arc::downgrade);
         ruling.trace = call.and_then(|call| call.trace);
+        ruling.question = answer.question.as_ref().map(|id| id.as_str().into());
         Some(ruling)
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use mgp_types::mgp::{EventType, Permission, Refusal, ServerId, Timestamp, code};
-use mgp_types::{Error, Request};
+use mgp_types::{Error, Principal, Request, shell_word};
 
 use crate::Finding;
 use crate::permission::{ApprovalId, WaitingSubject, waits_for_approval};
@@ -64,9 +64,18 @@ pub(in crate::permission) fn refuse(
             code::PERMISSION_DENIED,
             &WaitingSubject::Permission { permission: name, server, reason: word },
             id,
+            &request.context,
         );
     }
     let message: Cow<'static, str> = match reason {
+        PermissionRefusal::Deferred(None) | PermissionRefusal::Expired(None) if permission.is_some() => format!(
+            "the permission `{name}` of the server `{server}` is {word}: a person has to grant it by `mgp permissions \
+             approve {} {} --agent {}` in a terminal; after that, make the same call again",
+            shell_word(server.as_str()),
+            shell_word(name),
+            shell_word(&request.context.principal.as_ref().map_or("AGENT".into(), Principal::access_id))
+        )
+        .into(),
         PermissionRefusal::Denied { until: Some(end) } => format!(
             "the permission `{name}` of the server `{server}` is denied until {end}: {next}; \
              `mgp permissions reset {server} {name}` ends that"
@@ -74,6 +83,11 @@ pub(in crate::permission) fn refuse(
         .into(),
         PermissionRefusal::OutOfScope(finding) => finding.message.clone(),
         PermissionRefusal::NotYours => Cow::Borrowed("callers do not decide about permissions"),
+        PermissionRefusal::Denied { until: None } => format!(
+            "the permission `{name}` of the server `{server}` is denied: {next}; `mgp permissions show {server}` shows by \
+             whom, `mgp permissions approve {server} {name} --agent AGENT` grants it"
+        )
+        .into(),
         _ => format!("the permission `{name}` of the server `{server}` is {word}: {next}").into(),
     };
     let details = [("reason", word), ("permission", name), ("server_id", server.as_str()), ("next", next)];
@@ -91,11 +105,12 @@ pub(super) fn not_ready(server: &ServerId, waits: Option<&ApprovalId>, request: 
         trail.note_refusal(Refusal::new("permission", "not-settled"));
     }
     if let Some(id) = waits {
-        return waits_for_approval(code::SERVER_NOT_READY, &WaitingSubject::Server(server), id);
+        let waits = WaitingSubject::Server(server);
+        return waits_for_approval(code::SERVER_NOT_READY, &waits, id, &request.context);
     }
     let message = format!(
         "the permissions of the server `{server}` are not settled yet: if it does not pass by itself, an operator has to \
-         decide about them"
+         decide about them, and `mgp permissions pending` lists them"
     );
     refusal(code::SERVER_NOT_READY, message)
 }

@@ -22,13 +22,12 @@ pub(crate) enum PathLikeness {
 pub(crate) fn likeness(argument: &CallArgument, text: &str) -> Option<PathLikeness> {
     let line = text.trim();
     let is_line = !line.is_empty() && line.len() <= MAX_BYTES && !line.contains('\n');
-    let is_file_address = is_line && line.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"));
     match argument.nature {
         ArgumentNature::Path => Some(PathLikeness::Named),
         ArgumentNature::Text | ArgumentNature::Sql | ArgumentNature::Command | ArgumentNature::HttpMethod => {
             None
         }
-        _ if is_file_address => Some(PathLikeness::Named),
+        _ if is_line && is_file_address(line) => Some(PathLikeness::Named),
         // Some tools accept a path where they accept a URL.
         ArgumentNature::Url => (is_line && !line.contains("://")).then_some(PathLikeness::Perhaps),
         _ if !is_line || leaves_out(&argument.name) => None,
@@ -41,6 +40,11 @@ pub(crate) fn likeness(argument: &CallArgument, text: &str) -> Option<PathLikene
             }
         }
     }
+}
+
+/// Returns whether the text is a `file:` URI.
+pub(crate) fn is_file_address(text: &str) -> bool {
+    text.trim().get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
 }
 
 /// Returns what a call to a tool does with the file that `argument` names; `of_tool` is [what the tool does with

@@ -5,6 +5,7 @@
 //! [`ProtectedPaths`] holds the files that no call may touch.
 
 mod argument;
+mod client_roots;
 mod encoding;
 mod protected;
 mod roots;
@@ -19,13 +20,16 @@ use std::borrow::Cow;
 use crate::Finding;
 use crate::validator::text;
 
-pub(crate) use argument::{PathLikeness, access, access_of_tool, likeness};
+pub(crate) use argument::{PathLikeness, access, access_of_tool, is_file_address, likeness};
+pub(crate) use client_roots::declared_roots;
+pub use client_roots::usable_folder;
 pub(crate) use encoding::decode;
 pub(crate) use protected::ProtectedKind;
 #[cfg(feature = "code-safety")]
 pub(crate) use protected::ProtectedReason;
 pub use protected::{PathAccess, ProtectedPaths};
 pub use roots::Roots;
+pub(crate) use roots::{CallFolders, UNASKED};
 use segments::PathSpelling;
 
 /// Checks the text of a path: it must be relative, must stay below the directory it is resolved in, whichever program

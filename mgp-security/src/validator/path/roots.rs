@@ -4,10 +4,14 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use mgp_types::{ClientFolders, Context, Session};
 
 use crate::Finding;
 
 use super::AbsolutePaths;
+use crate::validator::standard::quoted;
 
 /// The directories that are open to calls.
 ///
@@ -26,13 +30,34 @@ use super::AbsolutePaths;
 /// assert!(roots.check("/").is_err());
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[must_use]
 pub struct Roots {
     /// The directory in which relative paths begin.
     base: PathBuf,
     open: Vec<PathBuf>,
     origin: RootOrigin,
+    more: Option<Arc<MoreFolders>>,
+}
+
+mgp_types::partial_debug!(Roots, self => base: self.base, open: self.open);
+
+/// A function that returns the directories that are open beside the roots to a client that works in the given ones.
+type MoreFolders = dyn Fn(&[PathBuf]) -> Vec<PathBuf> + Send + Sync;
+
+/// The folders of the client whose call is judged; there are none if nobody wrote them into the request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CallFolders<'a> {
+    client: Option<&'a ClientFolders>,
+    session: Option<&'a Session>,
+    /// True if the client was asked for its roots in this call.
+    is_asked: bool,
+}
+
+impl<'a> CallFolders<'a> {
+    pub(crate) fn of(context: &'a Context, is_asked: bool) -> Self {
+        Self { client: context.folders.as_deref(), session: context.session.as_deref(), is_asked }
+    }
 }
 
 /// The origin of the list of open directories.
@@ -51,18 +76,26 @@ impl Roots {
     /// Fails if `base` is not a readable directory.
     pub fn new(base: impl AsRef<Path>) -> io::Result<Self> {
         let base = directory(base.as_ref())?;
-        Ok(Self { open: vec![base.clone()], base, origin: RootOrigin::Configured })
+        Ok(Self { open: vec![base.clone()], base, origin: RootOrigin::Configured, more: None })
     }
 
-    /// Opens the directories `open`, which were named for another purpose and so may be incomplete. Relative paths
-    /// begin at `base`. Returns `None` if `base` or all of the directories are unreadable.
+    /// Opens the directories `open`, which were named for another purpose and so may be incomplete, beside the
+    /// [folders of the client](ClientFolders) that calls. Relative paths begin at `base`. Returns `None` if `base` is
+    /// unreadable.
     ///
     /// A path that leads elsewhere is refused only if its first folder exists on this machine: `/v1/pages` is not a
-    /// path here.
+    /// path here. Where nothing is named and nothing says where the client works, every path passes.
     pub fn named(base: impl AsRef<Path>, open: impl IntoIterator<Item = PathBuf>) -> Option<Self> {
-        let open: Vec<_> = open.into_iter().filter_map(|path| directory(&path).ok()).collect();
+        let open = open.into_iter().filter_map(|path| directory(&path).ok()).collect();
         let base = directory(base.as_ref()).ok()?;
-        (!open.is_empty()).then_some(Self { base, open, origin: RootOrigin::Named })
+        Some(Self { base, open, origin: RootOrigin::Named, more: None })
+    }
+
+    /// Opens the directories that `more` returns for a client that works in the given ones. It is asked only where
+    /// nothing else opens a path.
+    pub fn with_more(mut self, more: impl Fn(&[PathBuf]) -> Vec<PathBuf> + Send + Sync + 'static) -> Self {
+        self.more = Some(Arc::new(more));
+        self
     }
 
     /// Opens another directory. Paths in it must be absolute.
@@ -78,6 +111,11 @@ impl Roots {
     ///
     /// The check asks the operating system, so it blocks as long as the file system does.
     pub fn check(&self, path: &str) -> Result<PathBuf, Finding> {
+        self.check_for(path, CallFolders::default())
+    }
+
+    /// Checks `path` like [`check`](Self::check), for a client with these folders.
+    pub(crate) fn check_for(&self, path: &str, folders: CallFolders<'_>) -> Result<PathBuf, Finding> {
         let slashed;
         let path = if cfg!(windows) {
             slashed = path.replace('\\', "/");
@@ -86,20 +124,20 @@ impl Roots {
             path
         };
         match self.origin {
-            RootOrigin::Configured => self.locate(path),
-            RootOrigin::Named => self.locate_named(path),
+            RootOrigin::Configured => self.locate(path, folders),
+            RootOrigin::Named => self.locate_named(path, folders),
         }
     }
 
-    fn locate(&self, path: &str) -> Result<PathBuf, Finding> {
+    fn locate(&self, path: &str, folders: CallFolders<'_>) -> Result<PathBuf, Finding> {
         super::check(path, AbsolutePaths::Decided)?;
         // An absolute path replaces the base.
         let end = resolve(&self.base.join(path))?;
-        if self.holds(&end) { Ok(end) } else { Err(outside()) }
+        if self.holds(&end) { Ok(end) } else { self.locate_further(end, folders) }
     }
 
     /// Resolves a path as the operating system does, without checks of its spelling.
-    fn locate_named(&self, path: &str) -> Result<PathBuf, Finding> {
+    fn locate_named(&self, path: &str, folders: CallFolders<'_>) -> Result<PathBuf, Finding> {
         let plain = local(path);
         let end = resolve(&self.base.join(&*plain))?;
         if self.holds(&end) {
@@ -109,12 +147,35 @@ impl Roots {
         if plain.starts_with('/') && first.components().count() == 2 && !first.exists() {
             return Ok(end);
         }
-        Err(outside())
+        let is_unsaid = folders.client.is_none_or(ClientFolders::are_unsaid);
+        if let Some(client) = folders.client {
+            if client.wants_to_be_asked(folders.session, folders.is_asked) {
+                return Err(Finding::new(
+                    UNASKED,
+                    "the client's roots changed while it was asked for them: call again",
+                ));
+            }
+            if client.hold(&end) {
+                return Ok(end);
+            }
+        }
+        if self.open.is_empty() && is_unsaid { Ok(end) } else { self.locate_further(end, folders) }
     }
 
     /// Checks a text that only looks like a path, and so may belong to another place than this machine.
-    pub(crate) fn check_likely(&self, text: &str) -> Result<(), Finding> {
-        self.locate_named(text).map(drop)
+    pub(crate) fn check_likely(&self, text: &str, folders: CallFolders<'_>) -> Result<(), Finding> {
+        self.locate_named(text, folders).map(drop)
+    }
+
+    /// Checks a path that lies in none of the roots, nor in the folders of the client if these count.
+    fn locate_further(&self, end: PathBuf, folders: CallFolders<'_>) -> Result<PathBuf, Finding> {
+        let clients = folders.client.map(ClientFolders::all).unwrap_or_default();
+        let more = self.more.as_ref().map(|more| more(&clients)).unwrap_or_default();
+        if more.iter().any(|folder| end.starts_with(folder)) {
+            return Ok(end);
+        }
+        let counted = clients.iter().filter(|_| self.origin == RootOrigin::Named);
+        Err(outside(&end, counted.chain(&self.open).chain(&more), clients.first()))
     }
 
     fn holds(&self, end: &Path) -> bool {
@@ -122,13 +183,36 @@ impl Roots {
     }
 }
 
-fn outside() -> Finding {
+/// Returns the refusal of a path, with the folders that are open and the command that opens one to clients that work in
+/// `client`.
+fn outside<'a>(end: &Path, open: impl Iterator<Item = &'a PathBuf>, client: Option<&PathBuf>) -> Finding {
+    let mut named: Vec<String> = open.map(|folder| format!("`{}`", folder.display())).collect();
+    let further = named.len().saturating_sub(MOST_NAMED);
+    named.truncate(MOST_NAMED);
+    named.extend((further > 0).then(|| format!("{further} more")));
+    let open = if named.is_empty() { "none".to_owned() } else { named.join(", ") };
+    let folder = if end.is_dir() { Some(end) } else { end.parent().filter(|folder| folder.is_dir()) };
+    // What is everything is not proposed.
+    let folder = folder
+        .and_then(super::usable_folder)
+        .map_or_else(|| "FOLDER".to_owned(), |folder| quoted(&folder.display().to_string()));
+    let whom = client.map_or_else(
+        || "--everywhere".to_owned(),
+        |client| format!("--in {}", quoted(&client.display().to_string())),
+    );
     Finding::new(
         "outside-root",
-        "the path ends outside of the open directories: name one inside, or have the operator add its directory to \
-         `roots` under `[validators]`",
+        format!(
+            "the path ends outside of the folders that are open to this client: {open}; `mgp open {folder} {whom}` opens one"
+        ),
     )
 }
+
+/// The rule that refuses a path until the client is asked for its roots.
+pub(crate) const UNASKED: &str = "unasked-roots";
+
+/// The largest number of open folders that a refusal names.
+const MOST_NAMED: usize = 8;
 
 /// Returns a path of this machine as the operating system reads it: without the scheme of a `file:` URI, and with the
 /// home directory for `~`.
@@ -149,7 +233,7 @@ pub(super) fn local(path: &str) -> Cow<'_, str> {
     }
 }
 
-fn directory(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn directory(path: &Path) -> io::Result<PathBuf> {
     let path = path.canonicalize()?;
     if path.is_dir() { Ok(path) } else { Err(io::ErrorKind::NotADirectory.into()) }
 }

@@ -12,6 +12,7 @@ pub use self::code::CodeValidator;
 pub use self::network::NetworkValidator;
 pub use self::paths::PathsValidator;
 pub use self::sandbox::SandboxValidator;
+pub(crate) use self::sandbox::quoted;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mgp_types::mgp::ValidatorName;
+use mgp_types::mgp::{Permission, ValidatorName};
 
 use crate::Finding;
 use crate::network::{
@@ -42,21 +42,34 @@ impl NetworkValidator {
     }
 
     /// Allows `data:` URLs, which browsers show without any request, if no address in them is refused. Base64-encoded
-    /// content passes only if it is a picture, because an encoded page is not inspected.
+    /// content passes only if it is no page, because an encoded page is not inspected.
     #[must_use]
     pub fn with_pages_in_urls(mut self) -> Self {
         self.pages_in_urls = true;
         self
     }
 
-    fn check_url(&self, text: &str) -> Result<(), Finding> {
-        if text.eq_ignore_ascii_case(EMPTY_PAGE) {
+    /// Checks a URL that `call` visits. Files and pages in the URL pass where the tool says that it takes them, and the
+    /// check of paths decides about files.
+    fn check_visited(&self, text: &str, call: &ValidatedCall<'_>) -> Result<(), Finding> {
+        let scheme = text.split_once(':').map_or("", |(scheme, _)| scheme);
+        if scheme.eq_ignore_ascii_case("file") && needs_files(call) && is_local_file(text) {
             return Ok(());
         }
-        if self.pages_in_urls
+        if (self.pages_in_urls || call.natures.takes("data"))
             && let Some(data) = Data::read(text)
         {
             return data.check(&self.policy);
+        }
+        self.check_url(text).map_err(|finding| match finding.rule {
+            "scheme" => refused_scheme(scheme, call),
+            _ => finding,
+        })
+    }
+
+    fn check_url(&self, text: &str) -> Result<(), Finding> {
+        if text.eq_ignore_ascii_case(EMPTY_PAGE) {
+            return Ok(());
         }
         if is_place_at_server(text) {
             return check_text(text, &self.policy);
@@ -86,7 +99,7 @@ impl Validator for NetworkValidator {
         for argument in &call.arguments {
             argument.check(|text| match argument.nature {
                 ArgumentNature::Url | ArgumentNature::Host if text.is_empty() => Ok(()),
-                ArgumentNature::Url => self.check_url(text),
+                ArgumentNature::Url => self.check_visited(text, call),
                 ArgumentNature::Host => check_host(text, &self.policy),
                 // Text for people is not fetched by any program, and may mention localhost.
                 ArgumentNature::Text => Ok(()),
@@ -98,6 +111,42 @@ impl Validator for NetworkValidator {
 }
 
 mgp_types::partial_debug!(NetworkValidator, self => policy: self.policy);
+
+/// Returns whether the tool needs the permission to read files, which a person grants before the call goes on.
+fn needs_files(call: &ValidatedCall<'_>) -> bool {
+    call.tool.security.permissions.contains(&Permission::FilesystemRead)
+}
+
+/// Returns whether a `file:` URL names a file of this machine, rather than one at a host.
+fn is_local_file(url: &str) -> bool {
+    let Some(behind) = url.get(5..) else { return false };
+    match behind.strip_prefix("//") {
+        Some(rest) => {
+            let host = rest.split(['/', '\\']).next().unwrap_or_default();
+            (host.is_empty() && !rest.starts_with("//")) || host.eq_ignore_ascii_case("localhost")
+        }
+        None => behind.starts_with('/'),
+    }
+}
+
+/// Returns the finding that a URL has a scheme that is closed to the tool, with the key that opens it.
+fn refused_scheme(scheme: &str, call: &ValidatedCall<'_>) -> Finding {
+    let (server, tool) = (&call.tool.server, &call.tool.name);
+    let key = match scheme.to_ascii_lowercase().as_str() {
+        "file" if needs_files(call) => "name a file of this machine as `file:///PATH`".to_owned(),
+        "file" => format!(
+            "`permissions = [\"filesystem.read\"]` under `[servers.security]` of `{server}` opens it to files in the \
+             open folders"
+        ),
+        "data" => format!("`preset = \"browser\"` under `[servers.network]` of `{server}` opens it"),
+        _ => format!(
+            "use https, or the tool that is made for it; `spared_validators = [\"network_restricted\"]` under \
+             `[servers.security]` of `{server}` ends this check"
+        ),
+    };
+    let scheme: String = scheme.chars().take(MAX_SCHEME).collect();
+    Finding::new("scheme", format!("URLs of the scheme `{scheme}:` are closed to the tool `{tool}`: {key}"))
+}
 
 /// Returns whether a text is the path of an address whose host the server knows, such as `/api/search`.
 fn is_place_at_server(text: &str) -> bool {
@@ -144,11 +193,10 @@ impl<'a> Data<'a> {
 
     fn check(&self, policy: &NetworkPolicy) -> Result<(), Finding> {
         if self.is_base64 {
-            let is_picture = PICTURES.iter().any(|known| known.eq_ignore_ascii_case(self.media_type));
-            return if is_picture {
-                Ok(())
-            } else {
+            return if is_page(self.media_type) {
                 Err(Finding::new("encoded-page", "the page in the URL is encoded: write it as plain text"))
+            } else {
+                Ok(())
             };
         }
         // A browser decodes the content once. The addresses of metadata services are found in every layer of encoding.
@@ -164,12 +212,85 @@ const EMPTY_PAGE: &str = "about:blank";
 /// The schemes that programs read without a host.
 const FILE_SCHEMES: [&str; 5] = ["file", "data", "javascript", "jar", "blob"];
 
-/// The media types of pictures that contain no programs.
-const PICTURES: [&str; 5] = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"];
+/// Returns whether a browser would show content of the media type as a page, whose programs and links it follows.
+fn is_page(media_type: &str) -> bool {
+    let media_type = media_type.to_ascii_lowercase();
+    PAGES.iter().any(|page| media_type.contains(page))
+}
+
+/// Parts of the media types of pages and of containers of pages.
+const PAGES: [&str; 6] = ["html", "/xml", "+xml", "script", "multipart/", "message/"];
+
+/// The largest number of characters of a scheme that a message shows.
+const MAX_SCHEME: usize = 32;
 
 #[cfg(test)]
 mod tests {
+    use mgp_types::mgp::{ResolvedTool, TrustLevel};
+    use mgp_types::{Object, RawJson};
+
     use super::*;
+    use crate::tool::{ArgumentNatures, ToolRules, effective};
+    use crate::validator::path::PathAccess;
+
+    fn tool(definition: &str) -> Arc<ResolvedTool> {
+        let definition = Object::parse(definition.to_owned()).unwrap();
+        let security = effective(&definition, &ToolRules::new(TrustLevel::Standard));
+        let name = definition.text("name").unwrap().into_owned();
+        ResolvedTool::new("web".into(), name.as_str().into(), definition, security)
+    }
+
+    fn visits(network: &NetworkValidator, tool: &ResolvedTool, url: &str) -> Result<(), BlockedCall> {
+        let natures = ArgumentNatures::of(&tool.definition);
+        let mut arguments = Object::new();
+        arguments.set("url", RawJson::from_text(url));
+        let call = ValidatedCall::read(tool, &natures, PathAccess::Read, &arguments.to_raw());
+        network.check(&call.map_err(BlockedCall::Argument)?)
+    }
+
+    fn message(blocked: &BlockedCall) -> String {
+        match blocked {
+            BlockedCall::Argument(located) => located.finding.message.to_string(),
+            BlockedCall::Code(_) => String::new(),
+        }
+    }
+
+    #[test]
+    fn a_tool_takes_files_and_content_in_a_url_if_its_definition_says_so() {
+        let says = r#"{"name":"convert","description":"Converts a resource described by an http:, https:, file: or data: URI",
+            "inputSchema":{"properties":{"url":{"type":"string"}}}}"#;
+        let silent = r#"{"name":"convert","description":"Converts a page.",
+            "inputSchema":{"properties":{"url":{"type":"string"}}}}"#;
+        let network = NetworkValidator::default();
+        for url in [
+            "file:///tmp/a.csv",
+            "file:/tmp/a.csv",
+            "file://localhost/tmp/a.csv",
+            "data:text/plain,hello",
+            "data:application/pdf;base64,JVBERi0=",
+            "data:text/csv;base64,YSxi",
+        ] {
+            assert!(visits(&network, &tool(says), url).is_ok(), "{url}");
+            let refused = message(&visits(&network, &tool(silent), url).unwrap_err());
+            let scheme = url.split_once(':').unwrap().0;
+            let key = if scheme == "file" { "filesystem.read" } else { "preset = " };
+            for part in
+                [format!("`{scheme}:`"), "`convert`".to_owned(), key.to_owned(), "of `web`".to_owned()]
+            {
+                assert!(refused.contains(&part), "{url}: {refused}");
+            }
+        }
+        for url in [
+            "file://10.0.0.1/share/a",
+            "file:////10.0.0.1/share/a",
+            "file:a",
+            "data:text/html,<img src=http://169.254.169.254/latest>",
+            "data:image/svg+xml;base64,PGgxPg==",
+            "ftp://example.com/a",
+        ] {
+            assert!(visits(&network, &tool(says), url).is_err(), "{url}");
+        }
+    }
 
     #[test]
     fn a_scheme_is_the_servers_own_if_it_lists_resources_under_it_and_nobody_else_can_follow_it() {
@@ -187,6 +308,7 @@ mod tests {
     #[test]
     fn a_browser_may_show_pages_that_stand_in_the_url_and_lead_nowhere_that_is_refused() {
         let browser = NetworkValidator::new(NetworkPolicy::default().allow_loopback()).with_pages_in_urls();
+        let tool = tool(r#"{"name":"open","inputSchema":{"properties":{"url":{"type":"string"}}}}"#);
         for url in [
             "data:text/html,<h1>Hi</h1>",
             "data:,x",
@@ -196,7 +318,7 @@ mod tests {
             "localhost:3000/a",
             "http://127.0.0.1:8080/",
         ] {
-            assert!(browser.check_url(url).is_ok(), "{url}");
+            assert!(visits(&browser, &tool, url).is_ok(), "{url}");
         }
         for url in [
             "data:text/html,<img src=http://169.254.169.254/latest>",
@@ -208,9 +330,9 @@ mod tests {
             "file:///etc/passwd",
             "http://192.168.0.1/",
         ] {
-            assert!(browser.check_url(url).is_err(), "{url}");
+            assert!(visits(&browser, &tool, url).is_err(), "{url}");
         }
-        assert!(NetworkValidator::default().check_url("data:,x").is_err());
+        assert!(visits(&NetworkValidator::default(), &tool, "data:,x").is_err());
     }
 
     #[test]

@@ -5,8 +5,11 @@ use std::cell::LazyCell;
 use mgp_types::mgp::ValidatorName;
 
 use crate::Finding;
+use crate::tool::UriReadings;
 use crate::validator::call::ValidatedCall;
-use crate::validator::path::{PathAccess, PathLikeness, ProtectedPaths, Roots, access, likeness};
+use crate::validator::path::{
+    CallFolders, PathAccess, PathLikeness, ProtectedPaths, Roots, access, is_file_address, likeness,
+};
 use crate::validator::validate::{BlockedCall, Validator};
 
 /// A validator that keeps path arguments away from [protected](ProtectedPaths) files, and within configured
@@ -33,26 +36,32 @@ impl PathsValidator {
         self
     }
 
-    /// Checks a path or a `file:` URI that is used with `access`.
-    ///
-    /// # Errors
-    /// Fails if the path is protected, or leads outside of the roots.
-    pub(crate) fn check_path(&self, path: &str, access: PathAccess) -> Result<(), Finding> {
-        self.protected.check(path, access)?;
-        self.roots.as_ref().map_or(Ok(()), |roots| roots.check(path).map(drop))
-    }
-
-    fn check_reading(&self, text: &str, likeness: PathLikeness, access: PathAccess) -> Result<(), Finding> {
+    fn check_reading(
+        &self,
+        text: &str,
+        likeness: PathLikeness,
+        access: PathAccess,
+        folders: CallFolders<'_>,
+    ) -> Result<(), Finding> {
         match likeness {
+            // Servers read such a URI in several ways, and each has to lead to an open place.
+            PathLikeness::Named if is_file_address(text) => {
+                let readings = UriReadings::of(text.trim())?;
+                readings.paths.iter().try_for_each(|path| {
+                    self.protected.check(path, access)?;
+                    self.roots.as_ref().map_or(Ok(()), |roots| roots.check_for(path, folders).map(drop))
+                })
+            }
             PathLikeness::Named => {
                 // Some tools accept several paths in one text.
                 let mut parts = text.split(is_between).filter(|part| !part.is_empty());
                 parts.try_for_each(|part| self.protected.check(part, access))?;
-                self.check_path(text, access)
+                self.protected.check(text, access)?;
+                self.roots.as_ref().map_or(Ok(()), |roots| roots.check_for(text, folders).map(drop))
             }
             PathLikeness::Written => {
                 self.protected.check(text, access)?;
-                self.roots.as_ref().map_or(Ok(()), |roots| roots.check_likely(text))
+                self.roots.as_ref().map_or(Ok(()), |roots| roots.check_likely(text, folders))
             }
             PathLikeness::Perhaps => self.protected.check(text, access),
         }
@@ -72,7 +81,7 @@ impl Validator for PathsValidator {
         for argument in &call.arguments {
             let access = LazyCell::new(|| access(call.access, argument));
             argument.check(|text| match likeness(argument, text) {
-                Some(likeness) => self.check_reading(text, likeness, *access),
+                Some(likeness) => self.check_reading(text, likeness, *access, call.folders),
                 None => Ok(()),
             })?;
         }

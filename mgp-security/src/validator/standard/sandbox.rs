@@ -83,7 +83,7 @@ fn program_beside<'a>(call: &'a ValidatedCall<'_>, vector: &[CallArgument]) -> O
 }
 
 /// Returns the word quoted, so that a shell reads it as a single word.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {
         return word.to_owned();

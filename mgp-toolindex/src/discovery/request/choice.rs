@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mgp_types::mgp::{Permission, RiskLevel};
+use mgp_types::{Error, Object};
 
 use super::candidate::{Candidate, CandidateStatus};
 use super::{ToolRequest, is_same};
@@ -17,9 +18,26 @@ pub(super) struct ToolChoice {
 #[derive(Debug)]
 pub(super) enum Chosen {
     Granted(Arc<Tool>),
-    Pending(Arc<Tool>, Vec<Permission>),
+    Pending(LackingTool),
     /// No tool has the capability; a tool may have come near.
     Nothing(Option<NearestTool>),
+}
+
+/// A tool that the caller lacks permissions for.
+#[derive(Debug)]
+pub(super) struct LackingTool {
+    pub(super) tool: Arc<Tool>,
+    pub(super) missing: Vec<Permission>,
+    /// The refusal that a call would get, once people have been asked.
+    pub(super) refusal: Option<Error>,
+}
+
+impl LackingTool {
+    /// Returns the id of the question that waits for an operator. A call of the tool asks the same.
+    pub(super) fn approval_id(&self) -> Option<String> {
+        let details = self.refusal.as_ref()?.recovery()?.details?;
+        Object::from_raw(&details).ok()?.text("approval_id").map(Into::into)
+    }
 }
 
 #[derive(Debug)]
@@ -53,7 +71,8 @@ impl ToolChoice {
         };
         let chosen = match chosen.map(|at| (&candidates[at].tool, &candidates[at].standing)) {
             Some((tool, CandidateStatus::Lacks(missing))) => {
-                Chosen::Pending(Arc::clone(tool), missing.clone())
+                let (tool, missing) = (Arc::clone(tool), missing.clone());
+                Chosen::Pending(LackingTool { tool, missing, refusal: None })
             }
             Some((tool, _)) => Chosen::Granted(Arc::clone(tool)),
             None => Chosen::Nothing(nearest(candidates)),
@@ -61,17 +80,34 @@ impl ToolChoice {
         self.chosen.push((capability.to_owned(), chosen));
     }
 
-    /// Returns the tools that can be called, each once.
-    pub(super) fn granted(&self) -> Vec<Arc<Tool>> {
-        let mut tools: Vec<Arc<Tool>> = Vec::new();
-        for (_, chosen) in &self.chosen {
-            if let Chosen::Granted(tool) = chosen
-                && !tools.iter().any(|known| is_same(known, tool))
-            {
-                tools.push(Arc::clone(tool));
+    /// Returns the tools that can be called, each once. A call of a tool about which a question waits asks it again.
+    pub(super) fn callable(&self) -> Vec<Arc<Tool>> {
+        each_once(self.chosen.iter().filter_map(|(_, chosen)| match chosen {
+            Chosen::Granted(tool) => Some(tool),
+            Chosen::Pending(lacking) => lacking.approval_id().map(|_| &lacking.tool),
+            Chosen::Nothing(_) => None,
+        }))
+    }
+
+    /// Returns the tools that the caller lacks permissions for, each once.
+    pub(super) fn lacking(&self) -> Vec<Arc<Tool>> {
+        each_once(self.chosen.iter().filter_map(|(_, chosen)| match chosen {
+            Chosen::Pending(lacking) => Some(&lacking.tool),
+            Chosen::Granted(_) | Chosen::Nothing(_) => None,
+        }))
+    }
+
+    /// Notes what people said when they were asked for the permissions of a tool: nothing if they granted them.
+    pub(super) fn asked(&mut self, tool: &Arc<Tool>, refusal: Option<&Error>) {
+        for (_, chosen) in &mut self.chosen {
+            let Chosen::Pending(lacking) = chosen else { continue };
+            if is_same(&lacking.tool, tool) {
+                match refusal {
+                    Some(refusal) => lacking.refusal = Some(refusal.clone()),
+                    None => *chosen = Chosen::Granted(Arc::clone(tool)),
+                }
             }
         }
-        tools
     }
 
     fn best(
@@ -98,11 +134,28 @@ impl ToolChoice {
     }
 
     fn has(&self, tool: &Tool) -> bool {
-        self.chosen.iter().any(|(_, chosen)| match chosen {
-            Chosen::Granted(known) | Chosen::Pending(known, _) => is_same(known, tool),
-            Chosen::Nothing(_) => false,
-        })
+        self.chosen.iter().any(|(_, chosen)| chosen.is_of(tool))
     }
+}
+
+impl Chosen {
+    fn is_of(&self, tool: &Tool) -> bool {
+        match self {
+            Self::Granted(known) => is_same(known, tool),
+            Self::Pending(lacking) => is_same(&lacking.tool, tool),
+            Self::Nothing(_) => false,
+        }
+    }
+}
+
+fn each_once<'t>(tools: impl Iterator<Item = &'t Arc<Tool>>) -> Vec<Arc<Tool>> {
+    let mut once: Vec<Arc<Tool>> = Vec::new();
+    for tool in tools {
+        if !once.iter().any(|known| is_same(known, tool)) {
+            once.push(Arc::clone(tool));
+        }
+    }
+    once
 }
 
 fn nearest(candidates: Vec<Candidate>) -> Option<NearestTool> {

@@ -8,24 +8,27 @@ mod kind;
 use std::sync::Arc;
 
 use mgp_types::mgp::{NearMiss, PendingTool, RequestTools, RequestedTools, ToolRequestStatus};
-use mgp_types::{Context, Error, Object};
+use mgp_types::{Context, Error, Object, Origin, Request};
 
 use self::candidate::candidates;
 use self::choice::{Chosen, ToolChoice};
 use super::answer::loaded;
-use super::params;
 use super::shared::DiscoveryShared;
+use super::{meta_tool, params};
 use crate::session::{LoadedTools, SessionKey};
 use crate::{Snapshot, Tool, VisibleTools};
 
-/// Finds tools for the capabilities, and loads them into the session.
+/// Finds tools for the capabilities, asks for permissions that they lack, and loads them into the session.
+///
+/// # Errors
+/// The parameters are wrong, or the caller has to be asked first.
 pub(super) async fn request(
     shared: &Arc<DiscoveryShared>,
-    context: &Context,
+    request: &Request,
     params: &Object,
 ) -> Result<RequestedTools, Error> {
     let wanted = params::request(params)?;
-    let mut context = context.clone();
+    let mut context = (*request.context).clone();
     context.trace = context.trace.or(wanted.task_trace_id);
     let key = shared.key(&context);
     let snapshot = shared.index.snapshot();
@@ -44,6 +47,13 @@ pub(super) async fn request(
         choice.decide(&asking, capability, candidates(&asking, capability).await);
         // Each capability takes some searches, and other tasks wait for this thread.
         tokio::task::yield_now().await;
+    }
+    let lacking = choice.lacking();
+    for (tool, refusal) in lacking.iter().zip(shared.sights.ask(request, &lacking).await) {
+        match refusal {
+            Some(refusal) if refusal.origin() == Origin::InputRequired => return Err(refusal),
+            refusal => choice.asked(tool, refusal.as_ref()),
+        }
     }
     let loaded = asking.load(&key, &choice);
     let mut answer = asking.answer(&key, &choice, &loaded);
@@ -92,7 +102,7 @@ struct ToolRequest<'a> {
 
 impl ToolRequest<'_> {
     fn load(&self, key: &SessionKey, choice: &ToolChoice) -> LoadedTools {
-        let tools = choice.granted();
+        let tools = choice.callable();
         let sessions = &self.shared.sessions;
         self.shared.with_view_of(self.snapshot, self.context, |view| {
             if tools.is_empty() {
@@ -117,15 +127,15 @@ impl ToolRequest<'_> {
                     answer.near_misses.push(self.near_miss(capability, tool, why));
                     answer.tools_unavailable.push(capability.clone());
                 }
-                Chosen::Pending(tool, missing) => {
+                Chosen::Pending(lacking) => {
                     pending += 1;
-                    let name = self.snapshot.shown_name(tool, self.shared.names(self.context));
+                    let name = self.snapshot.shown_name(&lacking.tool, self.shared.names(self.context));
                     if !answer.tools_pending.iter().any(|known| known.name == name) {
-                        answer.tools_pending.push(PendingTool::new(
-                            name,
-                            tool.server.clone(),
-                            missing.clone(),
-                        ));
+                        let (server, missing) = (lacking.tool.server.clone(), lacking.missing.clone());
+                        let mut told = PendingTool::new(name, server, missing);
+                        told.approval_id = lacking.approval_id();
+                        told.message = lacking.refusal.as_ref().map(|refusal| refusal.message().to_owned());
+                        answer.tools_pending.push(told);
                     }
                 }
                 Chosen::Nothing(near) => {
@@ -143,6 +153,9 @@ impl ToolRequest<'_> {
             _ => ToolRequestStatus::Partial,
         };
         answer.tools_loaded = loaded.loaded.iter().map(|tool| self.loaded(key, tool)).collect();
+        if !answer.tools_loaded.is_empty() {
+            answer.next = Some(meta_tool::how_to_call(self.shared.names(self.context), self.context));
+        }
         answer.session_tools_count = loaded.session_tools_count;
         answer.context_tokens_added = loaded.context_tokens_added;
         answer

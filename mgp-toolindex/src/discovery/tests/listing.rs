@@ -13,29 +13,32 @@ use crate::discovery::{MetaTools, ToolDiscoverySettings};
 use crate::level::{HostProfile, Level, LevelComparison, Sizes};
 use crate::session::ToolView;
 
-const META: [&str; 2] = ["mgp/tools/discover", "mgp/tools/request"];
+const META: [&str; 3] = ["mgp/tools/discover", "mgp/tools/call", "mgp/tools/request"];
 
 // covers: MGP-16.2-02, MGP-16.2-03, MGP-16.3-02
 #[tokio::test]
 async fn the_list_is_the_meta_tools_then_what_is_pinned_then_what_was_used_in_the_order_of_first_use() {
     let world = World::new().await;
     let peer = Peer::mgp();
-    assert_eq!(world.listed(&peer).await, [META[0], META[1], "think"]);
+    assert_eq!(world.listed(&peer).await, [META[0], META[1], META[2], "think"]);
     for name in ["shrink_image", "read_file", "shrink_image"] {
         world.tool(&peer, name, json!({})).await.unwrap();
     }
-    assert_eq!(world.listed(&peer).await, [META[0], META[1], "think", "shrink_image", "read_file"]);
-    assert_eq!(world.listed(&Peer::mgp()).await.len(), 3);
+    assert_eq!(world.listed(&peer).await, [META[0], META[1], META[2], "think", "shrink_image", "read_file"]);
+    assert_eq!(world.listed(&Peer::mgp()).await.len(), 4);
 }
 
 #[tokio::test]
 async fn plain_clients_get_names_that_models_take() {
     let world = World::new().await;
-    assert_eq!(world.listed(&Peer::plain()).await, ["mgp_tools_discover", "mgp_tools_request", "think"]);
+    assert_eq!(
+        world.listed(&Peer::plain()).await,
+        ["mgp_tools_discover", "mgp_tools_call", "mgp_tools_request", "think"]
+    );
     let settings =
         ToolDiscoverySettings::new().names(|_| mgp_types::mgp::NameStyle::DOTS).meta_tools(MetaTools::All);
     let listed = World::with(settings).await.listed(&Peer::plain()).await;
-    assert_eq!(listed[3], "mgp.tools.session.evict");
+    assert_eq!(listed[4], "mgp.tools.session.evict");
 }
 
 #[tokio::test]
@@ -63,17 +66,17 @@ async fn a_session_comes_to_search_when_tools_become_many_and_keeps_to_it() {
     few.index.put_server(ServerTools::new("many", many)).await;
     few.index.settled().await;
     for peer in [&early, &late] {
-        assert_eq!(few.listed(peer).await, [META[0], META[1], "think"]);
+        assert_eq!(few.listed(peer).await, [META[0], META[1], META[2], "think"]);
     }
     few.index.remove_server(ServerId::from("many")).await;
     few.index.settled().await;
     let new = Peer::mgp();
     assert_eq!(few.listed(&new).await, ["all"]);
-    assert_eq!(few.listed(&early).await, [META[0], META[1], "think"]);
+    assert_eq!(few.listed(&early).await, [META[0], META[1], META[2], "think"]);
 
     host.most_tools = Some(3);
     let limited = World::with(ToolDiscoverySettings::new().automatic_level(host)).await;
-    assert_eq!(limited.listed(&early).await.len(), 3);
+    assert_eq!(limited.listed(&early).await.len(), 4);
 }
 
 // covers: MGP-16.3-03
@@ -157,9 +160,9 @@ async fn nobody_is_listed_or_told_the_categories_of_what_it_may_not_see() {
     let world = World::with(ToolDiscoverySettings::new().eyes(policy.clone())).await;
     let peer = Peer::mgp();
     world.tool(&peer, "read_file", json!({})).await.unwrap();
-    assert_eq!(world.listed(&peer).await.len(), 4);
+    assert_eq!(world.listed(&peer).await.len(), 5);
     *policy.hidden.lock() = "files";
-    assert_eq!(world.listed(&peer).await, [META[0], META[1], "think"]);
+    assert_eq!(world.listed(&peer).await, [META[0], META[1], META[2], "think"]);
 
     let settings = ToolDiscoverySettings::new().eyes(policy).level(Level::L1);
     let list = World::with(settings).await.method(&peer, "tools/list", json!({})).await.unwrap();

@@ -139,7 +139,10 @@ async fn a_session_tells_its_tools_and_lets_them_go() {
     assert_eq!(evicted["not_found"], json!(["nonsense"]));
     assert_eq!(evicted["pinned"], json!(["think"]));
     assert!(evicted["total_tokens"].as_u64().unwrap() < before);
-    assert_eq!(world.listed(&peer).await, ["mgp/tools/discover", "mgp/tools/request", "think"]);
+    assert_eq!(
+        world.listed(&peer).await,
+        ["mgp/tools/discover", "mgp/tools/call", "mgp/tools/request", "think"]
+    );
     let found = world.method(&peer, "mgp/tools/discover", json!({ "query": "read file" })).await.unwrap();
     assert_eq!(names(&found["tools"])[0], "read_file");
 }

@@ -7,6 +7,7 @@ mod needs;
 mod requesting;
 mod searching;
 mod telling;
+mod unlisted;
 mod using;
 mod world;
 

@@ -56,7 +56,7 @@ async fn what_is_found_is_loaded_with_all_that_a_call_needs() {
     assert_eq!(told["tools_unavailable"], json!([]));
     assert_eq!(told["session_tools_count"], 3);
     assert!(told["context_tokens_added"].as_u64().unwrap() > 0);
-    assert_eq!(world.listed(&peer).await[2..], ["think", "analyze_csv", "shrink_image"]);
+    assert_eq!(world.listed(&peer).await[3..], ["think", "analyze_csv", "shrink_image"]);
 
     let again = ask(&world, &peer, params).await;
     assert_eq!((again.status, again.tools_loaded.len()), (ToolRequestStatus::Fulfilled, 2));
@@ -84,7 +84,7 @@ async fn a_request_that_no_tool_meets_loads_nothing() {
     assert_eq!(answer.status, ToolRequestStatus::Unavailable);
     assert_eq!(answer.tools_unavailable, ["brew espresso", "teleport"]);
     assert_eq!((answer.session_tools_count, answer.context_tokens_added), (1, 0));
-    assert_eq!(world.listed(&peer).await.len(), 3);
+    assert_eq!(world.listed(&peer).await.len(), 4);
 }
 
 // covers: MGP-16.6-05, MGP-16.6-06

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-use mgp_types::mgp::{ExtensionSet, Negotiated, Offer, Permission, RiskLevel, ToolContextBudget, ToolHints};
+use mgp_types::mgp::{
+    ExtensionSet, Negotiated, Offer, Permission, Recovery, RiskLevel, ToolContextBudget, ToolHints, code,
+};
 use mgp_types::{
     BoxFuture, Error, Gate, Gated, Object, Outbox, OutboxPort, Principal, RawJson, Request, Response,
     Revision, Session, StreamId,
@@ -288,6 +290,8 @@ pub(super) struct Policy {
     pub(super) ungranted: Vec<Permission>,
     pub(super) revision: AtomicU64,
     pub(super) asked: AtomicU64,
+    /// What people say who are asked for permissions: `grant`, `wait`, or else they deny.
+    pub(super) answer: &'static str,
 }
 
 impl ToolVisibility for Policy {
@@ -302,5 +306,24 @@ impl ToolVisibility for Policy {
 
     fn missing_permissions(&self, _: &mgp_types::Context, tool: &Tool) -> Vec<Permission> {
         tool.permissions.iter().filter(|needed| self.ungranted.contains(needed)).cloned().collect()
+    }
+
+    fn ask_permissions<'a>(
+        &'a self,
+        _: &'a Request,
+        tools: &'a [Arc<Tool>],
+    ) -> BoxFuture<'a, Vec<Option<Error>>> {
+        let refusal = || match self.answer {
+            "grant" => None,
+            "wait" => {
+                let details = json!({ "approval_id": "7f" });
+                let mut recovery = Recovery::default();
+                recovery.details = Some(RawJson::from_value(&details).unwrap());
+                let message = "waits: mgp permissions approve 7f";
+                Some(Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery))
+            }
+            _ => Some(Error::new(code::PERMISSION_DENIED, "denied: mgp permissions reset")),
+        };
+        Box::pin(ready(tools.iter().map(|_| refusal()).collect()))
     }
 }

@@ -12,7 +12,8 @@ use mgp_types::{Session, code};
 
 use super::agreement::{AgreedSession, RequestStamp};
 use super::probe_verdict::{
-    ProbeVerdict, ServerDescription, UnsupportedVersion, judge, supported_versions, undescribed,
+    ProbeVerdict, ServerDescription, UnsupportedVersion, ended_by_request, judge, refuses_sessions,
+    supported_versions, undescribed,
 };
 use super::relay::ClientRelay;
 use super::{ClientIdentity, Era, EraMode, EraOptions};
@@ -32,14 +33,15 @@ impl<W: RpcService> Handshake<'_, W> {
         let modes = (self.identity.stateless_revision(), self.identity.session_revision());
         let mode = match (self.options.mode, modes) {
             (_, (None, None)) => return Err(Error::invalid_params("the client speaks no protocol version")),
-            (EraMode::Auto, (None, _)) => EraMode::Session,
-            (EraMode::Auto, (_, None)) => EraMode::Stateless,
+            (EraMode::Auto | EraMode::PreferSession, (None, _)) => EraMode::Session,
+            (EraMode::Auto | EraMode::PreferSession, (_, None)) => EraMode::Stateless,
             (mode, _) => mode,
         };
         match mode {
             EraMode::Session => self.open_session().await,
             EraMode::Stateless => self.discover().await,
             EraMode::Auto => self.find_out().await,
+            EraMode::PreferSession => self.prefer_session().await,
         }
     }
 
@@ -70,6 +72,18 @@ impl<W: RpcService> Handshake<'_, W> {
         };
         // The server knows no sessions, so the probe was misunderstood or came too early.
         self.probe().await?.ok_or(error)
+    }
+
+    /// Opens a session, or asks a server that refuses it for its description.
+    async fn prefer_session(&mut self) -> Result<AgreedSession, Error> {
+        match self.open_session().await {
+            Err(error) if refuses_sessions(&error, self.options.kind) => {
+                tracing::debug!(%error, "the server refuses a session");
+                self.probe().await?.ok_or(error)
+            }
+            Err(error) => Err(ended_by_request(error, self.options.kind)),
+            opened => opened,
+        }
     }
 
     /// Asks the server for its description; returns `None` if the server is not of the era without sessions.

@@ -13,6 +13,9 @@ pub enum EraMode {
     /// The client asks the server, and falls back to a session.
     #[default]
     Auto,
+    /// The client opens a session, and sends requests that stand alone only to a server that refuses sessions. A server
+    /// of both eras may keep between calls what its tools remember, which it can do in a session only.
+    PreferSession,
     /// The client opens a session without asking.
     Session,
     /// The client sends requests that stand alone, or none.

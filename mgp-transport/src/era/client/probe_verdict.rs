@@ -27,11 +27,12 @@ pub(super) enum ProbeVerdict {
     Fail(Error),
 }
 
-/// The source of an error: the server closed the connection because of the probe, as some old ones do.
+/// The source of an error: the server closed the connection because of the first request of the handshake, as servers
+/// do that know nothing but the other era.
 ///
-/// A server that can be started again will answer `initialize`.
+/// A server that can be started again will answer the first request of the other era.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the server closed the connection on the request `server/discover`")]
+#[error("the server closed the connection on the first request")]
 #[non_exhaustive]
 pub struct ProbeEndedConnection;
 
@@ -135,10 +136,7 @@ fn refused(error: Error, identity: &ClientIdentity, kind: WireKind) -> ProbeVerd
                 ProbeVerdict::Fail(error)
             }
         }
-        (None, Origin::Connection) => match kind {
-            WireKind::Stream => ProbeVerdict::Fail(ended_by_probe(&error)),
-            WireKind::Http { .. } => ProbeVerdict::Fail(error),
-        },
+        (None, Origin::Connection) => ProbeVerdict::Fail(ended_by_request(error, kind)),
         (None, _) => ProbeVerdict::Session,
     }
 }
@@ -162,6 +160,22 @@ pub(super) fn undescribed(identity: &ClientIdentity) -> Option<ServerDescription
     Some(ServerDescription { revision, info: None, capabilities: Object::new(), instructions: None })
 }
 
-fn ended_by_probe(error: &Error) -> Error {
-    Error::disconnected(error.message().to_owned()).with_source(ProbeEndedConnection)
+/// Returns whether a server that answers `initialize` with this error may be of the era without sessions. A server that
+/// is silent may be slow to start: it would be taken for one that knows no sessions.
+pub(super) fn refuses_sessions(error: &Error, kind: WireKind) -> bool {
+    match kind.status(error) {
+        // Neither authorization nor too many requests tell anything about the era.
+        Some(status @ 400..) => status < 500 && !matches!(status, 401 | 403 | 408 | 425 | 429),
+        _ => error.origin() == Origin::Peer || UnsupportedVersion::of(error).is_some(),
+    }
+}
+
+/// Marks an error that ended the connection, if the server can be started again.
+pub(super) fn ended_by_request(error: Error, kind: WireKind) -> Error {
+    match (kind, error.origin()) {
+        (WireKind::Stream, Origin::Connection) => {
+            Error::disconnected(error.message().to_owned()).with_source(ProbeEndedConnection)
+        }
+        _ => error,
+    }
 }

@@ -47,6 +47,12 @@ impl From<Bytes> for HttpBody {
     }
 }
 
+impl From<String> for HttpBody {
+    fn from(text: String) -> Self {
+        Self::full(text.into())
+    }
+}
+
 impl From<mpsc::Receiver<Bytes>> for HttpBody {
     /// Creates a body of pieces, which ends when the sender is dropped.
     fn from(pieces: mpsc::Receiver<Bytes>) -> Self {

@@ -134,6 +134,17 @@ fn an_error_that_passes_always_says_when() {
     assert_eq!([waits(0), waits(1), waits(1000), waits(1001)], [Some(0), Some(1), Some(1), Some(2)]);
 }
 
+#[test]
+fn what_waits_for_a_person_is_not_permanent() {
+    for code in [code::CONFIRMATION_REQUIRED, code::PERMISSION_DENIED] {
+        let recovery = Recovery::for_code(code).unwrap().with_retryable(true).with_retry_after_ms(5_000);
+        let waits = StructuredError::of(&Error::new(code, "wait").with_recovery(recovery));
+        assert_eq!((waits.category, waits.retry_after_seconds), (ErrorClass::Transient, Some(5)));
+        let refused = StructuredError::of(&Error::new(code, "no"));
+        assert_eq!((refused.category, refused.retry_after_seconds), (ErrorClass::Permanent, None));
+    }
+}
+
 // covers: EXT-11-04
 #[test]
 fn a_person_hears_of_an_error_only_where_the_error_says_so() {

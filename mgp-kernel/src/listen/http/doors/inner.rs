@@ -61,6 +61,8 @@ fn request(head: &Parts, trace: TraceId, method: &str, mut params: Object) -> Re
     body.push(b'}');
     let mut request = Request::new(HttpBody::from(Bytes::from(body)));
     *request.method_mut() = Method::POST;
+    // HTTP/2 names the host there and in no header, and it is checked like one.
+    request.uri_mut().clone_from(&head.uri);
     *request.extensions_mut() = head.extensions.clone();
     let headers = request.headers_mut();
     headers.clone_from(&head.headers);

@@ -167,7 +167,11 @@ fn status(error: &Error, structured: &StructuredError) -> StatusCode {
         TOOL_FAILED => StatusCode::UNPROCESSABLE_ENTITY,
         "INVALID_INPUT" | "INVALID_PARAMETERS" => StatusCode::BAD_REQUEST,
         "AUTHENTICATION_REQUIRED" | "TOKEN_EXPIRED" => StatusCode::UNAUTHORIZED,
-        "PERMISSION_DENIED" | "SCOPE_INSUFFICIENT" => StatusCode::FORBIDDEN,
+        "PERMISSION_DENIED"
+        | "SCOPE_INSUFFICIENT"
+        | "CONFIRMATION_REQUIRED"
+        | "CONFIRMATION_INVALID"
+        | "CONFIRMATION_DECLINED" => StatusCode::FORBIDDEN,
         "RESOURCE_NOT_FOUND" | "UNSUPPORTED_OPERATION" => StatusCode::NOT_FOUND,
         "CONFLICT" | "IDEMPOTENCY_CONFLICT" | "TRANSACTION_CONFLICT" => StatusCode::CONFLICT,
         "PAYLOAD_TOO_LARGE" => StatusCode::PAYLOAD_TOO_LARGE,
@@ -196,6 +200,8 @@ mod tests {
             (1002, 401),
             (1001, 403),
             (1010, 403),
+            (1020, 403),
+            (4020, 409),
             (4001, 404),
             (4002, 404),
             (3000, 429),

@@ -46,7 +46,12 @@ impl Connection {
     fn of(scene: &TestKernel, agent: Option<&str>) -> Self {
         let server = scene.server("a");
         let reports = CallReports::default();
-        let way = ForwardToServer::new(server.clone(), reports.clone(), Arc::clone(&scene.support.books));
+        let way = ForwardToServer::new(
+            server.clone(),
+            "a".into(),
+            reports.clone(),
+            Arc::clone(&scene.support.books),
+        );
         let (calls, elicitations) = (CallsInWork::default(), ElicitationSessions::default());
         let line: ConnectionKey = agent
             .map_or_else(|| "a".into(), |agent| ConnectionKey::of_agent("a".into(), &Principal::new(agent)));

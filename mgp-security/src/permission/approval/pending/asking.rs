@@ -34,7 +34,7 @@ impl PendingApprovals {
             Some(place) => place,
             None if !open.make_room(question) => return Err(full()),
             None => {
-                let id = question.id.clone().map_or_else(ApprovalId::random, Ok)?;
+                let id = question.id.clone().map_or_else(|| open.new_id(), Ok)?;
                 open.rows.insert(ticket, ApprovalRow::new(id, question, now, ends_at));
                 ticket
             }
@@ -57,10 +57,15 @@ impl PendingApprovals {
         let (mut answer, waiting) = self.open(&question)?;
         let is_told = question.progress_token.is_some() && question.context.outbox.is_open();
         let is_call = question.asker().is_some();
-        // A caller that gets no progress gives up too early to hear the answer.
-        let patience = if is_told || !is_call || self.0.watched.is_watched() {
+        let patience = if self.0.watched.is_watched() {
+            question.patience
+        } else if question.context.unattended {
+            // A caller whose person is not asked there has to hear at once where the question waits.
+            Duration::ZERO
+        } else if is_told || !is_call {
             question.patience
         } else {
+            // A caller that gets no progress gives up too early to hear the answer.
             question.patience.min(PATIENCE_UNTOLD)
         };
         let id = waiting.id().unwrap_or_else(|| ApprovalId::from(""));

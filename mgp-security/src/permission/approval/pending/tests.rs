@@ -238,3 +238,50 @@ async fn neither_an_agent_nor_a_server_takes_the_room_of_the_others() {
     // To join a question that stands already takes no room.
     assert_eq!(ask(Some("greedy"), "honest", 1), 0);
 }
+
+#[tokio::test]
+async fn ids_are_short_and_no_two_questions_have_the_same() {
+    let pending = PendingApprovals::new(Clock::system());
+    for number in 0..MAX_QUESTIONS {
+        let agent = format!("a{}", number / MAX_OF_ASKER);
+        let id = id(pending.ask(call(&agent, &number.to_string())).await.unwrap());
+        assert!(id.as_str().len() == 4 && id.as_str().bytes().all(|c| c.is_ascii_alphanumeric()), "{id:?}");
+    }
+    let ids: std::collections::HashSet<_> = pending.list().into_iter().map(|open| open.id).collect();
+    assert_eq!(ids.len(), MAX_QUESTIONS);
+}
+
+#[tokio::test]
+async fn a_decision_about_a_permission_says_which_question_it_answers() {
+    let book = book(&Arc::default()).await;
+    let pending = PendingApprovals::new(Clock::system()).with_book(book.clone());
+    let ada = Principal::operator("ada");
+    let asked = || from(Some("a"), "s", 1).with_patience(Duration::ZERO);
+    let first = id(pending.ask(asked()).await.unwrap());
+    let no = ApprovalAnswer::new(ada.clone(), Decision::Denied);
+    pending.decide(&ada, &first, &no).await.unwrap();
+    let record = book.all_records().remove(0);
+    assert_eq!(record.question.as_deref(), Some(first.as_str()));
+    assert!(pending.answered().is_empty(), "it is decided, and no answer waits");
+    // A yes to a call waits for the call.
+    let second = id(pending.ask(call("a", "1")).await.unwrap());
+    pending.decide(&ada, &second, &yes(&ada)).await.unwrap();
+    assert_eq!(pending.answered().remove(0).id, second);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_whose_person_is_not_asked_hears_at_once_where_the_question_waits() {
+    let pending = PendingApprovals::new(Clock::system());
+    let mut asked = from(Some("a"), "s", 1);
+    let begun = tokio::time::Instant::now();
+    id(pending.ask(asked.clone()).await.unwrap());
+    assert!(!begun.elapsed().is_zero());
+    asked.context.unattended = true;
+    let begun = tokio::time::Instant::now();
+    let id = id(pending.ask(asked.clone()).await.unwrap());
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    let server = ServerId::from("s");
+    let waits = super::super::WaitingSubject::Server(&server);
+    let told = super::super::waits_for_approval(code::PERMISSION_DENIED, &waits, &id, &asked.context);
+    assert!(told.message().ends_with("may have started it)"), "{told}");
+}

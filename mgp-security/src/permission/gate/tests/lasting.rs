@@ -56,3 +56,41 @@ async fn what_is_granted_once_is_granted_for_one_call_while_it_runs() {
         assert!(!book.is_granted(gate.server(), &SHELL), "nothing is left of it");
     }
 }
+
+#[tokio::test]
+async fn a_yes_of_a_client_without_sessions_counts_whatever_another_client_of_the_agent_was_granted() {
+    let book = book(&Arc::default()).await;
+    let approver = AnsweringApprover::with(ApprovalAnswer::new(ada(), Decision::Approved));
+    let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
+        .with_approver(approver.clone());
+    let server = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]);
+    gate.negotiate(&mut TestServer::new(), &server).await.unwrap();
+    let of = |session: &Arc<Session>| {
+        let mut request = needing(&SHELL);
+        request.context.session = Some(Arc::clone(session));
+        request
+    };
+    let [first, second] = [(); 2].map(|()| Arc::new(Session::new(Revision::V2025_11_25)));
+    let stateless = || Arc::new(Session::new(Revision::V2026_07_28));
+    call(&gate, of(&first)).await.unwrap();
+    assert_eq!(book.all_records().len(), 1);
+    // The approver of the test keeps what it was asked, and with it the session.
+    approver.asked.lock().clear();
+    drop(first);
+    assert!(book.all_records().is_empty(), "a grant of a session that has ended is none");
+    call(&gate, of(&second)).await.unwrap();
+    call(&gate, of(&stateless())).await.unwrap();
+    assert_eq!(approver.asked.lock().len(), 2);
+    // It holds for the agent, and takes nothing from the session.
+    call(&gate, of(&stateless())).await.unwrap();
+    call(&gate, of(&second)).await.unwrap();
+    assert_eq!((approver.asked.lock().len(), book.all_records().len()), (2, 1));
+}
+
+#[tokio::test]
+async fn what_is_undecided_although_somebody_answered_names_the_command_that_grants_it() {
+    let book = book(&Arc::default()).await;
+    let gate = connected(policy(ApprovalPolicy::Interactive), &book, &[]).await;
+    let error = call(&gate, needing(&SHELL)).await.unwrap_err();
+    assert!(error.message().contains("`mgp permissions approve s shell.execute --agent agent`"), "{error}");
+}

@@ -1,0 +1,68 @@
+//! `mgp open`: opens a folder to the calls of clients.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use mgp_discovery::config::ConfigFile;
+use mgp_discovery::config::model::FolderRule;
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::kernel_location::KernelLocation;
+use super::output::Output;
+use super::proof;
+use super::servers_edit::refused;
+
+#[derive(Debug, Args)]
+pub(super) struct OpenArgs {
+    /// The folder that is opened, with all that is below it
+    folder: PathBuf,
+    /// Open it to clients that work in this folder or below it; the current folder if left out
+    #[arg(long = "in", value_name = "FOLDER", conflicts_with = "everywhere")]
+    within: Option<PathBuf>,
+    /// Open it to all clients
+    #[arg(long)]
+    everywhere: bool,
+}
+
+/// The folder that is open, and the file that says so.
+#[derive(Debug, Serialize)]
+struct FolderOpened {
+    folder: String,
+    /// The folder in which clients have to work; `None` for all clients.
+    within: Option<String>,
+    file: PathBuf,
+}
+
+pub(super) async fn run(place: &KernelLocation, output: &Output, open: OpenArgs) -> Result<Exit, Failure> {
+    let folder = real(&open.folder)?;
+    let within = open.within.as_deref().unwrap_or_else(|| Path::new("."));
+    let within = if open.everywhere { None } else { Some(real(within)?) };
+    proof::person(place).await?;
+    // The file of a folder opens nothing.
+    let path = place.to_make(false)?;
+    let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
+    let mut rule = FolderRule::default();
+    (rule.open, rule.within) = (vec![folder.clone()], within.clone());
+    file.open_folders(&rule).map_err(|error| refused(&error))?;
+    file.save().map_err(|error| refused(&error))?;
+    output.show(&FolderOpened { folder, within, file: path }, |opened, out| {
+        let whom = opened
+            .within
+            .as_ref()
+            .map_or_else(|| "all clients".to_owned(), |within| format!("clients that work in {within}"));
+        writeln!(out, "{} is open to {whom}, by {}", opened.folder, opened.file.display())
+    })?;
+    output.note("a kernel in the background follows at once, another one after `mgp reload`");
+    Ok(Exit::Done)
+}
+
+fn real(folder: &Path) -> Result<String, Failure> {
+    let unusable = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", folder.display()));
+    let real = folder.canonicalize().map_err(|error| unusable(&error))?;
+    if !real.is_dir() {
+        return Err(unusable(&"this is not a folder"));
+    }
+    real.into_os_string().into_string().map_err(|_| unusable(&"its name is no UTF-8"))
+}

@@ -1,0 +1,448 @@
+//! The connections of a server: one for all, or one for each agent or client.
+
+mod ends;
+mod starts;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use foldhash::fast::RandomState;
+use mgp_discovery::catalog::Catalog;
+use mgp_discovery::config::model::{ServerConfig, Sharing};
+use mgp_security::access::AccessGate;
+use mgp_types::mgp::{ServerId, ServerState};
+use mgp_types::{
+    Error, Gate, Method, Object, Principal, PrincipalRole, Request, RequestKind, Session, agent_family, code,
+    gates,
+};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use self::ends::sweep;
+use super::connection_key::{ClientKey, ConnectionKey};
+use super::connection_shared::ConnectionShared;
+use super::connections_service::NoConnection;
+use super::fallback_tool::FallbackToolGate;
+use super::first_start::{FirstStart, WaitForStart};
+use super::offered_lists::AgentLists;
+use super::server_connection::ServerConnection;
+use super::server_shared::ServerShared;
+use super::support::ServerSupport;
+use crate::StartError;
+use crate::call::erased::ErasedService;
+use crate::call::meter::MeterGate;
+
+/// The connections of a server: one for all; or one for each agent, with the credentials of that agent and no other's; or
+/// one for each client, with a session or a program of its own.
+///
+/// An own connection begins when its owner first uses the server, and ends when it was not used for some time, or its client
+/// session is over. Where agents are configured nobody else has one. Where clients have their own, the first connection
+/// is there before any client is, and lists for all of them: the first client takes it over, so that one client alone
+/// needs one program.
+pub(super) struct UpstreamConnections {
+    support: Arc<ServerSupport>,
+    /// A reference for the connections, which report the state of all of them.
+    own: Weak<Self>,
+    id: ServerId,
+    config: Arc<ServerConfig>,
+    of_server: ServerShared,
+    connections: Mutex<ConnectionTable>,
+    /// The service for calls for which no connection begins; it refuses them as a connection would.
+    refusing: ErasedService,
+    runtime: Handle,
+    /// The ends of connections that go on, and the sweeper.
+    tasks: Mutex<JoinSet<()>>,
+}
+
+#[derive(Default)]
+struct ConnectionTable {
+    /// The connection that lists for all, where clients have their own.
+    first: Option<OwnConnection>,
+    by_key: HashMap<ConnectionKey, OwnConnection, RandomState>,
+    begin: ConnectPolicy,
+}
+
+/// The policy of whether connections begin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum ConnectPolicy {
+    #[default]
+    Yes,
+    /// The first connection begins as soon as somebody needs the server, and others from then on.
+    WhenNeeded,
+    /// No connection begins until the server is started again.
+    NotNow,
+    /// No connection begins any more: the server is being removed.
+    Never,
+}
+
+struct OwnConnection {
+    instance: Arc<ServerConnection>,
+    /// The client that uses it, where clients have their own.
+    client: Option<ClientKey>,
+    /// True if the session of its client is over.
+    is_left: bool,
+    used_at: Instant,
+}
+
+impl UpstreamConnections {
+    /// Returns the connections of each agent, or of each client.
+    ///
+    /// # Errors
+    /// Fails if the configuration asks for something that there is not.
+    pub(super) fn new(
+        support: &Arc<ServerSupport>,
+        config: &Arc<ServerConfig>,
+        of_server: &ServerShared,
+    ) -> Result<Arc<Self>, StartError> {
+        let connections = Arc::new_cyclic(|own| {
+            let mut tasks = JoinSet::new();
+            tasks.spawn(sweep(Weak::clone(own)));
+            let refusing = gates![
+                FallbackToolGate::new(config),
+                MeterGate(of_server.meter.clone()),
+                AccessGate::new(support.policies.access.clone()).for_server(config.id.as_str().into()),
+            ];
+            Self {
+                support: Arc::clone(support),
+                own: Weak::clone(own),
+                id: config.id.as_str().into(),
+                config: Arc::clone(config),
+                of_server: of_server.clone(),
+                connections: Mutex::default(),
+                refusing: ErasedService::new(refusing.layer(NoConnection)),
+                runtime: Handle::current(),
+                tasks: Mutex::new(tasks),
+            }
+        });
+        if lists_for_all(config) {
+            let first = connections.new_first(Arc::default())?;
+            connections.connections.lock().first = Some(first);
+        }
+        Ok(connections)
+    }
+
+    /// Returns whether each agent has its own connection, with lists of its own.
+    pub(super) fn is_by_agent(&self) -> bool {
+        !lists_for_all(&self.config)
+    }
+
+    /// Returns whether this agent may have a connection.
+    pub(super) fn admits(&self, agent: &Principal) -> bool {
+        !self.config.only_for_its_agents()
+            || agent.agent_name().is_some_and(|name| self.configured(name).is_some())
+    }
+
+    /// Returns the name under which the server has credentials for this agent: its own, or that of its family.
+    fn configured<'a>(&self, agent: &'a str) -> Option<&'a str> {
+        let names = [Some(agent), agent_family(agent)];
+        names.into_iter().flatten().find(|name| self.config.agents.contains_key(*name))
+    }
+
+    /// Returns whether this agent may have a connection, and may use anything on it.
+    pub(super) fn reaches(&self, agent: &Principal) -> bool {
+        self.admits(agent) && self.support.policies.access.reaches(&agent.access_id(), &self.config.id)
+    }
+
+    /// Returns the part of the server's lists that this agent has.
+    pub(super) fn share(&self, agent: &Principal) -> AgentLists {
+        let offered = &self.of_server.offered;
+        if self.is_by_agent() {
+            if !self.reaches(agent) {
+                return AgentLists::Nothing;
+            }
+            return offered.of(&self.line(agent)).map_or(AgentLists::Coming, AgentLists::Own);
+        }
+        // Until somebody has a second connection, everybody has the lists of the first.
+        if offered.count() <= 1 {
+            return AgentLists::Everything;
+        }
+        let own = offered.of(&self.line(agent)).or_else(|| offered.of(&self.shared_line()));
+        own.map_or(AgentLists::Everything, AgentLists::Own)
+    }
+
+    /// Returns whether this client has lists of its own.
+    pub(super) fn lists_for(&self, client: &Principal) -> bool {
+        let offered = &self.of_server.offered;
+        !self.is_by_agent() && offered.count() > 1 && offered.of(&self.line(client)).is_some()
+    }
+
+    /// Returns the key of the connection that this agent uses, or would use.
+    pub(super) fn line(&self, agent: &Principal) -> ConnectionKey {
+        if self.is_by_agent() {
+            return ConnectionKey::of_agent(self.id.clone(), &self.owner(agent));
+        }
+        self.line_of(&self.connections.lock(), agent)
+    }
+
+    fn line_of(&self, connections: &ConnectionTable, caller: &Principal) -> ConnectionKey {
+        let client = ClientKey::of(caller);
+        let is_firsts = |first: &OwnConnection| {
+            self.shares(first, caller) || first.client.as_ref().is_some_and(|own| *own == client)
+        };
+        if connections.first.as_ref().is_none_or(is_firsts) {
+            return self.shared_line();
+        }
+        // A client stays with what it has, although the first connection may be free by now.
+        let is_free = connections.first.as_ref().is_some_and(|first| first.client.is_none());
+        let is_free = is_free && !self.runs_elsewhere(&client);
+        let own = ConnectionKey::of_client(self.id.clone(), client);
+        if is_free && !connections.by_key.contains_key(&own) { self.shared_line() } else { own }
+    }
+
+    /// Returns whether the program of this client runs in another folder than the first one, that in which it works.
+    fn runs_elsewhere(&self, client: &ClientKey) -> bool {
+        let follows = self.config.command.is_some() && self.config.cwd.is_none();
+        follows && self.support.books.folder(client.session).is_some()
+    }
+
+    /// Returns whether this caller shares the first connection with whoever else uses it: an operator does, and everybody
+    /// at a server of which it is known that its connections hold nothing of one client.
+    fn shares(&self, first: &OwnConnection, caller: &Principal) -> bool {
+        caller.role() == PrincipalRole::Operator || self.is_for_many(first)
+    }
+
+    fn is_for_many(&self, first: &OwnConnection) -> bool {
+        let holds_nothing = |session: &Session| {
+            session.mgp.is_some() || (self.config.command.is_none() && session.describes_each_request())
+        };
+        match self.config.sharing {
+            Some(sharing) => sharing == Sharing::Shared,
+            None => first.instance.session().as_deref().is_some_and(holds_nothing),
+        }
+    }
+
+    fn shared_line(&self) -> ConnectionKey {
+        ConnectionKey::shared(self.id.clone())
+    }
+
+    /// Returns the agent whose connection this agent uses: all clients of the user use one, unless the configuration has
+    /// credentials for one of them.
+    fn owner(&self, agent: &Principal) -> Principal {
+        match agent_family(agent.as_str()) {
+            Some(family) if self.configured(agent.as_str()) != Some(agent.as_str()) => {
+                Principal::of(agent.kind(), family)
+            }
+            _ => agent.clone(),
+        }
+    }
+
+    /// Returns the connection of this agent or client, which begins if there is none.
+    ///
+    /// # Errors
+    /// 1001 if the agent may have no connection. Fails as well if there are too many.
+    pub(super) fn connection(&self, agent: &Principal) -> Result<Arc<ServerConnection>, Error> {
+        if !self.admits(agent) {
+            return Err(Error::new(
+                code::ACCESS_DENIED,
+                format!(
+                    "the server `{}` is for agents with credentials of their own; `servers.agents` names them",
+                    self.config.id
+                ),
+            ));
+        }
+        let mut connections = self.connections.lock();
+        connections.release();
+        let line = match connections.first {
+            Some(_) => self.line_of(&connections, agent),
+            None => ConnectionKey::of_agent(self.id.clone(), &self.owner(agent)),
+        };
+        let ConnectionTable { first, by_key, begin } = &mut *connections;
+        if let Some(first) = first.as_mut().filter(|_| !line.is_own()) {
+            let client = ClientKey::of(agent);
+            if !self.shares(first, agent) && first.client.as_ref() != Some(&client) {
+                first.client = Some(client);
+                self.tell_roots(&first.instance);
+            }
+            return Ok(first.used());
+        }
+        if let Some(connection) = by_key.get_mut(&line) {
+            return Ok(connection.used());
+        }
+        match begin {
+            ConnectPolicy::Yes | ConnectPolicy::WhenNeeded => {}
+            ConnectPolicy::NotNow => return Err(Error::disconnected("the server was stopped")),
+            ConnectPolicy::Never => return Err(Error::disconnected("the server is being removed")),
+        }
+        if by_key.len() + usize::from(first.is_some()) >= self.max_connections() {
+            if let Some(first) = self.make_room(first, by_key, agent)? {
+                return Ok(first);
+            }
+        }
+        let lists = Arc::<Catalog>::default();
+        if let Some(first) = first {
+            // The client has had the lists of the first connection until now.
+            let listed = first.instance.shared.lists.snapshot();
+            let same = lists.put_shares(&line.server, &[listed]);
+            debug_assert!(same.is_ok(), "the server has these lists already");
+            self.of_server.offered.put(&line, &lists);
+            self.support.books.shares_changed();
+        }
+        let mut connection = self.begin(line.clone(), lists).map_err(|error| {
+            tracing::error!(server = self.config.id, %error, "a connection cannot begin");
+            Error::internal("the server is configured in a way that leads nowhere")
+        })?;
+        connection.instance.supervised.start();
+        let instance = connection.used();
+        by_key.insert(line, connection);
+        Ok(instance)
+    }
+
+    /// Returns the place that a request goes to.
+    pub(super) fn route(&self, request: &Request) -> Result<ConnectionRoute, Error> {
+        {
+            let mut connections = self.connections.lock();
+            if is_use(request) {
+                connections.release();
+            }
+            if let Some(first) = &connections.first {
+                let to = |connection: &OwnConnection| Ok(ConnectionRoute::To(connection.instance.service()));
+                let Some(caller) = &request.context.principal else { return to(first) };
+                // The access gate of any connection refuses who may use nothing.
+                if self.shares(first, caller) || !self.reaches(caller) {
+                    return to(first);
+                }
+                let has_task = |connection: &&OwnConnection| {
+                    connection.instance.shared.back.get().is_some_and(|back| back.tasks.has_task_of(request))
+                };
+                // A task outlives the session that began it.
+                if request.method.as_str().starts_with("tasks/")
+                    && let Some(found) = connections.by_key.values().chain([first]).find(has_task)
+                {
+                    return to(found);
+                }
+                let line = self.line_of(&connections, caller);
+                let own = connections.by_key.get(&line);
+                if !is_use(request) {
+                    return to(own.unwrap_or(first));
+                }
+                // Only a server that has connected says whether clients can share it.
+                let start = &first.instance.shared.start;
+                if line.is_own() && own.is_none() && self.config.sharing.is_none() && !start.is_over() {
+                    return Ok(ConnectionRoute::After(start.clone()));
+                }
+            } else if let Some(agent) = &request.context.principal
+                && self.admits(agent)
+                && !self.reaches(agent)
+            {
+                return Ok(ConnectionRoute::Refusing(self.refusing.clone()));
+            }
+        }
+        self.connection_for(request).map(|own| ConnectionRoute::To(own.service()))
+    }
+
+    /// Returns the connection of the sender of a request, which begins if there is none.
+    ///
+    /// # Errors
+    /// Fails as [`connection`](Self::connection) does.
+    pub(super) fn connection_for(&self, request: &Request) -> Result<Arc<ServerConnection>, Error> {
+        let caller = request.context.principal.as_ref().ok_or_else(|| Error::internal("nobody calls"))?;
+        self.connection(caller)
+    }
+
+    /// Returns the connection with this key, if it has begun.
+    pub(super) fn on(&self, line: &ConnectionKey) -> Option<Arc<ServerConnection>> {
+        let connections = self.connections.lock();
+        let first = connections.first.as_ref().filter(|_| !line.is_own());
+        first.or_else(|| connections.by_key.get(line)).map(|connection| Arc::clone(&connection.instance))
+    }
+
+    /// Returns the connection of this agent; for a client without one of its own, that which lists for all.
+    pub(super) fn of(&self, agent: &Principal) -> Option<Arc<ServerConnection>> {
+        self.on(&self.line(agent)).or_else(|| self.first())
+    }
+
+    /// Returns the first connection, where clients have their own.
+    pub(super) fn first(&self) -> Option<Arc<ServerConnection>> {
+        self.connections.lock().first.as_ref().map(|first| Arc::clone(&first.instance))
+    }
+
+    /// Returns all connections, the first one first.
+    pub(super) fn all(&self) -> Vec<Arc<ServerConnection>> {
+        let connections = self.connections.lock();
+        let all = connections.first.iter().chain(connections.by_key.values());
+        all.map(|connection| Arc::clone(&connection.instance)).collect()
+    }
+
+    /// Returns the number of tools on a connection; on the one that lists for all, as of the last start until it has
+    /// listed.
+    pub(super) fn tools_on(&self, connection: &ConnectionShared) -> usize {
+        let has_listed = connection.line.is_own() || self.of_server.offered.of(&connection.line).is_some();
+        let catalog = if has_listed { &connection.lists } else { &self.support.tools.catalog };
+        catalog.snapshot().of_server(&self.config.id).len()
+    }
+
+    /// Returns the client that uses a connection, where clients have their own.
+    pub(super) fn client_on(&self, line: &ConnectionKey) -> Option<ClientKey> {
+        let connections = self.connections.lock();
+        let first = connections.first.as_ref().filter(|_| !line.is_own());
+        first.or_else(|| connections.by_key.get(line))?.client.clone()
+    }
+
+    /// Lets no connection begin any more.
+    pub(super) fn close(&self) {
+        self.connections.lock().begin = ConnectPolicy::Never;
+    }
+
+    /// Returns the state of the server: that of the best connection counts.
+    pub(super) fn state(&self) -> ServerState {
+        let states = self.all().into_iter().map(|instance| instance.supervised.state());
+        states.max_by_key(|state| *state == ServerState::Connected).unwrap_or(ServerState::Registered)
+    }
+
+    fn begin(&self, line: ConnectionKey, lists: Arc<Catalog>) -> Result<OwnConnection, StartError> {
+        let own = Weak::clone(&self.own);
+        let by_all = Box::new(move || Some(own.upgrade()?.state()));
+        let (support, of_server, client) = (&self.support, &self.of_server, line.client.clone());
+        let instance = ServerConnection::new(support, &self.config, line, of_server, lists, by_all)?;
+        Ok(OwnConnection { instance: Arc::new(instance), client, is_left: false, used_at: Instant::now() })
+    }
+
+    fn new_first(&self, lists: Arc<Catalog>) -> Result<OwnConnection, StartError> {
+        self.begin(self.shared_line(), lists)
+    }
+
+    /// Has a server that was connected to before its client came ask for the roots, which are that client's.
+    fn tell_roots(&self, instance: &ServerConnection) {
+        let lasts = instance.session().is_some_and(|session| session.lasts());
+        if let Some(server) = instance.client().filter(|_| lasts) {
+            self.run(async move {
+                if let Err(error) = server.notify(Method::ROOTS_CHANGED, Object::new()).await {
+                    tracing::debug!(%error, "a server was not told of the roots of its client");
+                }
+            });
+        }
+    }
+}
+
+impl OwnConnection {
+    fn used(&mut self) -> Arc<ServerConnection> {
+        self.used_at = Instant::now();
+        Arc::clone(&self.instance)
+    }
+}
+
+/// Returns whether one connection lists for all agents.
+pub(super) fn lists_for_all(config: &ServerConfig) -> bool {
+    config.sharing != Some(Sharing::Agent) && config.agents.is_empty()
+}
+
+/// Returns whether a request uses the server: for it, a client's own connection begins. Others are about what is there.
+fn is_use(request: &Request) -> bool {
+    request.kind == RequestKind::Call
+        && request.method != Method::SET_LEVEL
+        && request.method.as_str() != "tasks/list"
+}
+
+/// The place that a request goes to.
+pub(super) enum ConnectionRoute {
+    To(WaitForStart),
+    /// No connection begins for this agent, which may use nothing of the server.
+    Refusing(ErasedService),
+    /// The place is known after this start.
+    After(FirstStart),
+}
+
+#[cfg(test)]
+mod tests;

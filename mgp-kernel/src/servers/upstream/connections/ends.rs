@@ -1,0 +1,187 @@
+//! The ends of connections: of those that nobody uses, and of all when the server stops.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use foldhash::fast::RandomState;
+use mgp_types::mgp::ShutdownReason;
+use mgp_types::{ClientSessionId, Error, Principal, code};
+use tokio::task::JoinSet;
+
+use super::{ConnectPolicy, ConnectionTable, OwnConnection, UpstreamConnections};
+use crate::servers::upstream::connection_key::{ClientKey, ConnectionKey};
+use crate::servers::upstream::server_connection::ServerConnection;
+
+impl UpstreamConnections {
+    /// Ends the connection that was unused for longest, so that there is room for one of this caller. Returns the first
+    /// connection, made anew, if the caller has that from now on.
+    ///
+    /// # Errors
+    /// 3001 if all connections are in use.
+    pub(super) fn make_room(
+        &self,
+        first: &mut Option<OwnConnection>,
+        by_key: &mut HashMap<ConnectionKey, OwnConnection, RandomState>,
+        caller: &Principal,
+    ) -> Result<Option<Arc<ServerConnection>>, Error> {
+        let Some(first) = first else {
+            let message =
+                "too many agents have connections to this server; try again when some of them are done";
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, message));
+        };
+        let unused = by_key.values().chain([&*first]).filter(|connection| !self.is_in_use(connection));
+        let Some(longest) = unused.min_by_key(|connection| (!connection.is_left, connection.used_at)) else {
+            return Err(Error::new(
+                code::RESOURCE_EXHAUSTED,
+                format!(
+                    "all {} instances of the server `{id}` are in use, each by another client; \
+                     `max_instances` in the entry of `{id}` under `servers` allows more, and `sharing = \"shared\"` has \
+                     all clients use one",
+                    self.max_connections(),
+                    id = self.config.id
+                ),
+            ));
+        };
+        let line = longest.instance.shared.line.clone();
+        tracing::info!(server = %line, client = ?longest.client, "an instance ends: another client needs its place");
+        if let Some(ended) = by_key.remove(&line) {
+            self.end(ended.instance, ShutdownReason::IdleTimeout);
+            return Ok(None);
+        }
+        self.renew(first);
+        first.client = Some(ClientKey::of(caller));
+        Ok(Some(first.used()))
+    }
+
+    pub(super) fn max_connections(&self) -> usize {
+        let usual =
+            if self.config.command.is_some() && !self.is_by_agent() { MAX_PROGRAMS } else { MAX_CONNECTIONS };
+        self.config.max_instances.and_then(|most| usize::try_from(most).ok()).unwrap_or(usual)
+    }
+
+    /// Ends the connections of a client session that is over. A connection on which something goes on ends after that.
+    pub(in super::super) fn client_ended(&self, client: ClientSessionId) {
+        let mut connections = self.connections.lock();
+        let ConnectionTable { first, by_key, .. } = &mut *connections;
+        let all = by_key.values_mut().chain(first);
+        for left in all.filter(|own| own.client.as_ref().is_some_and(|own| own.session == Some(client))) {
+            left.is_left = true;
+        }
+        let ended = self.take_unused(&mut connections, |connection| connection.is_left);
+        drop(connections);
+        for instance in ended {
+            self.end(instance, ShutdownReason::IdleTimeout);
+        }
+    }
+
+    pub(in super::super) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
+        let (connections, first) = {
+            let mut connections = self.connections.lock();
+            if connections.begin != ConnectPolicy::Never {
+                connections.begin = ConnectPolicy::NotNow;
+            }
+            let first = connections.first.as_mut().map(|first| {
+                (first.client, first.is_left) = (None, false);
+                Arc::clone(&first.instance)
+            });
+            (std::mem::take(&mut connections.by_key), first)
+        };
+        let mut stopping = JoinSet::new();
+        for connection in connections.into_values() {
+            stopping.spawn(async move { connection.instance.end(reason, timeout).await });
+        }
+        if let Some(first) = first {
+            stopping.spawn(async move { first.stop(reason, timeout).await });
+        }
+        while stopping.join_next().await.is_some() {}
+    }
+
+    /// Replaces the first connection, which holds what its client left there, by a new one with the same lists.
+    fn renew(&self, first: &mut OwnConnection) {
+        let fresh = match self.new_first(Arc::clone(&first.instance.shared.lists)) {
+            Ok(fresh) => fresh,
+            // It could begin before, with the same configuration.
+            Err(error) => {
+                return tracing::error!(server = self.config.id, %error, "a connection cannot begin");
+            }
+        };
+        let own = Weak::clone(&self.own);
+        let (starting, old) = (Arc::clone(&fresh.instance), std::mem::replace(first, fresh).instance);
+        old.shared.is_over.store(true, Ordering::Release);
+        self.run(async move {
+            // Both may need the same files and ports.
+            old.stop(ShutdownReason::IdleTimeout, STOP_TIMEOUT).await;
+            drop(old);
+            if own.upgrade().is_some_and(|own| own.connections.lock().begin == ConnectPolicy::Yes) {
+                starting.supervised.start();
+            }
+        });
+    }
+
+    fn end(&self, instance: Arc<ServerConnection>, reason: ShutdownReason) {
+        self.run(async move { instance.end(reason, STOP_TIMEOUT).await });
+    }
+
+    /// Runs a task on the kernel's runtime: a client session may end anywhere.
+    pub(super) fn run(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock();
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn_on(task, &self.runtime);
+    }
+
+    /// Returns whether something goes on, on the connection.
+    fn is_in_use(&self, connection: &OwnConnection) -> bool {
+        let instance = &connection.instance;
+        instance.supervised.in_flight() > 0
+            || instance.has_unfinished_tasks()
+            || (!connection.is_left && self.support.told.is_watched(&instance.shared.line))
+    }
+
+    /// Takes out the connections that nobody has used for some time.
+    pub(super) fn idle(&self) -> Vec<Arc<ServerConnection>> {
+        self.support.told.forget_gone();
+        let longest = if self.is_by_agent() { IDLE } else { IDLE_OF_CLIENT };
+        self.take_unused(&mut self.connections.lock(), |connection| {
+            connection.is_left || connection.used_at.elapsed() >= longest
+        })
+    }
+
+    /// Takes out the connections that are over and not in use, and renews the first one if its client has left it.
+    fn take_unused(
+        &self,
+        connections: &mut ConnectionTable,
+        is_over: impl Fn(&OwnConnection) -> bool,
+    ) -> Vec<Arc<ServerConnection>> {
+        let ConnectionTable { first, by_key, begin } = connections;
+        if let Some(first) = first.as_mut().filter(|first| first.is_left && !self.is_in_use(first)) {
+            if *begin == ConnectPolicy::Yes && !self.is_for_many(first) {
+                self.renew(first);
+            } else {
+                (first.client, first.is_left) = (None, false);
+            }
+        }
+        let ended = by_key.extract_if(|_, connection| is_over(connection) && !self.is_in_use(connection));
+        ended.map(|(_, connection)| connection.instance).collect()
+    }
+}
+
+pub(super) async fn sweep(connections: Weak<UpstreamConnections>) {
+    loop {
+        tokio::time::sleep(SWEEP).await;
+        let Some(idle) = connections.upgrade().map(|connections| connections.idle()) else { return };
+        for instance in idle {
+            instance.end(ShutdownReason::IdleTimeout, STOP_TIMEOUT).await;
+        }
+    }
+}
+
+const MAX_CONNECTIONS: usize = 256;
+/// The number of programs of one server, if the configuration has none.
+const MAX_PROGRAMS: usize = 8;
+pub(super) const IDLE: Duration = Duration::from_mins(10);
+/// The time for which a client may leave a connection unused. What the server knows of the client ends with it.
+pub(super) const IDLE_OF_CLIENT: Duration = Duration::from_hours(1);
+const SWEEP: Duration = Duration::from_mins(1);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,0 +1,220 @@
+//! An attempt to connect to a server, and why it fails, in words for operators: what happened, to which program or
+//! address, what the program wrote, and what to do about it.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use mgp_discovery::clients::{args_without_secrets, without_secrets};
+use mgp_discovery::config::model::ServerConfig;
+use mgp_types::{Error, Origin};
+use tokio::time::Instant;
+
+use super::log::StderrTail;
+use crate::settings;
+
+/// An attempt to connect to a server: its beginning, and what the program has written since.
+#[derive(Clone)]
+pub(super) struct StartAttempt {
+    began: Instant,
+    pub(super) output: StderrTail,
+}
+
+impl Default for StartAttempt {
+    fn default() -> Self {
+        Self { began: Instant::now(), output: StderrTail::default() }
+    }
+}
+
+impl StartAttempt {
+    /// Returns why the attempt failed with `error`, after which a program had this exit status.
+    pub(super) fn failure(&self, config: &ServerConfig, exit: Option<ExitStatus>, error: &Error) -> String {
+        let what = match (&config.command, cause(error)) {
+            _ if error.origin() == Origin::Timeout => silence(config, error.message()),
+            (Some(program), Some(io::ErrorKind::NotFound)) => {
+                format!("{} (tried: `{}`)", missing(config, program), command_line(config))
+            }
+            (Some(_), cause) => match exit {
+                Some(status) if cause.is_none() && error.origin() == Origin::Connection => {
+                    format!("`{}` ended with {status} before it answered", command_line(config))
+                }
+                _ => format!("`{}`: {}", command_line(config), chain(error)),
+            },
+            (None, _) => match &config.url {
+                Some(url) => format!("{}: {}", without_secrets("url", url), chain(error)),
+                None => chain(error),
+            },
+        };
+        self.told(&what)
+    }
+
+    /// Returns how a server ended that was connected, for `reason`.
+    pub(super) fn end(&self, reason: &str) -> String {
+        self.told(reason)
+    }
+
+    /// Returns what is known of an attempt that takes longer than most.
+    pub(super) fn delay(&self, config: &ServerConfig) -> Option<String> {
+        let since = self.began.elapsed();
+        (since >= LATE).then(|| self.told(&silence(config, &format!("no answer for {} s", since.as_secs()))))
+    }
+
+    /// Returns `what` happened with the lines that the program wrote last, and what to do about that.
+    fn told(&self, what: &str) -> String {
+        let lines = self.output.last(SEARCHED_LINES);
+        let written = match self.output.first_stray() {
+            Some(stray) => format!(
+                "; it wrote `{}` to its standard output, which is for messages of MCP only: have it log to its standard error",
+                cut(&stray)
+            ),
+            None if lines.is_empty() => String::new(),
+            None => {
+                let last: Vec<_> = lines.iter().rev().take(SHOWN_LINES).rev().map(|line| cut(line)).collect();
+                format!("; its last lines: `{}`", last.join("` `"))
+            }
+        };
+        let advice = advice(&format!("{what}\n{}", lines.join("\n")));
+        let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
+        format!("{what}{written}{advice}")
+    }
+}
+
+/// The time after which a start is longer than most.
+const LATE: Duration = Duration::from_secs(5);
+const SEARCHED_LINES: usize = 20;
+const SHOWN_LINES: usize = 3;
+const SHOWN_CHARS: usize = 200;
+
+fn silence(config: &ServerConfig, what: &str) -> String {
+    let secs = settings::startup_timeout(config).as_secs_f64();
+    format!(
+        "{what}; `startup_timeout_ms` of `[servers.limits]`, {secs} s for this server, sets the time that a start may take"
+    )
+}
+
+/// Returns what is not there of the program that was to be started.
+fn missing(config: &ServerConfig, program: &str) -> String {
+    match config.cwd.as_deref().filter(|folder| !Path::new(folder).is_dir()) {
+        Some(folder) => format!("there is no folder `{folder}`, the `cwd` of the server"),
+        None if program.contains(char::is_whitespace) => {
+            format!("there is no program that is called `{program}`, blanks included")
+        }
+        None if !program.contains('/') => format!("there is no program `{program}` in PATH"),
+        None if Path::new(program).exists() => {
+            format!("the interpreter that the first line of `{program}` names does not exist")
+        }
+        None => format!("there is no file `{program}`"),
+    }
+}
+
+fn command_line(config: &ServerConfig) -> String {
+    let words = config.command.iter().cloned().chain(args_without_secrets(&config.args));
+    cut(&words.collect::<Vec<_>>().join(" "))
+}
+
+fn cause(error: &Error) -> Option<io::ErrorKind> {
+    std::error::Error::source(error)?.downcast_ref::<io::Error>().map(io::Error::kind)
+}
+
+fn chain(error: &Error) -> String {
+    let mut text = error.message().to_owned();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause.take().filter(|_| text.len() < MAX_ERROR_BYTES) {
+        let told = error.to_string();
+        if !text.ends_with(&told) {
+            text = format!("{text}: {told}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+const MAX_ERROR_BYTES: usize = 1 << 10;
+
+fn cut(text: &str) -> String {
+    let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Returns what to do about a failure that is known by something in its `text`.
+fn advice(text: &str) -> Option<&'static str> {
+    let text = text.to_lowercase();
+    let rows = KNOWN_FAILURES.lines().filter(|line| !line.starts_with('#'));
+    rows.filter_map(|row| row.split_once(" => "))
+        .find_map(|(signs, advice)| signs.split(" | ").any(|sign| text.contains(sign)).then_some(advice))
+}
+
+const KNOWN_FAILURES: &str = include_str!("known_failures.txt");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(command: &str, url: &str) -> ServerConfig {
+        let mut config = ServerConfig::default();
+        config.command = Some(command.to_owned()).filter(|command| !command.is_empty());
+        config.url = Some(url.to_owned()).filter(|url| !url.is_empty());
+        config
+    }
+
+    #[test]
+    fn every_row_of_the_known_failures_has_signs_in_lower_case_and_an_advice() {
+        for row in KNOWN_FAILURES.lines().filter(|line| !line.starts_with('#')) {
+            let (signs, advice) = row.split_once(" => ").expect(row);
+            assert_eq!(signs, signs.to_lowercase(), "{row}");
+            assert!(signs.split(" | ").all(|sign| sign.len() > 5) && advice.len() > 10, "{row}");
+        }
+    }
+
+    #[test]
+    fn a_missing_program_is_named_with_the_command_that_was_tried() {
+        let mut config = server("npx", "");
+        config.args = ["-y", "some-server", "--token", "hunter2"].map(str::to_owned).into();
+        let error = Error::disconnected("the server cannot be started")
+            .with_source(io::Error::from(io::ErrorKind::NotFound));
+        let told = StartAttempt::default().failure(&config, None, &error);
+        let begin =
+            "there is no program `npx` in PATH (tried: `npx -y some-server --token ***`); install Node.js";
+        assert!(told.starts_with(begin), "{told}");
+        config.cwd = Some("/nowhere/at/all".to_owned());
+        let told = StartAttempt::default().failure(&config, None, &error);
+        assert!(told.contains("no folder `/nowhere/at/all`"), "{told}");
+    }
+
+    #[test]
+    fn the_last_lines_are_told_without_secrets_and_the_first_stray_line_before_them() {
+        let attempt = StartAttempt::default();
+        for line in ["one", "two", "three", "Error: token=ghp_0123456789abcdef is refused"] {
+            attempt.output.push(line);
+        }
+        let told = attempt.end("it ended");
+        assert_eq!(told, "it ended; its last lines: `two` `three` `Error: token=*** is refused`");
+        attempt.output.push_stray("Welcome!");
+        attempt.output.push_stray("Ready.");
+        let told = attempt.end("it ended");
+        assert!(told.contains("`Welcome!` to its standard output") && !told.contains("Ready."), "{told}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_program_that_greets_is_waited_for_before_it_is_suspected() {
+        let (attempt, config) = (StartAttempt::default(), server("x", ""));
+        attempt.output.push_stray("Welcome!");
+        assert_eq!(attempt.delay(&config), None);
+        tokio::time::advance(LATE).await;
+        let told = attempt.delay(&config).unwrap();
+        assert!(told.contains("no answer for 5 s") && told.contains("startup_timeout_ms"), "{told}");
+    }
+
+    #[test]
+    fn an_address_that_nobody_serves_is_named_without_its_secrets() {
+        let error = Error::disconnected("the server cannot be reached")
+            .with_source(io::Error::other("tcp connect error: Connection refused"));
+        let told = StartAttempt::default().failure(&server("", "http://h/mcp?api_key=abc"), None, &error);
+        assert!(told.starts_with("http://h/mcp?api_key=***: the server cannot be reached"), "{told}");
+        assert!(told.ends_with("or correct its `url`"), "{told}");
+    }
+}

@@ -1,0 +1,197 @@
+//! The commands by which a person decides: what they are typed with, and what they show afterwards.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::home::Home;
+use crate::kernel::{Kernel, Talk};
+
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A server that speaks no MGP and notes what it is told.
+const PLAIN: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  printf '%s\n' "$line" >> "$0.heard"
+  case "$line" in
+    *'"method":"initialize"'*)
+      result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"plain","version":"1"}}' ;;
+    *'"method":"tools/list"'*)
+      result='{"tools":[{"name":"say","description":"Says a text.","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}]}' ;;
+    *'"method":"tools/call"'*)
+      result='{"content":[{"type":"text","text":"said"}]}' ;;
+    *'"id":'*)
+      printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}\n' "$id"; continue ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+"#;
+
+/// A user with that server; `lines` stand in its table. Nobody sits in front of clients, and calls do not wait.
+fn home(lines: &str) -> Home {
+    let home = Home::with_state();
+    home.write("plain.sh", PLAIN);
+    let script = home.path("plain.sh").display().to_string();
+    let config = format!(
+        "{}\n[permissions]\npatience_secs = 0\n[confirmation]\npatience_secs = 0\n[[agents]]\nid = \"local\"\nhuman = false\n\
+         [[servers]]\nid = \"plain\"\ncommand = \"sh\"\nargs = [{script:?}]\n{lines}\n",
+        home.read("mgp.toml")
+    );
+    home.write("mgp.toml", &config);
+    home
+}
+
+const NEEDS: &str = "security = { permissions = [\"memory.write\"] }";
+
+fn client(home: &Home) -> (Kernel, Talk) {
+    let mut kernel = Kernel::start(home, &[]);
+    let mut talk = Talk::open(&mut kernel);
+    let end = Instant::now() + PATIENCE;
+    while !talk.ask("tools/list", &json!({})).to_string().contains("plain__say") {
+        assert!(Instant::now() < end, "the server does not come");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    (kernel, talk)
+}
+
+/// Calls the tool, and returns what the client gets.
+fn say(talk: &mut Talk, text: &str) -> String {
+    talk.ask("tools/call", &json!({"name": "plain__say", "arguments": {"text": text}})).to_string()
+}
+
+fn ids(home: &Home) -> Vec<String> {
+    let pending = home.json(["permissions", "pending"]);
+    let questions = pending["questions"].as_array().unwrap().iter();
+    questions.map(|question| question["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_question_is_decided_by_a_short_id_or_by_its_beginning_or_without_one_where_it_is_the_only_one() {
+    let home = home(NEEDS);
+    let (_kernel, mut talk) = client(&home);
+    let none = home.run(["permissions", "approve"]);
+    assert!(none.code == Some(1) && none.err.contains("no question waits"), "{none:?}");
+    assert!(say(&mut talk, "the first text").contains("mgp permissions approve"));
+    let first = ids(&home).remove(0);
+    assert!(first.len() <= 6, "{first}");
+    let ran = home.run(["permissions", "approve", "--once"]);
+    assert!(ran.code == Some(0) && ran.err.contains("the first text"), "what is approved is shown: {ran:?}");
+    assert!(say(&mut talk, "the first text").contains("said"));
+    // Calls until two ids begin with the same letter.
+    let shared = (0..).find_map(|number: u32| {
+        say(&mut talk, &number.to_string());
+        let all = ids(&home);
+        let begins = |id: &&String| all.iter().filter(|other| other[..1] == id[..1]).count() > 1;
+        all.iter().find(begins).cloned()
+    });
+    let shared = shared.unwrap();
+    let same: Vec<_> = ids(&home).into_iter().filter(|id| id[..1] == shared[..1]).collect();
+    let ran = home.run(["permissions", "deny", &shared[..1]]);
+    assert!(ran.code == Some(1) && same.iter().all(|id| ran.err.contains(&**id)), "{same:?}: {ran:?}");
+    let several = home.run(["permissions", "deny"]);
+    assert!(
+        several.code == Some(1) && ids(&home).iter().all(|id| several.err.contains(&**id)),
+        "{several:?}"
+    );
+    let is_beginning = |word: &&str| same.iter().filter(|id| id.starts_with(*word)).count() == 1;
+    let word = [&shared[..2], &shared[..3], &*shared].into_iter().find(is_beginning).unwrap();
+    assert_eq!(home.run(["permissions", "deny", word, "--for", "2h"]).code, Some(0));
+    assert!(!ids(&home).contains(&shared), "{word}");
+}
+
+#[test]
+fn a_denied_permission_is_shown_and_forgotten_by_the_id_of_its_question_as_a_denied_call_is() {
+    let needing = home(NEEDS);
+    let confirming = home("security = { risk_at_least = \"dangerous\" }");
+    for home in [needing, confirming] {
+        let (kernel, mut talk) = client(&home);
+        say(&mut talk, "one");
+        let id = ids(&home).remove(0);
+        assert_eq!(home.run(["permissions", "deny", &id, "--for", "8h"]).code, Some(0));
+        assert!(say(&mut talk, "one").contains("until"), "the denial stands");
+        for _kernel in [Some((kernel, talk)), None] {
+            let shown = home.run(["permissions", "show", &id]);
+            assert!(shown.code == Some(0) && shown.out.contains("denied"), "{shown:?}");
+        }
+        let ran = home.run(["permissions", "reset", &id]);
+        assert!(ran.code == Some(0) && ran.out.contains("reset"), "{ran:?}");
+        assert!(home.run(["permissions", "reset", &id]).out.contains("no decision"), "it is forgotten once");
+        assert_eq!(home.json(["permissions", "list"])["grants"], json!([]));
+    }
+}
+
+#[test]
+fn the_list_shows_what_holds_and_what_waits_and_nothing_of_clients_that_are_gone() {
+    let home = home(NEEDS);
+    let mut kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    let mut joined = Kernel::spawn(&home, &[]);
+    let mut talk = Talk::open(&mut joined);
+    let end = Instant::now() + PATIENCE;
+    while !talk.ask("tools/list", &json!({})).to_string().contains("plain__say") {
+        assert!(Instant::now() < end, "the server does not come");
+    }
+    say(&mut talk, "one");
+    assert_eq!(home.run(["permissions", "approve"]).code, Some(0));
+    // The yes waits for its call, and is used by it.
+    let list = |name: &str| home.json(["permissions", "list"])[name].clone();
+    assert_eq!(list("waiting")[0]["decision"], "approved", "{}", list("waiting"));
+    assert!(home.run(["permissions", "list"]).out.contains("or its call"));
+    assert!(say(&mut talk, "one").contains("said"));
+    assert_eq!(list("waiting"), Value::Null);
+    assert_eq!(list("grants")[0]["lasts"], "session", "{}", list("grants"));
+    drop(talk);
+    assert_eq!(joined.ended(), Some(0));
+    let end = Instant::now() + PATIENCE;
+    while list("grants") != json!([]) {
+        assert!(Instant::now() < end, "{}", list("grants"));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    kernel.signal("TERM");
+    assert_eq!(kernel.ended(), Some(0));
+}
+
+#[test]
+fn all_mistakes_in_the_names_of_a_decision_are_told_at_once() {
+    let home = home("");
+    for (args, meant) in [
+        (
+            &["approve", "plian", "filesytem.read", "--agent", "lokal"][..],
+            "mgp permissions approve plain filesystem.read --agent local",
+        ),
+        (&["approve", "plain", "memory.write", "--agent", "lokal"], "memory.write --agent local"),
+        (&["approve", "plain", "filesytem.read"], "filesystem.read --agent AGENT`, or `--all-agents"),
+        (&["approve", "plain", "memory.write"], "memory.write --agent AGENT`, or `--all-agents"),
+        (&["approve", "plian", "memory.write", "--all-agents"], "plain memory.write --all-agents"),
+        (&["deny", "plian", "filesytem.read", "--agent", "lokal"], "plain filesystem.read --agent local"),
+    ] {
+        let ran = home.run(["permissions"].iter().chain(args));
+        assert!(ran.code == Some(1) && ran.err.contains(&format!("{meant}`?")), "{args:?}: {ran:?}");
+        assert_eq!(ran.err.matches("did you mean").count(), 1, "{args:?}: {ran:?}");
+    }
+    let ran = home.run(["permissions", "approve", "plain", "filesytem.read"]);
+    assert!(ran.err.contains("no agent is named") && ran.err.contains("`filesytem.read`"), "{ran:?}");
+    let ran = home.run(["permissions", "approve", "other", "memory.write", "--all-agents"]);
+    assert!(ran.code == Some(1) && ran.err.contains("`mgp servers` shows the servers"), "{ran:?}");
+    let lokal = ["permissions", "approve", "plain", "memory.write", "--agent", "lokal"];
+    assert!(home.run(lokal).err.contains("no agent `lokal` is known"));
+    assert_eq!(home.run(lokal.iter().chain(&["--force"])).code, Some(0));
+    // An agent of a name like no other may come later.
+    let ada = ["permissions", "approve", "plain", "memory.write", "--agent", "agent.ada"];
+    assert_eq!(home.run(ada).code, Some(0));
+}
+
+#[test]
+fn a_server_without_mgp_does_not_hear_how_long_a_call_may_wait_for_people() {
+    let home = home("");
+    let (_kernel, mut talk) = client(&home);
+    assert_eq!(home.run(["call", "plain.say", "text=hello"]).code, Some(0));
+    let options = json!({"approval_wait_ms": 0, "stream": true, "deadline_ms": 60_000, "x": 1});
+    let call = json!({"name": "plain__say", "arguments": {"text": "more"}, "_mgp": options});
+    assert!(talk.ask("tools/call", &call).to_string().contains("said"));
+    let heard = home.read("plain.sh.heard");
+    assert!(heard.contains("hello") && heard.contains("more"), "{heard}");
+    assert!(!heard.contains("approval_wait_ms") && !heard.contains("deadline_ms"), "{heard}");
+}

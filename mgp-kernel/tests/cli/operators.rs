@@ -1,0 +1,92 @@
+//! What operators can do whatever holds for agents, and what the kernel tells them of its servers.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use serde_json::Value;
+
+use crate::home::Home;
+use crate::kernel::Kernel;
+
+fn with_clock(further: &str) -> Home {
+    let home = Home::with_state();
+    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    home.write("mgp.toml", &format!("{}{further}", home.read("mgp.toml")));
+    home
+}
+
+#[test]
+fn an_operator_revokes_keys_however_few_calls_agents_may_make() {
+    let home = Home::with_state();
+    let limits = "[limits]\nagent_calls_per_minute = 2\nagent_calls_per_day = 3\n";
+    home.write("mgp.toml", &format!("{}{limits}", home.read("mgp.toml")));
+    let _kernel = Kernel::start(&home, &["--no-stdio"]);
+    for _ in 0..4 {
+        let issued = home.json(["keys", "new", "agent.ada", "--allow", "list"]);
+        let revoked = home.run(["keys", "revoke", issued["id"].as_str().unwrap()]);
+        assert_eq!(revoked.code, Some(0), "{revoked:?}");
+    }
+}
+
+#[test]
+fn an_operator_finds_and_calls_tools_to_which_no_agent_has_access() {
+    let home = with_clock("\n[access]\ndefault = \"opt-in\"\n");
+    let _kernel = Kernel::start(&home, &["--no-stdio"]);
+    while home.json(["servers"])["servers"][0]["state"] != "connected" {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let called = home.run(["call", "clock.now"]);
+    assert_eq!(called.code, Some(0), "{called:?}");
+    let found = home.json(["search", "what time is it"]).to_string();
+    assert!(found.contains("clock.now"), "{found}");
+    let agent = home.json(["access", "query", "agent.ada", "clock", "now"]);
+    assert_eq!(agent["permission"], "deny", "{agent}");
+}
+
+#[test]
+fn a_file_with_which_the_kernel_does_not_start_is_no_good_file() {
+    let home = with_clock("\n[telemetry]\notlp = \"http://127.0.0.1:1/v1/traces\"\n");
+    let checked = home.run(["config", "check"]);
+    assert_eq!(checked.code == Some(0), cfg!(feature = "otlp"), "{checked:?}");
+    assert!(cfg!(feature = "otlp") || checked.err.contains("telemetry.otlp"), "{checked:?}");
+}
+
+/// Returns the metrics.
+fn metrics(port: u16) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    write!(stream, "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn the_crash_of_a_server_is_logged_with_its_exit_and_counted_and_so_is_that_it_is_given_up() {
+    let home = Home::with_state();
+    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    let config = home.read("mgp.toml").replace("[[servers]]\n", "[[servers]]\nmax_restarts = 1\n");
+    home.write("mgp.toml", &format!("{config}\n[telemetry]\nmetrics = true\n"));
+    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    let port = kernel.port();
+    for crash in 1..=2 {
+        let pid = loop {
+            let servers: Value = home.json(["servers"]);
+            if let Some(pid) = servers["servers"][0]["pid"].as_u64() {
+                break pid.to_string();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        };
+        assert!(std::process::Command::new("kill").args(["-s", "KILL", &pid]).status().unwrap().success());
+        let line = format!("mgp_server_ends_total{{server=\"clock\"}} {crash}\n");
+        while !metrics(port).contains(&line) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+    let crash = kernel.tells("a server ended by itself");
+    assert!(crash.contains("SIGKILL") && crash.contains("clock"), "{crash}");
+    let given_up = kernel.tells("a server is given up");
+    assert!(given_up.contains("mgp restart") && given_up.contains("clock"), "{given_up}");
+    let after = metrics(port);
+    assert!(after.contains("mgp_server_given_up_total{server=\"clock\"} 1\n"), "{after}");
+    assert!(after.contains("mgp_server_state{server=\"clock\",state=\"error\"} 1\n"), "{after}");
+}

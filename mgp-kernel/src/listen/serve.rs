@@ -172,7 +172,8 @@ pub(crate) async fn serve(
         while clients.join_next().await.is_some() {}
         while sharers.join_next().await.is_some() {}
     };
-    let _ = tokio::time::timeout(serving.drain, drained).await;
+    // Connections end with `drain` by themselves, before servers do: a call is not to be answered with the end of its server.
+    let _ = tokio::time::timeout(serving.drain + LATEST_END, drained).await;
     kernel.shutdown(ShutdownReason::KernelShutdown, serving.drain).await;
     // Operators can watch the kernel stop to the end.
     operators.shutdown().await;
@@ -280,6 +281,8 @@ pub(crate) async fn told(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
+/// The time that connections have to end once their time to drain is over.
+const LATEST_END: Duration = Duration::from_secs(1);
 /// The time between the first two attempts to listen at an address that is taken; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);

@@ -304,5 +304,5 @@ async fn directories_that_were_named_hold_what_exists_beside_them_out() {
     read.passes(r#"{"path":"/v1-of-no-machine/pages"}"#).await;
     read.is_blocked(r#"{"path":"../b.txt"}"#).await;
     let error = read.is_blocked(&format!(r#"{{"path":"{}"}}"#, directory.path().display())).await;
-    assert!(error.message().contains("`roots` under `[validators]`"), "{error}");
+    assert!(error.message().contains("`mgp open "), "{error}");
 }

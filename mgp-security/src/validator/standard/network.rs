@@ -231,7 +231,7 @@ mod tests {
 
     use super::*;
     use crate::tool::{ArgumentNatures, ToolRules, effective};
-    use crate::validator::path::PathAccess;
+    use crate::validator::path::{CallFolders, PathAccess};
 
     fn tool(definition: &str) -> Arc<ResolvedTool> {
         let definition = Object::parse(definition.to_owned()).unwrap();
@@ -244,7 +244,13 @@ mod tests {
         let natures = ArgumentNatures::of(&tool.definition);
         let mut arguments = Object::new();
         arguments.set("url", RawJson::from_text(url));
-        let call = ValidatedCall::read(tool, &natures, PathAccess::Read, &arguments.to_raw());
+        let call = ValidatedCall::read(
+            tool,
+            &natures,
+            PathAccess::Read,
+            CallFolders::default(),
+            &arguments.to_raw(),
+        );
         network.check(&call.map_err(BlockedCall::Argument)?)
     }
 

@@ -61,6 +61,11 @@ impl KernelLink {
                 return Ok(link);
             }
             drop(way.reach().await?);
+            if let Some(link) = running(&configured, &mut held).await? {
+                return Ok(link);
+            }
+            // It has shut down, and its socket is there still.
+            held.wait().await?;
         }
     }
 
@@ -253,6 +258,10 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<
         }
     };
     let connected = builder().connect_io(reader, writer).await;
+    if connected.as_ref().is_err_and(|error| error.code() == code::SERVER_NOT_READY) {
+        // The kernel has shut down, and its process ends.
+        return Ok(None);
+    }
     connected.map(Some).map_err(|error| {
         if error.code() == code::PERMISSION_DENIED {
             return Failure::new(Exit::Auth, error.message().to_owned());

@@ -1,5 +1,6 @@
 //! The kernel's own lifecycle: whether it takes calls, who is connected, and how it was started.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,6 +8,8 @@ use std::time::Duration;
 
 use mgp_lifecycle::server::ServerLifecycle;
 use mgp_types::mgp::{ServerId, Timestamp};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 use crate::listen::socket_connections::SocketConnections;
@@ -56,6 +59,17 @@ pub(crate) struct ServedKernel {
     pub(crate) linger: Option<Duration>,
     /// The files of the kernel's configuration.
     pub(crate) files: Vec<PathBuf>,
+    /// The address for clients over HTTP, if there is one.
+    pub(crate) http: Mutex<Option<HttpListening>>,
     /// Notified when an operator wants the kernel to end.
     pub(crate) stop: Notify,
+}
+
+/// An address for clients over HTTP.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct HttpListening {
+    pub(crate) address: SocketAddr,
+    /// The reason why the kernel does not listen there yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
 }

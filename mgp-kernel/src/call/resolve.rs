@@ -6,7 +6,7 @@ use std::time::Duration;
 use mgp_discovery::config::model::ListLevel;
 use mgp_lifecycle::server::ServerLifecycle;
 use mgp_types::mgp::{ResolvedTool, method};
-use mgp_types::{Context, Flow, Gate, Method, Principal, RawJson, Request};
+use mgp_types::{Context, Flow, Gate, Method, Principal, PrincipalRole, RawJson, Request};
 use tokio::time::{Instant, timeout_at};
 
 use crate::router::{CallerView, Visibility};
@@ -26,7 +26,11 @@ use crate::servers::upstream::{AgentLists, FirstStart, WaitingCall};
 /// tool whose name begins with the id of a server that starts. A call of any other tool waits a little, as does a
 /// request for a prompt or a resource, or about a tool, that is not there yet, and so do searches and lists right after the kernel's
 /// start: many clients ask as soon as they are answered, and only once. A list of tools waits a moment, and only where
-/// it would be empty. All of these have the caller's own connections begin, and wait for them likewise.
+/// it would be empty. All of these have the caller's own connections begin, and wait for them likewise. Operators wait for
+/// the server of a tool that they call, and for nothing else.
+///
+/// Servers that wait until somebody needs them all start with the first request of an agent's client, and one by one with
+/// the calls of operators.
 #[derive(Clone)]
 pub(crate) struct ResolveToolGate(Arc<Resolver>);
 
@@ -51,6 +55,9 @@ impl Gate for ResolveToolGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
+        if !is_operator(&request.context) {
+            self.0.visibility.fleet.release();
+        }
         let Some(wanted) = wanted(&self.0, request) else { return Flow::Pass(()) };
         let is_call = request.method == Method::TOOLS_CALL;
         let visibility = Arc::clone(&self.0.visibility);
@@ -65,7 +72,9 @@ impl Gate for ResolveToolGate {
                 (request, Flow::Pass(()))
             });
         }
-        let starts = starts(&self.0, &wanted, request.context.principal.as_ref());
+        // An operator is told what is known, and which servers have not listed anything yet.
+        let caller = request.context.principal.as_ref().filter(|_| !is_operator(&request.context));
+        let starts = starts(&self.0, &wanted, caller);
         if starts.is_empty() {
             if is_call {
                 resolve(&visibility, request, UnlistedToolCall::Sent);
@@ -84,6 +93,10 @@ impl Gate for ResolveToolGate {
             (request, Flow::Pass(()))
         })
     }
+}
+
+fn is_operator(context: &Context) -> bool {
+    context.principal.as_ref().is_some_and(|caller| caller.role() == PrincipalRole::Operator)
 }
 
 /// The lists that a request has to wait for.
@@ -166,7 +179,7 @@ fn start_by_name(visibility: &Visibility, request: &Request, name: &str) -> Opti
 /// Returns whether the caller sees no tool yet while a server is being connected to that may have some for it. Begins
 /// the caller's own connections.
 pub(crate) fn awaits_first_tools(visibility: &Visibility, context: &Context) -> bool {
-    let Some(caller) = &context.principal else { return false };
+    let Some(caller) = context.principal.as_ref().filter(|_| !is_operator(context)) else { return false };
     let begun = visibility.fleet.all().iter().filter(|upstream| upstream.begun(caller).is_some()).count();
     begun > 0 && CallerView::of(visibility, context).is_ok_and(|sight| sight.has_no_tool())
 }

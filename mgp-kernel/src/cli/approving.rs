@@ -18,7 +18,7 @@ use crate::operator::pins::{ApprovePin, ApprovedPin, PinDiff, PinRow, PinnedName
 pub(super) struct PinApproveArgs {
     /// The id of the server
     #[arg(required_unless_present = "since_config")]
-    server: Option<String>,
+    pub(super) server: Option<String>,
     /// The definition, as its server names it: TOOL, prompt:NAME, template:URI_TEMPLATE, resource:URI
     /// or text:instructions; all definitions that are held or flagged if left out
     name: Option<String>,

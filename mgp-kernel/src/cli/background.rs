@@ -1,8 +1,10 @@
 //! The start of a kernel in the background, which outlives the client that starts it.
 
-use std::ffi::OsString;
+use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -123,12 +125,19 @@ fn read(told: &str, state: &Path, begins_at: u64) -> Result<StartOutcome, Failur
 }
 
 fn command(global: &[OsString], how: &str, options: &[OsString]) -> Command {
-    // The program file may have been replaced by a newer one; the program that runs is the one to start.
-    let own = std::env::current_exe().ok().filter(|path| path.exists());
-    let program = own.unwrap_or_else(|| PathBuf::from("/proc/self/exe"));
-    let mut command = Command::new(program);
+    let mut command = Command::new(program());
     command.args(global).arg("serve").arg(how).args(options).stdin(Stdio::null());
     command
+}
+
+/// Returns the program to start: the one that lies where this one did when it was started, so that the kernel after an
+/// upgrade is the new one.
+fn program() -> PathBuf {
+    let own = env::current_exe().unwrap_or_default().into_os_string();
+    // So the system names a file that has been replaced or removed.
+    let own =
+        own.as_bytes().strip_suffix(b" (deleted)").map_or(own.clone(), |path| OsStr::from_bytes(path).into());
+    Some(PathBuf::from(own)).filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
 }
 
 /// Returns the path of the log of a kernel in the background.

@@ -14,12 +14,11 @@ use super::arguments::arguments;
 use super::deciding::{awaited, decide};
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
-use super::link::{KernelLink, KernelNeed};
+use super::link::KernelLink;
 use super::moment::span;
 use super::output::{Output, printable};
 use super::{proof, tools};
-use crate::operator::method;
-use crate::operator::servers::{ServerList, ServerRow};
+use crate::operator::servers::{ServerRow, ServersToBegin};
 use crate::operator::tools::ToolRow;
 
 #[derive(Debug, Args)]
@@ -45,7 +44,7 @@ pub(super) struct CallArgs {
 }
 
 pub(super) async fn run(place: &KernelLocation, output: &Output, args: CallArgs) -> Result<Exit, Failure> {
-    let link = KernelLink::open(place, KernelNeed::Servers).await?;
+    let link = KernelLink::with_servers(place).await?;
     let outcome = call(&link, output, args).await;
     link.close().await;
     outcome
@@ -53,7 +52,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: CallArgs)
 
 async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit, Failure> {
     let given = given(&args)?;
-    let tool = tools::one(link, &args.tool).await?;
+    let tool = tools::one(link, output, &args.tool).await?;
     let definition = Object::from_raw(&tool.definition).unwrap_or_default();
     let arguments = match given {
         Some(object) => object.to_raw(),
@@ -123,7 +122,7 @@ async fn refused(link: &KernelLink, tool: &ToolRow, error: Error, timeout: Durat
     if !is_absent {
         return failure;
     }
-    let Ok(ServerList { servers }) = link.ask(method::SERVERS, &()).await else { return failure };
+    let Ok(servers) = link.servers(ServersToBegin::None).await else { return failure };
     let absent = |row: &&ServerRow| row.id == tool.server_id && row.state != ServerState::Connected;
     let Some(row) = servers.iter().find(absent) else { return failure };
     let message = match row.why() {

@@ -13,10 +13,11 @@ use tokio::time::{Instant, sleep};
 use super::browsers::suggestion;
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
-use super::link::{KernelLink, KernelNeed};
+use super::link::KernelLink;
 use super::output::{Output, printable};
 use super::pins::pins;
 use super::server_commands::last_lines;
+use super::status::told_of;
 use super::variables::{ServerEnvironment, VariableHint, missed};
 use crate::models::ModelStore;
 use crate::operator::audit::{VerifiedLog, VerifyLog};
@@ -25,7 +26,8 @@ use crate::operator::method;
 use crate::operator::page::PageRequest;
 use crate::operator::permissions::{OpenQuestion, PendingDecisions, UndecidedPermission};
 use crate::operator::pins::PinRow;
-use crate::operator::servers::{ServerList, ServerLog, ServerRow};
+use crate::operator::servers::{ServerLog, ServerRow, ServersToBegin};
+use crate::operator::status::KernelStatus;
 use crate::server_inventory::UnmatchedRules;
 use crate::servers::confine::support;
 use crate::servers::upstream::is_needed;
@@ -51,9 +53,9 @@ struct DoctorFinding {
 pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
     let mut findings = Vec::new();
     if let Some(config) = configured(place, &mut findings) {
-        match KernelLink::open(place, KernelNeed::Servers).await {
+        match KernelLink::with_servers(place).await {
             Ok(link) => {
-                let asked = kernel(&link, &config, &mut findings).await;
+                let asked = kernel(&link, output, &config, &mut findings).await;
                 link.close().await;
                 if let Err(failure) = asked {
                     findings.push(DoctorFinding::wrong("kernel", &failure));
@@ -182,12 +184,18 @@ fn unasked(config: &Config) -> Option<DoctorFinding> {
 
 async fn kernel(
     link: &KernelLink,
+    output: &Output,
     config: &Config,
     findings: &mut Vec<DoctorFinding>,
 ) -> Result<(), Failure> {
-    let runs = if link.running { "runs" } else { "does not run; this command started one for the check" };
-    findings.push(DoctorFinding::right("kernel", runs.to_owned()));
-    let ServerList { servers } = link.ask(method::SERVERS, &()).await?;
+    findings.push(DoctorFinding::right("kernel", "runs".to_owned()));
+    if let KernelStatus { http: Some(http), .. } = link.ask(method::KERNEL_STATUS, &()).await? {
+        let hint =
+            "end the program that has the address, or name another one as `http` of `[listen]` in mgp.toml";
+        let hint = http.error.is_some().then(|| hint.to_owned());
+        findings.push(DoctorFinding { what: "http", ok: http.error.is_none(), told: told_of(&http), hint });
+    }
+    let servers = link.settled(output, &ServersToBegin::All).await?;
     findings.extend(variables(link, config, &servers).await?);
     for server in servers.iter().filter(|server| server.enabled) {
         let (ok, mut told) = match server.state {
@@ -221,7 +229,7 @@ async fn kernel(
         hint: rule.is_configured.then(|| "correct this entry of mgp.toml, or remove it".to_owned()),
     }));
     let pending: PendingDecisions = link.ask(method::PERMISSIONS_PENDING, &()).await?;
-    findings.push(undecided(&pending, link.running));
+    findings.push(undecided(&pending));
     let pins = pins(link, None, true).await?;
     findings.push(DoctorFinding::right("definitions", counted(&pins)));
     findings.extend(pins.iter().take(MOST_DEFINITIONS).filter_map(|row| {
@@ -306,9 +314,8 @@ async fn reserved_keys(link: &KernelLink) -> Result<Vec<DoctorFinding>, Failure>
     Ok(findings)
 }
 
-/// Reports what waits for a decision, and how to decide it. Calls that wait in a kernel of this command end with the
-/// command, so no hint is given for them.
-fn undecided(pending: &PendingDecisions, running: bool) -> DoctorFinding {
+/// Reports what waits for a decision, and how to decide it.
+fn undecided(pending: &PendingDecisions) -> DoctorFinding {
     let needs = &pending.undecided;
     let is_listed = |question: &&OpenQuestion| {
         let about = (&question.server_id, question.permission.as_ref());
@@ -325,7 +332,7 @@ fn undecided(pending: &PendingDecisions, running: bool) -> DoctorFinding {
                 "`{what} approve {server_id} {permission} --all-agents` grants it, `{what} deny …` denies it"
             ))
         }
-        None if waiting > 0 && running => Some("`mgp permissions pending` shows the questions".to_owned()),
+        None if waiting > 0 => Some("`mgp permissions pending` shows the questions".to_owned()),
         None => None,
     };
     finding

@@ -1,7 +1,6 @@
 //! `mgp export`: adds mgp to the configuration file of an MCP client.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf, absolute};
 
@@ -18,6 +17,7 @@ use super::exit::{Exit, Failure};
 use super::import::kind;
 use super::kernel_location::{EffectiveConfig, KernelLocation};
 use super::output::{Output, printable};
+use super::program::called_as;
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -220,7 +220,7 @@ impl ExportArgs {
         }
         let unknown =
             |what: &str| Failure::usage(format!("{what} is not UTF-8 and cannot be written as JSON"));
-        let program = env::current_exe()
+        let program = called_as()
             .map_err(|error| Failure::usage(format!("the path of this program cannot be found: {error}")))?;
         let text = |path: PathBuf| path.into_os_string().into_string();
         let command = text(program).map_err(|_| unknown("the path of this program"))?;

@@ -11,10 +11,11 @@ use tokio::time::{Instant, sleep};
 
 use super::background::{self, StartLock, StartOutcome};
 use super::exit::{Exit, Failure};
-use super::link::not_started;
+use super::link::{make_way, not_started};
 use super::output::Output;
 use super::state_in_use::{INSTEAD, StateInUse};
 use crate::Kernel;
+use crate::kernel::ServerStarts;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 
@@ -25,20 +26,25 @@ pub(super) enum StartedKernel {
     Shared,
 }
 
-/// Starts a kernel, unless the state directory is in use by a kernel that can be joined at the socket `at`. While the
-/// state directory is in use otherwise, waits with `held`.
+/// Starts a kernel, unless the state directory is in use by a kernel that can be joined at the socket `at`. A kernel in the
+/// background that nobody uses makes way; while the state directory is in use otherwise, waits with `held`.
 pub(super) async fn started(
     config: &Config,
     state: &Path,
     own_files: &[PathBuf],
     operators: &Path,
     at: Option<&Path>,
+    starts: ServerStarts,
     mut held: StateInUse<'_>,
 ) -> Result<StartedKernel, Failure> {
     loop {
-        match Kernel::start_from(config.clone(), state.to_owned(), own_files.to_vec()).await {
+        match Kernel::begin(config.clone(), state.to_owned(), own_files.to_vec(), starts).await {
             Ok(kernel) => return Ok(StartedKernel::Own(kernel)),
             Err(error) if !error.is_in_use() => return Err(not_started(&error)),
+            Err(_) if make_way(state, operators).await => {
+                held.wait().await?;
+                continue;
+            }
             Err(_) => {}
         }
         if let Some(at) = at

@@ -1,30 +1,34 @@
-//! The connection of a command to a kernel: the running one, or one in the command's own process.
+//! The connection of a command to a kernel: the running one, one that is started in the background, or, for commands that
+//! need no server, one in the command's own process.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, PlainStack};
 use mgp_transport::Wire;
-use mgp_types::mgp::{ExtensionSet, Offer, ServerState, ShutdownReason};
+use mgp_types::mgp::{ExtensionSet, Offer, ShutdownReason};
 use mgp_types::{Error, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep};
 
 use super::exit::{Exit, Failure};
+use super::kernel_connector::KernelConnector;
 use super::kernel_location::{EffectiveConfig, KernelLocation};
 use super::output::{Output, printable};
 use super::proof;
 use super::state_in_use::StateInUse;
 use crate::StartError;
 use crate::call::connection_role::ConnectionRole;
-use crate::catalog::ToolCatalog;
 use crate::kernel::Kernel;
+use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 use crate::operator::method;
 use crate::operator::proof::OperatorConnection;
-use crate::operator::servers::{ServerList, ServerRow};
+use crate::operator::servers::{ListServers, ServerList, ServerRow, ServersToBegin};
+use crate::operator::status::{StepAside, SteppedAside};
 
 /// A connection of a command to a kernel.
 pub(super) struct KernelLink {
@@ -34,30 +38,45 @@ pub(super) struct KernelLink {
     own: Option<Kernel>,
 }
 
-/// The part of a kernel that a command needs if it has to start the kernel itself.
+/// The part of a kernel that a command without servers needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KernelNeed {
-    /// The stored data: keys, rules, grants, pins and the audit log. No server is started.
+    /// The stored data: keys, rules, grants, pins and the audit log.
     State,
-    /// The stored data and the configuration. No server is started.
+    /// The stored data and the configuration.
     Configured,
-    /// The running servers, with the data and the configuration.
-    Servers,
-    /// The running servers, with the vectors of their tools.
-    Search,
 }
 
 impl KernelLink {
-    /// Connects to the running kernel, or starts one from the same configuration.
+    /// Connects to the running kernel, or starts one in the background, whose servers start when somebody needs them.
+    pub(super) async fn with_servers(place: &KernelLocation) -> Result<Self, Failure> {
+        let (configured, output) = (place.read()?, place.output());
+        configured.tell_warnings(&output);
+        let EffectiveConfig { config, state, socket, .. } = &configured;
+        let starting = Some((place.options(), vec!["--when-needed".into()]));
+        let way = KernelConnector { config, state, operators: socket, at: socket, starting, output: &output };
+        let mut held = StateInUse::new(state, socket, place.output());
+        loop {
+            if let Some(link) = running(&configured, &mut held).await? {
+                return Ok(link);
+            }
+            drop(way.reach().await?);
+            if let Some(link) = running(&configured, &mut held).await? {
+                return Ok(link);
+            }
+            // It has shut down, and its socket is there still.
+            held.wait().await?;
+        }
+    }
+
+    /// Connects to the running kernel, or opens its data in this process, where that ends with the command: nothing stays
+    /// behind of a command that needs no server.
     pub(super) async fn open(place: &KernelLocation, need: KernelNeed) -> Result<Self, Failure> {
         let configured = place.read()?;
-        if matches!(need, KernelNeed::Servers | KernelNeed::Search) {
-            configured.tell_warnings(&place.output());
-        }
         let mut held = StateInUse::new(&configured.state, &configured.socket, place.output());
         let kernel = loop {
-            if let Some(client) = reach(&configured).await? {
-                return Ok(Self { client, running: true, own: None });
+            if let Some(link) = running(&configured, &mut held).await? {
+                return Ok(link);
             }
             match started(&configured, need).await {
                 Ok(kernel) => break kernel,
@@ -65,20 +84,11 @@ impl KernelLink {
                 Err(error) => return Err(not_started(&error)),
             }
         };
-        let tools = kernel.tools().clone();
         let mark = ConnectionRole::Operator(Arc::new(OperatorConnection::in_process()));
         let (session, own) = (kernel.fleet().client_session(), std::env::current_dir().ok());
-        let own = kernel.accept_marked(socket::oneself(), mark, session, own);
-        let client = builder().in_process(own).await?;
-        let link = Self { client, running: false, own: Some(kernel) };
-        if matches!(need, KernelNeed::Servers | KernelNeed::Search) {
-            let output = place.output();
-            let settled = link.settled(&output).await;
-            output.waiting("");
-            settled?;
-            searchable(&tools, need).await;
-        }
-        Ok(link)
+        let client =
+            builder().in_process(kernel.accept_marked(socket::oneself(), mark, session, own)).await?;
+        Ok(Self { client, running: false, own: Some(kernel) })
     }
 
     /// Connects to the running kernel, if there is one.
@@ -119,30 +129,54 @@ impl KernelLink {
         })
     }
 
-    /// Waits until every server is connected or has failed once. The kernel tries a failed server again for minutes,
-    /// which is too long for a command.
-    async fn settled(&self, output: &Output) -> Result<(), Failure> {
+    /// Lists the servers, and has those of `begin` start if they wait until somebody needs them.
+    pub(super) async fn servers(&self, begin: ServersToBegin) -> Result<Vec<ServerRow>, Failure> {
+        let ServerList { servers } = self.ask(method::SERVERS, &ListServers { begin }).await?;
+        Ok(servers)
+    }
+
+    /// Lists the servers when each of `wanted` is connected or has failed once. The kernel tries a failed server again for
+    /// minutes, which is too long for a command.
+    pub(super) async fn settled(
+        &self,
+        output: &Output,
+        wanted: &ServersToBegin,
+    ) -> Result<Vec<ServerRow>, Failure> {
         let began = Instant::now();
-        let end = began + PATIENCE;
         loop {
-            let ServerList { servers } = self.ask(method::SERVERS, &()).await?;
-            let waits = |server: &ServerRow| {
-                let has_failed = server.fault.is_some() || server.last_error.is_some();
-                let begins = matches!(
-                    server.state,
-                    ServerState::Registered | ServerState::Connecting | ServerState::Restarting
-                );
-                server.enabled && begins && !has_failed
-            };
-            let waiting: Vec<_> = servers.iter().filter(|server| waits(server)).collect();
-            if waiting.is_empty() || Instant::now() >= end {
-                return Ok(());
+            let servers = self.servers(wanted.clone()).await?;
+            let waits = |row: &&ServerRow| row.starting && row.fault.is_none() && wanted.has(&row.id);
+            let waiting: Vec<_> = servers.iter().filter(waits).collect();
+            if waiting.is_empty() || began.elapsed() >= PATIENCE {
+                output.waiting("");
+                return Ok(servers);
             }
             if began.elapsed() >= SILENT {
                 output.waiting(&waiting_for(&waiting, servers.len(), began.elapsed()));
             }
             sleep(LOOK_EVERY).await;
         }
+    }
+
+    /// Lists the servers for a command about all tools. Servers of which no tool is known start; they are waited for only
+    /// if no tool of any server is known.
+    pub(super) async fn heard(&self, output: &Output) -> Result<Vec<ServerRow>, Failure> {
+        let servers = self.servers(ServersToBegin::None).await?;
+        let unheard = servers.iter().filter(|row| row.is_unheard()).map(|row| row.id.clone()).collect();
+        let unheard = ServersToBegin::Only(unheard);
+        if servers.iter().all(|row| row.tools == 0) {
+            self.settled(output, &unheard).await
+        } else {
+            self.servers(unheard).await
+        }
+    }
+
+    /// Returns whether the kernel ends now: it does already, or it is the one with the number `pid`, and nobody else uses
+    /// it.
+    async fn steps_aside(&self, pid: Option<u32>) -> bool {
+        let answer = self.client.request(method::KERNEL_YIELD, &StepAside { pid }).await;
+        // A kernel of an older version does not know the method, and stays.
+        answer.is_ok_and(|answer| answer.to::<SteppedAside>().is_ok_and(|answer| answer.ends))
     }
 
     /// Closes the connection, and ends the kernel if it belongs to this process.
@@ -165,21 +199,36 @@ fn waiting_for(waiting: &[&ServerRow], all: usize, since: Duration) -> String {
     format!("waiting for {number} of {all} servers to start: {names}{more} ({secs} s)")
 }
 
-/// Waits until the search index has all listed tools, because the index follows the catalog; and their vectors, if they
-/// are needed.
-async fn searchable(tools: &ToolCatalog, need: KernelNeed) {
-    let end = Instant::now() + INDEX_PATIENCE;
-    while tools.index.snapshot().len() < tools.catalog.snapshot().tools().len() && Instant::now() < end {
-        sleep(LOOK_EVERY).await;
+/// Connects to the running kernel, if there is one. A kernel in the background that nobody uses, and that was started from
+/// another configuration or environment, ends first, as does one that is stopping.
+async fn running(
+    configured: &EffectiveConfig,
+    held: &mut StateInUse<'_>,
+) -> Result<Option<KernelLink>, Failure> {
+    let Some(client) = reach(configured).await? else { return Ok(None) };
+    let link = KernelLink { client, running: true, own: None };
+    let note = KernelNote::read(&configured.state);
+    if note.as_ref().is_some_and(|note| note.fits(&configured.config))
+        || !link.steps_aside(note.map(|note| note.pid)).await
+    {
+        return Ok(Some(link));
     }
-    if need == KernelNeed::Search {
-        let embedded = async {
-            tools.load_encoder().await;
-            tools.index.embedded().await;
-        };
-        // If that takes longer, searches go by the built-in table.
-        let _ = timeout_at(end, embedded).await;
+    link.close().await;
+    while socket::connect(&configured.socket).await.is_ok() {
+        held.wait().await?;
     }
+    Ok(None)
+}
+
+/// Has a kernel in the background that nobody uses end, for another one that is to start with the same state. Returns
+/// whether it ends.
+pub(super) async fn make_way(state: &Path, operators: &Path) -> bool {
+    let Ok((reader, writer)) = socket::connect(operators).await else { return false };
+    let Ok(client) = builder().connect_io(reader, writer).await else { return false };
+    let link = KernelLink { client, running: true, own: None };
+    let ends = link.steps_aside(KernelNote::read(state).map(|note| note.pid)).await;
+    link.close().await;
+    ends
 }
 
 async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<Wire>>>, Failure> {
@@ -209,6 +258,10 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<
         }
     };
     let connected = builder().connect_io(reader, writer).await;
+    if connected.as_ref().is_err_and(|error| error.code() == code::SERVER_NOT_READY) {
+        // The kernel has shut down, and its process ends.
+        return Ok(None);
+    }
     connected.map(Some).map_err(|error| {
         if error.code() == code::PERMISSION_DENIED {
             return Failure::new(Exit::Auth, error.message().to_owned());
@@ -226,7 +279,6 @@ async fn started(configured: &EffectiveConfig, need: KernelNeed) -> Result<Kerne
     match need {
         KernelNeed::State => config.servers.clear(),
         KernelNeed::Configured => config.servers.iter_mut().for_each(|server| server.enabled = false),
-        KernelNeed::Servers | KernelNeed::Search => return Kernel::start_from(config, state, files).await,
     }
     Kernel::open(config, state, files).await
 }
@@ -262,9 +314,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const SILENT: Duration = Duration::from_millis(700);
 /// The largest number of servers that are named in one line.
 const MOST_NAMES: usize = 4;
-/// The longest time that a command waits for the search index of its own kernel.
-const INDEX_PATIENCE: Duration = Duration::from_secs(5);
-/// The time that the servers of a command's own kernel have to end.
+/// The time that a command's own kernel has to end.
 const GRACE: Duration = Duration::from_secs(2);
-/// The time between two looks at the servers or at the index.
+/// The time between two looks at the servers.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

@@ -1,8 +1,9 @@
 //! The command line: each module of a command has its options, its requests to a kernel and the output of the answer.
 //!
 //! A command that concerns a kernel is a client of the kernel. If a kernel runs, the command connects to its socket.
-//! Otherwise, the command starts a kernel from the same configuration in its own process and talks to it in memory. The
-//! requests are the same in both cases, so a script can do by the protocol everything that a command can do.
+//! Otherwise, a command that needs servers starts a kernel in the background from the same configuration, and one that
+//! needs only what is stored opens that in its own process and talks to it in memory. The requests are the same in all
+//! cases, so a script can do by the protocol everything that a command can do.
 
 mod access;
 mod access_target;
@@ -43,6 +44,7 @@ mod pattern_server;
 mod permissions;
 mod pins;
 mod pipe;
+mod program;
 mod proof;
 mod registrations;
 mod search;

@@ -9,13 +9,14 @@ use mgp_types::mgp::ServerId;
 use super::approving::{self, PinApproveArgs};
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
-use super::link::{KernelLink, KernelNeed};
+use super::link::KernelLink;
 use super::output::{Output, printable};
 use super::spec;
 use super::table::Table;
 use crate::operator::method;
 use crate::operator::page::PageRequest;
 use crate::operator::pins::{ListPins, PinDiff, PinList, PinRow, PinStatus, PinnedName};
+use crate::operator::servers::ServersToBegin;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PinCommand {
@@ -55,7 +56,14 @@ pub(super) struct PinNameArgs {
 
 pub(super) async fn run(place: &KernelLocation, output: &Output, pin: PinCommand) -> Result<Exit, Failure> {
     // Findings in definitions are known only for servers that have listed them, so the servers have to run.
-    let link = KernelLink::open(place, KernelNeed::Servers).await?;
+    let link = KernelLink::with_servers(place).await?;
+    let named = match &pin {
+        PinCommand::List(list) => list.server.as_deref(),
+        PinCommand::Show(named) | PinCommand::Diff(named) => Some(&*named.server),
+        PinCommand::Approve(approve) => approve.server.as_deref(),
+    };
+    let wanted = named.map_or(ServersToBegin::All, |id| ServersToBegin::Only(vec![id.into()]));
+    link.settled(output, &wanted).await?;
     let outcome = match pin {
         PinCommand::List(wanted) => list(&link, output, wanted).await,
         PinCommand::Show(named) => show(&link, output, &named).await,

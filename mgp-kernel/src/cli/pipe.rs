@@ -1,6 +1,7 @@
 //! The pipe between a client's standard input and output and a kernel, which carries messages line by line.
 //!
-//! A kernel that is lost is replaced by another one, at which the session is opened again.
+//! A kernel that is lost is replaced by another one, at which the session is opened again: at once, or with the client's next
+//! request where the kernel was stopped.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -18,8 +19,8 @@ use tokio::time::Instant;
 use super::exit::{Exit, Failure};
 use super::kernel_connector::{JoinedKernel, KernelConnector};
 
-/// Carries lines from standard input to a kernel, and its lines to standard output. Ends when the kernel was stopped,
-/// or when the input has ended and the kernel has answered all requests.
+/// Carries lines from standard input to a kernel, and its lines to standard output. Ends when the input has ended and the
+/// kernel has answered all requests, or when a kernel was stopped in whose place none may be started.
 ///
 /// # Errors
 /// There is no kernel and none can be started, or a kernel was lost in the middle of a question to the client.
@@ -39,15 +40,20 @@ pub(super) async fn carry(way: &KernelConnector<'_>) -> Result<(), Failure> {
             PipeEnd::Refused => return Err(not_taken_over()),
         };
         if !conversation.lock().has_lines_to_repeat() {
-            if !lost && conversation.lock().has_begun {
-                return Ok(());
-            }
-            let unanswered = conversation.lock().lost().ok_or_else(not_taken_over)?;
+            let was_stopped = !lost && conversation.lock().has_begun;
+            let why = if was_stopped { STOPPED } else { LOST };
+            let unanswered = conversation.lock().lost(why).ok_or_else(not_taken_over)?;
             for line in unanswered {
                 output.write_all(&line).await.map_err(unusable)?;
             }
             if conversation.lock().is_over {
                 return Ok(());
+            }
+            if was_stopped {
+                if !way.can_start() || !next_request(&conversation, &mut input).await {
+                    return Ok(());
+                }
+                losses = 0;
             }
         }
         losses = if joined_at.elapsed() >= LASTING { 1 } else { losses + 1 };
@@ -57,6 +63,19 @@ pub(super) async fn carry(way: &KernelConnector<'_>) -> Result<(), Failure> {
         kernel = way.reach().await?;
         way.tell(&kernel);
     }
+}
+
+/// Waits for the next request of the client, for which a kernel is needed again. Returns `false` if there is none.
+async fn next_request(
+    conversation: &Mutex<PipeConversation>,
+    input: &mut LineReader<impl AsyncRead + Unpin>,
+) -> bool {
+    while let Ok(Some(line)) = input.next().await {
+        if conversation.lock().said(&line) {
+            return true;
+        }
+    }
+    false
 }
 
 fn not_taken_over() -> Failure {
@@ -215,18 +234,20 @@ struct CancelledRequest<'a> {
 }
 
 impl PipeConversation {
-    /// Records a line from the client.
-    fn said(&mut self, line: &Bytes) {
+    /// Records a line from the client, and returns whether it is a request.
+    fn said(&mut self, line: &Bytes) -> bool {
         if !self.has_heard && self.unheard.len() < MOST_UNHEARD && line.len() < LONGEST_HELD {
             self.unheard.push(line.clone());
         }
-        let Ok(head) = serde_json::from_slice::<LineHead<'_>>(line) else { return };
+        let Ok(head) = serde_json::from_slice::<LineHead<'_>>(line) else { return false };
         match (head.method.as_deref(), head.id) {
             (Some(method), Some(id)) => {
                 self.in_work.insert(id.get().into());
                 if method == "initialize" {
                     (self.hello, self.ready) = (Some((id.get().into(), line.clone())), None);
+                    self.is_lost = false;
                 }
+                return true;
             }
             (Some("notifications/initialized"), None) => self.ready = Some(line.clone()),
             (None, Some(id)) => _ = self.asked.remove(id.get()),
@@ -237,6 +258,7 @@ impl PipeConversation {
             }
             _ => {}
         }
+        false
     }
 
     /// Records a line from the kernel, and returns its recipient.
@@ -274,17 +296,17 @@ impl PipeConversation {
         !self.unheard.is_empty()
     }
 
-    /// Records the loss of the kernel, and returns the errors that answer the client's open requests. Returns `None` if
-    /// the client may still answer a question of the lost kernel: another kernel could take the answer for one to a
+    /// Records the loss of the kernel, and returns the errors that answer the client's open requests and say `why`. Returns
+    /// `None` if the client may still answer a question of the lost kernel: another kernel could take the answer for one to a
     /// question of its own.
-    fn lost(&mut self) -> Option<Vec<Bytes>> {
+    fn lost(&mut self, why: &str) -> Option<Vec<Bytes>> {
         if !self.asked.is_empty() {
             return None;
         }
-        self.is_lost = self.hello.is_some();
+        (self.is_lost, self.has_heard) = (self.hello.is_some(), false);
         let answers = std::mem::take(&mut self.in_work).into_iter().map(|id| {
             let line =
-                format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"{LOST}"}}}}"#);
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"{why}"}}}}"#);
             Bytes::from(line + "\n")
         });
         Some(answers.collect())
@@ -347,8 +369,11 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 }
 
-/// The error message for requests that were open when the kernel was lost. It stands in a JSON string without being
-/// escaped.
+/// The error message for requests that were open when the kernel was stopped, which stands in a JSON string without being
+/// escaped, as does the next one.
+const STOPPED: &str = "the kernel was stopped before it answered this, and whether it was done is not known; the next request starts a kernel again";
+
+/// The error message for requests that were open when the kernel was lost.
 const LOST: &str = "the kernel ended before it answered this, and another one has taken over; whether it was done is not known";
 
 /// The notifications that a client gets when another kernel has taken over, which may list other things.
@@ -401,7 +426,7 @@ mod tests {
         let mut conversation = in_session();
         said(&mut conversation, &[r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"id":1}}"#]);
         assert!(!conversation.has_lines_to_repeat());
-        let answered = conversation.lost().unwrap();
+        let answered = conversation.lost(LOST).unwrap();
         assert_eq!(answered.len(), 1);
         let answer: serde_json::Value = serde_json::from_slice(&answered[0]).unwrap();
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&7.into(), &(-32603).into()));
@@ -430,13 +455,13 @@ mod tests {
         let mut conversation = in_session();
         let question = br#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}"#;
         conversation.heard(question);
-        assert!(conversation.lost().is_none());
+        assert!(conversation.lost(LOST).is_none());
         said(&mut conversation, &[r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}"#]);
-        assert!(conversation.lost().is_some());
+        assert!(conversation.lost(LOST).is_some());
         conversation.heard(question);
         conversation
             .heard(br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
-        assert!(conversation.lost().is_some());
+        assert!(conversation.lost(LOST).is_some());
     }
 
     #[tokio::test]

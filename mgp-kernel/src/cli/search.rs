@@ -13,8 +13,9 @@ use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
-use super::link::{KernelLink, KernelNeed};
+use super::link::KernelLink;
 use super::output::{Output, OutputReader};
+use super::tools::tell_unheard;
 
 #[derive(Debug, Args)]
 pub(super) struct SearchArgs {
@@ -47,7 +48,8 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: SearchArg
     if let (Some(tools), Some(queries)) = (&args.tools, &args.queries) {
         return batch(&args, output, tools, queries).await;
     }
-    let link = KernelLink::open(place, KernelNeed::Search).await?;
+    let link = KernelLink::with_servers(place).await?;
+    let servers = link.heard(output).await?;
     let mut wanted = DiscoverTools::new(args.query.join(" ")).max_results(args.top);
     if let Some(strategy) = args.strategy {
         wanted = wanted.strategy(strategy);
@@ -75,7 +77,9 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: SearchArg
                 table.row([tool.name.clone(), fits, first.chars().take(80).collect()]);
             }
         }
-    })
+    })?;
+    tell_unheard(&servers, output);
+    Ok(Exit::Done)
 }
 
 /// A tool that fits one of many queries.

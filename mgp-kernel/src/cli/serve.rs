@@ -21,8 +21,9 @@ use super::link::not_started;
 use super::output::Output;
 use super::pipe;
 use super::state_in_use::StateInUse;
+use crate::kernel::ServerStarts;
 use crate::listen::peer::{adopt_orphans, reap_adopted};
-use crate::listen::serve::{OnTransportEnd, ServeOptions, serve};
+use crate::listen::serve::{OnBusyAddress, OnTransportEnd, ServeOptions, serve};
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
 use crate::settings;
 use crate::{Kernel, StartError};
@@ -56,6 +57,9 @@ pub(super) struct ServeArgs {
     /// Start a kernel in the background and end; `mgp serve` uses this option itself
     #[arg(long, hide = true)]
     detach: bool,
+    /// Start each server when somebody needs it; commands that start a kernel in the background use this option
+    #[arg(long, hide = true)]
+    when_needed: bool,
 }
 
 /// Serves clients as the options say. Standard output belongs to the protocol, so all messages go to standard error.
@@ -83,6 +87,7 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
         output.note(warning.trim_end());
     }
     let http_asked_for = args.http.clone();
+    let starts = if args.when_needed { ServerStarts::WhenNeeded } else { ServerStarts::AtOnce };
     let (is_background, follows_files) = (args.background, args.watch || args.background);
     let starting = args.goes_to_background(io::stdin().is_terminal());
     let starting = starting.then(|| (place.options(), args.in_background()));
@@ -99,8 +104,10 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
     own_files.push(shared_at.clone());
     let (agent, drain) = (Principal::of(PrincipalKind::LocalClient, agent), settings::drain(&config));
     let operators = if args.group_operates { SocketAudience::Group } else { SocketAudience::User };
+    let if_busy = if http_asked_for.is_some() { OnBusyAddress::Fails } else { OnBusyAddress::Waits };
     let linger = is_background.then(|| settings::linger(&config));
-    let serving = ServeOptions { http, stdio, agent, socket, operators, shared_at, drain, linger, files };
+    let serving =
+        ServeOptions { http, if_busy, stdio, agent, socket, operators, shared_at, drain, linger, files };
     // From here on a signal ends the kernel in order, however early it comes.
     let mut signals = Signals::new()
         .map_err(|error| Failure::usage(format!("signal handlers cannot be installed: {error}")))?;
@@ -123,7 +130,7 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
         // Orphans are adopted before the first server starts: a process that was orphaned earlier could not be told
         // from others.
         adopts = adopt_orphans();
-        match started(&config, &state, &own_files, &serving.socket, join_at, held).await? {
+        match started(&config, &state, &own_files, &serving.socket, join_at, starts, held).await? {
             StartedKernel::Own(kernel) => Some(kernel),
             StartedKernel::Shared => None,
         }
@@ -169,24 +176,23 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
         never = beside => match never {},
     };
     telemetry.end().await;
-    match served {
-        Ok(()) => Ok(Exit::Done),
-        Err(StartError::Listen { at, error }) => {
-            let hint = match error.kind() {
-                io::ErrorKind::AddrInUse => {
-                    "another program listens there, perhaps a kernel: `mgp status`; `--http ADDR` or `[listen] http` in \
-                     mgp.toml names another address"
-                }
-                io::ErrorKind::PermissionDenied => {
-                    "this user may not listen there: choose a port above 1023, or a socket in a folder of your own"
-                }
-                _ => "`--http ADDR` or `[listen]` in mgp.toml says where and how the kernel listens",
-            };
-            let told = StartError::Listen { at, error }.to_string();
-            Err(Failure::new(Exit::Unreachable, told).hint(hint))
+    served.map(|()| Exit::Done).map_err(|error| unserved(&error))
+}
+
+/// Returns the failure of a kernel that does not serve.
+fn unserved(failure: &StartError) -> Failure {
+    let StartError::Listen { error, .. } = failure else { return not_started(failure) };
+    let hint = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another program listens there, perhaps a kernel: `mgp status`; `--http ADDR` or `[listen] http` in \
+             mgp.toml names another address"
         }
-        Err(error) => Err(not_started(&error)),
-    }
+        io::ErrorKind::PermissionDenied => {
+            "this user may not listen there: choose a port above 1023, or a socket in a folder of your own"
+        }
+        _ => "`--http ADDR` or `[listen]` in mgp.toml says where and how the kernel listens",
+    };
+    Failure::new(Exit::Unreachable, failure.to_string()).hint(hint)
 }
 
 /// Makes the kernel read its configuration from the same place when it reloads. The address of the command line stays.
@@ -240,7 +246,11 @@ impl ServeArgs {
 
     /// Returns the options of a kernel in the background that this process starts.
     fn in_background(&self) -> Vec<OsString> {
-        let options = [("--group-operates", self.group_operates), ("--watch", self.watch)];
+        let options = [
+            ("--group-operates", self.group_operates),
+            ("--watch", self.watch),
+            ("--when-needed", self.when_needed),
+        ];
         options.into_iter().filter(|(_, is_set)| *is_set).map(|(option, _)| option.into()).collect()
     }
 
@@ -350,6 +360,7 @@ mod tests {
             foreground: false,
             background: false,
             detach: false,
+            when_needed: false,
         };
         let (ends, goes_on) = (Some(OnTransportEnd::Ends), Some(OnTransportEnd::GoesOn));
         let http = Some("127.0.0.1:0");

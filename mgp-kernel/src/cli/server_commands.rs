@@ -10,12 +10,12 @@ use tokio::time::Instant;
 
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
-use super::link::{KernelLink, KernelNeed};
+use super::link::KernelLink;
 use super::output::{Output, OutputReader, printable};
 use crate::listen::socket;
 use crate::operator::config::ConfigReloaded;
 use crate::operator::method;
-use crate::operator::servers::{NamedServer, ReadServerLog, ServerLog, ServerStateChanged};
+use crate::operator::servers::{NamedServer, ReadServerLog, ServerLog, ServerStateChanged, ServersToBegin};
 use crate::operator::status::KernelStatus;
 
 #[derive(Debug, Args)]
@@ -52,7 +52,8 @@ pub(super) struct StopArgs {
 
 /// Shows the lines that a server wrote to its standard error.
 pub(super) async fn logs(place: &KernelLocation, output: &Output, args: LogsArgs) -> Result<Exit, Failure> {
-    let link = KernelLink::open(place, KernelNeed::Servers).await?;
+    let link = KernelLink::with_servers(place).await?;
+    link.settled(output, &ServersToBegin::Only(vec![args.server.as_str().into()])).await?;
     let outcome = log(&link, output, &args).await;
     link.close().await;
     outcome
@@ -143,7 +144,7 @@ pub(super) async fn restart(
     moved(place, output, args, method::SERVER_RESTART).await
 }
 
-/// Starts a stopped server of the running kernel. The server connects after the answer.
+/// Starts a stopped server of the running kernel.
 pub(super) async fn start(
     place: &KernelLocation,
     output: &Output,
@@ -173,7 +174,16 @@ pub(super) async fn stop(place: &KernelLocation, output: &Output, args: StopArgs
         }
         tokio::time::sleep(LOOK_OFTEN).await;
     }
-    output.show(&stopped, |stopped, out| writeln!(out, "stopped (process {})", stopped.pid))
+    output.show(&stopped, |stopped, out| {
+        writeln!(out, "stopped (process {})", stopped.pid)?;
+        match stopped.clients.len() {
+            0 => Ok(()),
+            1 => writeln!(out, "1 client stays connected, and its next request starts a kernel again"),
+            all => {
+                writeln!(out, "{all} clients stay connected, and their next request starts a kernel again")
+            }
+        }
+    })
 }
 
 async fn moved(

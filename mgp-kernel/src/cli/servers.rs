@@ -3,17 +3,19 @@
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use super::kernel_location::{EffectiveConfig, KernelLocation};
-use super::link::{KernelLink, KernelNeed};
+use super::kernel_location::KernelLocation;
+use super::link::KernelLink;
 use super::output::{Output, printable};
-use crate::operator::method;
-use crate::operator::servers::ServerList;
+use crate::operator::servers::{ServerList, ServersToBegin};
 
 #[derive(Debug, Args)]
 pub(super) struct ServersArgs {
-    /// Show the configured servers without starting them
+    /// Show the servers without starting those that do not run yet
     #[arg(long)]
     no_start: bool,
+    /// Wait until each server is connected or has failed
+    #[arg(long, conflicts_with = "no_start")]
+    wait: bool,
 }
 
 pub(super) async fn run(
@@ -21,25 +23,22 @@ pub(super) async fn run(
     output: &Output,
     args: &ServersArgs,
 ) -> Result<Exit, Failure> {
-    let need = if args.no_start { KernelNeed::Configured } else { KernelNeed::Servers };
-    let link = KernelLink::open(place, need).await?;
-    let mut servers: ServerList = link.ask(method::SERVERS, &()).await?;
-    if args.no_start && !link.running {
-        as_configured(&mut servers, &place.read()?);
-    }
-    let shown = output.table(&servers, "no servers; `mgp add NAME -- COMMAND` adds one", |servers, table| {
+    let link = KernelLink::with_servers(place).await?;
+    let servers = match (args.wait, args.no_start) {
+        (true, _) => link.settled(output, &ServersToBegin::All).await,
+        (false, true) => link.servers(ServersToBegin::None).await,
+        (false, false) => link.servers(ServersToBegin::All).await,
+    };
+    link.close().await;
+    let servers = ServerList { servers: servers? };
+    output.table(&servers, "no servers; `mgp add NAME -- COMMAND` adds one", |servers, table| {
         table.headings(&[
             "SERVER", "STATE", "INSTANCES", "MEMORY", "TOOLS", "HELD", "FLAGGED", "BY", "PROTOCOL", "FOR",
         ]);
         for server in &servers.servers {
-            let state = match (server.enabled, &server.fault) {
-                (false, _) => "disabled",
-                (true, Some(_)) => "faulty",
-                (true, None) => server.state.as_str(),
-            };
             table.row([
                 server.id.to_string(),
-                state.to_owned(),
+                server.state_word().to_owned(),
                 server.instances.len().to_string(),
                 server.memory_bytes().map_or_else(|| "-".to_owned(), |bytes| format!("{} MiB", bytes >> 20)),
                 server.tools.to_string(),
@@ -50,9 +49,7 @@ pub(super) async fn run(
                 server.description.clone().unwrap_or_default(),
             ]);
         }
-    });
-    link.close().await;
-    shown?;
+    })?;
     for server in servers.servers.iter().filter(|server| server.enabled) {
         if let Some(why) = server.why() {
             output.note(&format!("{}: {}", server.id, printable(why)));
@@ -65,14 +62,10 @@ pub(super) async fn run(
             ));
         }
     }
-    Ok(Exit::Done)
-}
-
-/// Sets from the configuration which servers are enabled and what is wrong with them, because the kernel of this
-/// command runs without servers.
-fn as_configured(servers: &mut ServerList, configured: &EffectiveConfig) {
-    for row in &mut servers.servers {
-        row.enabled = configured.config.server(row.id.as_str()).is_some_and(|server| server.enabled);
-        row.fault = configured.faulty.get(row.id.as_str()).map(ToString::to_string);
+    if servers.servers.iter().any(|server| server.starting) {
+        output.note(
+            "some servers are starting: `mgp servers --wait` waits until each is connected or has failed",
+        );
     }
+    Ok(Exit::Done)
 }

@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
-use super::link::{KernelLink, KernelNeed};
+use super::link::KernelLink;
 use super::output::Output;
 use super::table::Table;
 use crate::operator::method;
+use crate::operator::servers::ServersToBegin;
 use crate::operator::stats::Stats;
 
 pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
-    let link = KernelLink::open(place, KernelNeed::Servers).await?;
+    let link = KernelLink::with_servers(place).await?;
+    // What lists save follows from the tools of all servers.
+    link.settled(output, &ServersToBegin::All).await?;
     let stats: Result<Stats, Failure> = link.ask(method::STATS, &()).await;
     link.close().await;
     output.show(&stats?, |stats, out| write(stats, out, output))

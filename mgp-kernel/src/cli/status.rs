@@ -10,6 +10,7 @@ use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::link::KernelLink;
 use super::output::{Output, printable};
+use crate::lifecycle::HttpListening;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 use crate::operator::method;
@@ -45,7 +46,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
     let others = others(&place.read()?.state).await;
     let Some(link) = KernelLink::to_running(place).await? else {
         output.show(&NotRunning { running: false, others }, |shown, out| {
-            writeln!(out, "no kernel runs; a client that starts `mgp serve` starts one")?;
+            writeln!(out, "no kernel runs; a client that starts `mgp serve` starts one, as do commands that need servers")?;
             shown.others.iter().try_for_each(|other| other.write(out))
         })?;
         return Ok(Exit::Unreachable);
@@ -60,6 +61,9 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
         writeln!(out, "configuration: {}", printable(&files))?;
         writeln!(out, "state: {}", printable(&state.display().to_string()))?;
         writeln!(out, "ends: {}", end(status))?;
+        if let Some(http) = &status.http {
+            writeln!(out, "http: {}", printable(&told_of(http)))?;
+        }
         for client in &status.clients {
             let program = client.program.as_deref().unwrap_or("an unknown program");
             let said = client.said.as_ref().map(|said| format!(", which says it is {said},"));
@@ -75,6 +79,17 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
         }
         others.iter().try_for_each(|other| other.write(out))
     })
+}
+
+/// Returns the address for clients over HTTP as text, with the reason why nobody can connect there.
+pub(super) fn told_of(http: &HttpListening) -> String {
+    let HttpListening { address, error } = http;
+    match error {
+        None => format!("listens at {address}"),
+        Some(error) => {
+            format!("does not listen at {address} yet: {error}; it is tried again until it is free")
+        }
+    }
 }
 
 /// Returns the running kernels of the same user but the one that keeps its state in `own`.
@@ -111,11 +126,7 @@ fn end(status: &KernelStatus) -> String {
 }
 
 fn described(server: &ServerRow) -> String {
-    let state = match (server.enabled, &server.fault) {
-        (false, _) => "disabled",
-        (true, Some(_)) => "faulty",
-        (true, None) => server.state.as_str(),
-    };
+    let state = server.state_word();
     let tools = if server.tools == 1 { "1 tool".to_owned() } else { format!("{} tools", server.tools) };
     let why = server.why();
     let why =

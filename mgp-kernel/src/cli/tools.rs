@@ -5,7 +5,7 @@ use std::io::Write as _;
 use clap::{Args, Subcommand};
 use mgp_security::definition::{DefinitionKind, DefinitionName};
 use mgp_types::Object;
-use mgp_types::mgp::{ServerId, ServerState};
+use mgp_types::mgp::ServerState;
 
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
@@ -16,7 +16,7 @@ use crate::operator::definition_status::ShownDefinitionStatus;
 use crate::operator::learned::ForgetUses;
 use crate::operator::method;
 use crate::operator::page::PageRequest;
-use crate::operator::servers::{ServerList, ServerRow};
+use crate::operator::servers::{ServerRow, ServersToBegin};
 use crate::operator::tools::{ListTools as Asked, ToolPage, ToolRow};
 
 #[derive(Debug, Args)]
@@ -56,20 +56,24 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: ToolsArgs
         link.close().await;
         return outcome;
     }
-    let link = KernelLink::open(place, KernelNeed::Servers).await?;
+    let link = KernelLink::with_servers(place).await?;
     let outcome = list(&link, output, args).await;
     link.close().await;
     outcome
 }
 
 async fn list(link: &KernelLink, output: &Output, args: ToolsArgs) -> Result<Exit, Failure> {
-    let mut server_id = None;
-    if let Some(of) = args.of {
-        let ServerList { servers } = link.ask(method::SERVERS, &()).await?;
-        if servers.iter().any(|server| server.id.as_str() == of) {
-            server_id = Some(ServerId::from(of.as_str()));
+    let (mut server_id, mut servers) = (None, link.servers(ServersToBegin::None).await?);
+    if let Some(of) = &args.of {
+        if let Some(row) = servers.iter().find(|server| server.id.as_str() == of) {
+            let id = row.id.clone();
+            if row.is_unheard() {
+                servers = link.settled(output, &ServersToBegin::Only(vec![id.clone()])).await?;
+            }
+            servers.retain(|row| row.id == id);
+            server_id = Some(id);
         } else {
-            let tool = one(link, &of).await?;
+            let tool = one(link, output, of).await?;
             output.show(&tool, |tool, out| {
                 let definition: serde_json::Value = tool.definition.to().unwrap_or_default();
                 writeln!(out, "{}  ({}, of {})", printable(&tool.name), tool.risk, tool.server_id)?;
@@ -82,6 +86,8 @@ async fn list(link: &KernelLink, output: &Output, args: ToolsArgs) -> Result<Exi
             })?;
             return Ok(Exit::Done);
         }
+    } else {
+        servers = link.heard(output).await?;
     }
     let page = PageRequest { offset: args.offset, limit: args.limit };
     let tools: ToolPage = link.ask(method::TOOLS, &Asked { server_id, name: None, page }).await?;
@@ -111,9 +117,7 @@ async fn list(link: &KernelLink, output: &Output, args: ToolsArgs) -> Result<Exi
     if let Some(offset) = tools.next_offset {
         output.note(&format!("there are more tools: `--offset {offset}` continues"));
     }
-    if link.running {
-        tell_starting(link, output).await?;
-    }
+    tell_unheard(&servers, output);
     Ok(Exit::Done)
 }
 
@@ -137,25 +141,41 @@ async fn forgotten(link: &KernelLink, output: &Output, args: ForgetArgs) -> Resu
     })
 }
 
-/// Notes which servers are still starting, so that the kernel knows only the tools that they listed when they ran last.
-async fn tell_starting(link: &KernelLink, output: &Output) -> Result<(), Failure> {
-    let ServerList { servers } = link.ask(method::SERVERS, &()).await?;
-    let starts = |server: &&ServerRow| {
-        let begins = matches!(server.state, ServerState::Registered | ServerState::Connecting);
-        server.enabled && begins && server.fault.is_none() && server.last_error.is_none()
+/// Notes which servers have not listed their tools since the kernel was started.
+pub(super) fn tell_unheard(servers: &[ServerRow], output: &Output) {
+    let named = |filter: &dyn Fn(&ServerRow) -> bool| {
+        let waits = servers.iter().filter(|row| row.starting || row.state == ServerState::Registered);
+        let waits = waits.filter(|row| row.enabled && row.fault.is_none() && filter(row));
+        waits.map(|row| printable(row.id.as_str())).collect::<Vec<_>>().join(", ")
     };
-    let starting: Vec<_> =
-        servers.iter().filter(starts).map(|server| printable(server.id.as_str())).collect();
-    if !starting.is_empty() {
-        output.note(&format!("still starting: {}", starting.join(", ")));
+    let (unheard, remembered) = (named(&ServerRow::is_unheard), named(&|row| !row.is_unheard()));
+    if !unheard.is_empty() {
+        output.note(&format!("not heard yet, and starting: {unheard}; `mgp servers --wait` waits for them"));
     }
-    Ok(())
+    if !remembered.is_empty() {
+        output.note(&format!("as listed when they ran last: {remembered}"));
+    }
 }
 
 /// Returns the tool that clients call `name`.
-pub(super) async fn one(link: &KernelLink, name: &str) -> Result<ToolRow, Failure> {
+pub(super) async fn one(link: &KernelLink, output: &Output, name: &str) -> Result<ToolRow, Failure> {
     let asked = Asked { name: Some(name.to_owned()), ..Asked::default() };
     let mut found: ToolPage = link.ask(method::TOOLS, &asked).await?;
+    let is_named = |row: &&ServerRow| {
+        let rest = name.strip_prefix(row.id.as_str());
+        rest.is_some_and(|rest| rest.starts_with(['.', '/', '_']))
+    };
+    let mut servers = Vec::new();
+    if found.tools.is_empty() && found.held.is_empty() {
+        servers = link.servers(ServersToBegin::None).await?;
+        let named: Vec<_> = servers.iter().filter(is_named).map(|row| row.id.clone()).collect();
+        servers = if named.is_empty() {
+            link.heard(output).await?
+        } else {
+            link.settled(output, &ServersToBegin::Only(named)).await?
+        };
+        found = link.ask(method::TOOLS, &asked).await?;
+    }
     if let Some(tool) = found.tools.pop() {
         return Ok(tool);
     }
@@ -165,12 +185,8 @@ pub(super) async fn one(link: &KernelLink, name: &str) -> Result<ToolRow, Failur
         return Err(Failure::new(Exit::Auth, sentence).hint(held.standing.way.clone()));
     }
     // A server that does not run has no tools, so the name may be spelled correctly.
-    let ServerList { servers } = link.ask(method::SERVERS, &()).await?;
-    let of_server = |row: &&ServerRow| {
-        let rest = name.strip_prefix(row.id.as_str());
-        row.state != ServerState::Connected && rest.is_some_and(|rest| rest.starts_with(['.', '/', '_']))
-    };
-    if let Some(row) = servers.iter().find(of_server) {
+    let absent = |row: &&ServerRow| row.state != ServerState::Connected && is_named(row);
+    if let Some(row) = servers.iter().find(absent) {
         let why = match row.why() {
             Some(why) => format!(": {}", printable(why)),
             None => String::new(),

@@ -64,6 +64,14 @@ struct KernelInner {
     _beside: JoinSet<()>,
 }
 
+/// The moment at which the servers of a new kernel start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ServerStarts {
+    AtOnce,
+    /// All start with the first request of an agent's client, and each as soon as an operator needs it.
+    WhenNeeded,
+}
+
 mgp_types::partial_debug!(Kernel);
 
 impl Drop for KernelInner {
@@ -91,7 +99,17 @@ impl Kernel {
     /// # Errors
     /// Fails as [`start`](Self::start) does.
     pub async fn start_from(config: Config, state: PathBuf, files: Vec<PathBuf>) -> Result<Self, StartError> {
-        let kernel = Self::open(config, state, files).await?;
+        Self::begin(config, state, files, ServerStarts::AtOnce).await
+    }
+
+    /// Starts a kernel like [`start_from`](Self::start_from), whose servers start as `starts` says.
+    pub(crate) async fn begin(
+        config: Config,
+        state: PathBuf,
+        files: Vec<PathBuf>,
+        starts: ServerStarts,
+    ) -> Result<Self, StartError> {
+        let kernel = Self::opened(config, state, files, starts).await?;
         let tools = kernel.0.sections.tools.clone();
         tokio::spawn(async move { tools.load_encoder().await });
         if let Some(registry) = kernel.0.sections.registry.get() {
@@ -107,6 +125,15 @@ impl Kernel {
         config: Config,
         state: PathBuf,
         files: Vec<PathBuf>,
+    ) -> Result<Self, StartError> {
+        Self::opened(config, state, files, ServerStarts::AtOnce).await
+    }
+
+    async fn opened(
+        config: Config,
+        state: PathBuf,
+        files: Vec<PathBuf>,
+        starts: ServerStarts,
     ) -> Result<Self, StartError> {
         telemetry::check(&config.telemetry)?;
         let name = settings::name(&config).to_owned();
@@ -136,6 +163,11 @@ impl Kernel {
         registration::remove_copies(config.state()).await;
         let servers = fleet.prepare(&config.load_full().servers, false)?;
         upstream::list_last_tools(config, policies.definitions.pins(), tools).await;
+        match starts {
+            ServerStarts::AtOnce => tools.index.settled().await,
+            // Whoever searches waits for the index, and whoever calls a tool by its name need not.
+            ServerStarts::WhenNeeded => fleet.hold(),
+        }
         fleet.install(servers);
         registration::remove_left_over(config.state(), &registry).await;
         // A life that begins can always reach these states.

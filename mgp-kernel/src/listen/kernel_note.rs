@@ -21,6 +21,9 @@ pub(crate) struct KernelNote {
     /// The folder in which the kernel was started.
     pub(crate) folder: PathBuf,
     salt: String,
+    /// A digest of the configuration with which the kernel was started.
+    #[serde(default)]
+    config: String,
     /// Digests of the variables to which the configuration refers, by name.
     variables: BTreeMap<String, String>,
 }
@@ -33,7 +36,8 @@ impl KernelNote {
             referred(config).into_iter().map(|name| (name.clone(), digest(&salt, &name))).collect();
         let folder = env::current_dir().unwrap_or_default();
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Self { pid: std::process::id(), version, folder, salt, variables }
+        let config = digest_of_config(&salt, config);
+        Self { pid: std::process::id(), version, folder, salt, config, variables }
     }
 
     /// Reads the note of the kernel that keeps its state in `state`. A kernel that was killed has left its note behind.
@@ -54,6 +58,11 @@ impl KernelNote {
         if let Err(error) = std::fs::remove_file(state.join(FILE)) {
             tracing::debug!(%error, "the note of the kernel is not removed");
         }
+    }
+
+    /// Returns whether this process, as the kernel of `config`, would be the same as the one that wrote the note.
+    pub(crate) fn fits(&self, config: &Config) -> bool {
+        self.config == digest_of_config(&self.salt, config) && self.differences(config).is_empty()
     }
 
     /// Returns the differences if this process were the kernel of `config`, a sentence each.
@@ -101,6 +110,11 @@ fn digest(salt: &str, name: &str) -> String {
     String::from_utf8_lossy(&hex::<64>(&digest.finalize())).into_owned()
 }
 
+fn digest_of_config(salt: &str, config: &Config) -> String {
+    let digest = Sha256::new_with_prefix(salt).chain_update(serde_json::to_vec(config).unwrap_or_default());
+    String::from_utf8_lossy(&hex::<64>(&digest.finalize())).into_owned()
+}
+
 const FILE: &str = "kernel.json";
 
 #[cfg(test)]
@@ -125,6 +139,7 @@ mod tests {
         let config = config("${PATH}");
         let mut note = KernelNote::of_this_process(&config);
         assert_eq!(note.differences(&config), Vec::<String>::new());
+        assert!(note.fits(&config) && !note.fits(&self::config("${HOME}")));
         let state = tempfile::tempdir().unwrap();
         note.write(state.path()).unwrap();
         assert_eq!(KernelNote::read(state.path()).as_ref(), Some(&note));

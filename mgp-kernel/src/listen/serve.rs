@@ -10,6 +10,7 @@ use std::time::Duration;
 use mgp_transport::{Connection, connect, stdio};
 use mgp_types::mgp::ShutdownReason;
 use mgp_types::{Error, Principal, RpcService};
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
@@ -23,7 +24,7 @@ use super::{
     agents, control,
     socket::{SocketAudience, UserSocket},
 };
-use crate::lifecycle::ServedKernel;
+use crate::lifecycle::{HttpListening, ServedKernel};
 use crate::{Kernel, StartError};
 
 /// The places at which a kernel serves, and the conditions under which it ends.
@@ -31,6 +32,8 @@ use crate::{Kernel, StartError};
 pub(crate) struct ServeOptions {
     /// The address for clients over HTTP, if there is one.
     pub(crate) http: Option<SocketAddr>,
+    /// The effect of an address at which the kernel cannot listen.
+    pub(crate) if_busy: OnBusyAddress,
     /// The effect on the kernel when the client on standard input and output goes, if that is served.
     pub(crate) stdio: Option<OnTransportEnd>,
     /// The agent of the client on standard input and output, and of those that share the kernel with it.
@@ -59,13 +62,23 @@ pub(crate) enum OnTransportEnd {
     GoesOn,
 }
 
+/// The effect on a kernel of an address at which it cannot listen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnBusyAddress {
+    /// The kernel does not start.
+    Fails,
+    /// The kernel serves its other clients, and tries again until the address is free.
+    Waits,
+}
+
 /// Serves until `stop` is done, or until nobody can connect any more. Then calls in work have time to end, and servers
 /// are stopped.
 ///
 /// `listening` is called once, with the address at which clients can connect over HTTP.
 ///
 /// # Errors
-/// Fails if nobody can connect: an address or the socket is taken. Then nothing was served.
+/// Fails if nobody can connect: the socket is taken, or an address that the kernel does not wait for. Then nothing was
+/// served.
 pub(crate) async fn serve(
     kernel: &Kernel,
     serving: ServeOptions,
@@ -90,15 +103,12 @@ pub(crate) async fn serve(
             .inspect_err(|error| tracing::warn!(at = %at.display(), %error, "no other client can join"))
             .ok()
     };
-    let http = match serving.http {
-        None => None,
-        Some(address) => Some(TcpListener::bind(address).await.map_err(unheard(address.to_string()))?),
-    };
+    let http = bound(&serving).await?;
     // The note is there before `listening` is called, whose receiver may look at it.
     if let Err(error) = KernelNote::of_this_process(&kernel.config().load()).write(kernel.config().state()) {
         tracing::warn!(%error, "clients that join cannot see which kernel this is");
     }
-    listening(http.as_ref().and_then(|socket| socket.local_addr().ok()));
+    listening(http.as_ref().and_then(|(address, socket)| socket.is_ok().then_some(*address)));
 
     let (stopping, stopped) = watch::channel(false);
     // Each task ends by itself when it is told to; those that do not are aborted with the set.
@@ -114,13 +124,6 @@ pub(crate) async fn serve(
             sharers.spawn(agents::serve(socket, kernel.clone(), as_who, stopped.clone(), serving.drain));
         }
     }
-    if let Some(socket) = http {
-        let (kernel, stopped) = (kernel.clone(), stopped.clone());
-        clients.spawn(async move {
-            kernel.serve_http(socket, told(stopped)).await?;
-            Ok(OnTransportEnd::GoesOn)
-        });
-    }
     if let Some(then) = serving.stdio {
         let served = serve_stdio(kernel.clone(), serving.agent, stopped.clone(), serving.drain);
         clients.spawn(async move { served.await.map(|()| then) });
@@ -130,9 +133,15 @@ pub(crate) async fn serve(
         since: kernel.audit().clock.now(),
         linger: serving.linger,
         files: serving.files,
+        http: Mutex::default(),
         stop: Notify::new(),
     });
     let served = lifecycle.served.get_or_init(|| served);
+    if let Some((address, socket)) = http {
+        let error = socket.as_ref().err().map(ToString::to_string);
+        *served.http.lock() = Some(HttpListening { address, error });
+        clients.spawn(serve_http(kernel.clone(), Arc::clone(served), address, socket, stopped.clone()));
+    }
     let unused = async {
         match serving.linger {
             Some(linger) => lifecycle.visitors.gone_for(linger, || changes.has_listeners()).await,
@@ -163,7 +172,8 @@ pub(crate) async fn serve(
         while clients.join_next().await.is_some() {}
         while sharers.join_next().await.is_some() {}
     };
-    let _ = tokio::time::timeout(serving.drain, drained).await;
+    // Connections end with `drain` by themselves, before servers do: a call is not to be answered with the end of its server.
+    let _ = tokio::time::timeout(serving.drain + LATEST_END, drained).await;
     kernel.shutdown(ShutdownReason::KernelShutdown, serving.drain).await;
     // Operators can watch the kernel stop to the end.
     operators.shutdown().await;
@@ -172,6 +182,54 @@ pub(crate) async fn serve(
     let _ = kernel.audit().log.flush().await;
     let _ = kernel.policies().keys.note_uses_now().await;
     Ok(())
+}
+
+/// Listens at the address for clients over HTTP, or returns why that fails if the kernel waits for it.
+async fn bound(serving: &ServeOptions) -> Result<Option<(SocketAddr, io::Result<TcpListener>)>, StartError> {
+    let Some(address) = serving.http else { return Ok(None) };
+    match TcpListener::bind(address).await {
+        Ok(socket) => Ok(Some((socket.local_addr().unwrap_or(address), Ok(socket)))),
+        Err(error) if serving.if_busy == OnBusyAddress::Waits => Ok(Some((address, Err(error)))),
+        Err(error) => Err(StartError::Listen { at: address.to_string(), error }),
+    }
+}
+
+/// Serves clients over HTTP as soon as the address is free, until `stopped` says so.
+async fn serve_http(
+    kernel: Kernel,
+    served: Arc<ServedKernel>,
+    address: SocketAddr,
+    socket: io::Result<TcpListener>,
+    stopped: watch::Receiver<bool>,
+) -> io::Result<OnTransportEnd> {
+    let socket = match socket {
+        Ok(socket) => socket,
+        Err(error) => tokio::select! {
+            socket = free(address, &error) => socket,
+            () = told(stopped.clone()) => return Ok(OnTransportEnd::GoesOn),
+        },
+    };
+    *served.http.lock() = Some(HttpListening { address, error: None });
+    kernel.serve_http(socket, told(stopped)).await?;
+    Ok(OnTransportEnd::GoesOn)
+}
+
+/// Listens at `address`, where that failed with `error`, as soon as it is free.
+async fn free(address: SocketAddr, error: &io::Error) -> TcpListener {
+    tracing::warn!(
+        %address, %error,
+        "no client can connect over HTTP: another program has the address, which is tried again until it is free; \
+         `http` of `[listen]` in mgp.toml names another one"
+    );
+    let mut pause = FIRST_PAUSE;
+    loop {
+        tokio::time::sleep(pause).await;
+        if let Ok(socket) = TcpListener::bind(address).await {
+            tracing::warn!(%address, "the address is free now, and clients can connect over HTTP");
+            return socket;
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
 }
 
 async fn serve_stdio(
@@ -222,3 +280,9 @@ pub(crate) async fn told(mut stopped: watch::Receiver<bool>) {
     // Waiting fails only if the sender is gone.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
+
+/// The time that connections have to end once their time to drain is over.
+const LATEST_END: Duration = Duration::from_secs(1);
+/// The time between the first two attempts to listen at an address that is taken; it doubles with each.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);

@@ -69,6 +69,12 @@ impl SocketConnections {
         self.0.clients.lock().values().cloned().collect()
     }
 
+    /// Waits until at most `others` clients and commands are connected.
+    pub(crate) async fn at_most(&self, others: usize) {
+        // Waiting fails only if the sender is gone, and `self` holds it.
+        let _ = self.0.number.subscribe().wait_for(|number| *number <= others).await;
+    }
+
     /// Has the kernel end as soon as nobody is connected: the next kernel takes a configuration that this one cannot.
     pub(crate) fn set_outdated(&self) {
         self.0.is_outdated.store(true, Ordering::Release);

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use super::known_names::KnownNames;
 use super::proof::OperatorConnection;
 use super::request::OperatorRequest;
+use super::servers::ListServers;
 use super::{
     access, audit, config, keys, learned, method, operators, permissions, pins, registrations, servers,
     stats, status, tools,
@@ -58,6 +59,7 @@ impl Gate for OperatorGate {
         let connection = request.extensions.get_shared::<OperatorConnection>();
         if let Some(connection) = &connection
             && !needs_no_proof(request)
+            && !self.0.is_before_clients()
             && let Err(error) = self.0.policies.proofs.admit(connection)
         {
             return match request.context.principal.clone() {
@@ -76,6 +78,15 @@ impl Gate for OperatorGate {
             }
             _ => Flow::refuse(Error::method_not_found(&request.method)),
         }
+    }
+}
+
+impl OperatorSections {
+    /// Returns whether a process that the system does not identify may decide, where no passphrase is set: no client has
+    /// used the kernel so far, so that none can have started the process.
+    fn is_before_clients(&self) -> bool {
+        let is_told = cfg!(target_os = "linux");
+        !is_told && self.fleet.is_holding() && !self.policies.proofs.is_passphrase_set()
     }
 }
 
@@ -105,6 +116,9 @@ async fn answer(
             let status = status()?;
             status::stop(asked, lifecycle).await?;
             reply(&status)
+        }
+        method::KERNEL_YIELD => {
+            reply(&status::step_aside(lifecycle, &proofs.clients, reload, &read(request)?).await?)
         }
         method::KEYS_LIST => reply(&keys::list(keys, audit.clock.now(), &read(request)?)),
         method::KEYS_NEW => reply(&keys::issue(asked, keys, targets, read(request)?).await?),
@@ -142,7 +156,11 @@ async fn answer(
         method::REGISTRATIONS_DENY => reply(&registrations::deny(asked, registry, read(request)?).await?),
         method::REGISTRATIONS_KEEP => reply(&registrations::keep(asked, registry, read(request)?).await?),
         method::REGISTRATIONS_LIST => reply(&registrations::list(registry, &read(request)?)),
-        method::SERVERS => reply(&shown_servers()),
+        method::SERVERS => {
+            let ListServers { begin } = read(request)?;
+            servers::begin(tools, fleet, &begin).await;
+            reply(&shown_servers())
+        }
         method::SERVER_LOGS => reply(&servers::logs(&config.load(), definitions, fleet, &read(request)?)?),
         method::SERVER_RESTART => {
             reply(&servers::restart(asked, &config.load_full(), fleet, read(request)?).await?)
@@ -204,8 +222,8 @@ fn reply<T: Serialize>(result: &T) -> Result<Response, Error> {
 
 const PREFIX: &str = "kernel/";
 
-/// The methods that only read, and those that bring a proof. All others decide something, or may.
-const WITHOUT_PROOF: [&str; 36] = [
+/// The methods that only read or end what nobody uses, and those that bring a proof. All others decide something, or may.
+const WITHOUT_PROOF: [&str; 37] = [
     "initialize",
     "ping",
     "server/discover",
@@ -226,6 +244,7 @@ const WITHOUT_PROOF: [&str; 36] = [
     method::CONFIG_SHOW,
     method::CONFIG_UNMATCHED,
     method::KERNEL_STATUS,
+    method::KERNEL_YIELD,
     method::KEYS_LIST,
     method::OPERATORS_PASSPHRASE,
     method::OPERATORS_PROVE,

@@ -39,6 +39,7 @@ pub(crate) mod method {
     pub(crate) const CONFIG_UNMATCHED: &str = "kernel/config/unmatched";
     pub(crate) const KERNEL_STATUS: &str = "kernel/status";
     pub(crate) const KERNEL_STOP: &str = "kernel/stop";
+    pub(crate) const KERNEL_YIELD: &str = "kernel/yield";
     pub(crate) const KEYS_LIST: &str = "kernel/keys/list";
     pub(crate) const KEYS_NEW: &str = "kernel/keys/new";
     pub(crate) const KEYS_REVOKE: &str = "kernel/keys/revoke";

@@ -10,12 +10,32 @@ use mgp_security::definition::DefinitionGuard;
 use mgp_types::mgp::{AuditTarget, ServerId, ServerState, ShutdownReason};
 use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, sleep};
 
 use super::definition_status::HeldCounts;
 use super::process_memory::ProcessGroups;
 use super::request::OperatorRequest;
+use crate::catalog::ToolCatalog;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::Upstream;
+
+/// The params that ask for the list of servers.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct ListServers {
+    /// The servers that start if they wait until somebody needs them.
+    #[serde(default)]
+    pub(crate) begin: ServersToBegin,
+}
+
+/// A choice of servers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ServersToBegin {
+    #[default]
+    None,
+    All,
+    Only(Vec<ServerId>),
+}
 
 /// The list of all servers, by id.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -31,6 +51,9 @@ pub(crate) struct ServerRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agent_id: Option<String>,
     pub(crate) state: ServerState,
+    /// True if the server is being connected to for the first time.
+    #[serde(default)]
+    pub(crate) starting: bool,
     /// True if the configuration lets the server be used.
     pub(crate) enabled: bool,
     /// The number of its tools that are offered.
@@ -97,6 +120,24 @@ impl ServerRow {
     }
 }
 
+impl ServerRow {
+    /// Returns the state as a word for people, which also says what is wrong with the configuration.
+    pub(crate) fn state_word(&self) -> &'static str {
+        match (self.enabled, &self.fault) {
+            (false, _) => "disabled",
+            (true, Some(_)) => "faulty",
+            (true, None) if self.starting => "starting",
+            (true, None) => self.state.as_str(),
+        }
+    }
+
+    /// Returns whether nothing is known of what the server offers, from this start or the last one, and it has not failed.
+    pub(crate) fn is_unheard(&self) -> bool {
+        let begins = self.starting || self.state == ServerState::Registered;
+        begins && self.enabled && self.fault.is_none() && self.tools + self.held == 0
+    }
+}
+
 /// The counts of a server's calls, of all its connections together.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct CallCounts {
@@ -141,6 +182,26 @@ pub(crate) struct ServerLog {
     pub(crate) reason: Option<String>,
 }
 
+impl ServersToBegin {
+    /// Returns whether the server with this id is one of them.
+    pub(crate) fn has(&self, id: &ServerId) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Only(ids) => ids.contains(id),
+        }
+    }
+}
+
+/// Starts servers that wait until somebody needs them, and has searches find what was listed so far.
+pub(super) async fn begin(tools: &ToolCatalog, fleet: &Fleet, wanted: &ServersToBegin) {
+    if *wanted == ServersToBegin::None {
+        return;
+    }
+    fleet.all().iter().filter(|server| wanted.has(server.id())).for_each(|server| server.release());
+    tools.index.settled().await;
+}
+
 pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet) -> ServerList {
     let of = |id: &ServerId| config.servers.iter().find(|server| server.id == id.as_str());
     let counts = HeldCounts::of(definitions);
@@ -158,7 +219,7 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
         if let Some(row) = servers.last_mut().filter(is_same) {
             row.restarts += view.restarts;
             if view.state == ServerState::Connected {
-                (row.state, row.last_error, row.delay) = (view.state, None, None);
+                (row.state, row.starting, row.last_error, row.delay) = (view.state, false, None, None);
             }
             row.instances.push(instance);
             continue;
@@ -171,6 +232,7 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
             instances: vec![instance],
             agent_id: view.agent,
             state: view.state,
+            starting: fleet.get(view.id.as_str()).is_some_and(|server| server.is_starting()),
             enabled: true,
             tools: view.tools as u64,
             transport: configured.map_or("registered", way).to_owned(),
@@ -200,6 +262,7 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
                 agent_id: None,
                 instances: Vec::new(),
                 state: ServerState::Registered,
+                starting: false,
                 enabled: server.enabled,
                 tools: 0,
                 transport: way(server).to_owned(),
@@ -244,6 +307,15 @@ pub(super) async fn start(
         recorded(asked, known(config, fleet, &named.server_id)?, &named, "dev.cloto.mgp.server_started")
             .await?;
     server.start();
+    let end = Instant::now() + LONGEST_START;
+    // The order to start is carried out later, so the state of a server that was stopped is none to answer with.
+    let is_on_its_way = |state| {
+        use ServerState::{Connecting, Disconnected, Registered};
+        matches!(state, Registered | Connecting | Disconnected)
+    };
+    while is_on_its_way(server.state()) && Instant::now() < end {
+        sleep(LOOK_EVERY).await;
+    }
     Ok(ServerStateChanged { state: server.state() })
 }
 
@@ -355,5 +427,8 @@ fn way(server: &ServerConfig) -> &'static str {
     }
 }
 
+/// The longest time that the answer to an order to start waits for the server's state.
+const LONGEST_START: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 const DRAIN: Duration = Duration::from_secs(10);
 const MOST_LINES: u32 = 1_000;

@@ -2,14 +2,18 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use mgp_types::Error;
 use mgp_types::mgp::{AuditTarget, Timestamp};
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 
 use super::request::OperatorRequest;
 use super::servers::{ServerList, ServerRow};
-use crate::lifecycle::{Lifecycle, ServedKernel};
+use crate::lifecycle::{HttpListening, Lifecycle, ServedKernel};
+use crate::listen::peer::ConnectedClients;
+use crate::reload::ConfigReloader;
 
 /// The status of a kernel.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -24,6 +28,9 @@ pub(crate) struct KernelStatus {
     /// it does not end by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) linger_secs: Option<u64>,
+    /// The address for clients over HTTP, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) http: Option<HttpListening>,
     pub(crate) clients: Vec<ConnectedClient>,
     pub(crate) servers: Vec<ServerRow>,
 }
@@ -68,6 +75,7 @@ pub(super) fn status(
         files: served.files.clone(),
         state: state.to_owned(),
         linger_secs: served.linger.map(|linger| linger.as_secs()),
+        http: served.http.lock().clone(),
         clients: clients.collect(),
         servers: servers.servers,
     })
@@ -80,7 +88,55 @@ pub(super) async fn stop(asked: &OperatorRequest, lifecycle: &Lifecycle) -> Resu
     Ok(())
 }
 
+/// The params that ask a kernel to make way for another one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct StepAside {
+    /// The process number of the kernel that is meant.
+    pub(crate) pid: Option<u32>,
+}
+
+/// The answer of a kernel that was asked to make way for another one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SteppedAside {
+    /// True if the kernel ends.
+    pub(crate) ends: bool,
+}
+
+/// Ends a kernel in the background that nobody uses but the one who asks. It would end by itself, only later. A kernel that
+/// knows of clients stays until they have ended, connected or not: the next one would not know what descends from them. One
+/// that stays takes its configuration as it is by now, which it follows anyway.
+pub(super) async fn step_aside(
+    lifecycle: &Lifecycle,
+    clients: &ConnectedClients,
+    reload: &Arc<ConfigReloader>,
+    asked: &StepAside,
+) -> Result<SteppedAside, Error> {
+    let served = served(lifecycle)?;
+    let visitors = &lifecycle.visitors;
+    let mut is_used = served.http.lock().is_some() || !visitors.clients().is_empty() || clients.are_there();
+    if !is_used {
+        // A command that has just ended leaves a moment later.
+        is_used =
+            timeout(LONGEST_LEAVE, visitors.at_most(1)).await.is_err() || !visitors.clients().is_empty();
+    }
+    let is_meant = asked.pid == Some(std::process::id());
+    let yields = is_meant && served.linger.is_some() && !is_used;
+    if yields {
+        served.stop.notify_one();
+    } else if served.linger.is_some() && !lifecycle.is_stopping() {
+        match reload.reread().await {
+            Ok(applied) if applied.needs_restart.is_empty() => {}
+            Ok(_) => lifecycle.visitors.set_outdated(),
+            Err(error) => tracing::error!(%error, "the configuration stays as it was"),
+        }
+    }
+    Ok(SteppedAside { ends: yields || lifecycle.is_stopping() })
+}
+
 fn served(lifecycle: &Lifecycle) -> Result<Arc<ServedKernel>, Error> {
     let served = lifecycle.served.get().cloned();
     served.ok_or_else(|| Error::invalid_request("this kernel is the command's own, and ends with it"))
 }
+
+/// The longest time that other commands have to leave a kernel that is to make way.
+const LONGEST_LEAVE: Duration = Duration::from_secs(1);

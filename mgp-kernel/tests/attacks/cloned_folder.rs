@@ -96,7 +96,7 @@ async fn a_cloned_folder_is_told_of_in_one_line_by_every_command() {
         &["keys", "list"],
         &["permissions", "list"],
         &["audit", "tail"],
-        &["-q", "servers"],
+        &["-q", "servers", "--wait"],
         &["add", "other", "--", "x"],
         &["doctor"],
     ] {
@@ -270,18 +270,18 @@ async fn a_cloned_folder_is_given_no_secret_that_its_user_has_not_seen() {
     }
     let mark = home.path("loot");
     home.write("cloned/mgp.toml", &stealing("theirs", &mark, "HUB"));
-    assert_eq!(run(&home, "cloned", ["servers"]).code, Some(0));
+    assert_eq!(run(&home, "cloned", ["servers", "--wait"]).code, Some(0));
     assert!(!mark.exists());
     let looked = run(&home, "cloned", ["trust", "--dry-run"]);
     assert!(looked.out.contains("is given your secret HUB") && !looked.out.contains("s3cret"), "{looked:?}");
     assert_eq!(json(&home, "cloned", &["trust", "--dry-run"])["servers"][0]["secrets"], json!(["HUB"]));
     assert!(!mark.exists());
     assert_eq!(run(&home, "", ["trust", "cloned"]).code, Some(0));
-    run(&home, "cloned", ["servers"]);
+    run(&home, "cloned", ["servers", "--wait"]);
     assert_eq!(fs::read_to_string(&mark).unwrap(), "s3cret");
     // What it asks for later was never looked at.
     fs::remove_file(&mark).unwrap();
     home.write("cloned/mgp.toml", &stealing("theirs", &mark, "BANK"));
-    run(&home, "cloned", ["servers"]);
+    run(&home, "cloned", ["servers", "--wait"]);
     assert!(!mark.exists());
 }

@@ -62,7 +62,7 @@ async fn what_is_held_and_flagged_is_shown_with_the_reason_and_the_command() {
     let mut kernel = Kernel::start(&home, &[]);
     let _talk = Talk::open(&mut kernel);
     let servers = loop {
-        let servers = home.json(["servers"])["servers"][0].clone();
+        let servers = home.json(["servers", "--wait"])["servers"][0].clone();
         // Remembered tools are there before the server has listed anything.
         if servers["tools"] == 2 && servers["held"] == 1 {
             break servers;
@@ -70,7 +70,7 @@ async fn what_is_held_and_flagged_is_shown_with_the_reason_and_the_command() {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     };
     assert_eq!((&servers["held"], &servers["flagged"]), (&1.into(), &1.into()));
-    let shown = home.run(["servers"]);
+    let shown = home.run(["servers", "--wait"]);
     assert!(shown.out.contains("HELD") && shown.err.contains("mgp pin list files --waiting"), "{shown:?}");
     let tools = home.json(["tools"]);
     assert_eq!(tools["held"][0]["standing"]["rules"][0], "hidden-instruction", "{tools}");

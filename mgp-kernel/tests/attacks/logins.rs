@@ -79,7 +79,7 @@ async fn a_person_signs_in_once_and_signs_out_again() {
         let mut command = home.command(args);
         tokio::task::spawn_blocking(move || command.output().unwrap())
     };
-    let told = String::from_utf8(run(&["servers", "--json"]).await.unwrap().stdout).unwrap();
+    let told = String::from_utf8(run(&["servers", "--wait", "--json"]).await.unwrap().stdout).unwrap();
     assert!(told.contains("run `mgp login inner`"), "{told}");
 
     let (code, told) = login(&home, &[], |answer| answer).await;
@@ -115,7 +115,7 @@ async fn a_person_signs_in_on_another_device() {
     server.provider.approve(code, "1");
     let ended = tokio::task::spawn_blocking(move || { program }.wait().unwrap()).await.unwrap();
     assert!(ended.success());
-    let mut command = home.command(["servers", "--json"]);
+    let mut command = home.command(["servers", "--wait", "--json"]);
     let listed = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();
     assert!(listed.contains("\"connected\""), "{listed}");
@@ -155,7 +155,7 @@ async fn no_client_starts_a_login() {
         tokio::task::spawn_blocking(move || command.output().unwrap())
     };
     assert!(!run(&["call", "inner.work_echo", "--json"]).await.unwrap().status.success());
-    let told = String::from_utf8(run(&["servers", "--json"]).await.unwrap().stdout).unwrap();
+    let told = String::from_utf8(run(&["servers", "--wait", "--json"]).await.unwrap().stdout).unwrap();
     assert!(told.contains("run `mgp login inner`"), "{told}");
     for endpoint in [Endpoint::Authorize, Endpoint::Register, Endpoint::Token, Endpoint::Device] {
         assert_eq!(server.provider.count(endpoint), 0, "{endpoint:?}");
@@ -214,7 +214,7 @@ async fn a_token_of_the_platform_is_read_for_each_token_of_the_server() {
         let mut command = home.command(args);
         tokio::task::spawn_blocking(move || command.output().unwrap())
     };
-    let told = String::from_utf8(run(&["servers", "--json"]).await.unwrap().stdout).unwrap();
+    let told = String::from_utf8(run(&["servers", "--wait", "--json"]).await.unwrap().stdout).unwrap();
     assert!(told.contains("`token_file`"), "{told}");
     let claims = serde_json::json!({ "iss": issuer, "sub": "1", "aud": issuer });
     home.write("platform-token", &format!("{}\n", server.provider.issue(&claims)));

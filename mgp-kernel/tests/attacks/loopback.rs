@@ -17,9 +17,13 @@ fn answer(port: u16, user: Option<u32>, headers: &str) -> String {
          Accept: application/json, text/event-stream\r\n{headers}Content-Length: {}\r\n\r\n{hello}",
         hello.len()
     );
+    sent(port, user, &request)
+}
+
+fn sent(port: u16, user: Option<u32>, request: &str) -> String {
     let script = r#"exec 3<>"/dev/tcp/127.0.0.1/$0"; printf %s "$1" >&3; cat <&3"#;
     let mut command = Command::new("bash");
-    command.args(["-c", script, &port.to_string(), &request]).current_dir("/");
+    command.args(["-c", script, &port.to_string(), request]).current_dir("/");
     if let Some(user) = user {
         command.uid(user).gid(user);
     }
@@ -39,6 +43,8 @@ async fn another_user_needs_a_key_on_the_loopback_address() {
     }
     let other = answer(port, Some(NOBODY), "");
     assert!(other.starts_with("HTTP/1.1 401") && other.contains("mgp keys new"), "{other}");
+    let health = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
+    assert!(sent(port, Some(NOBODY), health).starts_with("HTTP/1.1 200"));
     let key = home.json(["keys", "new", "agent.other"])["secret"].as_str().unwrap().to_owned();
     let with_key = answer(port, Some(NOBODY), &format!("Authorization: Bearer {key}\r\n"));
     assert!(with_key.starts_with("HTTP/1.1 200"), "{with_key}");

@@ -1,4 +1,4 @@
-//! Commands without a kernel that runs.
+//! Commands that find no kernel: those that need servers start one in the background, which starts what they need.
 
 use std::fs;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Talk};
 
 fn with_servers() -> Home {
     let home = Home::with_state();
@@ -110,6 +110,99 @@ fn commands_that_need_no_server_start_no_registered_one_either() {
         assert_eq!(ran.code, Some(0), "{command:?}: {ran:?}");
         assert!(!fs::exists(&started).unwrap(), "{command:?}");
     }
-    home.run(["servers"]);
+    home.run(["servers", "--wait"]);
     assert!(fs::exists(&started).unwrap(), "what needs the servers starts it");
+}
+
+/// A user with two servers, each of which notes its start in a file.
+fn with_noted_starts() -> Home {
+    let home = Home::with_state();
+    for server in ["clock", "notes"] {
+        let program = env!("CARGO_BIN_EXE_mgp");
+        let script = format!("echo >> {}; exec {program} demo-server {server}", home.path(server).display());
+        home.json(["add", server, "--", "sh", "-c", &script]);
+    }
+    home
+}
+
+fn starts(home: &Home) -> [usize; 2] {
+    ["clock", "notes"].map(|server| fs::read_to_string(home.path(server)).unwrap_or_default().len())
+}
+
+#[test]
+fn a_call_starts_a_kernel_that_stays_and_only_the_server_that_it_is_about() {
+    let home = with_noted_starts();
+    assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
+    let kernel = home.json(["status"]);
+    assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
+    let listed = home.json(["servers", "--no-start"]);
+    assert_eq!(listed["servers"][0]["state"], "connected", "{listed}");
+    assert_eq!(listed["servers"][1]["state"], "registered", "{listed}");
+    assert_eq!((home.json(["status"])["pid"].clone(), starts(&home)), (kernel["pid"].clone(), [1, 0]));
+    assert!(home.run(["tools", "notes"]).out.contains("notes."));
+    assert_eq!(starts(&home), [1, 1]);
+    assert_eq!(home.run(["stop"]).out, format!("stopped (process {})\n", kernel["pid"]));
+    // A client has all of them, whoever has started the kernel.
+    assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
+    assert_eq!(starts(&home), [2, 1]);
+    let mut client = Kernel::in_background(&home);
+    let mut talk = Talk::open(&mut client);
+    talk.ask("tools/list", &json!({}));
+    home.run(["servers", "--wait"]);
+    assert_eq!(starts(&home), [2, 2]);
+}
+
+#[test]
+fn tools_and_searches_are_answered_from_what_servers_listed_last() {
+    let home = with_noted_starts();
+    let first = home.run(["tools"]);
+    assert!(
+        first.out.contains("clock.now") && first.out.contains("notes."),
+        "nothing is known yet: {first:?}"
+    );
+    assert_eq!(starts(&home), [1, 1]);
+    assert_eq!(home.run(["stop"]).code, Some(0));
+    let tools = home.run(["tools"]);
+    assert_eq!(tools.out, first.out);
+    assert!(tools.err.contains("as listed when they ran last: clock, notes"), "{tools:?}");
+    let found = home.run(["search", "the", "current", "time"]);
+    assert!(found.out.contains("clock.now"), "{found:?}");
+    assert!(home.run(["tools", "clock.now"]).out.contains("inputSchema"));
+    assert_eq!(starts(&home), [1, 1]);
+    // One of which nothing is known begins, and is not waited for.
+    home.json(["add", "late", "--", "sh", "-c", "sleep 60"]);
+    let tools = home.run(["tools"]);
+    assert!(
+        tools.out.contains("clock.now") && tools.err.contains("not heard yet, and starting: late"),
+        "{tools:?}"
+    );
+    assert_eq!(home.json(["servers", "--no-start"])["servers"][1]["starting"], true);
+}
+
+#[test]
+fn a_kernel_that_only_commands_used_makes_way_for_another_one() {
+    let home = Home::with_state();
+    let clock = ["--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"];
+    home.json(["add", "clock", "--env", "ZONE=${ZONE:-utc}"].into_iter().chain(clock));
+    assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
+    let pid = || home.json(["status"])["pid"].clone();
+    let first = pid();
+    // What was added a moment ago is there.
+    home.json(["add", "other"].into_iter().chain(clock));
+    assert_eq!(home.run(["call", "other.now"]).code, Some(0));
+    let second = pid();
+    assert_ne!(first, second);
+    let mut call = home.command(["call", "clock.now"]);
+    call.env("ZONE", "cet");
+    assert_eq!(Home::ran(call, "").code, Some(0));
+    let third = pid();
+    assert_ne!(second, third, "the variable is another one");
+    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0"]);
+    assert!(kernel.port() > 0);
+    assert_eq!(pid(), kernel.child.id());
+    // This one does not end for a command.
+    let mut call = home.command(["call", "clock.now"]);
+    call.env("ZONE", "est");
+    assert_eq!(Home::ran(call, "").code, Some(0));
+    assert_eq!(pid(), kernel.child.id());
 }

@@ -40,7 +40,7 @@ fn assert_works(talk: &mut Talk) {
 fn until_gone(home: &Home) {
     until("the kernel is gone", || {
         let ran = home.run(["status", "--json"]);
-        (ran.code == Some(4) && ran.out == "{\"running\":false}\n").then_some(())
+        (ran.code == Some(4) && ran.out.contains("\"running\":false")).then_some(())
     });
 }
 
@@ -58,7 +58,10 @@ fn a_client_that_is_killed_does_not_disturb_the_others_and_the_last_one_ends_the
     let status = home.json(["status"]);
     assert_eq!(status["clients"].as_array().unwrap().len(), 2, "{status}");
     assert_eq!((&status["linger_secs"], &status["running"]), (&json!(0), &json!(true)), "{status}");
-    let server = status["servers"][0]["pid"].clone();
+    let instances = |status: &Value| status["servers"][0]["instances"].as_array().unwrap().clone();
+    let programs =
+        |status: &Value| instances(status).into_iter().map(|it| it["pid"].clone()).collect::<Vec<_>>();
+    let server = programs(&status)[1].clone();
     assert!(server.is_number(), "{status}");
     first.child.kill().unwrap();
     first.child.wait().unwrap();
@@ -66,7 +69,8 @@ fn a_client_that_is_killed_does_not_disturb_the_others_and_the_last_one_ends_the
         (home.json(["status"])["clients"].as_array().unwrap().len() == 1).then_some(())
     });
     assert_works(&mut other);
-    assert_eq!(home.json(["status"])["servers"][0]["pid"], server);
+    let status = home.json(["status"]);
+    assert!(programs(&status).contains(&server), "the program of the second client is left alone: {status}");
     assert_eq!(call(&mut other)["error"], Value::Null);
     drop((one, other));
     assert_eq!(second.ended(), Some(0));
@@ -151,25 +155,96 @@ fn a_kernel_stays_when_its_client_is_gone_until_it_is_stopped() {
     assert!(home.run(["status"]).out.contains("ends: in 5 min unless a client connects"));
     assert!(home.run(["tools"]).out.contains("clock.now"));
     assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
-    // The next client has the same servers.
+    // The next client finds the same kernel.
     let mut client = Kernel::in_background(&home);
     let mut talk = Talk::open(&mut client);
     assert_works(&mut talk);
-    assert_eq!(home.json(["status"])["servers"][0]["pid"], running["servers"][0]["pid"]);
-    assert_eq!(home.run(["stop"]).code, Some(0));
-    assert_eq!(client.ended(), Some(0), "a kernel that is stopped lets go of its clients");
+    assert_eq!(home.json(["status"])["pid"], running["pid"]);
+    let stopped = home.run(["stop"]);
+    assert_eq!(stopped.code, Some(0), "{stopped:?}");
+    assert!(stopped.out.contains("1 client stays connected"), "{stopped:?}");
     assert_eq!(home.run(["status"]).code, Some(4));
+}
+
+#[test]
+fn a_client_stays_when_its_kernel_is_stopped_and_its_next_request_starts_another_one() {
+    let home = with_clock(Home::with_state());
+    let mut clients = [Kernel::in_background(&home), Kernel::in_background(&home)];
+    let mut talks: Vec<_> = clients.iter_mut().map(Talk::open).collect();
+    talks.iter_mut().for_each(assert_works);
+    let first = home.json(["status"])["pid"].clone();
+    assert_eq!(home.run(["stop"]).code, Some(0));
+    assert_eq!(home.run(["status"]).code, Some(4), "clients that say nothing need no kernel");
+    let [one, other] = &mut *talks else { unreachable!() };
+    assert_works(one);
+    assert!(one.times_heard("notifications/tools/list_changed") > 0, "{:?}", one.heard);
+    let second = home.json(["status"])["pid"].clone();
+    assert_ne!(first, second);
+    assert_works(other);
+    assert_eq!(home.json(["status"])["pid"], second, "the second client finds the kernel of the first one");
+    // The end of a client ends its way, whether a kernel runs or not.
+    assert_eq!(home.run(["stop"]).code, Some(0));
+    drop(talks);
+    for client in &mut clients {
+        assert_eq!(client.ended(), Some(0));
+    }
+    assert_eq!(home.run(["status"]).code, Some(4));
+}
+
+#[test]
+fn a_call_that_a_stopped_kernel_does_not_wait_for_is_answered_with_the_reason() {
+    let home = with_clock(Home::with_state());
+    home.write(
+        "mgp.toml",
+        &format!("[kernel]\ndrain_secs = 0\n{}", home.read("mgp.toml").replace("[kernel]", "")),
+    );
+    let mut client = Kernel::in_background(&home);
+    let mut talk = Talk::open(&mut client);
+    assert_works(&mut talk);
+    talk.tell("tools/call", &json!({"name": "clock.wait", "arguments": {"seconds": 10}}));
+    let call = talk.last_id();
+    talk.ask("ping", &json!({}));
+    assert_eq!(home.run(["stop"]).code, Some(0));
+    assert_works(&mut talk);
+    let answer = talk.heard.iter().find(|message| message["id"] == call).unwrap();
+    assert!(answer["error"]["message"].as_str().unwrap().contains("was stopped"), "{answer}");
 }
 
 #[test]
 fn why_a_kernel_does_not_start_is_told_to_the_client() {
     let home = Home::without_linger();
+    home.write("state/operators.json", "no JSON");
+    let ran = home.run(["serve"]);
+    assert_ne!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.contains("operators.json") && ran.out.is_empty(), "{ran:?}");
+}
+
+#[test]
+fn an_address_that_another_program_has_keeps_no_client_out_and_is_tried_again() {
+    let home = with_clock(Home::without_linger());
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
     home.write("mgp.toml", &format!("{}[listen]\nhttp = \"{address}\"\n", home.read("mgp.toml")));
-    let ran = home.run(["serve"]);
+    let mut client = Kernel::in_background(&home);
+    let mut talk = Talk::open(&mut client);
+    assert_works(&mut talk);
+    let status = home.run(["status"]);
+    assert!(status.out.contains(&format!("http: does not listen at {address} yet")), "{status:?}");
+    let doctor = home.run(["doctor"]);
+    assert_eq!(doctor.code, Some(5), "{doctor:?}");
+    assert!(doctor.out.contains(&format!("no  http: does not listen at {address}")), "{doctor:?}");
+    assert!(home.read("state/kernel.log").contains(&address.to_string()));
+    // Whoever asks for the address itself is told at once.
+    let other = Home::with_state();
+    let ran = other.run(["serve", "--http", &address.to_string()]);
     assert_eq!(ran.code, Some(4), "{ran:?}");
-    assert!(ran.err.contains(&address.to_string()) && ran.out.is_empty(), "{ran:?}");
+    assert_eq!(ran.err.matches("in use").count(), 1, "{ran:?}");
+    drop(taken);
+    until("the kernel listens", || {
+        home.run(["status"]).out.contains(&format!("http: listens at {address}")).then_some(())
+    });
+    assert!(std::net::TcpStream::connect(address).is_ok());
+    assert_works(&mut talk);
 }
 
 #[test]

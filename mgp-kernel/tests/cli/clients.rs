@@ -211,6 +211,21 @@ fn vs_code_gets_mgp_where_it_looks_for_servers_first() {
 }
 
 #[test]
+fn an_entry_names_mgp_by_the_link_at_which_it_was_found() {
+    let home = Home::new();
+    let bin = home.path("bin");
+    fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_mgp"), bin.join("mgp")).unwrap();
+    let mut shell = std::process::Command::new("sh");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    shell.args(["-c", "mgp export --to cursor --yes"]).env("HOME", home.path("")).env("PATH", path);
+    let ran = Home::ran(shell, "");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let written: Value = serde_json::from_str(&home.read(CURSOR)).unwrap();
+    assert_eq!(written["mcpServers"]["mgp"]["command"], bin.join("mgp").to_str().unwrap(), "{written}");
+}
+
+#[test]
 fn what_no_configuration_may_say_is_skipped_and_the_others_are_taken_over() {
     let home = Home::new();
     let servers = json!({"mcpServers": {

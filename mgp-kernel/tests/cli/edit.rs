@@ -97,10 +97,10 @@ fn a_faulty_server_is_shown_with_the_reason_and_stops_no_other() {
     let configured = home.json(["servers", "--no-start"]);
     assert!(configured["servers"][0]["fault"].as_str().unwrap().contains("NO_SUCH_VARIABLE"), "{configured}");
     assert_eq!(configured["servers"][1]["enabled"], true);
-    let servers = home.json(["servers"]);
+    let servers = home.json(["servers", "--wait"]);
     assert!(servers["servers"][0]["fault"].as_str().unwrap().contains("NO_SUCH_VARIABLE"), "{servers}");
     assert_eq!(servers["servers"][1]["state"], "connected");
-    let plain = home.run(["servers"]);
+    let plain = home.run(["servers", "--wait"]);
     assert!(plain.out.contains("faulty") && plain.err.contains("NO_SUCH_VARIABLE"), "{plain:?}");
     let doctor = home.run(["doctor"]);
     assert!(doctor.code == Some(5) && doctor.out.contains("NO_SUCH_VARIABLE"), "{doctor:?}");

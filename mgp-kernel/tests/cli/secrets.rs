@@ -83,7 +83,6 @@ fn an_imported_secret_works_at_once_and_is_shown_nowhere() {
         let ran = home.run(args);
         assert!(!ran.out.contains(SECRET) && !ran.err.contains(SECRET), "{args:?}: {ran:?}");
     }
-    fs::remove_file(home.path("token")).unwrap();
     assert_eq!(who_knows(&home, ""), ["claude_desktop_config.json", "secrets.toml"]);
     let secrets = home.json(["secrets", "list"]);
     assert_eq!(
@@ -101,7 +100,7 @@ fn a_server_without_its_secret_is_not_started_and_says_the_command_that_sets_it(
         env!("CARGO_BIN_EXE_mgp")
     );
     home.write("mgp.toml", &format!("{}{}{clock}", home.read("mgp.toml"), table("hub", &server)));
-    let servers = home.run(["servers"]);
+    let servers = home.run(["servers", "--wait"]);
     assert!(servers.code == Some(0) && servers.err.contains("`mgp secrets set HUB`"), "{servers:?}");
     assert!(servers.out.contains("faulty") && servers.out.contains("connected"), "{servers:?}");
     assert!(!home.path("token").exists());
@@ -111,7 +110,8 @@ fn a_server_without_its_secret_is_not_started_and_says_the_command_that_sets_it(
     let set = home.run_with(["secrets", "set", "HUB"], &format!("{SECRET}\n"));
     assert!(set.code == Some(0) && set.err.contains("hub"), "{set:?}");
     assert!(!set.out.contains(SECRET) && !set.err.contains(SECRET), "{set:?}");
-    let servers = home.json(["servers"]);
+    assert_eq!(home.run(["restart", "hub"]).code, Some(0));
+    let servers = home.json(["servers", "--wait"]);
     assert!(
         servers["servers"].as_array().unwrap().iter().all(|one| one["state"] == "connected"),
         "{servers}"
@@ -153,7 +153,7 @@ fn secrets_that_others_could_read_are_used_for_nothing_until_that_is_mended() {
         let ran = home.run_with(args, "another");
         assert!(ran.code == Some(1) && ran.err.contains("chmod 600"), "{args:?}: {ran:?}");
     }
-    let servers = home.run(["servers"]);
+    let servers = home.run(["servers", "--wait"]);
     assert!(servers.err.contains("chmod 600") && !home.path("token").exists(), "{servers:?}");
     mode(0o600);
     fs::rename(home.path(STORE), home.path("elsewhere")).unwrap();
@@ -182,7 +182,7 @@ fn no_clients_file_reaches_the_users_secrets() {
         let server = with_token(telling(&home, name), text);
         home.write(DESKTOP, &json!({"mcpServers": {name: server}}).to_string());
         assert_eq!(home.run(["import"]).code, Some(0));
-        home.run(["servers"]);
+        home.run(["servers", "--wait"]);
         assert!(home.read(name).ends_with(text.trim_start_matches('$')), "{}", home.read(name));
     }
 }

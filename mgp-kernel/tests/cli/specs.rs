@@ -213,6 +213,7 @@ fn the_changes_of_a_held_tool_are_shown_with_their_classes() {
     let home = with_clock();
     assert_eq!(home.run(["tools", "clock"]).code, Some(0));
     home.write("edit", "s/\"start\"/\"begin\"/g");
+    assert_eq!(home.run(["restart", "clock"]).code, Some(0));
     let diff = home.run(["pin", "diff", "clock", "time_between"]);
     assert_eq!(diff.code, Some(0), "{diff:?}");
     for line in [

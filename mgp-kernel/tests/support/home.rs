@@ -27,6 +27,18 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
+impl Drop for Home {
+    /// Ends the kernel in the background that a command or a client may have started.
+    fn drop(&mut self) {
+        for state in ["state", ".local/state/mgp"] {
+            let note = std::fs::read(self.path(state).join("kernel.json")).unwrap_or_default();
+            if let Ok(note) = serde_json::from_slice::<Value>(&note) {
+                let _ = Command::new("kill").arg(note["pid"].to_string()).status();
+            }
+        }
+    }
+}
+
 impl Home {
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())

@@ -293,7 +293,7 @@ impl Kernel {
             servers: Vec<Shown>,
         }
         let all: Servers =
-            serde_json::from_str(&process::output(&mut self.command(&["servers", "--json"]))?)?;
+            serde_json::from_str(&process::output(&mut self.command(&["servers", "--wait", "--json"]))?)?;
         let waiting = all.servers.into_iter().filter(|server| server.state != "connected");
         Ok(waiting.map(|server| format!("{} ({})", server.id, server.state)).collect())
     }

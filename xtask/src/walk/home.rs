@@ -175,7 +175,7 @@ impl Home {
 
     /// How the servers do.
     pub(super) fn servers(&self) -> Result<Vec<Shown>> {
-        Ok(self.json::<Servers>(&["servers"])?.servers)
+        Ok(self.json::<Servers>(&["servers", "--wait"])?.servers)
     }
 
     /// The process of a server that is connected; `None` if it is not.

@@ -9,11 +9,12 @@ use mgp_types::mgp::ServerId;
 use super::files;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::kernel_location::KernelLocation;
-use crate::cli::link::{KernelLink, KernelNeed};
+use crate::cli::link::KernelLink;
+use crate::cli::output::Output;
 use crate::cli::tools;
 use crate::operator::method;
 use crate::operator::page::PageRequest;
-use crate::operator::servers::ServerList;
+use crate::operator::servers::ServersToBegin;
 use crate::operator::tools::{ListTools, ToolPage, ToolRow};
 
 /// Returns the tools of a file if there is one of this name, and asks the kernel otherwise. The names of a server's tools
@@ -26,8 +27,8 @@ pub(super) async fn tools_of(place: &KernelLocation, source: &str) -> Result<Vec
         return of_text(path, &files::text(path)?);
     }
     place.tell_untrusted(&place.output());
-    let link = KernelLink::open(place, KernelNeed::Servers).await?;
-    let found = of_kernel(&link, source).await;
+    let link = KernelLink::with_servers(place).await?;
+    let found = of_kernel(&link, &place.output(), source).await;
     link.close().await;
     found
 }
@@ -48,12 +49,13 @@ fn of_text(path: &Path, text: &str) -> Result<Vec<ToolInterface>, Failure> {
     Ok(tools)
 }
 
-async fn of_kernel(link: &KernelLink, name: &str) -> Result<Vec<ToolInterface>, Failure> {
-    let ServerList { servers } = link.ask(method::SERVERS, &()).await?;
+async fn of_kernel(link: &KernelLink, output: &Output, name: &str) -> Result<Vec<ToolInterface>, Failure> {
+    let server = ServersToBegin::Only(vec![name.into()]);
+    let servers = link.settled(output, &server).await?;
     let rows = if servers.iter().any(|server| server.id.as_str() == name) {
         of_server(link, &ServerId::from(name)).await?
     } else {
-        vec![tools::one(link, name).await?]
+        vec![tools::one(link, output, name).await?]
     };
     if rows.is_empty() {
         return Err(Failure::new(

@@ -6,6 +6,7 @@ mod data;
 mod doors;
 mod foreign;
 mod paths;
+mod peer_user;
 mod repeated;
 mod request_trace;
 mod tokens;
@@ -80,7 +81,7 @@ impl Kernel {
             http = http.tls(certificate.tls());
         }
         if !required {
-            http = http.mark_connections(foreign::look);
+            http = http.mark_connections(|ends| Some(foreign::mark(ends)));
         }
         // The health paths are open to clients without a key, the metrics are not.
         let beside = Arc::new(http.clone());

@@ -54,6 +54,11 @@ impl ConnectedClients {
         self.0.lock().iter().any(is_it) && may_write(id.pid, lineage.process().id.pid)
     }
 
+    /// Returns whether a client that has spoken to the kernel still runs, connected or not.
+    pub(crate) fn are_there(&self) -> bool {
+        self.0.lock().iter().any(|client| client.id().is_there())
+    }
+
     /// Returns the client from which a process descends, if there is one.
     pub(crate) fn above(&self, lineage: &Lineage) -> Option<Process> {
         let clients = self.0.lock();

@@ -8,6 +8,7 @@ mod task_owners;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -32,6 +33,8 @@ type ServerMap = BTreeMap<ServerId, Arc<Upstream>>;
 pub(crate) struct Fleet {
     support: Arc<ServerSupport>,
     servers: ArcSwap<ServerMap>,
+    /// True if servers wait until somebody needs them.
+    is_holding: AtomicBool,
     /// A lock that is held while the next snapshot is made.
     change: Mutex<()>,
     /// A lock that is held from the request for other servers to the change, so that of two concurrent requests the
@@ -73,6 +76,7 @@ impl Fleet {
         Self {
             support,
             servers: ArcSwap::default(),
+            is_holding: AtomicBool::new(false),
             change: Mutex::default(),
             turn: tokio::sync::Mutex::default(),
             registered: Mutex::default(),
@@ -89,6 +93,23 @@ impl Fleet {
     /// Waits for the turn to change the fleet.
     pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.turn.lock().await
+    }
+
+    /// Has servers wait until somebody needs them, in place of their start.
+    pub(crate) fn hold(&self) {
+        self.is_holding.store(true, Ordering::Release);
+    }
+
+    /// Returns whether servers wait until somebody needs them, so that no agent's client has made a request yet.
+    pub(crate) fn is_holding(&self) -> bool {
+        self.is_holding.load(Ordering::Acquire)
+    }
+
+    /// Starts all servers that wait, and those to come at once.
+    pub(crate) fn release(&self) {
+        if self.is_holding() && self.is_holding.swap(false, Ordering::AcqRel) {
+            self.all().iter().for_each(|server| server.release());
+        }
     }
 
     /// Returns the session of a client that begins now.
@@ -281,8 +302,17 @@ impl Fleet {
 
     /// Starts a server, after the servers that had its id have released what both may need.
     fn begin(&self, before: Option<Arc<Upstream>>, server: Arc<Upstream>) {
+        let is_held = before.as_ref().map_or(self.is_holding(), |before| before.is_held());
+        if is_held {
+            server.hold();
+        }
+        let start = move |server: &Upstream| {
+            if !is_held {
+                server.start()
+            }
+        };
         if before.is_none() && !self.is_moving(server.id()) {
-            return server.start();
+            return start(&server);
         }
         if let Some(before) = &before {
             before.close();
@@ -292,7 +322,7 @@ impl Fleet {
             if let Some(before) = before {
                 before.end(ShutdownReason::ConfigurationChange, REPLACE_TIMEOUT).await;
             }
-            server.start();
+            start(&server);
         });
     }
 

@@ -1,6 +1,7 @@
 //! The connections of a server: one for all, or one for each agent or client.
 
 mod ends;
+mod starts;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -68,6 +69,8 @@ struct ConnectionTable {
 enum ConnectPolicy {
     #[default]
     Yes,
+    /// The first connection begins as soon as somebody needs the server, and others from then on.
+    WhenNeeded,
     /// No connection begins until the server is started again.
     NotNow,
     /// No connection begins any more: the server is being removed.
@@ -242,6 +245,7 @@ impl UpstreamConnections {
             ));
         }
         let mut connections = self.connections.lock();
+        connections.release();
         let line = match connections.first {
             Some(_) => self.line_of(&connections, agent),
             None => ConnectionKey::of_agent(self.id.clone(), &self.owner(agent)),
@@ -259,7 +263,7 @@ impl UpstreamConnections {
             return Ok(connection.used());
         }
         match begin {
-            ConnectPolicy::Yes => {}
+            ConnectPolicy::Yes | ConnectPolicy::WhenNeeded => {}
             ConnectPolicy::NotNow => return Err(Error::disconnected("the server was stopped")),
             ConnectPolicy::Never => return Err(Error::disconnected("the server is being removed")),
         }
@@ -290,7 +294,10 @@ impl UpstreamConnections {
     /// Returns the place that a request goes to.
     pub(super) fn route(&self, request: &Request) -> Result<ConnectionRoute, Error> {
         {
-            let connections = self.connections.lock();
+            let mut connections = self.connections.lock();
+            if is_use(request) {
+                connections.release();
+            }
             if let Some(first) = &connections.first {
                 let to = |connection: &OwnConnection| Ok(ConnectionRoute::To(connection.instance.service()));
                 let Some(caller) = &request.context.principal else { return to(first) };
@@ -336,19 +343,6 @@ impl UpstreamConnections {
         self.connection(caller)
     }
 
-    /// Returns the start of the connection that this agent uses; a connection of the agent's own begins, and none of a
-    /// client's.
-    pub(super) fn start_for(&self, agent: &Principal) -> Option<FirstStart> {
-        if let Some(first) = &self.connections.lock().first {
-            return Some(first.instance.shared.start.clone());
-        }
-        let begun = self.reaches(agent).then(|| self.connection(agent))?;
-        let begun = begun.inspect_err(|error| {
-            tracing::debug!(server = self.config.id, %error, "an agent has no connection");
-        });
-        begun.ok().map(|instance| instance.shared.start.clone())
-    }
-
     /// Returns the connection with this key, if it has begun.
     pub(super) fn on(&self, line: &ConnectionKey) -> Option<Arc<ServerConnection>> {
         let connections = self.connections.lock();
@@ -386,22 +380,6 @@ impl UpstreamConnections {
         let connections = self.connections.lock();
         let first = connections.first.as_ref().filter(|_| !line.is_own());
         first.or_else(|| connections.by_key.get(line))?.client.clone()
-    }
-
-    /// Lets connections begin again.
-    pub(super) fn open(&self) {
-        let mut connections = self.connections.lock();
-        if connections.begin == ConnectPolicy::NotNow {
-            connections.begin = ConnectPolicy::Yes;
-        }
-    }
-
-    /// Lets connections begin, the first one at once.
-    pub(super) fn start(&self) {
-        self.open();
-        if let Some(first) = self.first() {
-            first.supervised.start();
-        }
     }
 
     /// Lets no connection begin any more.

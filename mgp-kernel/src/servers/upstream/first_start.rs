@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mgp_types::mgp::ServerId;
 use mgp_types::{BoxFuture, Error, Method, Object, Outbox, RawJson, Request, Response};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tower_service::Service;
@@ -22,7 +23,7 @@ struct FirstStartInner {
     /// True if the start is over. Calls look at this flag, for most of them come after the start.
     is_over: AtomicBool,
     over: watch::Sender<bool>,
-    began: Instant,
+    began: Mutex<Instant>,
     /// The time for which calls wait for it, from its beginning on.
     patience: Duration,
 }
@@ -34,9 +35,14 @@ impl FirstStart {
             server,
             is_over: AtomicBool::new(false),
             over: watch::Sender::new(false),
-            began: Instant::now(),
+            began: Mutex::new(Instant::now()),
             patience,
         }))
+    }
+
+    /// Notes that the start begins now.
+    pub(super) fn begin(&self) {
+        *self.0.began.lock() = Instant::now();
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -45,7 +51,7 @@ impl FirstStart {
 
     /// Returns the time since the start began.
     pub(crate) fn age(&self) -> Duration {
-        self.0.began.elapsed()
+        self.0.began.lock().elapsed()
     }
 
     /// Ends the start: the server is connected, or could not be.
@@ -64,7 +70,8 @@ impl FirstStart {
     /// Waits until the start is over or has taken as long as it may. A caller that asked for progress of the call is
     /// notified meanwhile what it waits for.
     pub(crate) async fn awaited_by(&self, call: &WaitingCall) {
-        let waited = timeout_at(self.0.began + self.0.patience, self.over());
+        let until = *self.0.began.lock() + self.0.patience;
+        let waited = timeout_at(until, self.over());
         let telling = async {
             let mut times = interval(TELL_EVERY);
             times.set_missed_tick_behavior(MissedTickBehavior::Delay);

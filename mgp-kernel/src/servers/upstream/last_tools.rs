@@ -43,7 +43,6 @@ pub(crate) async fn list_last_tools(running: &RunningConfig, pins: &PinnedDefini
             Err(error) => tracing::warn!(server = %id, %error, "the tools of the last start are not listed"),
         }
     }
-    listed.index.settled().await;
 }
 
 /// Keeps the definitions of tools that `server` lists and that were admitted. Writes nothing if they are kept already.

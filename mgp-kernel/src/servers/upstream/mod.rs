@@ -105,6 +105,21 @@ impl Upstream {
         }
     }
 
+    /// Has the server wait until somebody needs it, or it is [released](Self::release), in place of its start.
+    pub(crate) fn hold(&self) {
+        self.connections.hold();
+    }
+
+    /// Returns whether the server waits until somebody needs it.
+    pub(crate) fn is_held(&self) -> bool {
+        self.connections.is_held()
+    }
+
+    /// Starts the server if it was [held](Self::hold).
+    pub(crate) fn release(&self) {
+        self.connections.release();
+    }
+
     /// Stops the server until it is started again: calls in work have `timeout` to end, then its processes are ended.
     pub(crate) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
         self.connections.stop(reason, timeout).await;
@@ -154,7 +169,7 @@ impl Upstream {
     }
 
     /// Returns the start of the connection that this agent uses, if it is not over; a connection of the agent's own
-    /// begins.
+    /// begins, and so does a server that was held.
     pub(crate) fn begun(&self, agent: &Principal) -> Option<FirstStart> {
         #[cfg(test)]
         if let Some(fake) = &self.fake {
@@ -169,7 +184,7 @@ impl Upstream {
         if self.fake.is_some() {
             return false;
         }
-        self.connections.first().is_some_and(|first| !first.shared.start.is_over())
+        self.connections.is_starting()
     }
 
     /// Returns whether this agent may have a connection to the server.

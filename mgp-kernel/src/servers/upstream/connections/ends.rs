@@ -79,7 +79,7 @@ impl UpstreamConnections {
     pub(in super::super) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
         let (connections, first) = {
             let mut connections = self.connections.lock();
-            if connections.begin == ConnectPolicy::Yes {
+            if connections.begin != ConnectPolicy::Never {
                 connections.begin = ConnectPolicy::NotNow;
             }
             let first = connections.first.as_mut().map(|first| {

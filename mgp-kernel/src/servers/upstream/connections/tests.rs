@@ -1,5 +1,6 @@
 //! Tests of the connections of agents and clients.
 
+use mgp_types::mgp::ShutdownReason;
 use mgp_types::{ClientSession, Context as CallContext, Object, PrincipalKind};
 use tower_service::Service as _;
 
@@ -106,6 +107,41 @@ async fn an_unused_connection_of_a_client_ends_and_the_first_one_stays() {
     let ended = own.idle();
     assert!(ended.len() == 1 && Arc::ptr_eq(&ended[0], &second));
     assert!(Arc::ptr_eq(&first, &own.connection(&one).unwrap()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_held_server_waits_for_its_first_use_and_is_waited_for_from_then_on() {
+    for used in [false, true] {
+        let (_scene, own) = of_clients(r#","restart_policy":"never""#).await;
+        own.hold();
+        tokio::time::advance(IDLE).await;
+        assert!(own.is_held() && !own.is_starting());
+        assert_eq!(own.state(), ServerState::Registered);
+        if used {
+            let mut call = TestClient::stateless("local").request("tools/call", "{}");
+            call.context.principal = Some(client());
+            own.route(&call).unwrap();
+        } else {
+            let start = own.start_for(&Principal::operator("ada")).unwrap();
+            assert!(start.age() < IDLE);
+        }
+        assert!(!own.is_held() && own.is_starting());
+        own.first().unwrap().shared.start.over().await;
+        assert!(!own.is_starting());
+    }
+}
+
+#[tokio::test]
+async fn a_held_server_that_is_stopped_is_held_no_longer_and_one_that_ends_never_begins() {
+    let (_scene, own) = of_clients("").await;
+    own.hold();
+    own.stop(ShutdownReason::OperatorRequest, IDLE).await;
+    assert!(!own.is_held() && !own.is_starting());
+    own.start();
+    own.close();
+    own.hold();
+    own.release();
+    assert!(!own.is_held() && !own.is_starting());
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
+use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{
     ArgumentTypes as ConfiguredTypes, FirstUse as ConfiguredFirstUse, ListLevel, NetworkPreset, RevokedCalls,
     ServerConfig, usual,
@@ -23,7 +24,7 @@ use mgp_security::scope::ScopeRules;
 use mgp_security::tool::ToolRules;
 use mgp_security::validator::sandbox::CommandPolicy;
 use mgp_security::validator::{
-    ArgumentTypes, NetworkValidator, PathsValidator, SandboxValidator, Validators,
+    ArgumentTypes, NetworkValidator, PathsValidator, SandboxValidator, Validators, path::ProtectedPaths,
 };
 use mgp_toolindex::budget::default_counter;
 use mgp_toolindex::discovery::ToolDiscoverySettings;
@@ -41,8 +42,6 @@ pub(crate) use self::places::{agent_calls_at_once, calls_at_once, server_calls_a
 use crate::StartError;
 use crate::approvals::ParkedCallLimits;
 use crate::models::ModelStore;
-use crate::paths;
-use crate::servers::upstream::ServerSupport;
 
 fn wrong(what: impl std::fmt::Display) -> StartError {
     StartError::Config(what.to_string())
@@ -179,18 +178,16 @@ pub(crate) fn confirmation(config: &Config, server: &ServerConfig, book: GrantBo
     if server.security.confirmation { settings.with_every_call() } else { settings }
 }
 
-/// Returns the validators of the arguments of calls of one server, whose program runs in `folder` if its entry names no
-/// other one.
+/// Returns the validators of the arguments of calls of one server, but that of paths.
 pub(crate) fn validators(
-    support: &ServerSupport,
+    config: &Config,
     server: &ServerConfig,
-    folder: &Path,
+    protected: ProtectedPaths,
+    catalog: Catalog,
 ) -> Result<Validators, StartError> {
-    let config = &support.config.load();
-    let (configured, catalog) = (&config.validators, support.tools.catalog.clone());
+    let configured = &config.validators;
     let mut validators = Validators::standard();
-    let protected = paths::protected(config, server, &support.policies.own_files, folder);
-    let mut commands = CommandPolicy::default().with_protected(protected.clone());
+    let mut commands = CommandPolicy::default().with_protected(protected);
     for directory in &configured.scratch {
         commands = commands.with_scratch(directory);
     }
@@ -202,7 +199,7 @@ pub(crate) fn validators(
         network = network.with_pages_in_urls();
     }
     validators = validators.with(network);
-    Ok(validators.with(paths::validator(&support.config, server, protected, folder)?))
+    Ok(validators)
 }
 
 /// Returns how strictly arguments have to match the types in the schema of their tool.

@@ -54,7 +54,7 @@ use crate::servers::upstream::{
     BareWay, ConnectionKey, CurrentClient, FallbackToolGate, ResultSizeGate, ServerShared, ServerStack,
     ServerSupport,
 };
-use crate::{settings, telemetry};
+use crate::{paths, settings, telemetry};
 
 /// Puts layers and gates around a service; a call meets the first one first.
 macro_rules! stack {
@@ -195,7 +195,7 @@ fn layers(
     way: BareWay,
     of_server: &ServerShared,
 ) -> Result<ServerStack<impl RpcService<Future: 'static> + Sync + use<>>, StartError> {
-    let ServerSupport { policies, audit, books, at_once, .. } = support;
+    let ServerSupport { policies, audit, tools, books, at_once, .. } = support;
     let config = support.config.load();
     let session = move || current.load().as_ref().and_then(|client| client.session());
     let owners = Arc::clone(&policies.session_states);
@@ -215,7 +215,10 @@ fn layers(
     let tasks = books.task_owners(line, server);
     let passed = settings::passed_methods(&server.pass_methods)?;
     let safe = settings::passed_methods(&server.safe_methods)?;
-    let validators = settings::validators(support, server, &support.folder(server, line))?;
+    let folder = support.folder(server, line);
+    let protected = paths::protected(&config, server, &policies.own_files, &folder);
+    let paths = paths::validator(&support.config, server, protected.clone(), &folder)?;
+    let validators = settings::validators(&config, server, protected, tools.catalog.clone())?.with(paths);
     let confirmed = settings::confirmation(&config, server, policies.grants.clone());
     let keys = IdempotencyLayer::new(policies.keyed_calls.clone()).unless({
         let session = session.clone();

@@ -312,6 +312,33 @@ impl ConnectionShared {
         self.support.tools.index.set_state(self.server.clone(), state).await;
     }
 
+    /// Logs and counts a change of state that nobody ordered: the end of the server, and that it is given up.
+    pub(super) fn note_end(&self, change: &LifecycleChange) {
+        let (server, reason) = (&self.server, change.reason.as_deref().unwrap_or_default());
+        let ends = &self.of_server.ends;
+        let is_end = change.new_state == ServerState::Error || reason == ENDED_WELL;
+        if change.previous_state == ServerState::Connected && is_end {
+            ends.ended();
+            let how = match *self.exit.lock() {
+                Some(status) => format!("the server ended with {status}"),
+                None => reason.to_owned(),
+            };
+            let lines = self.of_server.log.last(TOLD_LINES);
+            let stderr = (!lines.is_empty()).then(|| lines.join("\n"));
+            tracing::warn!(%server, how, stderr, "a server ended by itself");
+            *self.last_error.lock() = Some(self.attempt.lock().end(&how));
+        }
+        if change.new_state == ServerState::Error && reason == RestartSettings::LIMIT_EXCEEDED {
+            ends.given_up();
+            let error = self.last_error.lock().clone().unwrap_or_default();
+            tracing::warn!(
+                %server,
+                error,
+                "a server is given up: it was restarted too often; run `mgp restart` with its name"
+            );
+        }
+    }
+
     /// Reports the state of the server to everybody. `is_so_still` is false if the server has another state by now.
     async fn note(&self, change: LifecycleChange, is_so_still: bool) {
         let state = change.new_state;
@@ -345,6 +372,11 @@ impl ConnectionShared {
         self.support.events.tell_lifecycle(&self.line, severity, &change);
     }
 }
+
+/// The reason of a server that ended as it should.
+const ENDED_WELL: &str = "the server ended";
+/// The number of lines of its standard error that are logged when a server ends.
+const TOLD_LINES: usize = 5;
 
 /// Follows the state of the server.
 async fn follow(

@@ -3,7 +3,6 @@
 mod places;
 
 use std::num::NonZeroU32;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::Value;
 
 use crate::home::Home;
+use crate::user;
 
 fn with_events() -> Home {
     let home = Home::new();
@@ -19,10 +20,7 @@ fn what_operators_do_is_recorded_and_can_be_searched() {
     let home = with_events();
     let found = home.json(["audit", "query", "--type", "ACCESS_GRANTED", "--limit", "2"]);
     assert_eq!(found["events"].as_array().unwrap().len(), 2);
-    // The system says who it is, and no variable of the environment.
-    let own = std::process::Command::new("id").arg("-un").output().unwrap();
-    let own = String::from_utf8(own.stdout).unwrap();
-    assert_eq!(found["events"][0]["event"]["actor"]["id"], own.trim_end());
+    assert_eq!(found["events"][0]["event"]["actor"]["id"], user());
     let behind = found["next_behind"].as_u64().unwrap().to_string();
     let rest = home.json(["audit", "query", "--type", "ACCESS_GRANTED", "--behind", &behind]);
     assert_eq!(rest["events"].as_array().unwrap().len(), 1);

@@ -46,3 +46,9 @@ mod serving;
 mod sharing;
 mod specs;
 mod web_pages;
+
+/// Returns the name of the user who runs the tests. The system says who that is, and no variable of the environment.
+pub(crate) fn user() -> String {
+    let own = std::process::Command::new("id").arg("-un").output().unwrap();
+    String::from_utf8(own.stdout).unwrap().trim_end().to_owned()
+}

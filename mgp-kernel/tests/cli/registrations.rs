@@ -2,6 +2,7 @@ use serde_json::json;
 
 use crate::home::Home;
 use crate::kernel::{Kernel, Talk};
+use crate::user;
 
 #[test]
 fn an_operator_decides_by_command_about_what_an_agent_registered() {
@@ -27,7 +28,7 @@ fn an_operator_decides_by_command_about_what_an_agent_registered() {
     assert_eq!(all["registrations"].as_array().unwrap().len(), 1);
     assert_eq!(
         (&all["registrations"][0]["state"], &all["registrations"][0]["approved_by"]),
-        (&json!("approved"), &json!("ada"))
+        (&json!("approved"), &json!(user()))
     );
     let unknown = home.run(["registrations", "approve", "other"]);
     assert!(unknown.code == Some(1) && unknown.err.contains("registrations list"), "{unknown:?}");

@@ -1,6 +1,7 @@
 use serde_json::Value;
 
 use crate::home::Home;
+use crate::user;
 
 #[test]
 fn a_key_is_shown_once_and_is_worthless_when_it_is_revoked() {
@@ -30,7 +31,7 @@ fn access_is_granted_asked_for_and_taken_back() {
     let asked = home.run(["access", "query", "a", "fs", "read", "--json"]);
     assert_eq!(asked.code, Some(3), "{asked:?}");
     let asked: Value = serde_json::from_str(&asked.out).unwrap();
-    assert_eq!((&asked["source"], &asked["granted_by"]), (&"tool_grant".into(), &"ada".into()));
+    assert_eq!((&asked["source"], &asked["granted_by"]), (&"tool_grant".into(), &user().into()));
     assert_eq!(home.run(["access", "query", "a", "fs", "write"]).code, Some(0));
     let listed = home.json(["access", "list", "--agent", "a"]);
     assert_eq!(listed["entries"][0]["justification"], "tests");
@@ -53,7 +54,7 @@ fn a_permission_is_granted_within_bounds_and_taken_back() {
     assert_eq!(home.json(yes)["decision"], "approved");
     let listed = home.json(["permissions", "list"]);
     assert_eq!(listed["grants"][0]["scope"]["paths"][0], "/data/**");
-    assert_eq!(listed["grants"][0]["approved_by"], "ada");
+    assert_eq!(listed["grants"][0]["approved_by"], user());
     assert_eq!(home.json(["permissions", "deny", "fs", "filesystem.read"])["decision"], "denied");
     assert_eq!(home.json(["permissions", "list", "fs"])["grants"][0]["decision"], "denied");
     assert_eq!(home.json(["permissions", "list", "other"])["grants"].as_array().unwrap().len(), 0);

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use crate::home::Home;
 use crate::kernel::{Kernel, Talk};
+use crate::user;
 
 #[test]
 fn a_running_kernel_is_reached_at_a_socket_for_this_user_only() {
@@ -17,7 +18,7 @@ fn a_running_kernel_is_reached_at_a_socket_for_this_user_only() {
     assert_eq!((mode("state/mgp.sock"), mode("state")), (0o600, 0o700));
     // The kernel holds the stores, so whoever answers is the kernel.
     home.json(["access", "grant", "a", "fs", "--force"]);
-    assert_eq!(home.json(["access", "list"])["entries"][0]["granted_by"], "ada");
+    assert_eq!(home.json(["access", "list"])["entries"][0]["granted_by"], user());
     assert_eq!(home.json(["audit", "verify"])["intact"], true);
     assert_eq!(home.json(["permissions", "pending"])["questions"], Value::Array(vec![]));
     let second = home.run(["serve", "--http", "127.0.0.1:0", "--no-stdio"]);

@@ -86,6 +86,7 @@ async fn a_call_for_which_no_place_is_in_line_may_come_again_and_says_which_key_
     let script = Script::named(&["wait"]);
     let mut server = script.server("files");
     server["limits"] = json!({"concurrency": 1, "waiting_calls": 0});
+    server["sharing"] = json!("shared");
     let host = Host::start([server]).await;
     host.up("files").await;
     let (ada, bob) = (host.client("ada").await, host.plain("bob").await);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use mgp_client_sdk::{Client, PlainStack};
 use mgp_transport::Wire;
 use mgp_types::mgp::{ExtensionSet, Offer, ShutdownReason};
-use mgp_types::{Error, code};
+use mgp_types::{Error, Origin, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
@@ -258,8 +258,10 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<
         }
     };
     let connected = builder().connect_io(reader, writer).await;
-    if connected.as_ref().is_err_and(|error| error.code() == code::SERVER_NOT_READY) {
-        // The kernel has shut down, and its process ends.
+    let is_ending =
+        |error: &Error| error.code() == code::SERVER_DRAINING || error.origin() == Origin::Connection;
+    if connected.as_ref().is_err_and(is_ending) {
+        // The kernel has shut down or breaks off, and its process ends. The lock of its state says when.
         return Ok(None);
     }
     connected.map(Some).map_err(|error| {

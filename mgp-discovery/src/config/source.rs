@@ -7,7 +7,7 @@ use toml_edit::{Document, Item, Key, Table, TableLike, Value};
 
 use super::problem::{ConfigError, Problem, Severity};
 
-/// What the parser says of common mistakes, and how to mend them.
+/// The texts of the parser for common mistakes, and how to mend each.
 const HELP: [(&str, &str); 7] = [
     ("unicode", r"write texts with a backslash in single quotes, such as 'C:\tools\server.exe'"),
     ("escape", r"write texts with a backslash in single quotes, such as 'C:\tools\server.exe'"),

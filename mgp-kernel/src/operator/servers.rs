@@ -79,7 +79,7 @@ pub(crate) struct ServerRow {
     pub(crate) protocol_reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_error: Option<String>,
-    /// What is known of a start that takes long.
+    /// The reason why a start takes long, while it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) delay: Option<String>,
     /// The reason why the server cannot be started as it is configured, such as a variable that is not set where the

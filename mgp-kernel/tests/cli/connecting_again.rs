@@ -1,4 +1,4 @@
-//! Who is asked in a client that connects again, and what the others hear.
+//! Tests of questions to the person in front of a client that connects again, and of answers to other clients.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ fn home() -> Home {
     home
 }
 
-/// What this program, the client, starts to reach the kernel in the background.
+/// The command by which the test, as a client, reaches the kernel in the background.
 fn command(home: &Home, program: &str, args: &[&str]) -> ChildCommand {
     ChildCommand::new(program)
         .args(args.iter().copied())

@@ -1,4 +1,4 @@
-//! What operators can do whatever holds for agents, and what the kernel tells them of its servers.
+//! Tests of the rights that operators have whatever holds for agents, and of what they are told of servers.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -144,7 +144,7 @@ pub struct PendingTool {
     /// The id of the question that waits for an operator, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<String>,
-    /// What is the matter, and the command that changes it.
+    /// The reason why the tool waits, and the command that changes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }

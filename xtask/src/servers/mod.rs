@@ -231,7 +231,7 @@ fn tools(session: &mut Session) -> Result<BTreeMap<String, Members>> {
     }
 }
 
-/// Whether a kernel knows of the one before it.
+/// Says whether a kernel knows of the one before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     New,

@@ -18,7 +18,7 @@ struct ClientProcess {
     attendance: Attendance,
 }
 
-/// Who sits in front of a client, as far as the kernel can tell.
+/// The presence of a person in front of a client, as far as the kernel can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attendance {
     /// A person, if the configuration says that there is one.

@@ -20,7 +20,7 @@ pub struct ServerView {
     pub state: ServerState,
     /// The last error, if the server is not connected.
     pub last_error: Option<String>,
-    /// What is known of a start that takes long.
+    /// The reason why a start takes long, while it does.
     pub delay: Option<String>,
     /// The number of times that it was connected to again.
     pub restarts: u64,

@@ -290,7 +290,7 @@ pub(super) struct Policy {
     pub(super) ungranted: Vec<Permission>,
     pub(super) revision: AtomicU64,
     pub(super) asked: AtomicU64,
-    /// What people say who are asked for permissions: `grant`, `wait`, or else they deny.
+    /// Names the answers of people who are asked for permissions: `grant`, `wait`, or else a denial.
     pub(super) answer: &'static str,
 }
 

@@ -9,7 +9,6 @@ use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
 use mgp_toolindex::{Index, SentVectorPolicy};
 use tokio::sync::OnceCell;
 
-use crate::learned::LearnedStore;
 use crate::models::ModelStore;
 use crate::{StartError, settings};
 
@@ -18,8 +17,6 @@ use crate::{StartError, settings};
 pub(crate) struct ToolCatalog {
     pub(crate) catalog: Catalog,
     pub(crate) index: Index,
-    /// The store of what searches learned from use.
-    pub(crate) learned: Arc<LearnedStore>,
     /// The encoder that is loaded when servers start.
     encoder: Option<EmbedderChoice>,
     loaded: Arc<OnceCell<()>>,
@@ -30,14 +27,12 @@ impl ToolCatalog {
     /// The catalog is empty.
     pub(crate) async fn open(config: &Config, state: &Path) -> Result<Self, StartError> {
         let choice = settings::embedder(config, ModelStore::of_user().as_ref())?;
-        let table = EmbedderChoice::Static.open().await;
-        let learned = Arc::new(LearnedStore::open(state, config.tools.learning, table.id()));
         let sent = if config.tools.trust_sent_vectors {
             SentVectorPolicy::Trusted
         } else {
             SentVectorPolicy::Ignored
         };
-        let builder = Index::builder(table).sent_vectors(sent);
+        let builder = Index::builder(EmbedderChoice::Static.open().await).sent_vectors(sent);
         // The vectors of the built-in table are made faster than they are read.
         let index = if choice == EmbedderChoice::Static {
             tracing::info!("tools are found by meaning with the built-in table of words");
@@ -47,8 +42,7 @@ impl ToolCatalog {
             let vectors = vectors.map_err(|error| StartError::Config(format!("`kernel.state`: {error}")))?;
             builder.store(vectors).build()
         };
-        let mut tools =
-            Self { catalog: Catalog::new(), index, learned, encoder: None, loaded: Arc::default() };
+        let mut tools = Self { catalog: Catalog::new(), index, encoder: None, loaded: Arc::default() };
         match choice {
             EmbedderChoice::Static => {}
             EmbedderChoice::Encoder(_) => tools.encoder = Some(choice),
@@ -69,7 +63,6 @@ impl ToolCatalog {
     async fn change_embedder(&self, choice: &EmbedderChoice) {
         let embedder = choice.open().await;
         tracing::info!(embedder = %choice, id = embedder.id(), "tools are found by meaning with this embedder");
-        self.learned.change_embedder(embedder.id()).await;
         self.index.set_embedder(embedder).await;
     }
 }

@@ -33,7 +33,6 @@ pub mod demo;
 mod error;
 mod forwarded_positions;
 mod kernel;
-mod learned;
 mod lifecycle;
 mod listen;
 mod methods;

@@ -36,7 +36,6 @@
 //! | [`session`] | §16.7 | the tools of a session: pinned, used, found |
 //! | [`budget`] | §16.8 | tokens of definitions, and shorter forms |
 //! | [`level`] | §16.3 | the number of definitions for a host, and its costs |
-//! | [`learn`] | | used tools are found sooner |
 //! | [`eval`] | | the quality of a search on one's own tools and questions |
 //!
 //! | feature | what it adds |
@@ -53,7 +52,6 @@ pub mod embed;
 pub mod eval;
 mod index;
 mod keyword;
-pub mod learn;
 pub mod level;
 mod rank;
 pub mod session;

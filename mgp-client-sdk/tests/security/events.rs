@@ -101,8 +101,8 @@ async fn a_plain_client_reads_a_refusal_as_a_result_and_nothing_of_mgp() {
             assert_eq!(answer["result"]["isError"], true, "{tool}: {answer}");
             let text = answer["result"]["content"][0]["text"].as_str().unwrap();
             assert!(!text.is_empty());
-            // The command of a person is no word of the protocol.
-            let told = answer.to_string().replace("`mgp permissions approve ", "");
+            // The commands of a person are no words of the protocol.
+            let told = answer.to_string().replace("`mgp permissions ", "");
             assert!(!told.contains("mgp"), "{tool}: {answer}");
         }
         assert!(reached.tools().is_empty());

@@ -99,11 +99,16 @@ impl Config {
                 }
             })
         });
-        if problems.is_empty() {
-            Ok(joined(own, folder, environment))
-        } else {
-            Err(ConfigError::new(problems))
+        if !problems.is_empty() {
+            return Err(ConfigError::new(problems));
         }
+        let mut loaded = joined(own, folder, environment);
+        loaded.warnings.extend(locations.misnamed().map(|file| {
+            let what =
+                "this file is not read: the configuration of a user is `servers.toml` in the same folder";
+            Problem::of_file(Severity::Warning, &file, what)
+        }));
+        Ok(loaded)
     }
 
     /// Reads a text as the contents of `file`, and returns the configuration with its warnings.

@@ -85,6 +85,12 @@ impl Locations {
         self.files.get(index).map(PathBuf::as_path)
     }
 
+    /// Returns an `mgp.toml` beside the user's file, where nothing reads it.
+    pub(super) fn misnamed(&self) -> Option<PathBuf> {
+        let file = self.own_file().filter(|_| !self.required())?.with_file_name("mgp.toml");
+        (!self.files.contains(&file) && file.is_file()).then_some(file)
+    }
+
     /// Returns the notes of trusted folders; `None` if there is no home for them.
     pub fn trusted(&self) -> Option<&TrustedFolders> {
         self.trusted.as_ref()

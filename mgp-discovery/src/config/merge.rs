@@ -84,7 +84,7 @@ pub(super) fn merge(user: Config, folder: Config, source: &ConfigSource) -> Merg
     merge.limits(&limits);
     all_users_only!(merge, "effects", effects => EffectSettings { enabled });
     all_users_only!(merge, "tools", tools => ToolSettings {
-        level, pinned, strategy, embedder, trust_sent_vectors, learning, creating, tell_uses, budget,
+        level, pinned, strategy, embedder, trust_sent_vectors, creating, tell_uses, budget,
     });
     all_users_only!(merge, "names", names => NameSettings { style, clients });
     merge.registration(&registration);

@@ -115,10 +115,20 @@ impl KernelConnector<'_> {
     /// The running kernel cannot be shared, or the new one does not start.
     pub(super) async fn reach(&self) -> Result<JoinedKernel, Failure> {
         let began = Instant::now();
-        let (mut has_told, mut deaths) = (false, 0);
+        let (mut has_told, mut has_made_way, mut deaths) = (false, false, 0);
         loop {
             if let Some(joined) = self.join().await? {
-                return Ok(joined);
+                let is_other = joined.note.as_ref().is_some_and(|note| !note.fits(self.config));
+                if !is_other || !self.can_start() || std::mem::replace(&mut has_made_way, true) {
+                    return Ok(joined);
+                }
+                // One that stays reads its configuration now, and need not notice first that it has changed.
+                drop(joined);
+                let ends = make_way(self.state, self.operators).await;
+                while ends && began.elapsed() < PATIENCE && socket::connect(self.at).await.is_ok() {
+                    sleep(LOOK_EVERY).await;
+                }
+                continue;
             }
             if socket::is_shared(self.operators).await {
                 return Err(of_others(self.state, true));

@@ -28,8 +28,8 @@ pub(super) struct SearchArgs {
     /// The strategy of the search: hybrid, keyword, semantic or category
     #[arg(long, value_name = "HOW", value_parser = strategy)]
     strategy: Option<SearchStrategy>,
-    /// Show what speaks for each tool: the words of the query that it has, its likeness in meaning, what was learned from
-    /// earlier calls, and whether the query names its server
+    /// Show what speaks for each tool: the words of the query that it has, its likeness in meaning, and whether the query
+    /// names its server
     #[arg(long, conflicts_with = "queries")]
     why: bool,
     /// Search these tools instead, without a kernel: a file with lines of JSON {"id","server","name",…}
@@ -62,16 +62,15 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: SearchArg
     let found: DiscoveredTools = found?;
     output.table(&found, "no tool fits; `mgp tools` lists all tools", |found, table| {
         if args.why {
-            table.headings(&["TOOL", "FITS", "WORDS", "MEANING", "LEARNED", "SERVER NAMED"]);
+            table.headings(&["TOOL", "FITS", "WORDS", "MEANING", "SERVER NAMED"]);
         } else {
             table.headings(&["TOOL", "FITS", "WHAT IT DOES"]);
         }
         for tool in &found.tools {
             let fits = tool.relevance_score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}"));
-            if let Some(MatchEvidence { words, meaning, learned, prior }) = tool.evidence {
-                let [words, meaning, learned, prior] =
-                    [words, meaning, learned, prior].map(|share| format!("{share:.1}"));
-                table.row([tool.name.clone(), fits, words, meaning, learned, prior]);
+            if let Some(MatchEvidence { words, meaning, prior }) = tool.evidence {
+                let [words, meaning, prior] = [words, meaning, prior].map(|share| format!("{share:.1}"));
+                table.row([tool.name.clone(), fits, words, meaning, prior]);
             } else {
                 let first = tool.description.lines().next().unwrap_or_default();
                 table.row([tool.name.clone(), fits, first.chars().take(80).collect()]);

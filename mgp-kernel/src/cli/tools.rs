@@ -1,29 +1,24 @@
-//! `mgp tools`: lists tools, shows everything about one tool, or forgets what searches learned of tools.
+//! `mgp tools`: lists tools, or shows everything about one tool.
 
 use std::io::Write as _;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use mgp_security::definition::{DefinitionKind, DefinitionName};
 use mgp_types::Object;
 use mgp_types::mgp::ServerState;
 
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
-use super::link::{KernelLink, KernelNeed};
+use super::link::KernelLink;
 use super::output::{Output, printable};
-use crate::learned::ForgottenUses;
 use crate::operator::definition_status::ShownDefinitionStatus;
-use crate::operator::learned::ForgetUses;
 use crate::operator::method;
 use crate::operator::page::PageRequest;
 use crate::operator::servers::{ServerRow, ServersToBegin};
 use crate::operator::tools::{ListTools as Asked, ToolPage, ToolRow};
 
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct ToolsArgs {
-    #[command(subcommand)]
-    command: Option<ToolsCommand>,
     /// List the tools of this server only, or show all that is known of this tool: SERVER or SERVER.TOOL
     #[arg(value_name = "SERVER[.TOOL]")]
     of: Option<String>,
@@ -35,27 +30,7 @@ pub(super) struct ToolsArgs {
     limit: Option<u32>,
 }
 
-#[derive(Debug, Subcommand)]
-enum ToolsCommand {
-    /// Forget what searches learned from the use of tools
-    Forget(ForgetArgs),
-}
-
-#[derive(Debug, Args)]
-struct ForgetArgs {
-    /// Forget what was learned of this tool only
-    #[arg(value_name = "SERVER.TOOL")]
-    tool: Option<String>,
-}
-
 pub(super) async fn run(place: &KernelLocation, output: &Output, args: ToolsArgs) -> Result<Exit, Failure> {
-    if let Some(ToolsCommand::Forget(forget)) = args.command {
-        // What was learned lies in the state, and names tools whether their servers run or not.
-        let link = KernelLink::open(place, KernelNeed::State).await?;
-        let outcome = forgotten(&link, output, forget).await;
-        link.close().await;
-        return outcome;
-    }
     let link = KernelLink::with_servers(place).await?;
     let outcome = list(&link, output, args).await;
     link.close().await;
@@ -119,26 +94,6 @@ async fn list(link: &KernelLink, output: &Output, args: ToolsArgs) -> Result<Exi
     }
     tell_unheard(&servers, output);
     Ok(Exit::Done)
-}
-
-async fn forgotten(link: &KernelLink, output: &Output, args: ForgetArgs) -> Result<Exit, Failure> {
-    let forget = ForgetUses { name: args.tool };
-    let forgotten: ForgottenUses = link.ask(method::TOOLS_FORGET, &forget).await?;
-    output.show(&forgotten, |forgotten, out| {
-        let ForgottenUses { tools, agents } = forgotten;
-        match &forget.name {
-            _ if *tools > 0 => {
-                writeln!(
-                    out,
-                    "forgot the uses of {} by {}",
-                    counted(*tools, "tool"),
-                    counted(*agents, "agent")
-                )
-            }
-            Some(name) => writeln!(out, "nothing was learned of `{}`", printable(name)),
-            None => writeln!(out, "nothing was learned"),
-        }
-    })
 }
 
 /// Notes which servers have not listed their tools since the kernel was started.
@@ -205,10 +160,6 @@ pub(super) async fn one(link: &KernelLink, output: &Output, name: &str) -> Resul
     } else {
         format!("did you mean {}?", found.near.join(", "))
     }))
-}
-
-fn counted(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Returns the reason for a cell: the rules, or else the reason as text.

@@ -154,7 +154,6 @@ impl Kernel {
         beside.spawn(publish_record(audit.log.clone(), sections.events.clone()));
         beside.spawn(audit.ends.clone().keep(audit.log.heads()));
         beside.spawn(audit.forwarded.keep());
-        beside.spawn(sections.tools.learned.keep());
         beside.spawn(record::forget(&config.load(), audit.log.clone()));
         let kernel =
             Self(Arc::new(KernelInner { sections, front, identity: Arc::new(identity), _beside: beside }));
@@ -231,11 +230,9 @@ impl Kernel {
         // The log reports what cannot be written now.
         let _ = audit.log.flush().await;
         let (audit, head) = (Arc::clone(audit), audit.log.head());
-        let learned = Arc::clone(&self.0.sections.tools.learned);
         let kept = move || {
             audit.ends.note(head);
             audit.forwarded.write();
-            learned.write();
         };
         let _ = tokio::task::spawn_blocking(kept).await;
     }
@@ -412,10 +409,6 @@ fn tool_discovery(sections: &Sections, registry: &Registry) -> Result<ToolDiscov
         .eyes(Arc::new(CatalogVisibility::new(visibility, grants)))
         .names(move |context| of_names.names(context))
         .awaiting_tools(move |context| awaits_first_tools(&of_starts, context));
-    let settings = match tools.learned.uses() {
-        Some(learned) => settings.learning(Arc::clone(learned)),
-        None => settings,
-    };
     let settings = if loaded.tools.creating {
         let (config, audit) = (Arc::clone(config), Arc::clone(&sections.audit));
         settings.creation(Arc::new(ModelToolCreator::new(config, audit, registry.clone())))

@@ -16,8 +16,8 @@ use super::proof::OperatorConnection;
 use super::request::OperatorRequest;
 use super::servers::ListServers;
 use super::{
-    access, audit, config, keys, learned, method, operators, permissions, pins, registrations, servers,
-    stats, status, tools,
+    access, audit, config, keys, method, operators, permissions, pins, registrations, servers, stats, status,
+    tools,
 };
 use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
@@ -176,7 +176,6 @@ async fn answer(
             reply(&stats::stats(&config.load(), tools, fleet, uptime, audit, pending)?)
         }
         method::TOOLS => reply(&tools::list(&tools.catalog, definitions, &read(request)?)),
-        method::TOOLS_FORGET => reply(&learned::forget(asked, &tools.learned, read(request)?).await?),
         _ => Err(Error::method_not_found(&request.method)),
     }
 }

@@ -11,7 +11,6 @@ pub(crate) mod definition_status;
 mod gate;
 pub(crate) mod keys;
 pub(crate) mod known_names;
-pub(crate) mod learned;
 pub(crate) mod operators;
 pub(crate) mod page;
 pub(crate) mod permissions;
@@ -71,5 +70,4 @@ pub(crate) mod method {
     pub(crate) const SERVER_STOP: &str = "kernel/server/stop";
     pub(crate) const STATS: &str = "kernel/stats";
     pub(crate) const TOOLS: &str = "kernel/tools";
-    pub(crate) const TOOLS_FORGET: &str = "kernel/tools/forget";
 }

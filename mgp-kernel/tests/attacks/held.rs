@@ -29,7 +29,9 @@ fn configured(home: &Home, lines: &str) {
     );
 }
 
+/// Has the server list these tools from its next start on, which is that of the next kernel.
 fn lists(home: &Home, tools: &[&str]) {
+    home.run(["stop"]);
     server::answers(home, "files", "tools/list", None, &format!(r#"{{"tools":[{}]}}"#, tools.join(",")));
 }
 
@@ -112,21 +114,20 @@ async fn instructions_that_are_held_are_shown_and_approved() {
             assert!(shown.contains(part), "{command:?} lacks {part}: {shown}");
         }
     }
-    let mut kernel = Kernel::start(&home, &[]);
     let told = |kernel: &mut Kernel| {
         let talk = Talk::open(kernel);
-        talk.described["instructions"].as_str().unwrap_or_default().to_owned()
+        let told = talk.described["instructions"].as_str().unwrap_or_default().to_owned();
+        (talk, told)
     };
-    assert!(!told(&mut kernel).contains("metres"));
-    drop(kernel);
+    let mut kernel = Kernel::start(&home, &[]);
+    let (_stays, first) = told(&mut kernel);
+    assert!(!first.contains("metres"));
     let approved = home.run(["pin", "approve", "files", "text:instructions", "--yes"]);
     assert_eq!(approved.code, Some(0), "{approved:?}");
-    let mut kernel = Kernel::start(&home, &[]);
-    while home.json(["servers"])["servers"][0]["state"] != "connected" {
+    // The server is read anew after the answer.
+    while !told(&mut Kernel::start(&home, &[])).1.contains("metres") {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    let told = told(&mut kernel);
-    assert!(told.contains("metres"), "{told}");
     assert_eq!(standings(&home), []);
 }
 
@@ -203,6 +204,7 @@ async fn all_of_a_servers_definitions_are_approved_at_once_by_whoever_is_shown_t
     assert_eq!(standings(&home), [("mgp.access.grant".to_owned(), "held".to_owned())]);
     drop(kernel);
     // What was approved stays so, and what changes is another definition.
+    home.run(["stop"]);
     assert_eq!(offered(&home), ["echo", "add", "sum"]);
     let worse = HIDES.replace("the user", "the user or anybody");
     lists(&home, &[changed, &worse, WORDED]);

@@ -218,6 +218,8 @@ async fn a_token_of_the_platform_is_read_for_each_token_of_the_server() {
     assert!(told.contains("`token_file`"), "{told}");
     let claims = serde_json::json!({ "iss": issuer, "sub": "1", "aud": issuer });
     home.write("platform-token", &format!("{}\n", server.provider.issue(&claims)));
+    // It is tried again by itself as well, only later.
+    run(&["restart", "inner"]).await.unwrap();
     let listed = String::from_utf8(run(&["tools"]).await.unwrap().stdout).unwrap();
     assert!(listed.contains("inner.work_echo"), "{listed}");
     assert_eq!(server.provider.grants("urn:ietf:params:oauth:grant-type:jwt-bearer"), 1);

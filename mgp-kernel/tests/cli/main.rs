@@ -30,7 +30,6 @@ mod instances;
 #[path = "../support/program.rs"]
 mod kernel;
 mod keys;
-mod learning;
 mod listening;
 mod models;
 mod network;

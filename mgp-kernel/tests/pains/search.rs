@@ -8,18 +8,15 @@ use mgp_toolindex::embed::EmbedderChoice;
 use mgp_toolindex::eval::{EvalQuestion, Quality, Settings, evaluate};
 use mgp_toolindex::{Index, ServerTools, ToolListing};
 use mgp_types::RawJson;
-use mgp_types::mgp::ShutdownReason;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::host::{Host, Plain, STATE, ask, found, names, quiet, read, say, start_when_free};
+use crate::host::{Host, Plain, ask, names, quiet, read};
 use crate::runner::tests;
 use crate::scripted::Script;
 
 tests![
     pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index,
-    a_search_learns_from_calls_unless_it_is_not_to,
-    what_was_learned_survives_a_restart_until_it_is_forgotten,
     an_embedder_that_this_build_lacks_is_refused,
 ];
 
@@ -98,84 +95,6 @@ async fn pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index() {
     println!("R@5 is {through:.3} through the kernel, {alone:.3} of the index alone");
     assert!((through - alone).abs() < 0.01, "{through} {alone}");
     assert!(through > 0.7, "{through}");
-}
-
-/// The query by which agents find the one tool of [`post`], in other words than its own.
-const PRESENTS: &str = "a box of christmas presents";
-
-fn post() -> Script {
-    Script::new(
-        r#"[{"name":"ship_parcel","description":"Sends a box of things","inputSchema":{"type":"object"}}]"#,
-    )
-}
-
-async fn relevance(client: &Plain) -> f64 {
-    let params = json!({"query": PRESENTS, "strategy": "semantic"});
-    ask(client, "mgp/tools/discover", params).await["tools"][0]["relevance_score"].as_f64().unwrap()
-}
-
-/// Lets an agent find the tool and call it, in some sessions.
-async fn teach(host: &Host, agent: &str) {
-    for _ in 0..5 {
-        let client = host.client(agent).await;
-        relevance(&client).await;
-        say(&client, "post.ship_parcel", json!({})).await;
-    }
-}
-
-async fn a_search_learns_from_calls_unless_it_is_not_to() {
-    for (learning, learns) in [(None, true), (Some(true), true), (Some(false), false)] {
-        let script = post();
-        let mut config = quiet([script.server("post")]);
-        if let Some(learning) = learning {
-            config["tools"]["learning"] = json!(learning);
-        }
-        let host = Host::with(config).await;
-        host.up("post").await;
-        let (ada, bob) = (host.client("ada").await, host.client("bob").await);
-        found(&ada, PRESENTS, "post.ship_parcel").await;
-        let before = relevance(&ada).await;
-        teach(&host, "ada").await;
-        let after = relevance(&ada).await;
-        assert_eq!(after > before, learns, "{before} {after}");
-        let of_bob = relevance(&bob).await;
-        assert!((of_bob - before).abs() < 1e-6, "one agent learned from another: {before} {of_bob}");
-    }
-}
-
-async fn what_was_learned_survives_a_restart_until_it_is_forgotten() {
-    let script = post();
-    let config = quiet([script.server("post")]);
-    let host = Host::with(config.clone()).await;
-    host.up("post").await;
-    let ada = host.client("ada").await;
-    found(&ada, PRESENTS, "post.ship_parcel").await;
-    let before = relevance(&ada).await;
-    teach(&host, "ada").await;
-    let after = relevance(&ada).await;
-    assert!(after > before, "{before} {after}");
-    ada.close().await.unwrap();
-    let Host { kernel, folder } = host;
-    kernel.shutdown(ShutdownReason::OperatorRequest, Duration::from_secs(5)).await;
-    drop(kernel);
-    let state = folder.path().join(STATE);
-    let host = Host { kernel: start_when_free(&read(config), &state).await, folder };
-    host.up("post").await;
-    let ada = host.client("ada").await;
-    found(&ada, PRESENTS, "post.ship_parcel").await;
-    let again = relevance(&ada).await;
-    assert!((again - after).abs() < 0.01, "{before} {after} {again}");
-
-    let refused = ada.request("kernel/tools/forget", json!({})).await.unwrap_err();
-    assert_eq!(refused.code(), -32601, "{refused:?}");
-    let operator = host.operator().await;
-    for (tool, count) in [("post.stamp", 0), ("post.ship_parcel", 1)] {
-        let forgotten = ask(&operator, "kernel/tools/forget", json!({"name": tool})).await;
-        assert_eq!((&forgotten["tools"], &forgotten["agents"]), (&json!(count), &json!(count)), "{tool}");
-    }
-    let last = relevance(&ada).await;
-    assert!((last - before).abs() < 1e-6, "{before} {last}");
-    assert_eq!(std::fs::read_dir(state.join("learned")).unwrap().count(), 0);
 }
 
 async fn an_embedder_that_this_build_lacks_is_refused() {

@@ -3,6 +3,8 @@
 #[cfg(feature = "http")]
 use mgp_transport::http::header;
 #[cfg(feature = "http")]
+use mgp_types::mgp::UnlistedCall;
+#[cfg(feature = "http")]
 use mgp_types::{Error, Object, Params, RawJson, Request};
 use serde_json::Value;
 
@@ -37,13 +39,18 @@ impl HeaderParams {
         Ok(found)
     }
 
-    /// Checks that the headers of an HTTP request agree with its arguments.
+    /// Checks that the headers of a request over HTTP agree with its arguments. The headers of an [`UnlistedCall`] repeat
+    /// none: its client need not know what the tool wants.
     ///
     /// # Errors
     /// -32020 if a header is missing, malformed, or contradicts its argument.
     #[cfg(feature = "http")]
-    pub(crate) fn check(&self, params: &Params, headers: &http::HeaderMap) -> Result<(), Error> {
-        self.0.iter().try_for_each(|param| param.check(params, headers))
+    pub(crate) fn check(&self, request: &Request) -> Result<(), Error> {
+        let parts = request.extensions.get::<http::request::Parts>();
+        match parts.filter(|_| request.extensions.get::<UnlistedCall>().is_none()) {
+            Some(parts) => self.0.iter().try_for_each(|param| param.check(&request.params, &parts.headers)),
+            None => Ok(()),
+        }
     }
 
     fn collect(&mut self, schema: &Value, path: &mut Vec<String>) -> Result<(), String> {
@@ -79,7 +86,7 @@ impl HeaderParams {
 
 /// Checks that the headers of an HTTP request agree with the arguments that a tool wants repeated in them, for gateways
 /// that pass calls on. `schema` is that of the tool's arguments; a schema that asks for headers in a forbidden way asks
-/// for none. Requests of other transports, and of sessions, have no such headers.
+/// for none. Requests of other transports, of sessions, and by `mgp.tools.call` have no such headers.
 ///
 /// # Errors
 /// -32020 if a header is missing, malformed, or contradicts its argument.
@@ -87,14 +94,14 @@ impl HeaderParams {
 pub fn check_repeated_arguments(schema: &RawJson, request: &Request) -> Result<(), Error> {
     let is_stateless =
         request.context.session.as_ref().is_some_and(|session| session.describes_each_request());
-    let Some(parts) = request.extensions.get::<http::request::Parts>().filter(|_| is_stateless) else {
-        return Ok(());
-    };
-    if memchr::memmem::find(schema.as_bytes(), KEYWORD.as_bytes()).is_none() {
+    if !is_stateless
+        || request.extensions.get::<http::request::Parts>().is_none()
+        || memchr::memmem::find(schema.as_bytes(), KEYWORD.as_bytes()).is_none()
+    {
         return Ok(());
     }
     let params = schema.to::<Value>().ok().and_then(|schema| HeaderParams::of(&schema).ok());
-    params.map_or(Ok(()), |params| params.check(&request.params, &parts.headers))
+    params.map_or(Ok(()), |params| params.check(request))
 }
 
 #[cfg(feature = "http")]

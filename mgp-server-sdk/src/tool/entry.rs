@@ -220,10 +220,7 @@ impl ToolEntry {
     /// Checks that the head of an HTTP request agrees with the arguments.
     #[cfg(feature = "http")]
     pub(crate) fn check_headers(&self, request: &Request) -> Result<(), Error> {
-        match request.extensions.get::<http::request::Parts>() {
-            Some(parts) => self.headers.check(&request.params, &parts.headers),
-            None => Ok(()),
-        }
+        self.headers.check(request)
     }
 
     /// Reads the arguments and makes the future of one call.

@@ -125,10 +125,6 @@ pub(super) async fn discover(
     let strategy = strategy.unwrap_or(shared.settings.strategy);
     let limit = max_results.unwrap_or(USUAL_RESULTS).min(MOST_RESULTS);
     let mut search = Search::new(&query).strategy(strategy).limit(limit as usize).filter(filter);
-    let learned = shared.learning.as_ref().and_then(|learning| learning.shift(context, &snapshot));
-    if let Some(learned) = &learned {
-        search = search.learned(learned);
-    }
     if let Some(sight) = &sight {
         search = search.sight(sight);
     }
@@ -156,11 +152,6 @@ pub(super) async fn discover(
         shared.sessions.found(&key, view, given);
         fitted
     });
-    if let Some(learning) = &shared.learning {
-        learning.found(&key, context, &snapshot, &result, |tool| {
-            fitted.tools.iter().any(|given| is_of(given, tool))
-        });
-    }
     let available = sight.as_ref().map_or(snapshot.len(), |sight| sight.count());
     let mut answer = DiscoveredTools::new(strategy, available as u64);
     answer.next = (!fitted.tools.is_empty()).then(|| meta_tool::how_to_call(names, context));

@@ -81,7 +81,6 @@
 mod answer;
 mod callers;
 mod gate;
-mod learning;
 mod list;
 mod listen;
 mod meta_tool;
@@ -97,7 +96,7 @@ pub use self::gate::ToolDiscoveryGate;
 pub use self::meta_tool::MetaTools;
 pub(crate) use self::meta_tool::category_tokens;
 pub use self::settings::{ToolCreator, ToolDiscoverySettings};
-pub use self::unlisted_call::{UnlistedCall, UnlistedCallGate};
+pub use self::unlisted_call::UnlistedCallGate;
 pub use self::visibility::ToolVisibility;
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use mgp_types::{BoxFuture, Context};
 
 use super::{MetaTools, ToolVisibility, meta_tool};
 use crate::budget::{ListedDefinition, TokenCounter};
-use crate::learn::LearnedUses;
 use crate::level::{HostProfile, Level};
 
 /// The settings of searches, and of the list of tools.
@@ -21,8 +20,6 @@ pub struct ToolDiscoverySettings {
     pub(super) eyes: Option<Arc<dyn ToolVisibility>>,
     pub(super) awaits_tools: Option<Arc<AwaitsTools>>,
     pub(super) creation: Option<Arc<dyn ToolCreator>>,
-    pub(super) learned: Option<Arc<LearnedUses>>,
-    pub(super) tenant: Option<Arc<str>>,
     pub(super) tell_uses: bool,
 }
 
@@ -40,7 +37,7 @@ pub(super) enum LevelSetting {
 
 impl ToolDiscoverySettings {
     /// Creates the default settings: pinned and used tools are listed beside `discover` and `request`, searches go by
-    /// keyword unless they name a strategy, all callers see all tools, no tools are made and nothing is learned.
+    /// keyword unless they name a strategy, all callers see all tools and no tools are made.
     pub fn new() -> Self {
         Self {
             level: LevelSetting::Fixed(Level::L3),
@@ -50,8 +47,6 @@ impl ToolDiscoverySettings {
             eyes: None,
             awaits_tools: None,
             creation: None,
-            learned: None,
-            tenant: None,
             tell_uses: false,
         }
     }
@@ -83,20 +78,6 @@ impl ToolDiscoverySettings {
     /// has another definition.
     pub const fn tell_uses(mut self, tell: bool) -> Self {
         self.tell_uses = tell;
-        self
-    }
-
-    /// Learns from calls that follow searches by meaning, for each agent separately: a tool that was found and called
-    /// comes nearer to its query. Unknown callers teach nothing. A state learned with another embedder than that of the
-    /// index is not used.
-    pub fn learning(mut self, learned: Arc<LearnedUses>) -> Self {
-        self.learned = Some(learned);
-        self
-    }
-
-    /// Learns for this tenant, whoever calls.
-    pub fn tenant(mut self, tenant: impl Into<Arc<str>>) -> Self {
-        self.tenant = Some(tenant.into());
         self
     }
 
@@ -161,8 +142,6 @@ mgp_types::partial_debug!(ToolDiscoverySettings, self =>
     eyes: self.eyes.is_some(),
     awaits_tools: self.awaits_tools.is_some(),
     creation: self.creation.is_some(),
-    learning: self.learned.is_some(),
-    tenant: self.tenant,
     tell_uses: self.tell_uses,
 );
 

@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 
 use super::ToolDiscoverySettings;
 use super::callers::CallerNames;
-use super::learning::Learning;
 use super::notifier::ListChangeNotifier;
 use super::settings::LevelSetting;
 use super::visibility::VisibilityCache;
@@ -25,7 +24,6 @@ pub(super) struct DiscoveryShared {
     pub(super) settings: ToolDiscoverySettings,
     pub(super) sights: VisibilityCache,
     pub(super) tellings: ListChangeNotifier,
-    pub(super) learning: Option<Learning>,
     callers: CallerNames,
     /// The sizes of all tools at the last count.
     sizes: Mutex<Option<Sizes>>,
@@ -34,15 +32,12 @@ pub(super) struct DiscoveryShared {
 impl DiscoveryShared {
     pub(super) fn new(index: Index, sessions: Arc<ToolSessions>, settings: ToolDiscoverySettings) -> Self {
         let sights = VisibilityCache::new(settings.eyes.clone());
-        let learning =
-            settings.learned.clone().map(|learned| Learning::new(learned, settings.tenant.clone()));
         Self {
             index,
             sessions,
             settings,
             sights,
             tellings: ListChangeNotifier::default(),
-            learning,
             callers: CallerNames::default(),
             sizes: Mutex::default(),
         }
@@ -131,11 +126,7 @@ impl DiscoveryShared {
     /// Notes that the caller called a tool with success.
     pub(super) fn used(self: &Arc<Self>, context: &Context, tool: &Tool) {
         let key = self.key(context);
-        let snapshot = self.index.snapshot();
-        let evicted = self.with_view_of(&snapshot, context, |view| self.sessions.used(&key, view, tool));
-        if let Some(learning) = &self.learning {
-            learning.used(&key, context, &snapshot, tool);
-        }
+        let evicted = self.with_view(context, |view| self.sessions.used(&key, view, tool));
         for tool in evicted {
             tracing::debug!(
                 tool = tool.id(),

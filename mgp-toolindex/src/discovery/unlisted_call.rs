@@ -1,6 +1,6 @@
 //! Calls of tools by the meta-tool `mgp.tools.call`, for clients that call only tools which they listed.
 
-use mgp_types::mgp::{MethodForm, method};
+use mgp_types::mgp::{MethodForm, UnlistedCall, method};
 use mgp_types::{Error, Flow, Gate, Method, RawJson, Request};
 
 /// A gate that makes a call of the tool `mgp.tools.call` the call of the tool that it names.
@@ -12,11 +12,6 @@ use mgp_types::{Error, Flow, Gate, Method, RawJson, Request};
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct UnlistedCallGate;
-
-/// The mark of a call that was made by `mgp.tools.call`: its client need not know the schema of the tool.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct UnlistedCall;
 
 impl UnlistedCallGate {
     /// Returns the gate.

@@ -10,7 +10,6 @@ use super::{Search, SearchHit, SearchResult, Snapshot};
 use crate::category::CategoryPath;
 use crate::embed::{EmbedError, Purpose, checked};
 use crate::keyword::KeywordReader;
-use crate::learn::Shift;
 use crate::rank::{QueryMeaning, RankedTool, Ranking, SPARE, SearchRequest, prefer};
 use crate::slot::Slot;
 use crate::text::in_words_of_tools;
@@ -22,7 +21,7 @@ impl Snapshot {
         match search.strategy {
             SearchStrategy::Keyword => {
                 let request = SearchRequest::whole(search.text, |_| None);
-                SearchResult { hits: self.by_words(search, &request), fallback: None, meanings: Vec::new() }
+                SearchResult { hits: self.by_words(search, &request), fallback: None }
             }
             SearchStrategy::Semantic => {
                 let request = SearchRequest::whole(search.text, |text| self.translated(search, text));
@@ -60,20 +59,16 @@ impl Snapshot {
             return SearchResult {
                 hits: self.by_words(search, &request),
                 fallback: Some(SearchStrategy::Keyword),
-                meanings: Vec::new(),
             };
         }
         let of_parts: Vec<_> = meanings
             .iter()
             .zip(request.parts())
-            .map(|(vector, part)| {
-                let grasped = self.embedder.grasps(&part.meant);
-                QueryMeaning::of(vector.as_deref()?, grasped, |query| self.learned(search, query))
-            })
+            .map(|(vector, part)| QueryMeaning::of(vector.as_deref()?, self.embedder.grasps(&part.meant)))
             .collect();
         let words = (sides == SearchSides::Both).then_some(&self.words);
         let hits = self.ranked(search, words, Some((&self.vectors, &*of_parts)), &request);
-        SearchResult { hits, fallback: None, meanings }
+        SearchResult { hits, fallback: None }
     }
 
     /// Searches by category; by words instead, if there is no such category.
@@ -85,27 +80,17 @@ impl Snapshot {
             return SearchResult {
                 hits: self.by_words(search, &SearchRequest::whole(search.text, |_| None)),
                 fallback: Some(SearchStrategy::Keyword),
-                meanings: Vec::new(),
             };
         }
-        SearchResult {
-            hits: self.hits(found.into_iter().map(|(slot, score)| RankedTool {
-                slot,
-                score,
-                likeness: 0.0,
-                nearest: 0,
-                evidence: MatchEvidence::default(),
-            })),
-            fallback: None,
-            meanings: Vec::new(),
-        }
+        let ranked = |(slot, score)| RankedTool { slot, score, evidence: MatchEvidence::default() };
+        SearchResult { hits: self.hits(found.into_iter().map(ranked)), fallback: None }
     }
 
     fn ranked(
         &self,
         search: &Search<'_>,
         words: Option<&KeywordReader>,
-        meanings: Option<(&Vectors, &[Option<QueryMeaning<'_>>])>,
+        meanings: Option<(&Vectors, &[Option<QueryMeaning>])>,
         request: &SearchRequest,
     ) -> Vec<SearchHit> {
         if search.limit == 0 {
@@ -135,8 +120,8 @@ impl Snapshot {
     }
 
     fn hits(&self, ranked: impl IntoIterator<Item = RankedTool>) -> Vec<SearchHit> {
-        let hit = |RankedTool { slot, score, likeness, nearest, evidence }| {
-            Some(SearchHit { tool: Arc::clone(self.tools.get(slot)?), score, likeness, nearest, evidence })
+        let hit = |RankedTool { slot, score, evidence }| {
+            Some(SearchHit { tool: Arc::clone(self.tools.get(slot)?), score, evidence })
         };
         ranked.into_iter().filter_map(hit).collect()
     }
@@ -167,14 +152,6 @@ impl Snapshot {
                 && (state != ServerState::Connected || self.connected.contains(slot))
                 && (only_connected || fits(slot))
         }
-    }
-
-    /// Returns the tools that are nearer to a query by learning.
-    fn learned<'a>(&'a self, search: &Search<'a>, query: &[f32]) -> Vec<(Slot, Shift<'a>)> {
-        let shifts = search.learned.into_iter().flat_map(|learned| learned.shifts(query));
-        shifts
-            .filter_map(|shift| Some((self.slot(shift.server.as_str(), shift.tool.as_str())?, shift)))
-            .collect()
     }
 }
 

@@ -6,7 +6,6 @@ use mgp_types::mgp::{MatchEvidence, SearchStrategy, ToolFilter};
 
 use super::VisibleTools;
 use crate::Tool;
-use crate::learn::TenantShift;
 use crate::rank::FusionWeights;
 
 /// A search: the query, the strategy and the tools among which to search.
@@ -25,8 +24,6 @@ pub struct Search<'a> {
     pub sight: Option<&'a VisibleTools>,
     /// How much words and meaning count in a search by both.
     pub weights: FusionWeights,
-    /// The learned shifts of the tenant.
-    pub(crate) learned: Option<&'a TenantShift>,
     /// Set if the text names a capability, as a program does: it is in the words of tools, and tools that say nearly the
     /// same may stand beside one another, because the caller may not be allowed to call each.
     pub(crate) is_capability: bool,
@@ -42,7 +39,6 @@ impl<'a> Search<'a> {
             filter: ToolFilter::default(),
             sight: None,
             weights: FusionWeights::default(),
-            learned: None,
             is_capability: false,
         }
     }
@@ -82,12 +78,6 @@ impl<'a> Search<'a> {
         self.weights = weights;
         self
     }
-
-    /// Prefers tools that were of use before.
-    pub(crate) const fn learned(mut self, learned: &'a TenantShift) -> Self {
-        self.learned = Some(learned);
-        self
-    }
 }
 
 /// The result of a search.
@@ -98,9 +88,6 @@ pub struct SearchResult {
     pub hits: Vec<SearchHit>,
     /// The actual strategy, if it differs from the one asked for.
     pub fallback: Option<SearchStrategy>,
-    /// The vectors of the query and, behind it, of each of its needs if there are several; `None` for a text without
-    /// meaning. Empty if the search was not by meaning.
-    pub meanings: Vec<Option<Vec<f32>>>,
 }
 
 /// A tool that was found.
@@ -111,11 +98,6 @@ pub struct SearchHit {
     pub tool: Arc<Tool>,
     /// The fit, from 0 to 1.
     pub score: f32,
-    /// The likeness of its meaning by its own words, without learning, to the query or to the need that it is most like;
-    /// 0 if the search was not by meaning.
-    pub likeness: f32,
-    /// The number of this query or need in [`SearchResult::meanings`].
-    pub nearest: usize,
     /// What speaks for the tool; in a search by category nothing.
     pub evidence: MatchEvidence,
 }

@@ -113,7 +113,7 @@ impl Snapshot {
         })
     }
 
-    pub(super) fn slot(&self, server: &str, name: &str) -> Option<Slot> {
+    fn slot(&self, server: &str, name: &str) -> Option<Slot> {
         self.servers.get(server)?.slots.get(name).copied()
     }
 

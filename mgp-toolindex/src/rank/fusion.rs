@@ -10,11 +10,8 @@ use mgp_types::mgp::MatchEvidence;
 pub(super) struct Scored {
     /// The word score of each candidate; empty for a search without words.
     pub(super) words: Vec<f32>,
-    /// The likeness of each candidate by its own words; `None` for those without a vector. Empty for a search without
-    /// meaning.
+    /// The likeness of each candidate; `None` for those without a vector. Empty for a search without meaning.
     pub(super) likeness: Vec<Option<f32>>,
-    /// What learning adds to the likeness of each candidate; empty for a search without meaning.
-    pub(super) learned: Vec<f32>,
     /// The distribution of the likeness of tools in general.
     pub(super) typical: Spread,
     /// The share of the request that likeness expresses, from 0 to 1.
@@ -84,15 +81,13 @@ impl Scored {
     pub(super) fn evidence(&self, weights: &FusionWeights) -> Vec<MatchEvidence> {
         let words = self.words.iter().copied().chain(std::iter::repeat(0.0));
         let likeness = self.likeness.iter().copied().chain(std::iter::repeat(None));
-        let learned = self.learned.iter().copied().chain(std::iter::repeat(0.0));
         // Where there are no words, meaning alone decides.
         let weight = weights.meaning * if self.words.is_empty() { 1.0 } else { self.grasped };
         // Meaning that grasps less than half of the request cannot stand in for its words.
         let by_chance = weights.by_chance * 2.0_f32.mul_add(self.grasped, -1.0).max(0.0);
-        let both = words.zip(likeness.zip(learned)).map(|(words, (likeness, learned))| MatchEvidence {
+        let both = words.zip(likeness).map(|(words, likeness)| MatchEvidence {
             words: if self.likeness.is_empty() { words } else { words * words / (words + by_chance) },
             meaning: weight * self.typical.above(likeness),
-            learned: weight * self.typical.deviations(learned),
             prior: 0.0,
         });
         both.take(self.words.len().max(self.likeness.len())).collect()
@@ -116,12 +111,7 @@ impl Spread {
 
     /// Returns the deviations of a number above the mean; an unknown number counts as the mean.
     fn above(self, number: Option<f32>) -> f32 {
-        number.map_or(0.0, |number| self.deviations(number - self.mean))
-    }
-
-    /// Returns a difference in deviations.
-    fn deviations(self, difference: f32) -> f32 {
-        let deviations = difference / self.deviation;
+        let deviations = number.map_or(0.0, |number| (number - self.mean) / self.deviation);
         if deviations.is_finite() { deviations } else { 0.0 }
     }
 }
@@ -214,7 +204,6 @@ mod tests {
             words: words.to_vec(),
             likeness: likeness.iter().copied().map(Some).collect(),
             typical: Spread::of(count, numbers().sum(), numbers().map(|number| number * number).sum()),
-            learned: Vec::new(),
             grasped: 1.0,
         }
         .evidence(&FusionWeights::default())
@@ -239,33 +228,17 @@ mod tests {
     fn a_tool_without_a_vector_is_taken_to_be_as_like_as_any() {
         let typical = Spread { mean: 0.3, deviation: 0.1 };
         let likeness = vec![Some(0.3), None, Some(0.2)];
-        let one = Scored { words: vec![5.0; 3], likeness, learned: vec![0.0; 3], typical, grasped: 1.0 };
+        let one = Scored { words: vec![5.0; 3], likeness, typical, grasped: 1.0 };
         let evidence = one.evidence(&FusionWeights::default());
         assert!((evidence[0].sum() - evidence[1].sum()).abs() < 1e-5);
         assert!(evidence[2].sum() < evidence[1].sum());
     }
 
     #[test]
-    fn what_was_learned_is_told_from_the_meaning_of_the_words() {
-        let typical = Spread { mean: 0.3, deviation: 0.1 };
-        let scored = |learned| Scored {
-            words: vec![4.0],
-            likeness: vec![Some(0.5)],
-            learned: vec![learned],
-            typical,
-            grasped: 1.0,
-        };
-        let [without, with] =
-            [0.0, 0.1].map(|learned| scored(learned).evidence(&FusionWeights::default())[0]);
-        assert!(with.learned > 0.0);
-        assert_eq!(MatchEvidence { learned: 0.0, ..with }, without);
-    }
-
-    #[test]
     fn words_count_in_full_where_meaning_does_not_know_them() {
         let typical = Spread { mean: 0.3, deviation: 0.1 };
         let words = |grasped| {
-            Scored { words: vec![10.0], likeness: vec![Some(0.3)], learned: vec![0.0], typical, grasped }
+            Scored { words: vec![10.0], likeness: vec![Some(0.3)], typical, grasped }
                 .evidence(&FusionWeights::default())[0]
                 .words
         };

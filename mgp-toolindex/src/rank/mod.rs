@@ -41,7 +41,7 @@ pub(crate) struct Ranking<'a> {
     pub(crate) words: Option<&'a KeywordReader>,
     /// The vectors of the tools, and the meanings of the parts of the request in their order; `None` for a part without
     /// one.
-    pub(crate) meanings: Option<(&'a Vectors, &'a [Option<QueryMeaning<'a>>])>,
+    pub(crate) meanings: Option<(&'a Vectors, &'a [Option<QueryMeaning>])>,
     /// How much each kind of evidence counts.
     pub(crate) weights: FusionWeights,
     /// A function that returns the name of a tool's server.
@@ -65,10 +65,6 @@ pub(crate) struct RankedTool {
     pub(crate) slot: Slot,
     /// The fit, from 0 to 1.
     pub(crate) score: f32,
-    /// The likeness of its own words to the part of the request that they are most like.
-    pub(crate) likeness: f32,
-    /// The number of this part.
-    pub(crate) nearest: usize,
     /// What speaks for it, of the request as a whole.
     pub(crate) evidence: MatchEvidence,
 }
@@ -140,11 +136,7 @@ impl Ranking<'_> {
                 *score = relevance::of_name(*score);
             }
         }
-        let tool = |(slot, score)| {
-            let each = parts.iter().map(|part| part.own_likeness(slot)).enumerate();
-            let (nearest, likeness) = each.max_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or_default();
-            RankedTool { slot, score, likeness, nearest, evidence: evidence_for(slot) }
-        };
+        let tool = |(slot, score)| RankedTool { slot, score, evidence: evidence_for(slot) };
         ranked.into_iter().zip(scores).map(tool).collect()
     }
 

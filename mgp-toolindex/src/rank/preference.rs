@@ -82,7 +82,7 @@ mod tests {
     const OLD: ProposalRank = ProposalRank { is_deprecated: true, manner: None };
 
     fn ranked(slot: Slot, score: f32) -> RankedTool {
-        RankedTool { slot, score, likeness: 0.0, nearest: 0, evidence: MatchEvidence::default() }
+        RankedTool { slot, score, evidence: MatchEvidence::default() }
     }
 
     fn preferred(tools: &[(ProposalRank, f32)], limit: usize, request: &str) -> Vec<u32> {

@@ -5,7 +5,6 @@ use mgp_types::mgp::MatchEvidence;
 use super::fusion::{FusionWeights, Scored, Spread};
 use super::relevance::PartRelevance;
 use crate::keyword::KeywordQuery;
-use crate::learn::Shift;
 use crate::slot::Slot;
 use crate::vector::{QueryVector, Scores};
 
@@ -56,15 +55,10 @@ impl<'a> SearchedPart<'a> {
             let scores = asked.scores(slots).into_iter().zip(slots);
             scores.map(|(score, slot)| score.max(self.exactness(*slot) * all)).collect()
         });
-        let (likeness, learned) = self.likeness.map_or_else(Default::default, |likeness| {
-            let own_and_learned = |slot: &Slot| {
-                let own = likeness.own(*slot);
-                (own, own.map_or(0.0, |own| likeness.learned(*slot, own) - own))
-            };
-            slots.iter().map(own_and_learned).unzip()
-        });
-        let grasped = self.grasped();
-        Scored { words, likeness, learned, typical: self.typical, grasped }.evidence(weights)
+        let likeness = self
+            .likeness
+            .map_or_else(Vec::new, |likeness| slots.iter().map(|slot| likeness.of(*slot)).collect());
+        Scored { words, likeness, typical: self.typical, grasped: self.grasped() }.evidence(weights)
     }
 
     /// Returns the fit of each of these tools, from 0 to 1.
@@ -88,11 +82,6 @@ impl<'a> SearchedPart<'a> {
         had
     }
 
-    /// Returns the likeness of a tool by its own words; 0 for a search without meaning.
-    pub(super) fn own_likeness(&self, slot: Slot) -> f32 {
-        self.likeness.and_then(|likeness| likeness.own(slot)).unwrap_or_default()
-    }
-
     /// Returns whether the part is exactly the name of a tool.
     pub(super) fn is_called(&self, slot: Slot) -> bool {
         self.exactness(slot) >= 1.0
@@ -107,24 +96,19 @@ impl<'a> SearchedPart<'a> {
     }
 }
 
-/// The meaning of a part of a request, and the tools that are nearer to it by learning.
+/// The meaning of a part of a request.
 #[derive(Debug, Clone)]
-pub(crate) struct QueryMeaning<'a> {
+pub(crate) struct QueryMeaning {
     pub(super) query: QueryVector,
     /// The share of the part that the meaning expresses, from 0 to 1.
     pub(super) grasped: f32,
-    learned: Vec<(Slot, Shift<'a>)>,
 }
 
-impl<'a> QueryMeaning<'a> {
+impl QueryMeaning {
     /// Creates the meaning of a vector; `None` if the vector is invalid.
-    pub(crate) fn of(
-        vector: &[f32],
-        grasped: f32,
-        learned: impl FnOnce(&[f32]) -> Vec<(Slot, Shift<'a>)>,
-    ) -> Option<Self> {
+    pub(crate) fn of(vector: &[f32], grasped: f32) -> Option<Self> {
         let grasped = if grasped.is_finite() { grasped.clamp(0.0, 1.0) } else { 1.0 };
-        Some(Self { query: QueryVector::new(vector).ok()?, grasped, learned: learned(vector) })
+        Some(Self { query: QueryVector::new(vector).ok()?, grasped })
     }
 }
 
@@ -134,33 +118,21 @@ pub(super) struct ToolSimilarity<'a> {
     pub(super) scores: &'a Scores<'a>,
     /// The number of the query.
     pub(super) query: usize,
-    pub(super) meaning: &'a QueryMeaning<'a>,
+    pub(super) meaning: &'a QueryMeaning,
 }
 
 impl ToolSimilarity<'_> {
-    /// Returns the likeness of a tool by its own words; `None` if it has no vector.
-    pub(super) fn own(&self, slot: Slot) -> Option<f32> {
+    /// Returns the likeness of a tool; `None` if it has no vector.
+    pub(super) fn of(&self, slot: Slot) -> Option<f32> {
         self.scores.of(self.query, slot)
     }
 
-    /// Returns the likeness of a tool, with learning.
-    pub(super) fn of(&self, slot: Slot) -> Option<f32> {
-        Some(self.learned(slot, self.own(slot)?))
-    }
-
-    /// Returns the likeness of a tool with learning, from that by its own words.
-    fn learned(&self, slot: Slot, own: f32) -> f32 {
-        let learned = self.meaning.learned.iter().find(|learned| learned.0 == slot);
-        learned.map_or(own, |(_, shift)| shift.score(own))
-    }
-
-    /// Returns the most alike tools, and those that may be by learning, in no order.
+    /// Returns the most alike tools, in no order.
     pub(super) fn best(
         &self,
         limit: usize,
         may_be_found: &dyn Fn(Slot) -> bool,
     ) -> impl Iterator<Item = Slot> {
-        let own = self.scores.best(self.query, limit, may_be_found).into_iter().map(|(slot, _)| slot);
-        own.chain(self.meaning.learned.iter().map(|learned| learned.0).filter(|slot| may_be_found(*slot)))
+        self.scores.best(self.query, limit, may_be_found).into_iter().map(|(slot, _)| slot)
     }
 }

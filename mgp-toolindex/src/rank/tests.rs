@@ -50,8 +50,7 @@ impl Tools {
     fn find(&self, text: &str, limit: usize, may_be_found: &dyn Fn(Slot) -> bool) -> Vec<(&str, f32)> {
         let request = SearchRequest::of(text, |_| None);
         let meaning = |part: &RequestPart| {
-            let grasped = self.embedder.grasps(&part.meant);
-            QueryMeaning::of(&self.embedder.vector(&part.meant)?, grasped, |_| Vec::new())
+            QueryMeaning::of(&self.embedder.vector(&part.meant)?, self.embedder.grasps(&part.meant))
         };
         let meanings: Vec<_> = request.parts().iter().map(meaning).collect();
         let ranking = Ranking {
@@ -80,8 +79,7 @@ impl Tools {
     }
 
     fn by_meaning(&self, text: &str) -> Vec<(&str, f32)> {
-        let meanings =
-            [self.embedder.vector(text).and_then(|vector| QueryMeaning::of(&vector, 1.0, |_| Vec::new()))];
+        let meanings = [self.embedder.vector(text).and_then(|vector| QueryMeaning::of(&vector, 1.0))];
         let ranking = Ranking {
             words: None,
             meanings: Some((&self.vectors, &meanings)),

@@ -110,11 +110,6 @@ impl SessionKey {
         Self { session: session.into(), agent }
     }
 
-    /// Returns the name of the session.
-    pub fn session(&self) -> &str {
-        &self.session
-    }
-
     /// Returns the agent.
     pub const fn agent(&self) -> Option<&AgentId> {
         self.agent.as_ref()

@@ -107,7 +107,7 @@ pub use self::tool_request::{
 };
 pub use self::tool_search::{
     DiscoverTools, DiscoveredTools, FoundTool, MatchEvidence, SearchStrategy, ToolFilter, ToolHints,
-    ToolIndexEntry,
+    ToolIndexEntry, UnlistedCall,
 };
 pub use self::tool_security::{SideEffect, ToolSecurity, ValidatorName};
 pub use self::tool_session::{EvictTools, EvictedTools, ToolContextBudget, ToolSession};

@@ -190,8 +190,6 @@ pub struct MatchEvidence {
     pub words: f32,
     /// The likeness of the tool's meaning and the request's; negative if other tools are more alike.
     pub meaning: f32,
-    /// Calls that followed requests like this one.
-    pub learned: f32,
     /// What speaks for the tool whatever it says: the request names its server.
     pub prior: f32,
 }
@@ -199,7 +197,7 @@ pub struct MatchEvidence {
 impl MatchEvidence {
     /// Returns the sum of all shares.
     pub const fn sum(&self) -> f32 {
-        self.words + self.meaning + self.learned + self.prior
+        self.words + self.meaning + self.prior
     }
 }
 
@@ -281,6 +279,12 @@ fn known_risk<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RiskL
 const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
+
+/// The mark, in the extensions of a request, of a call that the tool of [`TOOLS_CALL`](super::method::TOOLS_CALL) made:
+/// its client need not know the schema of the called tool.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "a mark says nothing but that it is there")]
+pub struct UnlistedCall;
 
 #[cfg(test)]
 mod tests {

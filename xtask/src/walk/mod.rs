@@ -125,7 +125,7 @@ impl Walk {
         self.step("mgp search --why", |walk| {
             let why = walk.home.run(&["search", "--why", "what is in this folder"])?;
             let (head, tools) = why.split_once('\n').context("nothing is shown")?;
-            ensure!(head.contains("WORDS") && head.contains("LEARNED"), "no shares are shown: {head}");
+            ensure!(head.contains("WORDS") && head.contains("MEANING"), "no shares are shown: {head}");
             let first = tools.split_whitespace().next().context("nothing was found")?;
             ensure!(first.starts_with("filesystem."), "{first} is found first");
             Ok(format!("{first}, in everyday words"))

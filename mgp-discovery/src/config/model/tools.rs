@@ -10,7 +10,6 @@ use super::words;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
 pub struct ToolSettings {
     /// The part of the tools that is listed; `auto` if left out.
     pub level: ListLevel,
@@ -28,9 +27,6 @@ pub struct ToolSettings {
     pub embedder: Option<String>,
     /// Uses the vectors that servers send with their tools.
     pub trust_sent_vectors: bool,
-    /// Lets searches learn from the calls that follow them, for each agent separately. What was learned is kept in the
-    /// state directory until `mgp tools forget`.
-    pub learning: bool,
     /// Lets agents have tools created on demand (§16.6).
     pub creating: bool,
     /// Notifies clients that the list changed even when they only used a tool. Off keeps prompt caches warm.
@@ -47,7 +43,6 @@ impl Default for ToolSettings {
             strategy: None,
             embedder: None,
             trust_sent_vectors: false,
-            learning: true,
             creating: false,
             tell_uses: false,
             budget: BudgetSettings::default(),

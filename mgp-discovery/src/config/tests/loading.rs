@@ -48,6 +48,17 @@ fn nothing(_: &str) -> Option<String> {
     None
 }
 
+#[test]
+fn a_file_that_lies_where_nothing_reads_it_is_told_of() {
+    let files = Files::new(Some("[[servers]]\nid='a'\ncommand='x'\n"), None);
+    let elsewhere = Locations::of(Some(files.path("folder/mgp.toml")), Some(files.path("servers.toml")));
+    let loaded = Config::load(&elsewhere, &nothing).unwrap();
+    assert!(loaded.files.is_empty());
+    let told = loaded.warnings[0].to_string();
+    assert!(told.contains("mgp.toml") && told.contains("`servers.toml` in the same folder"), "{told}");
+    assert!(files.load().warnings.is_empty(), "the file of the folder is read");
+}
+
 // covers: MGP-15.1-01, MGP-15.2-01..03
 #[test]
 fn servers_of_both_files_are_found_and_the_users_win() {

@@ -1,7 +1,6 @@
 //! The check of the headers in which calls over HTTP repeat arguments.
 
 use mgp_server_sdk::check_repeated_arguments;
-use mgp_toolindex::discovery::UnlistedCall;
 use mgp_types::{Error, Flow, Gate, Method, Request};
 
 /// A gate that holds calls over HTTP to the headers in which their tools want arguments repeated.
@@ -22,8 +21,7 @@ impl Gate for RepeatedHeadersGate {
 }
 
 fn check(request: &Request) -> Result<(), Error> {
-    let repeats = request.method == Method::TOOLS_CALL && request.extensions.get::<UnlistedCall>().is_none();
-    let tool = request.context.tool.as_ref().filter(|_| repeats);
+    let tool = request.context.tool.as_ref().filter(|_| request.method == Method::TOOLS_CALL);
     match tool.and_then(|tool| tool.definition.get("inputSchema")) {
         Some(schema) => check_repeated_arguments(&schema, request),
         None => Ok(()),

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::ServerConfig;
-use mgp_types::Error;
 use mgp_types::mgp::{ServerId, ServerState};
+use mgp_types::{Error, Object};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -64,7 +64,8 @@ pub(super) struct ConnectionShared {
     pub(super) attempt: Mutex<StartAttempt>,
     pub(super) connected_at: Mutex<Option<Instant>>,
     pub(super) connects: AtomicU64,
-    /// The description that the server gives of itself.
+    /// The description that the server gives of itself; until its first start is over, that by the connection in whose
+    /// place this one begins.
     pub(super) about: Mutex<ServerDescription>,
     /// The lists that could not be fetched.
     pub(super) missed: Arc<Mutex<MissedLists>>,
@@ -79,9 +80,10 @@ pub(super) struct ConnectionShared {
 /// A function that returns the state of a server over all its connections; `None` once the server is gone.
 pub(super) type StateByAll = Box<dyn Fn() -> Option<ServerState> + Send + Sync>;
 
-/// The description of a server by itself, as far as it may reach a model.
-#[derive(Default)]
+/// The description of a server by itself, its texts as far as they may reach a model.
+#[derive(Clone, Default)]
 pub(super) struct ServerDescription {
+    pub(super) capabilities: Object,
     pub(super) instructions: Option<Arc<str>>,
     pub(super) description: Option<Arc<str>>,
 }
@@ -96,6 +98,12 @@ pub(super) struct MissedLists {
 }
 
 impl ConnectionShared {
+    /// Returns the description of the server by itself, if it is connected, or about to be for the first time.
+    pub(super) fn description(&self) -> Option<ServerDescription> {
+        let counts = self.current.load().is_some() || !self.start.is_over();
+        counts.then(|| self.about.lock().clone())
+    }
+
     /// Drops an incarnation that is over, and the tasks that ran beside it.
     pub(super) fn let_go(&self) {
         self.current.store(None);

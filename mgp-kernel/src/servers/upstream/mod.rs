@@ -293,7 +293,8 @@ impl Upstream {
         if let Some(fake) = &self.fake {
             return fake.capabilities.clone();
         }
-        self.connections.of(agent).map(|instance| instance.capabilities()).unwrap_or_default()
+        let said = self.connections.of(agent).and_then(|instance| instance.shared.description());
+        said.unwrap_or_default().capabilities
     }
 
     /// Returns the server's instructions for a model on the connection of this agent, if that is up and nothing is
@@ -303,10 +304,7 @@ impl Upstream {
         if let Some(fake) = &self.fake {
             return fake.instructions.clone();
         }
-        let instance = self.connections.of(agent)?;
-        instance.client()?;
-        let about = instance.shared.about.lock();
-        about.instructions.clone()
+        self.connections.of(agent)?.shared.description()?.instructions
     }
 
     /// Returns the gate that decides what the server may do, on the connection of this agent if that has begun.

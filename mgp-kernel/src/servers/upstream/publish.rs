@@ -76,7 +76,8 @@ impl ConnectionShared {
         let Some(back) = self.back.get() else { return Ok(()) };
         let texts = [("instructions", client.instructions()), ("description", description(client))];
         let [instructions, description] = back.definitions.admitted_texts(texts).await?;
-        *self.about.lock() = ServerDescription { instructions, description };
+        let capabilities = client.capabilities();
+        *self.about.lock() = ServerDescription { capabilities, instructions, description };
         Ok(())
     }
 

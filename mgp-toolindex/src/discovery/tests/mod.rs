@@ -1,6 +1,5 @@
 //! Tests of tool discovery, and the fixtures they share.
 
-mod learning;
 mod listing;
 mod methods;
 mod needs;

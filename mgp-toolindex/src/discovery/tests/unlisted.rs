@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{Permission, ToolContextBudget};
+use mgp_types::mgp::{Permission, ToolContextBudget, UnlistedCall};
 use mgp_types::{RequestKind, Revision};
 use serde_json::{Value, json};
 use tower_service::Service;
@@ -11,7 +11,7 @@ use tower_service::Service;
 use super::world::{Peer, Policy, World, names, tool};
 use crate::ServerTools;
 use crate::budget::default_counter;
-use crate::discovery::{ToolDiscoverySettings, UnlistedCall};
+use crate::discovery::ToolDiscoverySettings;
 use crate::embed::NullEmbedder;
 use crate::level::Level;
 use crate::session::{SessionSettings, ToolSessions};

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use mgp_types::Revision;
 use mgp_types::mgp::{EffectiveSecurity, ResolvedTool, RiskLevel};
+use mgp_types::{RequestKind, Revision};
 use serde_json::{Value, json};
 use tower_service::Service;
 
@@ -63,12 +63,18 @@ async fn a_call_that_somebody_resolved_stays_as_it_is() {
 async fn only_a_call_that_succeeds_is_a_use() {
     let world = World::new().await;
     let peer = Peer::mgp();
+    world.server.refuses.store(true, Ordering::Relaxed);
+    world.tool(&peer, "read_file", json!({})).await.unwrap_err();
+    world.server.refuses.store(false, Ordering::Relaxed);
     world.server.says(json!({ "content": [], "isError": true }));
     world.tool(&peer, "read_file", json!({})).await.unwrap();
     world.server.says(json!({ "resultType": "input_required" }));
     world.tool(&peer, "read_file", json!({})).await.unwrap();
-    assert_eq!(cached(&world, &peer).await, json!([]));
     world.server.says(json!({ "content": [], "isError": false }));
+    let mut notified = peer.request("tools/call", &json!({ "name": "read_file" }));
+    notified.kind = RequestKind::Notify;
+    drop(world.service().call(notified).await);
+    assert_eq!(cached(&world, &peer).await, json!([]));
     world.tool(&peer, "read_file", json!({})).await.unwrap();
     assert_eq!(cached(&world, &peer).await, json!(["read_file"]));
 }

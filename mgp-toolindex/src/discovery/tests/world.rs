@@ -39,16 +39,7 @@ impl World {
     }
 
     pub(super) async fn with_budget(settings: ToolDiscoverySettings, budget: ToolContextBudget) -> Self {
-        Self::embedded(Arc::new(NullEmbedder), settings, budget).await
-    }
-
-    /// Creates a gateway with another embedder.
-    pub(super) async fn embedded(
-        embedder: Arc<dyn Embedder>,
-        settings: ToolDiscoverySettings,
-        budget: ToolContextBudget,
-    ) -> Self {
-        Self::of(settings, budget, embedder, servers()).await
+        Self::of(settings, budget, Arc::new(NullEmbedder), servers()).await
     }
 
     /// Creates a gateway with another embedder and other servers.

@@ -109,6 +109,7 @@ impl UpstreamConnections {
         };
         let own = Weak::clone(&self.own);
         let (starting, old) = (Arc::clone(&fresh.instance), std::mem::replace(first, fresh).instance);
+        starting.shared.about.lock().clone_from(&old.shared.about.lock());
         old.shared.is_over.store(true, Ordering::Release);
         self.run(async move {
             // Both may need the same files and ports.

@@ -1,7 +1,7 @@
 //! Node and npm packages, fetched into a folder under target/.
 
 use std::{
-    fs,
+    fs, iter,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -34,6 +34,23 @@ impl Node {
         process::run(Command::new("npm").current_dir(folder).args(quiet).args(wanted.split(' ')))?;
         fs::write(&stamp, wanted)?;
         Ok(node)
+    }
+
+    /// Compiles the native part of an installed package, for this Node, unless that was done.
+    pub(crate) fn compile(&self, package: &str) -> Result<()> {
+        let stamp = self.module(package).join("compiled.txt");
+        if stamp.exists() {
+            return Ok(());
+        }
+        println!("npm rebuild {package}");
+        let node = self.module(platform());
+        let usual = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(iter::once(node.join("bin")).chain(std::env::split_paths(&usual)))?;
+        // The headers come with the package, so that none are fetched.
+        let mut rebuild = Command::new("npm");
+        rebuild.current_dir(&self.folder).args(["rebuild", "--loglevel", "error", package]);
+        process::run(rebuild.env("PATH", path).env("npm_config_nodedir", node))?;
+        Ok(fs::write(stamp, "")?)
     }
 
     /// The Node binary.

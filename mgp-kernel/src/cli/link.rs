@@ -145,7 +145,10 @@ impl KernelLink {
         let began = Instant::now();
         loop {
             let servers = self.servers(wanted.clone()).await?;
-            let waits = |row: &&ServerRow| row.starting && row.fault.is_none() && wanted.has(&row.id);
+            let waits = |row: &&ServerRow| {
+                let is_listed_soon = row.listing && began.elapsed() < LISTED_WITHIN;
+                (row.starting || is_listed_soon) && row.fault.is_none() && wanted.has(&row.id)
+            };
             let waiting: Vec<_> = servers.iter().filter(waits).collect();
             if waiting.is_empty() || began.elapsed() >= PATIENCE {
                 output.waiting("");
@@ -159,12 +162,12 @@ impl KernelLink {
     }
 
     /// Lists the servers for a command about all tools. Servers of which no tool is known start; they are waited for only
-    /// if no tool of any server is known.
+    /// if no tool of any server is known. A server whose tools have changed is waited for.
     pub(super) async fn heard(&self, output: &Output) -> Result<Vec<ServerRow>, Failure> {
         let servers = self.servers(ServersToBegin::None).await?;
-        let unheard = servers.iter().filter(|row| row.is_unheard()).map(|row| row.id.clone()).collect();
-        let unheard = ServersToBegin::Only(unheard);
-        if servers.iter().all(|row| row.tools == 0) {
+        let unheard = servers.iter().filter(|row| row.is_unheard() || row.listing).map(|row| row.id.clone());
+        let unheard = ServersToBegin::Only(unheard.collect());
+        if servers.iter().all(|row| row.tools == 0) || servers.iter().any(|row| row.listing) {
             self.settled(output, &unheard).await
         } else {
             self.servers(unheard).await
@@ -312,6 +315,8 @@ pub(super) fn not_started(error: &StartError) -> Failure {
 
 /// The longest time that a command waits for its servers to start.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest time that a command waits for the lists of a server that changes again and again.
+const LISTED_WITHIN: Duration = Duration::from_secs(2);
 /// The time after which a person is shown what the command waits for.
 const SILENT: Duration = Duration::from_millis(700);
 /// The largest number of servers that are named in one line.

@@ -58,6 +58,9 @@ pub(crate) struct ServerRow {
     pub(crate) enabled: bool,
     /// The number of its tools that are offered.
     pub(crate) tools: u64,
+    /// True while the server is asked again for what has changed.
+    #[serde(default)]
+    pub(crate) listing: bool,
     /// The number of its tools, prompts, templates and resources that are held until they are approved.
     #[serde(default)]
     pub(crate) held: u64,
@@ -233,6 +236,7 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
             agent_id: view.agent,
             state: view.state,
             starting: fleet.get(view.id.as_str()).is_some_and(|server| server.is_starting()),
+            listing: fleet.get(view.id.as_str()).is_some_and(|server| server.is_listing()),
             enabled: true,
             tools: view.tools as u64,
             transport: configured.map_or("registered", way).to_owned(),
@@ -263,6 +267,7 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
                 instances: Vec::new(),
                 state: ServerState::Registered,
                 starting: false,
+                listing: false,
                 enabled: server.enabled,
                 tools: 0,
                 transport: way(server).to_owned(),

@@ -35,7 +35,9 @@ fn lists(home: &Home, tools: &[&str]) {
     server::answers(home, "files", "tools/list", None, &format!(r#"{{"tools":[{}]}}"#, tools.join(",")));
 }
 
+/// Returns the tools that the server offers once it has listed them, and not what is remembered of its last start.
 fn offered(home: &Home) -> Vec<String> {
+    home.run(["servers", "--wait"]);
     let tools = home.json(["tools"]);
     tools["tools"]
         .as_array()

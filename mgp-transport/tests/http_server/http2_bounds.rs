@@ -170,9 +170,8 @@ async fn pings_do_not_keep_a_connection_whose_requests_are_answered() {
 
 #[tokio::test]
 async fn a_connection_with_a_call_in_work_is_not_idle() {
-    let config = HttpConfig::default()
-        .header_timeout(Duration::from_millis(20))
-        .idle_timeout(Duration::from_millis(20));
+    let config =
+        HttpConfig::default().header_timeout(Duration::from_secs(2)).idle_timeout(Duration::from_secs(2));
     let server = secured_with(config, |tls| tls).await;
     let client = server.client().http2().await;
     let call = tokio::spawn(client.sender.clone().send_request(on_http2(Ask::tool("wait"))));

@@ -23,6 +23,9 @@ pub(super) struct Server {
     /// Further packages, in versions that the server needs without saying so.
     #[serde(default)]
     with: Vec<String>,
+    /// The packages among those of npm of which a part is compiled.
+    #[serde(default)]
+    compiled: Vec<String>,
     /// True if the short form tries it, too.
     #[serde(default)]
     short: bool,
@@ -83,6 +86,11 @@ impl Installed {
             servers.iter().filter(|s| s.registry == Registry::Npm).map(Server::release).collect();
         let npm: Vec<_> = npm.iter().map(String::as_str).collect();
         let node = if npm.is_empty() { None } else { Some(Node::install(&folder.join("npm"), &npm)?) };
+        if let Some(node) = &node {
+            for package in servers.iter().flat_map(|server| &server.compiled) {
+                node.compile(package)?;
+            }
+        }
         for server in servers.iter().filter(|s| s.registry == Registry::Pypi) {
             let release = server.release();
             let packages: Vec<_> =

@@ -187,6 +187,11 @@ impl Upstream {
         self.connections.is_starting()
     }
 
+    /// Returns whether the server is asked again for lists that changed.
+    pub(crate) fn is_listing(&self) -> bool {
+        self.up().any(|instance| instance.shared.changed.are_stale())
+    }
+
     /// Returns whether this agent may have a connection to the server.
     pub(crate) fn admits(&self, agent: &Principal) -> bool {
         self.connections.admits(agent)

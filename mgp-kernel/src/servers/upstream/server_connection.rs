@@ -407,7 +407,10 @@ async fn republish(shared: Arc<ConnectionShared>) {
         tokio::time::sleep(DEBOUNCE).await;
         let lists = shared.changed.take();
         // A server that is connected to again is listed anyway.
-        let Some(client) = shared.current.load_full() else { continue };
+        let Some(client) = shared.current.load_full() else {
+            shared.changed.listed();
+            continue;
+        };
         let missed = match tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists)).await {
             Ok(Ok(missed)) => missed,
             Ok(Err(error)) => {
@@ -419,6 +422,7 @@ async fn republish(shared: Arc<ConnectionShared>) {
                 lists
             }
         };
+        shared.changed.listed();
         shared.list_later(missed);
     }
 }

@@ -14,8 +14,15 @@ pub(super) struct StaleLists(Arc<StaleListsInner>);
 
 #[derive(Default)]
 struct StaleListsInner {
-    lists: Mutex<ListsToRefresh>,
+    marks: Mutex<StaleMarks>,
     news: Notify,
+}
+
+#[derive(Default)]
+struct StaleMarks {
+    lists: ListsToRefresh,
+    /// True while the lists that were taken last are listed again.
+    are_being_listed: bool,
 }
 
 /// The lists that have to be listed again.
@@ -41,13 +48,13 @@ impl ListsToRefresh {
 
 impl StaleLists {
     pub(super) fn mark(&self, what: ListKind) {
-        let mut lists = self.0.lists.lock();
+        let mut marks = self.0.marks.lock();
         match what {
-            ListKind::Tools => lists.tools = true,
-            ListKind::Prompts => lists.prompts = true,
-            ListKind::Resources => lists.resources = true,
+            ListKind::Tools => marks.lists.tools = true,
+            ListKind::Prompts => marks.lists.prompts = true,
+            ListKind::Resources => marks.lists.resources = true,
         }
-        drop(lists);
+        drop(marks);
         self.0.news.notify_one();
     }
 
@@ -69,8 +76,21 @@ impl StaleLists {
         self.0.news.notified().await;
     }
 
-    /// Takes the marked lists, which then are not marked any more.
+    /// Takes the marked lists, which then are not marked any more. They are stale until they are [`listed`](Self::listed).
     pub(super) fn take(&self) -> ListsToRefresh {
-        std::mem::take(&mut *self.0.lists.lock())
+        let mut marks = self.0.marks.lock();
+        marks.are_being_listed = true;
+        std::mem::take(&mut marks.lists)
+    }
+
+    /// Notes that an attempt to list what was taken is over.
+    pub(super) fn listed(&self) {
+        self.0.marks.lock().are_being_listed = false;
+    }
+
+    /// Returns whether something that changed has not been listed again yet.
+    pub(super) fn are_stale(&self) -> bool {
+        let marks = self.0.marks.lock();
+        marks.are_being_listed || marks.lists != ListsToRefresh::NONE
     }
 }

@@ -337,7 +337,8 @@ fn configuration(installed: &Installed) -> String {
         let variables: Vec<_> = steady.chain(own).collect();
         let _ = write!(
             text,
-            "\n[[servers]]\nid = {}\ncommand = {}\nargs = {}\nenv = {{ {} }}\n",
+            "\n[[servers]]\nid = {}\ncommand = {}\nargs = {}\nenv = {{ {} }}\n\
+             limits.startup_timeout_ms = {ALL_AT_ONCE_MS}\n",
             json!(server.id),
             json!(command.get_program().to_string_lossy()),
             json!(arguments),
@@ -409,3 +410,5 @@ const DIGEST: usize = 10;
 
 /// Twenty servers start at once, some of which import half of PyPI.
 const START_LIMIT: Duration = Duration::from_mins(5);
+/// The time that a server may take to start while all the others do, too, on a machine with few processors.
+const ALL_AT_ONCE_MS: u64 = 180_000;

@@ -56,7 +56,8 @@ where
         let prepared = self.prepare();
         let mode = prepared.builder.mode;
         let other = match mode {
-            EraMode::Auto | EraMode::PreferSession => Some(EraMode::Session),
+            EraMode::Auto => Some(EraMode::Session),
+            EraMode::PreferSession => Some(EraMode::Stateless),
             _ => None,
         };
         match (prepared.child(command(), mode).await, other) {

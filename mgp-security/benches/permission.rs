@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use divan::{AllocProfiler, Bencher};
 use futures_util::FutureExt;
 use mgp_security::Clock;
-use mgp_security::confirmation::{ConfirmationGate, ConfirmationSettings, ConfirmationTickets};
+use mgp_security::confirmation::{ConfirmationGate, ConfirmationSettings};
 use mgp_security::permission::{
     GrantBook, GrantTerms, MemoryGrants, PendingApprovals, PermissionGate, PermissionSettings,
 };
@@ -150,8 +150,7 @@ fn permission_granted_and_attached(bencher: Bencher<'_, '_>) {
 
 #[divan::bench]
 fn confirmation_not_needed(bencher: Bencher<'_, '_>) {
-    let tickets = ConfirmationTickets::new(Arc::new(Forgetful), Clock::system());
     let approver = Arc::new(PendingApprovals::new(Clock::system()));
-    let layer = ConfirmationGate::with_tickets(ConfirmationSettings::new(), approver, tickets);
+    let layer = ConfirmationGate::new(ConfirmationSettings::new(), approver);
     measure(bencher, layer.layer(Echo(Response::empty())), false);
 }

@@ -151,12 +151,27 @@ async fn a_client_that_prefers_sessions_has_one_unless_the_server_refuses() {
     let versions = json!({"supported": ["2026-07-28"], "requested": "2025-11-25"});
     let other =
         json!({"error": {"code": -32022, "message": "Unsupported protocol version", "data": versions}});
+    let both = json!({"result": {
+        "protocolVersion": "2025-11-25", "serverInfo": {"name": "s", "version": "1"},
+        "capabilities": {"tools": {}, "extensions": {"io.github.mcp-extension-proposals/transactions": {}}},
+    }});
     for (initialize, discover, revision, asked) in [
-        (&session, &described, Revision::V2025_11_25, vec!["server/discover", "initialize"]),
-        (&session, &unknown, Revision::V2025_11_25, vec!["server/discover", "initialize"]),
-        (&unknown, &described, Revision::V2026_07_28, vec!["server/discover", "initialize"]),
-        (&other, &described, Revision::V2026_07_28, vec!["server/discover", "initialize"]),
-        (&session, &extended, Revision::V2026_07_28, vec!["server/discover"]),
+        (&session, &described, Revision::V2025_11_25, vec!["initialize", "notifications/initialized"]),
+        (&session, &unknown, Revision::V2025_11_25, vec!["initialize", "notifications/initialized"]),
+        (&unknown, &described, Revision::V2026_07_28, vec!["initialize", "server/discover"]),
+        (&other, &described, Revision::V2026_07_28, vec!["initialize", "server/discover"]),
+        (
+            &both,
+            &extended,
+            Revision::V2026_07_28,
+            vec!["initialize", "notifications/initialized", "server/discover"],
+        ),
+        (
+            &both,
+            &unknown,
+            Revision::V2025_11_25,
+            vec!["initialize", "notifications/initialized", "server/discover"],
+        ),
     ] {
         let (peer, stream) = Peer::raw(server(initialize.clone(), discover.clone()));
         let (reader, writer) = tokio::io::split(stream);
@@ -165,4 +180,13 @@ async fn a_client_that_prefers_sessions_has_one_unless_the_server_refuses() {
         let methods: Vec<_> = peer.all().iter().map(|it| it["method"].as_str().unwrap().to_owned()).collect();
         assert_eq!(methods[..asked.len()], asked, "{initialize}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_slow_to_open_a_session_is_not_taken_for_one_that_has_none() {
+    let (peer, stream) = Peer::raw(|_| Vec::new());
+    let (reader, writer) = tokio::io::split(stream);
+    let error = builder().era(EraMode::PreferSession).connect_io(reader, writer).await.unwrap_err();
+    assert!(error.message().contains("did not answer"), "{error}");
+    assert!(peer.seen("server/discover").is_empty());
 }

@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::permission::{ApprovalAnswer, ApprovalSubject};
-use mgp_security::tool::{ToolRules, effective};
-use mgp_types::mgp::{Decision, ResolvedTool, TrustLevel};
-use mgp_types::{Object, Principal, RawJson, Revision};
+use mgp_types::mgp::Decision;
+use mgp_types::{Principal, Revision};
 use serde_json::json;
 
 use crate::ERAS;
 use crate::front::Raw;
-use crate::kernel::{AGENT, Kernel, Setup, operator, server_id};
+use crate::kernel::{AGENT, Kernel, Setup, operator};
 use crate::upstream::{self, Reached};
 
 async fn kernel(reached: &Reached, revision: Revision, patience: Duration) -> Kernel {
@@ -71,29 +70,26 @@ async fn a_no_is_a_no_and_asks_again_the_next_time() {
 }
 
 #[tokio::test]
-async fn a_ticket_is_for_one_call_of_one_caller_with_these_arguments() {
+async fn a_yes_that_comes_late_is_for_one_call_of_one_caller_with_these_arguments() {
     for revision in ERAS {
         let reached = Reached::default();
         let kernel = kernel(&reached, revision, Duration::from_millis(10)).await;
         kernel.allow("agent.two", Some("wipe")).await;
         let mut client = Raw::open(&kernel, AGENT, revision, true).await;
         let mut other = Raw::open(&kernel, "agent.two", revision, true).await;
-        let list = kernel.client.request("tools/list", json!({})).await.unwrap();
-        let tools: Vec<Object> = Object::from_raw(&list).unwrap().get("tools").unwrap().to().unwrap();
-        let definition = tools.into_iter().find(|tool| tool.text("name").as_deref() == Some("wipe")).unwrap();
-        let security = effective(&definition, &ToolRules::new(TrustLevel::Trusted));
-        let tool = ResolvedTool::new(server_id(), "wipe".into(), definition, security);
-        let arguments = RawJson::parse(r#"{"target":"x"}"#).unwrap();
-        let give = |who: Principal| {
-            let (kernel, tool, arguments) = (&kernel, &tool, &arguments);
-            async move {
-                let agent = Principal::new(AGENT);
-                kernel.tickets.give(&who, &agent, tool, Some(arguments), Duration::from_mins(1)).await
-            }
-        };
-        assert_eq!(give(Principal::new(AGENT)).await.unwrap_err().code(), 1000, "an agent gives none");
-        give(operator()).await.unwrap();
         reached.take();
+        assert_eq!(client.tool("wipe", json!({"target": "x"})).await["error"]["code"], 1000, "too late");
+        let asked = kernel.pending.list().remove(0);
+        let decide = async |who: Principal| {
+            let yes = ApprovalAnswer::new(who.clone(), Decision::Approved);
+            kernel.pending.decide(&who, &asked.id, &yes).await
+        };
+        assert_eq!(
+            decide(Principal::new(AGENT)).await.unwrap_err().code(),
+            1000,
+            "an agent confirms nothing"
+        );
+        decide(operator()).await.unwrap();
         assert_eq!(other.tool("wipe", json!({"target": "x"})).await["error"]["code"], 1000);
         assert_eq!(client.tool("wipe", json!({"target": "y"})).await["error"]["code"], 1000);
         let answer = client.tool("wipe", json!({"target": "x"})).await;

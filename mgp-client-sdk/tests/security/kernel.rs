@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use mgp_client_sdk::Client;
 use mgp_security::access::{AccessGate, AccessPolicy, TaskOwnersGate};
 use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryLogStore, Query, TraceIdGate};
-use mgp_security::confirmation::{ConfirmationGate, ConfirmationSettings, ConfirmationTickets};
+use mgp_security::confirmation::{ConfirmationGate, ConfirmationSettings};
 use mgp_security::definition::{
     DefinitionGuard, DefinitionGuardLayer, FirstUse, MemoryPins, PinnedDefinitions,
 };
@@ -81,7 +81,6 @@ pub(crate) struct Kernel {
     pub(crate) gate: PermissionGate,
     pub(crate) book: GrantBook,
     pub(crate) pending: PendingApprovals,
-    pub(crate) tickets: ConfirmationTickets,
     pub(crate) guard: Arc<DefinitionGuard>,
     pub(crate) lists: DefinitionGuardLayer,
 }
@@ -112,7 +111,6 @@ impl Kernel {
         let approver = Arc::new(pending.clone());
         let gate =
             PermissionGate::new(server_id(), setup.settings, book.clone()).with_approver(approver.clone());
-        let tickets = ConfirmationTickets::new(audit.clone(), setup.clock.clone());
         let confirmation = setup
             .confirmation
             .unwrap_or_else(|| ConfirmationSettings::new().with_permission_instead(book.clone()));
@@ -131,7 +129,7 @@ impl Kernel {
             guard: lists.clone(),
             validate: ValidateGate::new(Validators::standard()),
             permission: gate.clone(),
-            confirmation: ConfirmationGate::with_tickets(confirmation, approver, tickets.clone()),
+            confirmation: ConfirmationGate::new(confirmation, approver),
             trace: TraceIdGate::to_peer(move || known.get().cloned()),
         };
         let (outer, inner) = (Held::default(), Held::default());
@@ -156,8 +154,7 @@ impl Kernel {
         if setup.settle {
             gate.negotiate(&mut below, &client.session().unwrap()).await.unwrap();
         }
-        let kernel =
-            Self { client, stack, below, sent, log, policy, gate, book, pending, tickets, guard, lists };
+        let kernel = Self { client, stack, below, sent, log, policy, gate, book, pending, guard, lists };
         for tool in ["echo", "run", "evaluate", "wipe", "fetch"] {
             kernel.allow(AGENT, Some(tool)).await;
         }

@@ -12,18 +12,6 @@ use mgp_types::{Error, Principal, RawJson};
 pub struct ConfirmationBinding([u8; 32]);
 
 impl ConfirmationBinding {
-    /// Returns the binding of the call of `tool` by `principal` with `arguments`.
-    ///
-    /// # Errors
-    /// Fails if the arguments cannot be brought into canonical form.
-    pub(super) fn new(
-        principal: &Principal,
-        tool: &ResolvedTool,
-        arguments: Option<&RawJson>,
-    ) -> Result<Self, Error> {
-        Self::of_tool(principal, tool)?.with_arguments(arguments)
-    }
-
     /// Returns the binding of all calls of `tool` by `principal`, with whatever arguments. A tool whose definition or risk
     /// has changed counts as another tool.
     ///
@@ -98,7 +86,8 @@ mod tests {
             definition,
             EffectiveSecurity::new(RiskLevel::Safe),
         );
-        ConfirmationBinding::new(who, &tool, Some(&RawJson::parse(arguments).unwrap())).unwrap()
+        let arguments = RawJson::parse(arguments).unwrap();
+        ConfirmationBinding::of_tool(who, &tool).unwrap().with_arguments(Some(&arguments)).unwrap()
     }
 
     #[test]

@@ -9,11 +9,10 @@ use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, RiskLevel, Time
 use mgp_types::{Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
 #[cfg(feature = "ext")]
 use mgp_types::{Object, ext::ToolDeclaration};
-use tokio::sync::watch;
 
 use super::batches::ConfirmationBatches;
 use super::rounds::ConfirmedRounds;
-use super::{ConfirmationBinding, ConfirmationSettings, ConfirmationTickets};
+use super::{ConfirmationBinding, ConfirmationSettings};
 use crate::permission::{
     ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, ShownArguments,
     WaitingSubject, check_operator, waits_for_approval,
@@ -36,7 +35,6 @@ pub struct ConfirmationGate(Arc<ConfirmationShared>);
 struct ConfirmationShared {
     settings: ConfirmationSettings,
     approver: Arc<dyn Approver>,
-    tickets: Option<ConfirmationTickets>,
     rounds: ConfirmedRounds,
     batches: ConfirmationBatches,
 }
@@ -47,22 +45,6 @@ impl ConfirmationGate {
         Self(Arc::new(ConfirmationShared {
             settings,
             approver,
-            tickets: None,
-            rounds: ConfirmedRounds::default(),
-            batches: ConfirmationBatches::default(),
-        }))
-    }
-
-    /// Returns a gate like that of [`new`](Self::new) that also accepts `tickets` as confirmations.
-    pub fn with_tickets(
-        settings: ConfirmationSettings,
-        approver: Arc<dyn Approver>,
-        tickets: ConfirmationTickets,
-    ) -> Self {
-        Self(Arc::new(ConfirmationShared {
-            settings,
-            approver,
-            tickets: Some(tickets),
             rounds: ConfirmedRounds::default(),
             batches: ConfirmationBatches::default(),
         }))
@@ -123,29 +105,23 @@ impl ConfirmationShared {
         Ok(Some(UnconfirmedCall { tool: tool.clone(), arguments, any, binding }))
     }
 
-    /// Returns the operator who has already confirmed `call`: in an earlier round of it, by a ticket, or with other calls
-    /// of the tool.
+    /// Returns the operator who has already confirmed `call`: in an earlier round of it, or with other calls of its
+    /// tool.
     fn known(&self, call: &UnconfirmedCall, request: &Request) -> Option<Principal> {
-        self.rounds.take(call.binding, request).or_else(|| self.take_given(call))
-    }
-
-    /// Uses up a confirmation that was given in advance.
-    fn take_given(&self, call: &UnconfirmedCall) -> Option<Principal> {
-        let ticket = self.tickets.as_ref().and_then(|tickets| tickets.take(&call.binding));
-        ticket.or_else(|| self.batches.take(&call.any))
+        self.rounds.take(call.binding, request).or_else(|| self.batches.take(&call.any))
     }
 
     /// Waits for a confirmation that is given to other calls, and is for this one, too.
     async fn given(&self, call: &UnconfirmedCall) -> Principal {
-        let mut tickets = self.tickets.as_ref().map(ConfirmationTickets::given);
         let mut batches = self.batches.given();
         loop {
-            if let Some(approver) = self.take_given(call) {
+            if let Some(approver) = self.batches.take(&call.any) {
                 return approver;
             }
-            let ticket = pin!(changed(tickets.as_mut()));
-            let batch = pin!(changed(Some(&mut batches)));
-            select(ticket, batch).await;
+            if batches.changed().await.is_err() {
+                // Nobody gives any more.
+                std::future::pending::<()>().await;
+            }
         }
     }
 
@@ -185,7 +161,7 @@ impl ConfirmationShared {
         Ok(answer.approver)
     }
 
-    /// Returns the result of asking, or a ticket given in the meantime.
+    /// Returns the result of asking, or a confirmation that was given with other calls in the meantime.
     async fn ask(
         &self,
         call: &UnconfirmedCall,
@@ -210,17 +186,6 @@ impl ConfirmationShared {
                 Ok(ApprovalReply::Answer(ApprovalAnswer::new(approver, Decision::Approved)))
             }
         }
-    }
-}
-
-/// Waits for a change; for ever where there is nothing to change.
-async fn changed(given: Option<&mut watch::Receiver<u64>>) {
-    let is_there = match given {
-        Some(given) => given.changed().await.is_ok(),
-        None => false,
-    };
-    if !is_there {
-        std::future::pending::<()>().await;
     }
 }
 

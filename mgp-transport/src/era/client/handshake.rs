@@ -12,10 +12,11 @@ use mgp_types::{Session, code};
 
 use super::agreement::{AgreedSession, RequestStamp};
 use super::probe_verdict::{
-    ProbeVerdict, ServerDescription, UnsupportedVersion, judge, supported_versions, undescribed,
+    ProbeVerdict, ServerDescription, UnsupportedVersion, ended_by_request, judge, refuses_sessions,
+    supported_versions, undescribed,
 };
 use super::relay::ClientRelay;
-use super::{ClientIdentity, Era, EraMode, EraOptions};
+use super::{ClientIdentity, Era, EraMode, EraOptions, WireKind};
 
 /// One handshake over one wire.
 pub(super) struct Handshake<'a, W> {
@@ -73,9 +74,33 @@ impl<W: RpcService> Handshake<'_, W> {
         self.probe().await?.ok_or(error)
     }
 
-    /// Finds out the era, and opens a session with a server of both. A server that declares extensions keeps the era in
-    /// which it has them: most have no name in a session, and where each request stands alone its caller is known.
+    /// Opens a session also with a server of both eras. A server that declares extensions keeps the era without sessions:
+    /// most have no name in a session, and where each request stands alone its caller is known.
     async fn prefer_session(&mut self) -> Result<AgreedSession, Error> {
+        match self.options.kind {
+            WireKind::Stream => self.begin_with_session().await,
+            WireKind::Http { .. } => self.begin_with_description().await,
+        }
+    }
+
+    /// Opens a session, and asks for the description a server that refuses one, or that declares extensions. On a byte
+    /// stream some servers of both eras stay with that of the first message.
+    async fn begin_with_session(&mut self) -> Result<AgreedSession, Error> {
+        let agreed = match self.open_session().await {
+            Ok(agreed) => agreed,
+            Err(error) if refuses_sessions(&error) => {
+                tracing::debug!(%error, "the server refuses a session");
+                return self.probe().await?.ok_or(error);
+            }
+            Err(error) => return Err(ended_by_request(error, self.options.kind)),
+        };
+        let described = if declares_extensions(&agreed.session) { self.probe().await? } else { None };
+        Ok(described.unwrap_or(agreed))
+    }
+
+    /// Asks the server for its description, and opens a session with one that declares no extensions: over HTTP, a session
+    /// that was opened for nothing would stay behind.
+    async fn begin_with_description(&mut self) -> Result<AgreedSession, Error> {
         let agreed = self.find_out().await?;
         if agreed.stamp.is_none() || declares_extensions(&agreed.session) {
             return Ok(agreed);

@@ -13,8 +13,8 @@ pub enum EraMode {
     /// The client asks the server, and falls back to a session.
     #[default]
     Auto,
-    /// The client asks the server, and opens a session also with a server of both eras, unless it declares extensions of
-    /// MGP: it may keep between calls what its tools remember, which it can do in a session only.
+    /// The client opens a session also with a server of both eras, unless that declares extensions of MGP: it may keep
+    /// between calls what its tools remember, which it can do in a session only.
     PreferSession,
     /// The client opens a session without asking.
     Session,

@@ -160,8 +160,14 @@ pub(super) fn undescribed(identity: &ClientIdentity) -> Option<ServerDescription
     Some(ServerDescription { revision, info: None, capabilities: Object::new(), instructions: None })
 }
 
+/// Returns whether a server that answers `initialize` with this error may be of the era without sessions. A server that
+/// is silent may be slow to start: it would be taken for one that knows no sessions.
+pub(super) fn refuses_sessions(error: &Error) -> bool {
+    error.origin() == Origin::Peer || UnsupportedVersion::of(error).is_some()
+}
+
 /// Marks an error that ended the connection, if the server can be started again.
-fn ended_by_request(error: Error, kind: WireKind) -> Error {
+pub(super) fn ended_by_request(error: Error, kind: WireKind) -> Error {
     match (kind, error.origin()) {
         (WireKind::Stream, Origin::Connection) => {
             Error::disconnected(error.message().to_owned()).with_source(ProbeEndedConnection)

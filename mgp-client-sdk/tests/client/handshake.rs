@@ -156,8 +156,8 @@ async fn a_client_that_prefers_sessions_has_one_unless_the_server_refuses() {
         "capabilities": {"tools": {}, "extensions": {"io.github.mcp-extension-proposals/transactions": {}}},
     }});
     for (initialize, discover, revision, asked) in [
-        (&session, &described, Revision::V2025_11_25, vec!["initialize", "notifications/initialized"]),
-        (&session, &unknown, Revision::V2025_11_25, vec!["initialize", "notifications/initialized"]),
+        (&session, &described, Revision::V2025_11_25, vec!["initialize"]),
+        (&session, &unknown, Revision::V2025_11_25, vec!["initialize"]),
         (&unknown, &described, Revision::V2026_07_28, vec!["initialize", "server/discover"]),
         (&other, &described, Revision::V2026_07_28, vec!["initialize", "server/discover"]),
         (

@@ -158,8 +158,8 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
     let connecting = Arc::clone(shared);
     let restoring = Arc::clone(shared);
     let mut limits = TimeLimits::default();
-    // Some servers are asked for their description before they are offered a session, and take their time for both. The
-    // handshake notices first that it takes too long.
+    // Some servers are asked for their description, too, and take their time for both. The handshake notices first that
+    // it takes too long.
     limits.connect = settings::startup_timeout(config) * 2 + HANDSHAKE_END;
     limits.restore = settings::startup_timeout(config);
     let supervisor = Client::supervise(shared.server.clone(), move || {

@@ -35,6 +35,9 @@ impl StartAttempt {
             (Some(program), Some(io::ErrorKind::NotFound)) => {
                 format!("{} (tried: `{}`)", missing(config, program), command_line(config))
             }
+            (Some(program), Some(io::ErrorKind::PermissionDenied)) if Path::new(program).is_dir() => {
+                format!("`{program}` is a folder, and no program")
+            }
             (Some(_), cause) => match exit {
                 Some(status) if cause.is_none() && error.origin() == Origin::Connection => {
                     format!("`{}` ended with {status} before it answered", command_line(config))
@@ -180,6 +183,10 @@ mod tests {
         let begin =
             "there is no program `npx` in PATH (tried: `npx -y some-server --token ***`); install Node.js";
         assert!(told.starts_with(begin), "{told}");
+        let denied = Error::disconnected("the server cannot be started")
+            .with_source(io::Error::from(io::ErrorKind::PermissionDenied));
+        let told = StartAttempt::default().failure(&server("/", ""), None, &denied);
+        assert!(told.starts_with("`/` is a folder, and no program; `command` is the file"), "{told}");
         config.cwd = Some("/nowhere/at/all".to_owned());
         let told = StartAttempt::default().failure(&config, None, &error);
         assert!(told.contains("no folder `/nowhere/at/all`"), "{told}");

@@ -33,7 +33,8 @@ fn a_call_that_needs_a_permission_names_the_command_that_gives_it() {
     let call = ["shell.run_command", "command=ls"];
     let id = waits(&home, &call);
     assert_eq!(home.run(["permissions", "approve", &id, "--always"]).code, Some(0));
-    assert_eq!(home.run(["call"].iter().chain(&call)).code, Some(0));
+    let ran = home.run(["call"].iter().chain(&call));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use mgp_types::{Context, Error, GateKind, JudgedRequest, Origin, Request};
 
 use super::PermissionGate;
 use super::judge::{PermissionJudgement, RequestAdmission};
-use super::refusal::{PermissionRefusal, refuse};
+use super::refusal::{PermissionRefusal, not_ready, refuse};
 use crate::permission::book::{GrantUse, Ruling, check_operator, event};
 use crate::permission::settings::SettingsDecision;
 use crate::permission::{
@@ -59,6 +59,7 @@ impl PermissionGate {
         match self.admit(request) {
             RequestAdmission::Pass => Ok(()),
             RequestAdmission::Refused(error) => Err(error),
+            RequestAdmission::Negotiating => Err(not_ready(self.server(), None, request)),
             RequestAdmission::Wait(undecided) => {
                 let waits = waited.waits.iter().find(|(permission, _)| undecided.contains(permission));
                 let id = waits.map(|(_, id)| id.clone());

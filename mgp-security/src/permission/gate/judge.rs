@@ -17,6 +17,8 @@ pub(super) enum RequestAdmission {
     Refused(Error),
     /// The request has to wait until these permissions are decided.
     Wait(Vec<Permission>),
+    /// The request has to wait for the end of the negotiation, in which no person is waited for.
+    Negotiating,
 }
 
 /// The decision about a permission.
@@ -67,6 +69,9 @@ impl PermissionGate {
         let connected = self.0.connected.load();
         let Some(connected) = connected.as_ref() else {
             let waits = self.0.approver.as_ref().and_then(|approver| approver.open_for(self.server()));
+            if waits.is_none() && *self.0.negotiating.borrow() {
+                return RequestAdmission::Negotiating;
+            }
             return RequestAdmission::Refused(not_ready(self.server(), waits.as_ref(), request));
         };
         let tool = match class {

@@ -9,12 +9,15 @@ mod refusal;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{Permission, PermissionResponse, ServerId, code, method};
 use mgp_types::{Error, Flow, Gate, Origin, Request, Response, Session};
 use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::timeout;
 
 use self::ask::WaitedPermissions;
 use self::attach::{AttachedGrants, CarriedGrants};
@@ -41,6 +44,8 @@ struct PermissionGateInner {
     settling: tokio::sync::Mutex<()>,
     /// The connected server; `None` until its needs are known.
     connected: ArcSwapOption<ConnectedServer>,
+    /// True while the needs of the server are settled.
+    negotiating: watch::Sender<bool>,
     attached: ArcSwapOption<AttachedGrants>,
 }
 
@@ -72,6 +77,7 @@ impl PermissionGate {
             settled: ArcSwap::default(),
             settling: tokio::sync::Mutex::default(),
             connected: ArcSwapOption::empty(),
+            negotiating: watch::Sender::new(false),
             attached: ArcSwapOption::empty(),
         }))
     }
@@ -88,6 +94,7 @@ impl PermissionGate {
             settled: ArcSwap::default(),
             settling: tokio::sync::Mutex::default(),
             connected: ArcSwapOption::empty(),
+            negotiating: watch::Sender::new(false),
             attached: ArcSwapOption::empty(),
         }))
     }
@@ -123,15 +130,19 @@ impl Gate for PermissionGate {
     type Pass = PermittedCall;
 
     fn enter(&self, request: &mut Request) -> Flow<PermittedCall> {
-        let undecided = match self.admit(request) {
+        let admission = match self.admit(request) {
             RequestAdmission::Pass => {
                 return Flow::Pass(PermittedCall { carried: self.attach(request), running: None });
             }
             RequestAdmission::Refused(error) => return Flow::refuse(error),
-            RequestAdmission::Wait(undecided) => undecided,
+            admission => admission,
         };
         let (gate, mut request) = (self.clone(), request.take());
         Flow::wait(async move {
+            let undecided = match admission {
+                RequestAdmission::Wait(undecided) => undecided,
+                _ => gate.undecided_after_negotiation(&request).await,
+            };
             let flow = gate.permit(&mut request, &undecided).await.into();
             (request, flow)
         })
@@ -160,6 +171,17 @@ pub struct PermittedCall {
 }
 
 impl PermissionGate {
+    /// Waits until the needs of the server are settled, and returns what is undecided about the request then.
+    async fn undecided_after_negotiation(&self, request: &Request) -> Vec<Permission> {
+        let mut negotiating = self.0.negotiating.subscribe();
+        // Who has waited long enough is told how things stand.
+        let _ = timeout(NEGOTIATED_WITHIN, negotiating.wait_for(|is_so| !is_so)).await;
+        match self.admit(request) {
+            RequestAdmission::Wait(undecided) => undecided,
+            _ => Vec::new(),
+        }
+    }
+
     /// Waits for an operator, and returns the permitted call.
     async fn permit(&self, request: &mut Request, undecided: &[Permission]) -> Result<PermittedCall, Error> {
         let mut waited = self.wait(request, undecided).await?;
@@ -180,6 +202,9 @@ impl PermissionGate {
 }
 
 mgp_types::partial_debug!(PermittedCall, self => carried: self.carried);
+
+/// The longest time that a call waits for the end of a negotiation in which nobody is asked.
+const NEGOTIATED_WITHIN: Duration = Duration::from_secs(5);
 
 /// Returns whether the method asks for permissions or grants them.
 pub(super) fn is_about_permissions(name: &str) -> bool {

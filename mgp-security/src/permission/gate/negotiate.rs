@@ -10,6 +10,7 @@ use mgp_types::mgp::{
 };
 use mgp_types::{Error, Method, Object, Origin, Params, RawJson, Request, RpcService, Session};
 use parking_lot::Mutex;
+use tokio::sync::watch;
 
 use super::judge::PermissionJudgement;
 use super::{ConnectedServer, PermissionGate};
@@ -28,6 +29,22 @@ pub struct Settlement {
     pub denied: Vec<Permission>,
     /// The permissions that nobody has decided about; calls are refused until somebody does.
     pub deferred: Vec<Permission>,
+}
+
+/// A guard that ends a negotiation when it is dropped.
+struct NegotiationGuard<'a>(&'a watch::Sender<bool>);
+
+impl<'a> NegotiationGuard<'a> {
+    fn begin(negotiating: &'a watch::Sender<bool>) -> Self {
+        negotiating.send_replace(true);
+        Self(negotiating)
+    }
+}
+
+impl Drop for NegotiationGuard<'_> {
+    fn drop(&mut self) {
+        self.0.send_replace(false);
+    }
 }
 
 impl PermissionGate {
@@ -50,6 +67,7 @@ impl PermissionGate {
     ) -> Result<Settlement, Error> {
         self.0.connected.store(None);
         self.0.attached.store(None);
+        let _negotiating = NegotiationGuard::begin(&self.0.negotiating);
         let required = required(session)?;
         let mut permissions: Vec<Permission> =
             required.iter().map(|(_, permission)| permission.clone()).collect();

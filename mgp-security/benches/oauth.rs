@@ -31,16 +31,16 @@ const RSA: &str = include_str!("../../mgp-client-sdk/tests/identity_provider/rsa
 struct Nothing;
 
 impl Service<http::Request<()>> for Nothing {
-    type Response = http::Response<()>;
+    type Response = http::Response<String>;
     type Error = Infallible;
-    type Future = Ready<Result<http::Response<()>, Infallible>>;
+    type Future = Ready<Result<http::Response<String>, Infallible>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, _: http::Request<()>) -> Self::Future {
-        ready(Ok(http::Response::new(())))
+        ready(Ok(http::Response::new(String::new())))
     }
 }
 

@@ -50,6 +50,8 @@ impl MakeWriter<'_> for Log {
 impl Log {
     /// Takes the log of this thread, until the guard is dropped.
     fn take(&self) -> tracing::subscriber::DefaultGuard {
+        // Where only threads have subscribers, a place in the code can be taken for one that interests nobody.
+        let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry());
         let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(self.clone()).finish();
         tracing::subscriber::set_default(subscriber)
     }

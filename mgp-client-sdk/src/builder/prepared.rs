@@ -35,7 +35,9 @@ pub struct ClientAccept<H> {
 
 /// The function, if there is one, that gets each line of the server that is no message.
 #[derive(Clone, Default)]
-pub(crate) struct StrayLines(pub(crate) Option<Arc<dyn Fn(&str) + Send + Sync>>);
+pub(crate) struct StrayLines(pub(crate) Option<Arc<StrayTaker>>);
+
+type StrayTaker = dyn Fn(&str) + Send + Sync;
 
 mgp_types::partial_debug!(StrayLines);
 

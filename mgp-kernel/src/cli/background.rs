@@ -135,8 +135,10 @@ fn command(global: &[OsString], how: &str, options: &[OsString]) -> Command {
 fn program() -> PathBuf {
     let own = env::current_exe().unwrap_or_default().into_os_string();
     // So the system names a file that has been replaced or removed.
-    let own =
-        own.as_bytes().strip_suffix(b" (deleted)").map_or(own.clone(), |path| OsStr::from_bytes(path).into());
+    let own = own
+        .as_bytes()
+        .strip_suffix(b" (deleted)")
+        .map_or_else(|| own.clone(), |path| OsStr::from_bytes(path).into());
     Some(PathBuf::from(own)).filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
 }
 

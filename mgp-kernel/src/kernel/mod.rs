@@ -266,7 +266,7 @@ impl Kernel {
     ) -> impl Accept<Service: Unpin> + use<> {
         let folder = folder.and_then(|folder| usable_folder(&folder));
         if let Some(folder) = &folder {
-            self.fleet().set_folder(&client, folder.clone());
+            self.fleet().set_folder(&client, folder);
         }
         let folders = ClientFolders::of_process(folder);
         let client = ConnectedClient { session: Some(client), folders: Arc::new(folders) };

@@ -388,7 +388,7 @@ impl CatalogVisibility {
             return Err(Error::new(code::SERVER_NOT_READY, message));
         };
         let mut call = Request::call(Method::TOOLS_CALL, Object::new());
-        call.context = request.context.clone();
+        call.context.clone_from(&request.context);
         // A refusal is told in the answer; the request for tools itself is not refused.
         call.context.trail = None;
         call.context.tool = Some(resolved);

@@ -63,13 +63,14 @@ impl<'a> RequiredPermission<'a> {
                 (permissions.allow_invoking(server, tool), CALL)
             }
             Self::StandIn { method } if permissions.name(method) => return Ok(()),
-            // This one has become the call of another tool, unless it names none.
-            Self::StandIn { method: method::TOOLS_CALL } => (permissions.allow_invoking_some(), CALL),
-            Self::StandIn { method } => {
+            Self::StandIn { method } if *method != method::TOOLS_CALL => {
                 return Self::ForMethod(of_rule(MethodRule::named(method))).check(permissions);
             }
             Self::ForMethod(KeyPermission::Any) => return Ok(()),
-            Self::ForMethod(KeyPermission::Call) => (permissions.allow_invoking_some(), CALL),
+            // The tool that stands for a call has become the call of another tool, unless it names none.
+            Self::StandIn { .. } | Self::ForMethod(KeyPermission::Call) => {
+                (permissions.allow_invoking_some(), CALL)
+            }
             Self::ForMethod(KeyPermission::SomeTool) => {
                 (permissions.allow_some_tool(), "list, see:SERVER.TOOL or call:SERVER.TOOL")
             }

@@ -44,11 +44,15 @@ fn settle(tree: &mut CanonicalTree, member: &str, tolerance: Tolerance) {
             if SETS.contains(&member) && are_texts {
                 items.sort_by_key(CanonicalTree::to_bytes);
             } else {
-                items.iter_mut().for_each(|item| settle(item, member, tolerance));
+                for item in items {
+                    settle(item, member, tolerance);
+                }
             }
         }
         CanonicalTree::Object(members) => {
-            members.iter_mut().for_each(|(name, value)| settle(value, name, tolerance));
+            for (name, value) in members {
+                settle(value, name, tolerance);
+            }
         }
         CanonicalTree::Null | CanonicalTree::Bool(_) | CanonicalTree::Number(_) => {}
     }

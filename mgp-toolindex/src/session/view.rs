@@ -62,7 +62,7 @@ impl<'a> ToolView<'a> {
             (tool.standing.is_deprecated, tool.standing.manner == Some(ToolEffect::Destroys))
         });
         let mut places: HashMap<&ServerId, usize, RandomState> = HashMap::default();
-        let mut placed: Vec<_> = tools
+        let mut ordered: Vec<_> = tools
             .into_iter()
             .map(|tool| {
                 let place = places.entry(&tool.server).or_default();
@@ -70,10 +70,10 @@ impl<'a> ToolView<'a> {
                 (*place, tool)
             })
             .collect();
-        placed.sort_by(|(place, tool), (other_place, other)| {
+        ordered.sort_by(|(place, tool), (other_place, other)| {
             place.cmp(other_place).then_with(|| tool.server.cmp(&other.server))
         });
-        placed.into_iter().map(|(_, tool)| tool).collect()
+        ordered.into_iter().map(|(_, tool)| tool).collect()
     }
 
     pub(super) const fn generation(&self) -> u64 {

@@ -25,11 +25,13 @@ use crate::deliveries::ReadStalls;
 use crate::era::tag_subscription;
 use crate::{Accept, CatchPanic, ConnectionLimits, SettingNames};
 
+/// A function that takes a line that is no message, or returns false.
+type StrayTaker = dyn Fn(&[u8]) -> bool + Send + Sync;
+
 /// The core of a connection: it handles each frame and each message.
 pub(super) struct IncomingDispatcher<S: RpcService> {
     service: CatchPanic<S>,
-    /// The taker of lines that are no messages.
-    take_stray: Box<dyn Fn(&[u8]) -> bool + Send + Sync>,
+    take_stray: Box<StrayTaker>,
     /// The way back to the peer; `None` once the connection is over.
     pub(super) port: Option<Arc<dyn OutboxPort>>,
     queue: Queue,

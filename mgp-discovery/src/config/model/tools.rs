@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::words;
 
 /// The tools that a model sees, and how it searches for others.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolSettings {
@@ -33,21 +33,6 @@ pub struct ToolSettings {
     pub tell_uses: bool,
     /// The space in a model's context that tools may take.
     pub budget: BudgetSettings,
-}
-
-impl Default for ToolSettings {
-    fn default() -> Self {
-        Self {
-            level: ListLevel::default(),
-            pinned: Vec::new(),
-            strategy: None,
-            embedder: None,
-            trust_sent_vectors: false,
-            creating: false,
-            tell_uses: false,
-            budget: BudgetSettings::default(),
-        }
-    }
 }
 
 /// The part of the tools that is listed (§16.3).

@@ -1,7 +1,7 @@
 //! The state that a fleet and the connections of its servers share, so that neither has to know the other for it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
@@ -42,11 +42,11 @@ impl FleetBooks {
     }
 
     /// Notes the folder in which a client works; `None` once its session is over.
-    pub(crate) fn set_folder(&self, client: ClientSessionId, folder: Option<PathBuf>) {
+    pub(crate) fn set_folder(&self, client: ClientSessionId, folder: Option<&Path>) {
         self.folders.rcu(|folders| {
             let mut folders = BTreeMap::clone(folders);
             folders.remove(&client);
-            folders.extend(folder.clone().map(|folder| (client, folder)));
+            folders.extend(folder.map(|folder| (client, folder.to_owned())));
             folders
         });
     }

@@ -6,7 +6,7 @@ mod near;
 mod task_owners;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -124,7 +124,7 @@ impl Fleet {
     }
 
     /// Has the instances of servers that begin for this client run in `folder`, unless their entry names another one.
-    pub(crate) fn set_folder(&self, client: &ClientSession, folder: PathBuf) {
+    pub(crate) fn set_folder(&self, client: &ClientSession, folder: &Path) {
         let own = std::env::current_dir().and_then(|own| own.canonicalize());
         if own.is_ok_and(|own| own != folder) {
             self.support.books.set_folder(client.id(), Some(folder));
@@ -302,13 +302,13 @@ impl Fleet {
 
     /// Starts a server, after the servers that had its id have released what both may need.
     fn begin(&self, before: Option<Arc<Upstream>>, server: Arc<Upstream>) {
-        let is_held = before.as_ref().map_or(self.is_holding(), |before| before.is_held());
+        let is_held = before.as_ref().map_or_else(|| self.is_holding(), |before| before.is_held());
         if is_held {
             server.hold();
         }
         let start = move |server: &Upstream| {
             if !is_held {
-                server.start()
+                server.start();
             }
         };
         if before.is_none() && !self.is_moving(server.id()) {

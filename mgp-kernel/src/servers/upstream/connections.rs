@@ -267,10 +267,10 @@ impl UpstreamConnections {
             ConnectPolicy::NotNow => return Err(Error::disconnected("the server was stopped")),
             ConnectPolicy::Never => return Err(Error::disconnected("the server is being removed")),
         }
-        if by_key.len() + usize::from(first.is_some()) >= self.max_connections() {
-            if let Some(first) = self.make_room(first, by_key, agent)? {
-                return Ok(first);
-            }
+        if by_key.len() + usize::from(first.is_some()) >= self.max_connections()
+            && let Some(first) = self.make_room(first, by_key, agent)?
+        {
+            return Ok(first);
         }
         let lists = Arc::<Catalog>::default();
         if let Some(first) = first {

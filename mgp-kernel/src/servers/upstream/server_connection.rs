@@ -210,8 +210,8 @@ fn restarts(config: &ServerConfig) -> RestartSettings {
     settings.max_restarts = said.max_restarts.unwrap_or(settings.max_restarts);
     settings.restart_window_secs = said.window_secs.unwrap_or(settings.restart_window_secs);
     settings.backoff_base_ms = said.backoff_base_ms.unwrap_or(settings.backoff_base_ms);
-    settings.backoff_max_ms =
-        said.backoff_max_ms.unwrap_or(settings.backoff_max_ms.max(settings.backoff_base_ms));
+    let least_max = settings.backoff_max_ms.max(settings.backoff_base_ms);
+    settings.backoff_max_ms = said.backoff_max_ms.unwrap_or(least_max);
     settings
 }
 

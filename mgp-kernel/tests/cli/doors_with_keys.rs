@@ -33,7 +33,7 @@ fn a_key_that_lists_and_calls_passes_all_doors_and_changes_nothing() {
     for authorization in [key(&home, &["agent.ada"], &allowed), key(&home, &["boss", "--operator"], &allowed)]
     {
         let json = format!("Content-Type: application/json\r\n{authorization}");
-        let post = |path: &str, body: Value| {
+        let posted = |path: &str, body: Value| {
             let (status, _, answer) = send(port, "POST", path, &json, &body.to_string());
             (status, answer)
         };
@@ -43,13 +43,13 @@ fn a_key_that_lists_and_calls_passes_all_doors_and_changes_nothing() {
             assert!(document.to_string().contains("context.store_memory"), "{path}: {document}");
         }
         let query = json!({"query": "tea"});
-        let (status, found) = post("/tools/context.recall_memory", query.clone());
+        let (status, found) = posted("/tools/context.recall_memory", query.clone());
         assert_eq!(status, 200, "{found}");
-        let (status, faults) = post("/tools/context.recall_memory", json!({"query": 7}));
+        let (status, faults) = posted("/tools/context.recall_memory", json!({"query": 7}));
         assert_eq!((status, &faults["error"]["code"]), (400, &json!("INVALID_INPUT")), "{faults}");
         let call = json!({"tool_name": "context.recall_memory", "arguments": query});
-        assert_eq!(post("/env/tools/call", call).1["status"], "success");
-        let (status, checked) = post("/permissions", json!({"tool": "context.recall_memory"}));
+        assert_eq!(posted("/env/tools/call", call).1["status"], "success");
+        let (status, checked) = posted("/permissions", json!({"tool": "context.recall_memory"}));
         assert_eq!((status, &checked["allowed"]), (200, &json!(true)), "{checked}");
 
         let tool = json!({"name": "context.recall_memory", "arguments": {"query": "x"}});

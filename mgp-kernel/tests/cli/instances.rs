@@ -47,10 +47,10 @@ done
 fn with_keeper(settings: &str) -> Home {
     let home = Home::with_state();
     home.write("keeper.sh", KEEPER);
-    let script = home.path("keeper.sh");
+    let script = json!(home.path("keeper.sh"));
     let config = format!(
         "{}\n[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\n\
-         [[servers]]\nid = \"keeper\"\ncommand = \"sh\"\nargs = [{script:?}]\nbackoff_base_ms = 1\n{settings}\n",
+         [[servers]]\nid = \"keeper\"\ncommand = \"sh\"\nargs = [{script}]\nbackoff_base_ms = 1\n{settings}\n",
         home.read("mgp.toml")
     );
     home.write("mgp.toml", &config);

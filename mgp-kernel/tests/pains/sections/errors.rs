@@ -122,7 +122,9 @@ async fn codes_of_lifecycle_say_when_a_server_is_back() {
     never["restart_policy"] = json!("never");
     let mut servers = [slow(&crashing, "later"), never, draining.server("draining")];
     // Else each client would have an instance that does well.
-    servers.iter_mut().for_each(|server| server["sharing"] = json!("shared"));
+    for server in &mut servers {
+        server["sharing"] = json!("shared");
+    }
     let host = Host::with(quiet(servers)).await;
     for server in ["later", "never", "draining"] {
         host.up(server).await;

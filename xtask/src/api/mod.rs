@@ -16,15 +16,15 @@ pub(crate) use self::rustdoc::{obstacle, stand_in};
 /// How many public items each library may have: types, traits, functions, macros, constants and modules.
 const MAXIMA: [(&str, usize); 10] = [
     ("mgp-client-sdk", 92),
-    ("mgp-discovery", 220),
-    ("mgp-kernel", 14),
+    ("mgp-discovery", 225),
+    ("mgp-kernel", 15),
     ("mgp-lifecycle", 68),
     ("mgp-security", 272),
     ("mgp-server-sdk", 81),
     ("mgp-stream", 40),
-    ("mgp-toolindex", 85),
+    ("mgp-toolindex", 82),
     ("mgp-transport", 114),
-    ("mgp-types", 669),
+    ("mgp-types", 678),
 ];
 
 const FILE: &str = "api.txt";

@@ -40,7 +40,8 @@ impl KernelNote {
         Self { pid: std::process::id(), version, folder, salt, config, variables }
     }
 
-    /// Reads the note of the kernel that keeps its state in `state`. A kernel that was killed has left its note behind.
+    /// Reads the note of the kernel that keeps its state in `state`. A kernel that was killed, or could not listen, has left
+    /// its note behind.
     pub(crate) fn read(state: &Path) -> Option<Self> {
         serde_json::from_slice(&std::fs::read(state.join(FILE)).ok()?).ok()
     }

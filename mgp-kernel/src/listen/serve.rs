@@ -89,6 +89,10 @@ pub(crate) async fn serve(
     if let (Some(address), Some(tls)) = (serving.http, &kernel.config().load().listen.tls) {
         check_certificate(tls).map_err(unheard(address.to_string()))?;
     }
+    // Whoever connects finds the note, because it is written before anybody can.
+    if let Err(error) = KernelNote::of_this_process(&kernel.config().load()).write(kernel.config().state()) {
+        tracing::warn!(%error, "clients that join cannot see which kernel this is");
+    }
     #[cfg(unix)]
     let control = {
         let at = serving.socket.display().to_string();
@@ -104,10 +108,6 @@ pub(crate) async fn serve(
             .ok()
     };
     let http = bound(&serving).await?;
-    // The note is there before `listening` is called, whose receiver may look at it.
-    if let Err(error) = KernelNote::of_this_process(&kernel.config().load()).write(kernel.config().state()) {
-        tracing::warn!(%error, "clients that join cannot see which kernel this is");
-    }
     listening(http.as_ref().and_then(|(address, socket)| socket.is_ok().then_some(*address)));
 
     let (stopping, stopped) = watch::channel(false);

@@ -53,7 +53,7 @@ pub(super) async fn started(
             return Ok(StartedKernel::Shared);
         }
         // A kernel that is just starting or stopping is not shared, so it is waited for.
-        if socket::is_shared(operators).await {
+        if socket::is_shared(operators, at).await {
             return Err(of_others(state, at.is_some()));
         }
         held.wait().await?;
@@ -130,7 +130,7 @@ impl KernelConnector<'_> {
                 }
                 continue;
             }
-            if socket::is_shared(self.operators).await {
+            if socket::is_shared(self.operators, Some(self.at)).await {
                 return Err(of_others(self.state, true));
             }
             let waited = began.elapsed();

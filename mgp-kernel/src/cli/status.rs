@@ -98,7 +98,7 @@ async fn others(own: &Path) -> Vec<OtherKernel> {
     for state in states_of(users_state(own)).into_iter().filter(|state| state != own) {
         // A kernel that was killed has left its note, and nobody answers.
         if let Some(KernelNote { pid, folder, .. }) = KernelNote::read(&state)
-            && socket::is_shared(&socket::default_path(&state)).await
+            && socket::is_shared(&socket::default_path(&state), None).await
         {
             others.push(OtherKernel { pid, folder: (users_state(&state) != state).then_some(folder) });
         }

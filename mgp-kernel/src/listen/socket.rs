@@ -244,15 +244,17 @@ pub(crate) fn agents_path(operators: &Path, sharers: SharingKey) -> PathBuf {
     operators.with_file_name(name)
 }
 
-/// Returns whether clients of any key can share the kernel whose operators reach it at `operators`.
-pub(crate) async fn is_shared(operators: &Path) -> bool {
+/// Returns whether clients of any key can share the kernel whose operators reach it at `operators`, at another socket than
+/// `own`, at which one may begin to listen just now.
+pub(crate) async fn is_shared(operators: &Path, own: Option<&Path>) -> bool {
     let folder = operators.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(files) = std::fs::read_dir(folder.unwrap_or_else(|| Path::new("."))) else { return false };
     let mut start = operators.file_stem().unwrap_or_default().to_owned();
     start.push(AGENTS);
     for file in files.flatten() {
         let is_for_agents = file.file_name().as_encoded_bytes().starts_with(start.as_encoded_bytes());
-        if is_for_agents && connect(&file.path()).await.is_ok() {
+        let is_own = own.and_then(Path::file_name).is_some_and(|own| own == file.file_name());
+        if is_for_agents && !is_own && connect(&file.path()).await.is_ok() {
             return true;
         }
     }
@@ -336,6 +338,18 @@ mod tests {
         assert_ne!(sharers, SharingKey::of(std::slice::from_ref(&own), "agent.research"));
         assert_ne!(sharers, SharingKey::of(std::slice::from_ref(&other), "local"));
         assert_ne!(sharers, SharingKey::of(&[own, other], "local"));
+    }
+
+    #[tokio::test]
+    async fn a_kernel_that_begins_to_listen_meanwhile_is_no_kernel_of_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let operators = directory.path().join("mgp.sock");
+        let [own, others] = [SharingKey(1), SharingKey(2)].map(|key| agents_path(&operators, key));
+        assert!(!is_shared(&operators, None).await);
+        let _begun = UserSocket::open(&own).unwrap();
+        assert!(is_shared(&operators, None).await && !is_shared(&operators, Some(&own)).await);
+        let _other = UserSocket::open(&others).unwrap();
+        assert!(is_shared(&operators, Some(&own)).await);
     }
 
     #[tokio::test]

@@ -94,8 +94,14 @@ impl Session {
                 self.lines.recv_timeout(LIMIT).with_context(|| format!("`{method}` is not answered"))?;
             // Some servers write what is not JSON between their answers.
             let Ok(head) = serde_json::from_str::<Head>(&line) else { continue };
-            if head.method.is_none() && head.id.is_some_and(|of| of == id) {
-                return Ok(line);
+            match (head.method, head.id) {
+                (None, Some(of)) if of == id => return Ok(line),
+                // A server may ask for what this client does not have, and would wait for the answer.
+                (Some(asked), Some(of)) => {
+                    let error = json!({"code": -32601, "message": format!("this client has no {asked}")});
+                    writeln!(self.input, "{}", json!({"jsonrpc": "2.0", "id": of, "error": error}))?;
+                }
+                _ => {}
             }
         }
     }

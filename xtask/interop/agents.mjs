@@ -1,4 +1,4 @@
-// As agents.py, in the loop of the AI SDK: agents.mjs stdio|http COMMAND…|URL
+// As agent_loops.py, in the loop of the AI SDK: agents.mjs stdio|http COMMAND…|URL
 
 import { createMCPClient } from '@ai-sdk/mcp';
 import { Experimental_StdioMCPTransport as Stdio } from '@ai-sdk/mcp/mcp-stdio';

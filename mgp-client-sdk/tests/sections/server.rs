@@ -41,6 +41,8 @@ pub(crate) struct State {
     pub(crate) life: ServerLifecycle,
     /// A call that would never have ended was ended.
     pub(crate) stopped: Notify,
+    /// A call that never ends by itself has begun.
+    pub(crate) begun: Notify,
     /// A call that waits for the test to go on.
     pub(crate) go_on: Notify,
     pub(crate) poured: Mutex<Poured>,
@@ -64,6 +66,7 @@ impl State {
             events: Publisher::new(CHANNELS).unwrap(),
             life: ServerLifecycle::new(SERVER_ID.into()),
             stopped: Notify::new(),
+            begun: Notify::new(),
             go_on: Notify::new(),
             poured: Mutex::default(),
         })

@@ -77,12 +77,18 @@ fn streaming(server: Server) -> Server {
         .tool(
             Tool::new("hang", "Streams two words and never ends."),
             async |cx: Cx| -> Result<(), ToolError> {
-                let _guard = Guard(state(&cx)?);
+                let state = state(&cx)?;
+                state.begun.notify_one();
+                let _guard = Guard(state);
                 cx.stream("one ").await?;
                 cx.stream("two").await?;
                 std::future::pending().await
             },
         )
+        .tool(Tool::new("begun", "Ends when one that never ends has begun."), async |cx: Cx| {
+            state(&cx)?.begun.notified().await;
+            Ok::<_, ToolError>("begun")
+        })
         .tool(Tool::new("stopped", "Ends when one that never ends was ended."), async |cx: Cx| {
             state(&cx)?.stopped.notified().await;
             Ok::<_, ToolError>("stopped")

@@ -142,6 +142,15 @@ impl KernelLink {
         output: &Output,
         wanted: &ServersToBegin,
     ) -> Result<Vec<ServerRow>, Failure> {
+        self.settled_within(output, wanted, PATIENCE).await
+    }
+
+    async fn settled_within(
+        &self,
+        output: &Output,
+        wanted: &ServersToBegin,
+        patience: Duration,
+    ) -> Result<Vec<ServerRow>, Failure> {
         let began = Instant::now();
         loop {
             let servers = self.servers(wanted.clone()).await?;
@@ -150,7 +159,7 @@ impl KernelLink {
                 (row.starting || is_listed_soon) && row.fault.is_none() && wanted.has(&row.id)
             };
             let waiting: Vec<_> = servers.iter().filter(waits).collect();
-            if waiting.is_empty() || began.elapsed() >= PATIENCE {
+            if waiting.is_empty() || began.elapsed() >= patience {
                 output.waiting("");
                 return Ok(servers);
             }
@@ -161,17 +170,14 @@ impl KernelLink {
         }
     }
 
-    /// Lists the servers for a command about all tools. Servers of which no tool is known start; they are waited for only
-    /// if no tool of any server is known. A server whose tools have changed is waited for.
+    /// Lists the servers for a command about all tools. Servers of which no tool is known start; they are waited for briefly,
+    /// as are those whose tools have changed, and longer if no tool of any server is known.
     pub(super) async fn heard(&self, output: &Output) -> Result<Vec<ServerRow>, Failure> {
         let servers = self.servers(ServersToBegin::None).await?;
         let unheard = servers.iter().filter(|row| row.is_unheard() || row.listing).map(|row| row.id.clone());
         let unheard = ServersToBegin::Only(unheard.collect());
-        if servers.iter().all(|row| row.tools == 0) || servers.iter().any(|row| row.listing) {
-            self.settled(output, &unheard).await
-        } else {
-            self.servers(unheard).await
-        }
+        let knows_none = servers.iter().all(|row| row.tools == 0);
+        self.settled_within(output, &unheard, if knows_none { PATIENCE } else { LISTED_WITHIN }).await
     }
 
     /// Returns whether the kernel ends now: it does already, or it is the one with the number `pid`, and nobody else uses

@@ -170,7 +170,7 @@ fn tools_and_searches_are_answered_from_what_servers_listed_last() {
     assert!(found.out.contains("clock.now"), "{found:?}");
     assert!(home.run(["tools", "clock.now"]).out.contains("inputSchema"));
     assert_eq!(starts(&home), [1, 1]);
-    // One of which nothing is known begins, and is not waited for.
+    // One of which nothing is known begins, and is waited for briefly.
     home.json(["add", "late", "--", "sh", "-c", "sleep 60"]);
     let tools = home.run(["tools"]);
     assert!(

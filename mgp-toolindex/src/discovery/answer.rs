@@ -119,7 +119,7 @@ pub(super) async fn discover(
 ) -> Result<DiscoveredTools, Error> {
     let wanted = params::discover(params)?;
     let key = shared.key(context);
-    let snapshot = shared.index.snapshot();
+    let snapshot = shared.index.up_to_date().await;
     let sight = shared.sights.of(&key, context, &snapshot);
     let DiscoverTools { query, strategy, max_results, filter, explain, .. } = wanted;
     let strategy = strategy.unwrap_or(shared.settings.strategy);

@@ -1,14 +1,17 @@
 //! The index: all tools, changed by one writer and read by searches (§16.4).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{ServerId, ServerState, ToolName};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 use self::embedder_vectors::EmbeddingContext;
-use self::writer::{IndexChange, IndexWriter};
+use self::writer::{IndexChange, IndexWriter, ShownTools};
 use crate::embed::{Embedder, VectorStore};
 use crate::keyword::KeywordWriter;
 use crate::{ServerTools, ToolListing};
@@ -32,8 +35,13 @@ pub use self::visible_tools::VisibleTools;
 #[derive(Debug, Clone)]
 pub struct Index {
     current: Arc<ArcSwap<Snapshot>>,
+    /// The number of changes that are not visible yet.
+    pending: Arc<AtomicUsize>,
     changes: mpsc::Sender<IndexChange>,
 }
+
+/// The time for which a search waits for changes to be visible.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// The number of changes that wait for the writer; further callers wait.
 const MOST_WAITING: usize = 1024;
@@ -57,17 +65,28 @@ impl Index {
         let (changes, queue) = mpsc::channel(MOST_WAITING);
         let runtime = Handle::try_current().ok();
         let surroundings = EmbeddingContext { store, runtime, changes: changes.downgrade() };
-        let writer = IndexWriter::new(Arc::clone(&current), words, embedder, surroundings, sent_vectors);
+        let pending = Arc::<AtomicUsize>::default();
+        let shown = ShownTools { current: Arc::clone(&current), pending: Arc::clone(&pending) };
+        let writer = IndexWriter::new(shown, words, embedder, surroundings, sent_vectors);
         std::thread::Builder::new()
             .name("mgp-toolindex".into())
             .spawn(move || writer.run(queue))
             .expect("the system can start a thread");
-        Self { current, changes }
+        Self { current, pending, changes }
     }
 
     /// Returns the current tools.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.load_full()
+    }
+
+    /// Returns the tools with all changes that were made before, unless that takes too long. A kernel that starts makes
+    /// many at once.
+    pub async fn up_to_date(&self) -> Arc<Snapshot> {
+        if self.pending.load(Ordering::Acquire) > 0 {
+            let _late = timeout(LONGEST_WAIT, self.settled()).await;
+        }
+        self.snapshot()
     }
 
     /// Searches the current tools.
@@ -122,6 +141,7 @@ impl Index {
     }
 
     async fn send(&self, change: IndexChange) {
+        self.pending.fetch_add(1, Ordering::AcqRel);
         // The thread takes changes for as long as there is a handle, and this is one.
         let _ended = self.changes.send(change).await;
     }

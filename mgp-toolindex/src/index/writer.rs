@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -20,10 +21,18 @@ use crate::text::SketchBuilder;
 use crate::tool::{ProposalRank, Server, Tool, ToolText};
 use crate::{ServerTools, ToolListing, category};
 
+/// The tools as everybody sees them, and the number of changes that nobody sees yet.
+#[derive(Debug)]
+pub(super) struct ShownTools {
+    pub(super) current: Arc<ArcSwap<Snapshot>>,
+    /// Vectors that are made meanwhile do not count.
+    pub(super) pending: Arc<AtomicUsize>,
+}
+
 /// Makes all changes, one after the other, and publishes a snapshot when none is waiting.
 #[derive(Debug)]
 pub(super) struct IndexWriter {
-    shown: Arc<ArcSwap<Snapshot>>,
+    shown: ShownTools,
     next: Snapshot,
     free: Vec<Slot>,
     slots: u32,
@@ -47,13 +56,13 @@ const AT_ONCE: usize = 256;
 
 impl IndexWriter {
     pub(super) fn new(
-        shown: Arc<ArcSwap<Snapshot>>,
+        shown: ShownTools,
         words: KeywordWriter,
         embedder: Arc<dyn Embedder>,
         surroundings: EmbeddingContext,
         sent_vectors: SentVectorPolicy,
     ) -> Self {
-        let next = Snapshot::clone(&shown.load());
+        let next = Snapshot::clone(&shown.current.load());
         Self {
             shown,
             next,
@@ -73,9 +82,10 @@ impl IndexWriter {
         let mut waiting = Vec::new();
         while let Some(first) = self.next_change(&mut changes) {
             let mut change = Some(first);
-            let mut made = 0;
+            let (mut made, mut awaited) = (0, 0);
             while let Some(one) = change {
                 made += 1;
+                awaited += usize::from(!matches!(one, IndexChange::Made(..)));
                 if let Some(settled) = self.make(one) {
                     waiting.push(settled);
                 }
@@ -85,6 +95,7 @@ impl IndexWriter {
             self.lanes.change_if_complete();
             self.commit();
             self.show();
+            self.shown.pending.fetch_sub(awaited, Ordering::AcqRel);
             if self.lanes.are_complete() {
                 waiting.append(&mut self.awaiting_vectors);
             } else {
@@ -280,7 +291,7 @@ impl IndexWriter {
         let searched = self.lanes.searched(self.next.count);
         snapshot.embedder = Arc::clone(&searched.embedder);
         snapshot.vectors = searched.vectors.clone();
-        self.shown.store(Arc::new(snapshot));
+        self.shown.current.store(Arc::new(snapshot));
     }
 }
 

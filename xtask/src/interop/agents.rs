@@ -37,7 +37,7 @@ pub(super) fn run(workspace: &Workspace, folder: &Path, report: &mut Report) -> 
     let mgp = workspace.build_program("mgp-kernel", "mgp", Profile::Release)?;
     let folder = folder.join(NAME);
     fs::create_dir_all(&folder)?;
-    for script in ["agents.py", "agents.mjs", "many_tools.py", "checks.py", "checks.mjs"] {
+    for script in ["agent_loops.py", "agents.mjs", "many_tools.py", "checks.py", "checks.mjs"] {
         fs::copy(workspace.root.join("xtask/interop").join(script), folder.join(script))?;
     }
     let server = folder.join("many_tools.py");
@@ -72,7 +72,7 @@ fn checks(mgp: &Path, folder: &Path, name: &str, transport: Transport, log: &Pat
     let mut command = match PYTHON.iter().find(|(agent, _)| *agent == name) {
         Some((_, packages)) => {
             let mut command = Command::new(python::environment(&folder.join(name), packages)?);
-            command.arg(folder.join("agents.py")).arg(name);
+            command.arg(folder.join("agent_loops.py")).arg(name);
             command
         }
         None => Node::install(folder, &AI_SDK_RELEASES)?.script(&folder.join("agents.mjs")),

@@ -31,6 +31,8 @@ impl Walk {
         let terminal = scripts.join("walk/terminal.py");
         for (answer, goes_on) in [("n", false), ("y", true)] {
             self.step(&format!("at a terminal, the call asks, and `{answer}` is said"), |walk| {
+                // The yes of the step before lasts as long as the kernel in the background.
+                walk.home.run(&["permissions", "reset", "filesystem", "filesystem.write"])?;
                 let file = walk.home.folder().join("asked-at-terminal.txt");
                 let call =
                     ["call", "filesystem.write_file", &format!("path={}", file.display()), "content=a"];
@@ -96,6 +98,7 @@ impl Walk {
             Ok(OPENS.into())
         });
         self.step("mgp status without a kernel", |walk| {
+            walk.home.run(&["stop"])?;
             let status = walk.home.ended(&mut walk.home.mgp(&["status"]))?;
             ensure!(status.code == Some(4), "{status:?}");
             Ok("ends with 4".into())

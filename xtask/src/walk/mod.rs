@@ -170,7 +170,7 @@ impl Walk {
             ensure!(said.contains("again"), "it says {said:?}");
             Ok(said.trim().into())
         });
-        self.clients(clients, Transport::Http, &Target::url(Transport::Http, port).sampled(META_TOOL));
+        self.clients(clients, Transport::Http, &Target::url(Transport::Http, port).sampled(OF_FIXTURES));
         self.step("the record is intact while it is written", |walk| verified(&walk.home));
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Walk {
         let mut command = Command::new("env");
         command.args(["-u", "XDG_RUNTIME_DIR", "-u", "XDG_CONFIG_HOME", "-u", "XDG_STATE_HOME"]);
         command.arg(home).args(words).arg("serve");
-        self.clients(clients, Transport::Stdio, &Target::command(&command).sampled(META_TOOL));
+        self.clients(clients, Transport::Stdio, &Target::command(&command).sampled(OF_FIXTURES));
         self.step("mgp status", |walk| decisions::status(&walk.home));
         self.step("the kernel that the clients shared is stopped", |walk| {
             let stopped: Stopped = walk.home.json(&["stop"])?;
@@ -261,9 +261,9 @@ impl Report {
     }
 }
 
-/// With so many tools, what is listed is what finds them.
-const META_TOOL: Sample = Sample {
-    lists: "mgp_tools_discover",
-    call: &["--tool-name", "mgp_tools_discover", "--tool-arg", "query=Returns a text."],
-    answer: "fixtures__test_simple_text",
+/// So few tools are listed whole, each under the name of its server.
+const OF_FIXTURES: Sample = Sample {
+    lists: "fixtures__test_simple_text",
+    call: &["--tool-name", "fixtures__test_simple_text"],
+    answer: "This is a simple text response for testing.",
 };

@@ -31,7 +31,7 @@ pub(super) async fn request(
     let mut context = (*request.context).clone();
     context.trace = context.trace.or(wanted.task_trace_id);
     let key = shared.key(&context);
-    let snapshot = shared.index.snapshot();
+    let snapshot = shared.index.up_to_date().await;
     let sight = shared.sights.of(&key, &context, &snapshot);
     let asking = ToolRequest {
         shared,

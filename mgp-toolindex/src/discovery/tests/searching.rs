@@ -103,7 +103,6 @@ async fn what_the_budget_has_no_room_for_is_counted_and_left_out() {
 async fn a_schema_that_is_too_large_is_cut_to_what_a_call_needs_and_says_so() {
     let world = World::new().await;
     world.index.put_server(ServerTools::new("large", vec![large("weld")])).await;
-    world.index.settled().await;
     let found = discover(&world, json!({ "query": "weld steel" })).await;
     assert!(found.tools[0].schema_shortened);
     let schema: Value = found.tools[0].input_schema.to().unwrap();

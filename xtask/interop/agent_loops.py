@@ -1,4 +1,4 @@
-"""Agents with scripted models, each in the loop of its framework: agents.py AGENT stdio|http COMMAND…|URL
+"""Agents with scripted models, each in the loop of its framework: agent_loops.py AGENT stdio|http COMMAND…|URL
 
 The kernel has 265 tools and lists few of them. Each agent finds the one that it needs, calls it as its framework lets it,
 and tells what it answered."""

@@ -82,7 +82,7 @@ impl Index {
 
     /// Returns the tools with all changes that were made before, unless that takes too long. A kernel that starts makes
     /// many at once.
-    pub async fn up_to_date(&self) -> Arc<Snapshot> {
+    pub(crate) async fn up_to_date(&self) -> Arc<Snapshot> {
         if self.pending.load(Ordering::Acquire) > 0 {
             let _late = timeout(LONGEST_WAIT, self.settled()).await;
         }

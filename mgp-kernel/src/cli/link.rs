@@ -184,8 +184,11 @@ impl KernelLink {
     /// it.
     async fn steps_aside(&self, pid: Option<u32>) -> bool {
         let answer = self.client.request(method::KERNEL_YIELD, &StepAside { pid }).await;
-        // A kernel of an older version does not know the method, and stays.
-        answer.is_ok_and(|answer| answer.to::<SteppedAside>().is_ok_and(|answer| answer.ends))
+        match answer {
+            Ok(answer) => answer.to::<SteppedAside>().is_ok_and(|answer| answer.ends),
+            // One that just ends by itself closes the connection. One of an older version does not know the method, and stays.
+            Err(error) => error.origin() == Origin::Connection,
+        }
     }
 
     /// Closes the connection, and ends the kernel if it belongs to this process.

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
+use crate::listen::peer::ConnectedClients;
 use crate::listen::socket_connections::SocketConnections;
 
 /// The kernel's own server id; no server behind it may have this id.
@@ -23,6 +24,8 @@ pub(crate) struct Lifecycle {
     pub(crate) life: ServerLifecycle,
     /// The agents and operators that are connected at its sockets.
     pub(crate) visitors: SocketConnections,
+    /// The processes of the clients that have connected.
+    pub(crate) clients: ConnectedClients,
     /// The conditions under which the kernel was started. Set once, when it serves.
     pub(crate) served: OnceLock<Arc<ServedKernel>>,
     stopping: AtomicBool,
@@ -33,6 +36,7 @@ impl Default for Lifecycle {
         Self {
             life: ServerLifecycle::new(ServerId::from(KERNEL)),
             visitors: SocketConnections::default(),
+            clients: ConnectedClients::default(),
             served: OnceLock::new(),
             stopping: AtomicBool::new(false),
         }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use mgp_discovery::Config;
 use mgp_security::permission::{ApprovalId, ApprovalQuestion, ApprovalReply, Approver, ApproverChain};
 use mgp_types::mgp::ServerId;
-use mgp_types::{Context, Error, Principal, PrincipalKind};
+use mgp_types::{Context, Error, Principal, PrincipalKind, agent_family};
 use tokio::sync::watch;
 
 use crate::policies::Policies;
@@ -41,8 +41,8 @@ pub(crate) fn approvers_of(
 fn has_person(config: &Config, client: &Principal) -> bool {
     let known = config.agent(client.as_str());
     match client.kind() {
-        // The human who starts the kernel as a child sits in front of it, unless the configuration says otherwise.
-        PrincipalKind::LocalClient => known.is_none_or(|known| known.human),
+        // A client that is known to show questions to a human, unless the configuration says otherwise.
+        PrincipalKind::LocalClient => known.map_or_else(|| is_attended(client.as_str()), |known| known.human),
         PrincipalKind::Agent => known.is_some_and(|known| known.human),
         PrincipalKind::KeyHolder | PrincipalKind::KeylessClient => {
             known.is_some_and(|known| known.human && !known.stdio)
@@ -50,6 +50,17 @@ fn has_person(config: &Config, client: &Principal) -> bool {
         _ => false,
     }
 }
+
+/// Returns whether a client of the user has a name that is known for clients that show questions to a human. Agents that
+/// run by themselves answer questions as well, and are named after the library that they use.
+fn is_attended(client: &str) -> bool {
+    let name = agent_family(client).and_then(|family| client.strip_prefix(family)?.strip_prefix('/'));
+    let known = || ATTENDED.lines().filter(|line| !line.starts_with('#'));
+    name.is_some_and(|name| known().any(|known| known == name))
+}
+
+/// The names of clients that show questions to a human, one in each line.
+const ATTENDED: &str = include_str!("attended_clients.txt");
 
 #[derive(Debug)]
 struct CountedApprover {
@@ -88,7 +99,7 @@ mod tests {
         )
         .unwrap();
         let asked = |kind, name: &str| has_person(&config, &Principal::of(kind, name));
-        assert!(asked(LocalClient, "desk") && asked(LocalClient, "local/cursor"));
+        assert!(asked(LocalClient, "desk") && asked(LocalClient, "local/cursor-vscode"));
         assert!(asked(KeyHolder, "web") && asked(KeylessClient, "web") && asked(Agent, "desk"));
         for (kind, name) in [
             (KeyHolder, "desk"),
@@ -96,6 +107,10 @@ mod tests {
             (KeyHolder, "local"),
             (Agent, "local"),
             (LocalClient, "ci"),
+            (LocalClient, "local"),
+            (LocalClient, "local/mcp"),
+            (LocalClient, "local/# claude-code"),
+            (LocalClient, "cursor-vscode"),
             (Delegated, "web"),
             (Operator, "web"),
             (KeyOperator, "desk"),

@@ -6,14 +6,16 @@ use std::task::{Context, Poll};
 use mgp_types::{ClientFolders, ClientSession, Error, Request, Response, RpcService};
 use tower_service::Service;
 
+use crate::operator::is_for_agents;
 use crate::operator::proof::OperatorConnection;
+use crate::policies::Policies;
 
 /// The role of a connection, beside its principal.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) enum ConnectionRole {
     Nothing,
     /// The connection of an operator, who may have to prove that a person is there.
-    Operator(Arc<OperatorConnection>),
+    Operator(Arc<OperatorConnection>, Arc<Policies>),
     /// The connection of a client that another client may have started: nobody is taken for the human in front of it.
     Unattended,
 }
@@ -27,16 +29,25 @@ pub(crate) struct ConnectedClient {
 
 /// A service that writes the role of its connection, and its client, into each request. It lies in front of everything
 /// else, waits for nothing and allocates for operators only.
+///
+/// What agents do too, such as a call, an operator does as an operator only with a proof; without one it goes through
+/// `as_client`, where the rules for clients of the user hold.
 #[derive(Clone)]
 pub(crate) struct ConnectionRoleService<S> {
     inner: S,
+    as_client: Option<S>,
     mark: ConnectionRole,
     client: ConnectedClient,
 }
 
 impl<S> ConnectionRoleService<S> {
-    pub(crate) const fn new(inner: S, mark: ConnectionRole, client: ConnectedClient) -> Self {
-        Self { inner, mark, client }
+    pub(crate) const fn new(
+        inner: S,
+        as_client: Option<S>,
+        mark: ConnectionRole,
+        client: ConnectedClient,
+    ) -> Self {
+        Self { inner, as_client, mark, client }
     }
 }
 
@@ -46,7 +57,8 @@ impl<S: RpcService> Service<Request> for ConnectionRoleService<S> {
     type Future = S::Future;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
+        std::task::ready!(self.inner.poll_ready(cx))?;
+        self.as_client.as_mut().map_or(Poll::Ready(Ok(())), |as_client| as_client.poll_ready(cx))
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
@@ -54,7 +66,16 @@ impl<S: RpcService> Service<Request> for ConnectionRoleService<S> {
         request.context.folders = Some(Arc::clone(&self.client.folders));
         match &self.mark {
             ConnectionRole::Nothing => {}
-            ConnectionRole::Operator(connection) => request.extensions.insert_shared(Arc::clone(connection)),
+            ConnectionRole::Operator(connection, policies) => {
+                if let Some(as_client) = &mut self.as_client
+                    && is_for_agents(&request)
+                    && policies.proofs.admit(connection).is_err()
+                {
+                    request.context.unattended = true;
+                    return as_client.call(request);
+                }
+                request.extensions.insert_shared(Arc::clone(connection));
+            }
             ConnectionRole::Unattended => request.context.unattended = true,
         }
         self.inner.call(request)

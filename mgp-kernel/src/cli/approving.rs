@@ -1,12 +1,13 @@
 //! `mgp pin approve`: approves one definition, those of a server, or those that changed with the configuration.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 
 use clap::Args;
 use mgp_security::definition::DefinitionName;
 use mgp_types::mgp::ServerId;
 use serde::Serialize;
 
+use super::answer::{agrees, is_person_there};
 use super::exit::{Exit, Failure};
 use super::link::KernelLink;
 use super::output::{Output, printable};
@@ -191,20 +192,11 @@ async fn agreed(shown: &[u8], question: &str, yes: bool) -> Result<(), Failure> 
     if yes {
         return Ok(());
     }
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+    if !is_person_there() {
         return Err(Failure::usage("nothing was approved: there is no terminal to ask for confirmation")
             .hint("`--yes` approves without asking"));
     }
-    io::stderr().write_all(format!("{question} [y/N] ").as_bytes()).map_err(unasked)?;
-    let line = tokio::task::spawn_blocking(|| {
-        let mut line = String::new();
-        io::stdin().read_line(&mut line).map(|_| line)
-    });
-    let line = line.await.map_err(io::Error::other).and_then(|line| line).map_err(unasked)?;
-    match line.trim() {
-        "y" | "Y" | "yes" => Ok(()),
-        _ => Err(Failure::usage("nothing was approved")),
-    }
+    if agrees(question).await? { Ok(()) } else { Err(Failure::usage("nothing was approved")) }
 }
 
 /// Writes why a definition is held or flagged, and what changed in it.

@@ -1,10 +1,10 @@
 //! The decision on a call that waits for approval, by the person who started the command.
 
-use std::io::{self, IsTerminal as _, Write as _};
-
 use mgp_security::permission::GrantLifetime;
+use mgp_types::mgp::RiskLevel;
 use mgp_types::{Error, Object};
 
+use super::answer::{is_person_there, typed_answer};
 use super::exit::{Exit, Failure};
 use super::link::KernelLink;
 use super::output::printable;
@@ -45,11 +45,6 @@ pub(super) async fn decide(link: &KernelLink, id: String, refused: &Error) -> Re
     }
 }
 
-/// Returns whether there is a terminal at which a person can be asked.
-pub(super) fn is_person_there() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
-}
-
 /// Asks the person at the terminal, and sends the answer to the kernel.
 pub(super) async fn answer(link: &KernelLink, question: &OpenQuestion) -> Result<PermissionDecided, Failure> {
     let id = question.id.clone();
@@ -70,24 +65,40 @@ enum PersonDecision {
     No,
 }
 
-/// Asks a question on the terminal, and reads the answer.
+/// Asks a question on the terminal, and reads the answer. What is dangerous takes a word of the question, so that nobody
+/// approves it who has not read it.
 async fn says(question: &OpenQuestion) -> Result<PersonDecision, Failure> {
-    let unanswered = |error: io::Error| Failure::usage(format!("the question cannot be asked: {error}"));
-    let choices = if question.permission.is_some() { "[y/N/always]" } else { "[y/N]" };
-    let text = format!("{}\n{choices} ", printable(&question.message).trim_end());
-    io::stderr().write_all(text.as_bytes()).map_err(unanswered)?;
-    let line = tokio::task::spawn_blocking(|| {
-        let mut line = String::new();
-        io::stdin().read_line(&mut line).map(|_| line)
-    });
-    let line = line.await.map_err(io::Error::other).and_then(|line| line).map_err(unanswered)?;
-    // Standard input has ended without an answer.
-    if line.is_empty() {
+    let yes = yes(question);
+    let always = question.permission.as_ref().map(|_| format!("always {yes}"));
+    let text = printable(&question.message);
+    let choices = match (&*yes, &always) {
+        ("y", None) => "[y/N]".to_owned(),
+        ("y", Some(_)) => "[y/N/always]".to_owned(),
+        (word, None) => format!("type {word} to approve this, or press Enter to refuse it:"),
+        (word, Some(always)) => {
+            format!("type {word} or {always} to approve this, or press Enter to refuse it:")
+        }
+    };
+    // Standard input may end without an answer.
+    let Some(answer) = typed_answer(format!("{}\n{choices} ", text.trim_end())).await? else {
         return Err(Failure::new(Exit::Waiting, "the question was not answered and still waits"));
-    }
-    Ok(match line.trim() {
-        "y" | "Y" | "yes" => PersonDecision::Yes(None),
-        "always" if question.permission.is_some() => PersonDecision::Yes(Some(GrantLifetime::Always)),
-        _ => PersonDecision::No,
+    };
+    let is_always = |always: &String| answer == *always || yes == "y" && answer == "always";
+    Ok(if answer == yes || yes == "y" && matches!(&*answer, "Y" | "yes") {
+        PersonDecision::Yes(None)
+    } else if always.as_ref().is_some_and(is_always) {
+        PersonDecision::Yes(Some(GrantLifetime::Always))
+    } else {
+        PersonDecision::No
     })
+}
+
+/// Returns the word that approves what a question is about: the name of the tool or permission, if it is dangerous.
+fn yes(question: &OpenQuestion) -> String {
+    let tool = question.tool_name.as_ref().map(ToString::to_string);
+    let permission = question.permission.as_ref().map(|permission| permission.as_str().to_owned());
+    match permission.or(tool).filter(|_| question.risk == RiskLevel::Dangerous) {
+        Some(word) => printable(&word),
+        None => "y".to_owned(),
+    }
 }

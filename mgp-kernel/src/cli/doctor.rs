@@ -14,6 +14,7 @@ use super::browsers::suggestion;
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::link::KernelLink;
+use super::operators::WITHOUT_PROOF;
 use super::output::{Output, printable};
 use super::pins::pins;
 use super::server_commands::last_lines;
@@ -23,9 +24,11 @@ use crate::models::ModelStore;
 use crate::operator::audit::{VerifiedLog, VerifyLog};
 use crate::operator::keys::{KeyPage, ListKeys};
 use crate::operator::method;
+use crate::operator::operators::ProofStatus;
 use crate::operator::page::PageRequest;
 use crate::operator::permissions::{OpenQuestion, PendingDecisions, UndecidedPermission};
 use crate::operator::pins::PinRow;
+use crate::operator::proof::NeededProof;
 use crate::operator::servers::{ServerLog, ServerRow, ServersToBegin};
 use crate::operator::status::KernelStatus;
 use crate::server_inventory::UnmatchedRules;
@@ -230,6 +233,7 @@ async fn kernel(
     }));
     let pending: PendingDecisions = link.ask(method::PERMISSIONS_PENDING, &()).await?;
     findings.push(undecided(&pending));
+    findings.push(proof(&link.ask(method::OPERATORS_STANDING, &()).await?));
     let pins = pins(link, None, true).await?;
     findings.push(DoctorFinding::right("definitions", counted(&pins)));
     findings.extend(pins.iter().take(MOST_DEFINITIONS).filter_map(|row| {
@@ -312,6 +316,20 @@ async fn reserved_keys(link: &KernelLink) -> Result<Vec<DoctorFinding>, Failure>
         next = list.next_offset;
     }
     Ok(findings)
+}
+
+/// Reports which proof decisions take.
+fn proof(standing: &ProofStatus) -> DoctorFinding {
+    let (ok, told) = match standing.needed {
+        _ if standing.without_proof => (false, WITHOUT_PROOF),
+        Some(NeededProof::First) => (true, "none is set up; `mgp operators passphrase` sets a passphrase"),
+        Some(NeededProof::Unset) => {
+            (true, "none was set up before the first client was connected, so nobody decides")
+        }
+        Some(NeededProof::Account) => (true, "decisions take the password of this account"),
+        _ => (true, "decisions take the operators' passphrase, or a token"),
+    };
+    DoctorFinding { what: "proof", ok, told: told.to_owned(), hint: None }
 }
 
 /// Reports what waits for a decision, and how to decide it.

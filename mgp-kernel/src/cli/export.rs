@@ -1,7 +1,7 @@
 //! `mgp export`: adds mgp to the configuration file of an MCP client.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf, absolute};
 
 use clap::Args;
@@ -12,6 +12,7 @@ use mgp_discovery::clients::{
 use mgp_discovery::config::ProcessEnvironment;
 use serde::Serialize;
 
+use super::answer::{agrees, is_person_there};
 use super::clients::{ClientLocations, is_mgp, text_of};
 use super::exit::{Exit, Failure};
 use super::import::kind;
@@ -80,7 +81,11 @@ struct RolledBack {
     kept_at: Option<PathBuf>,
 }
 
-pub(super) fn run(place: &KernelLocation, output: &Output, export: &ExportArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(
+    place: &KernelLocation,
+    output: &Output,
+    export: &ExportArgs,
+) -> Result<Exit, Failure> {
     let path = export.file(&ClientLocations::this()?)?;
     if export.rollback {
         return take_back(output, export.to, path);
@@ -102,7 +107,7 @@ pub(super) fn run(place: &KernelLocation, output: &Output, export: &ExportArgs) 
     let mut report = ExportReport { client, path, written: false, diff, removed, kept, backup: None };
     let decided = !plan.changes() || export.dry_run || export.yes;
     if !decided {
-        ask(output, &report)?;
+        ask(output, &report).await?;
     }
     if plan.changes() && !export.dry_run {
         report.backup = Some(plan.apply().map_err(|error| chain(&error))?);
@@ -141,8 +146,8 @@ pub(super) fn run(place: &KernelLocation, output: &Output, export: &ExportArgs) 
 }
 
 /// Asks a person to confirm the change, and refuses it if there is no terminal to ask at.
-fn ask(output: &Output, report: &ExportReport) -> Result<(), Failure> {
-    if output.is_json() || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+async fn ask(output: &Output, report: &ExportReport) -> Result<(), Failure> {
+    if output.is_json() || !is_person_there() {
         return Err(Failure::usage(format!(
             "{} was not changed: there is no terminal to ask for confirmation",
             report.path.display()
@@ -153,13 +158,7 @@ fn ask(output: &Output, report: &ExportReport) -> Result<(), Failure> {
     // Writing into memory does not fail.
     let _ = write(report, &mut text);
     output.write(&text)?;
-    let mut answer = String::new();
-    let asked =
-        write!(io::stderr(), "write this change? [y/N] ").and_then(|()| io::stdin().read_line(&mut answer));
-    match asked {
-        Ok(_) if matches!(answer.trim(), "y" | "Y" | "yes") => Ok(()),
-        _ => Err(Failure::usage("nothing was changed")),
-    }
+    if agrees("write this change?").await? { Ok(()) } else { Err(Failure::usage("nothing was changed")) }
 }
 
 fn write(report: &ExportReport, out: &mut Vec<u8>) -> io::Result<()> {

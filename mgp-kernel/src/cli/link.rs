@@ -84,7 +84,8 @@ impl KernelLink {
                 Err(error) => return Err(not_started(&error)),
             }
         };
-        let mark = ConnectionRole::Operator(Arc::new(OperatorConnection::in_process()));
+        let connection = Arc::new(OperatorConnection::in_process());
+        let mark = ConnectionRole::Operator(connection, Arc::clone(kernel.policies()));
         let (session, own) = (kernel.fleet().client_session(), std::env::current_dir().ok());
         let client =
             builder().in_process(kernel.accept_marked(socket::oneself(), mark, session, own)).await?;
@@ -113,8 +114,8 @@ impl KernelLink {
         params: &impl Serialize,
     ) -> Result<R, Failure> {
         let result = match self.client.request(method, params).await {
-            Err(error) if proof::is_asked_for(&error) => {
-                proof::give(self).await?;
+            Err(error) if let Some(needed) = proof::demanded(&error) => {
+                proof::give(self, needed).await?;
                 self.client.request(method, params).await
             }
             result => result,

@@ -7,6 +7,7 @@
 
 mod access;
 mod access_target;
+mod answer;
 mod approving;
 mod args;
 mod arguments;
@@ -146,9 +147,9 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         Command::Add(args) => servers_edit::add(place, output, args),
         Command::Remove(args) => servers_edit::remove(place, output, &args),
         Command::Open(args) => open::run(place, output, args).await,
-        Command::Init(args) => init::run(place, output, &args),
-        Command::Import(args) => import::run(place, output, &args),
-        Command::Export(args) => export::run(place, output, &args),
+        Command::Init(args) => begun(place, output, init::run(place, output, &args)).await,
+        Command::Import(args) => begun(place, output, import::run(place, output, &args)).await,
+        Command::Export(args) => begun(place, output, export::run(place, output, &args).await).await,
         Command::Server(server) => pattern_server::run(server).await,
         Command::Servers(args) => servers::run(place, output, &args).await,
         Command::Model(args) => model::run(output, args).await,
@@ -180,4 +181,15 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         Command::Trust(args) => trust::run(place, output, &args).await,
         Command::Untrust(args) => trust::forget(place, output, &args),
     }
+}
+
+/// Ends a command by which people begin, and offers to set up the proof that decisions take.
+async fn begun(
+    place: &KernelLocation,
+    output: &Output,
+    outcome: Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
+    let exit = outcome?;
+    proof::offered(place, output).await?;
+    Ok(exit)
 }

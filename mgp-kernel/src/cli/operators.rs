@@ -13,6 +13,7 @@ use super::output::Output;
 use super::proof::{self, TOKEN};
 use crate::operator::method;
 use crate::operator::operators::{IssuedToken, NewToken, PassphraseSet, ProofStatus, SetPassphrase};
+use crate::operator::proof::NeededProof;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum OperatorsCommand {
@@ -27,6 +28,9 @@ pub(super) struct PassphraseArgs {
     /// Read the passphrase from standard input; the old passphrase, if any, on a line before the new one
     #[arg(long)]
     stdin: bool,
+    /// Let every program of this account decide, without any proof; for machines that are thrown away
+    #[arg(long)]
+    without_proof: bool,
 }
 
 #[derive(Debug, Args)]
@@ -60,23 +64,28 @@ async fn passphrase(link: &KernelLink, output: &Output, wanted: &PassphraseArgs)
         (true, true) => Some(line()?),
         (true, false) => Some(proof::ask("current operators' passphrase: ").await?),
     };
-    let new = if wanted.stdin {
-        line()?
-    } else {
-        let new = proof::ask("new operators' passphrase: ").await?;
-        if proof::ask("new operators' passphrase again: ").await? != new {
-            return Err(Failure::usage("the two new passphrases differ"));
-        }
-        new
+    let new = match (wanted.without_proof, wanted.stdin) {
+        (true, _) => None,
+        (false, true) => Some(line()?),
+        (false, false) => Some(proof::chosen().await?),
     };
+    let is_set = new.is_some();
     let set: PassphraseSet = link.ask(method::OPERATORS_PASSPHRASE, &SetPassphrase { new, old }).await?;
     output.show(&set, |_, out| writeln!(out, "set"))?;
-    output.note("decisions require the passphrase from now on; a terminal is asked again after ten minutes");
+    if is_set {
+        output.note(
+            "decisions require the passphrase from now on; a terminal is asked again after ten minutes",
+        );
+    } else {
+        output.warning(WITHOUT_PROOF);
+    }
     Ok(Exit::Done)
 }
 
 async fn token(link: &KernelLink, output: &Output, wanted: &TokenArgs) -> Result<Exit, Failure> {
-    let passphrase = if wanted.stdin { line()? } else { proof::ask("operators' passphrase: ").await? };
+    let standing: ProofStatus = link.ask(method::OPERATORS_STANDING, &()).await?;
+    let needed = standing.needed.unwrap_or(NeededProof::Passphrase);
+    let passphrase = if wanted.stdin { line()? } else { proof::ask(proof::prompt(needed)).await? };
     let expires_at = wanted.until.ahead(Timestamp::now());
     let issued: IssuedToken = link.ask(method::OPERATORS_TOKEN, &NewToken { passphrase, expires_at }).await?;
     output.show(&issued, |issued, out| writeln!(out, "{}", issued.token))?;
@@ -95,3 +104,7 @@ fn line() -> Result<String, Failure> {
         Err(error) => Err(unread(error.to_string())),
     }
 }
+
+/// The warning where decisions take no proof.
+pub(super) const WITHOUT_PROOF: &str = "DECISIONS TAKE NO PROOF: every program of this account can approve and grant, agents' shells included; \
+                                        `mgp operators passphrase` sets a passphrase";

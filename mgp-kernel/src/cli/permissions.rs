@@ -9,7 +9,8 @@ use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, Timestamp};
 use mgp_types::shell_word;
 
 use super::access_target::advised_names;
-use super::deciding::{answer, is_person_there};
+use super::answer::is_person_there;
+use super::deciding::answer;
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::link::{KernelLink, KernelNeed};
@@ -253,7 +254,13 @@ async fn approve(link: &KernelLink, output: &Output, yes: PermissionApproveArgs)
             advised_names(failure, command)
         })
     } else {
+        let is_unnamed = yes.what.is_none();
         let what = question_id(link, output, yes.what).await?;
+        if is_unnamed && is_person_there() {
+            let shown: ShownQuestion =
+                link.ask(method::PERMISSIONS_SHOW, &ShowQuestion { id: what.clone() }).await?;
+            return told(output, &answer(link, &shown.question).await?);
+        }
         let lasts = match (yes.once, yes.always) {
             (true, _) => Some(GrantLifetime::Once),
             (_, true) => Some(GrantLifetime::Always),

@@ -4,24 +4,23 @@ use std::env;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 
-use mgp_types::{Error, Object, code};
+use mgp_types::Error;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
+use super::answer::{agrees, is_person_there};
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::link::{KernelLink, KernelNeed};
+use super::output::Output;
 use crate::operator::method;
-use crate::operator::operators::{ProofStatus, ProvePresence};
-use crate::operator::proof::PASSPHRASE;
+use crate::operator::operators::{PassphraseSet, ProofStatus, ProvePresence, SetPassphrase};
+use crate::operator::proof::NeededProof;
 
-/// Returns whether the kernel refused a request because a person has to prove to be there, and this process can give
-/// the proof.
-pub(super) fn is_asked_for(error: &Error) -> bool {
-    let asked = || Object::from_raw(error.data()?).ok()?.text("proof").map(|how| how == PASSPHRASE);
-    match asked().filter(|_| error.code() == code::PERMISSION_DENIED) {
-        Some(by_passphrase) => by_passphrase || token().is_some(),
-        None => false,
-    }
+/// Returns the proof that the kernel demands in a refusal, if this process can give it.
+pub(super) fn demanded(refusal: &Error) -> Option<NeededProof> {
+    let needed = NeededProof::of(refusal)?;
+    let is_typed = needed.is_secret() || needed == NeededProof::First && is_person_there();
+    (is_typed || token().is_some()).then_some(needed)
 }
 
 fn token() -> Option<String> {
@@ -41,22 +40,72 @@ pub(super) async fn admitted(link: &KernelLink) -> Result<(), Failure> {
     link.ask::<ProofStatus>(method::OPERATORS_ADMIT, &()).await.map(drop)
 }
 
-/// Gives the proof with the token of the environment, or by asking for the passphrase on the terminal.
-pub(super) async fn give(link: &KernelLink) -> Result<(), Failure> {
-    if let Some(token) = token() {
-        let proof = ProvePresence { token: Some(token), ..ProvePresence::default() };
-        return link.client.request(method::OPERATORS_PROVE, &proof).await.map(drop).map_err(Failure::from);
+/// Gives the proof with the token of the environment, if there is one.
+pub(super) async fn by_token(link: &KernelLink) -> Result<bool, Failure> {
+    let Some(token) = token() else { return Ok(false) };
+    let proof = ProvePresence { token: Some(token), ..ProvePresence::default() };
+    link.client.request(method::OPERATORS_PROVE, &proof).await?;
+    Ok(true)
+}
+
+/// Gives the proof with the token of the environment, or by asking at the terminal. Where none is set up yet, sets it up.
+pub(super) async fn give(link: &KernelLink, needed: NeededProof) -> Result<(), Failure> {
+    if by_token(link).await? {
+        return Ok(());
+    }
+    if needed == NeededProof::First {
+        return set_up(link).await;
     }
     for tries in 1.. {
-        let passphrase = Some(ask("operators' passphrase: ").await?);
+        let passphrase = Some(ask(prompt(needed)).await?);
         let proof = ProvePresence { passphrase, ..ProvePresence::default() };
         match link.client.request(method::OPERATORS_PROVE, &proof).await {
             Ok(_) => break,
-            Err(error) if tries < TRIES && is_asked_for(&error) => {}
+            Err(error) if tries < TRIES && demanded(&error).is_some() => {}
             Err(error) => return Err(error.into()),
         }
     }
     Ok(())
+}
+
+/// Offers the person at the terminal to set up a proof, if none is set up yet and no client was connected.
+pub(super) async fn offered(place: &KernelLocation, output: &Output) -> Result<(), Failure> {
+    if !is_person_there() || output.is_json() {
+        return Ok(());
+    }
+    let link = KernelLink::open(place, KernelNeed::State).await?;
+    let standing: ProofStatus = link.ask(method::OPERATORS_STANDING, &()).await?;
+    let mut outcome = Ok(());
+    if standing.needed == Some(NeededProof::First)
+        && agrees("decisions take a proof that a person is there: set a passphrase for them now?").await?
+    {
+        outcome = set_up(&link).await;
+    }
+    link.close().await;
+    outcome
+}
+
+/// Has the person choose the operators' passphrase.
+async fn set_up(link: &KernelLink) -> Result<(), Failure> {
+    let new = Some(chosen().await?);
+    link.ask::<PassphraseSet>(method::OPERATORS_PASSPHRASE, &SetPassphrase { new, old: None }).await.map(drop)
+}
+
+/// Reads a new passphrase from the terminal, twice.
+pub(super) async fn chosen() -> Result<String, Failure> {
+    let new = ask("new operators' passphrase: ").await?;
+    if ask("new operators' passphrase again: ").await? != new {
+        return Err(Failure::usage("the two new passphrases differ"));
+    }
+    Ok(new)
+}
+
+/// Returns how a person is asked for a proof.
+pub(super) const fn prompt(needed: NeededProof) -> &'static str {
+    match needed {
+        NeededProof::Account => "password of this account: ",
+        _ => "operators' passphrase: ",
+    }
 }
 
 /// Reads a passphrase from the terminal, which does not show it.

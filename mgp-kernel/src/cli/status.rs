@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::link::KernelLink;
+use super::operators::WITHOUT_PROOF;
 use super::output::{Output, printable};
 use crate::lifecycle::HttpListening;
 use crate::listen::kernel_note::KernelNote;
@@ -61,6 +62,9 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
         writeln!(out, "configuration: {}", printable(&files))?;
         writeln!(out, "state: {}", printable(&state.display().to_string()))?;
         writeln!(out, "ends: {}", end(status))?;
+        if status.without_proof {
+            writeln!(out, "{WITHOUT_PROOF}")?;
+        }
         if let Some(http) = &status.http {
             writeln!(out, "http: {}", printable(&told_of(http)))?;
         }

@@ -3,7 +3,7 @@
 //! A folder that was cloned must not start its programs unseen.
 
 use std::collections::BTreeSet;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -13,6 +13,7 @@ use mgp_discovery::launch::command_line;
 use mgp_types::mgp::AccessPermission;
 use serde::Serialize;
 
+use super::answer::{agrees, is_person_there};
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::output::{Output, printable};
@@ -111,16 +112,13 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, trust: &TrustAr
             .hint("`mgp init --project` writes one, which is trusted")
     })?;
     let mut shown = shown(&locations, &file)?;
-    let asks = io::stdin().is_terminal() && io::stderr().is_terminal() && !output.is_json() && !trust.yes;
+    let asks = is_person_there() && !output.is_json() && !trust.yes;
     if asks && !trust.dry_run {
         let mut text = Vec::new();
         // Writing into memory does not fail.
         let _ = write(&shown, &mut text);
         output.write(&text)?;
-        let mut answer = String::new();
-        let asked =
-            write!(io::stderr(), "trust this file? [y/N] ").and_then(|()| io::stdin().read_line(&mut answer));
-        if asked.is_err() || !matches!(answer.trim(), "y" | "Y" | "yes") {
+        if !agrees("trust this file?").await? {
             return Err(Failure::usage("the file was not trusted"));
         }
     }

@@ -19,7 +19,7 @@ use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer, ServerId, ShutdownReason};
-use mgp_types::{ClientFolders, ClientSession, Error, Outbox, Principal};
+use mgp_types::{ClientFolders, ClientSession, Error, LOCAL_AGENT, Outbox, Principal, PrincipalKind};
 use tokio::task::JoinSet;
 
 pub(crate) use self::sections::Sections;
@@ -331,9 +331,13 @@ impl Kernel {
         C: Fn(&Outbox) -> ConnectedClient + Clone + Send + Sync + 'static,
     {
         let service = self.0.front.service(auth);
+        let of_user = || AuthLayer::fixed(Principal::of(PrincipalKind::LocalClient, LOCAL_AGENT));
+        let as_client =
+            matches!(mark, ConnectionRole::Operator(..)).then(|| self.0.front.service(&of_user()));
         let identity = Arc::clone(&self.0.identity);
         move |outbox: Outbox| -> ServerEra<ConnectionRoleService<ErasedService>> {
-            let service = ConnectionRoleService::new(service.clone(), mark.clone(), client(&outbox));
+            let (service, as_client) = (service.clone(), as_client.clone());
+            let service = ConnectionRoleService::new(service, as_client, mark.clone(), client(&outbox));
             ServerEra::new(service, Arc::clone(&identity), outbox)
         }
     }

@@ -13,7 +13,7 @@ use super::descendants::DescendantFilter;
 use super::socket::{AcceptedConnection, UserSocket};
 use crate::call::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
-use crate::listen::peer::{Attendance, FirstByte, PeerProcess, speaker};
+use crate::listen::peer::{PeerProcess, speaker};
 use crate::listen::serve::{carry, told};
 
 /// Answers those who are let in as clients of one `agent`, never as operators, until `stopped` says so. Then nobody is
@@ -47,19 +47,13 @@ pub(crate) async fn serve(
             let client = kernel.fleet().client_session();
             let visitors = &kernel.lifecycle().visitors;
             let _visit = visitors.client(agent.clone(), Arc::clone(&client), shown(&process));
-            let attendance = match &process {
-                PeerProcess::Known(lineage) => kernel.policies().proofs.clients.attendance(lineage),
-                PeerProcess::Unknown => Attendance::Unknown,
+            // Where it is not known who started the client, an agent may have.
+            let is_started = match &process {
+                PeerProcess::Known(lineage) => kernel.lifecycle().clients.note(lineage),
+                PeerProcess::Unknown => true,
             };
-            let mark = match attendance {
-                Attendance::Person => ConnectionRole::Nothing,
-                Attendance::Unknown => ConnectionRole::Unattended,
-            };
+            let mark = if is_started { ConnectionRole::Unattended } else { ConnectionRole::Nothing };
             let accept = kernel.accept_marked(agent, mark, client, process.folder());
-            let reader = FirstByte::new(reader, {
-                let kernel = kernel.clone();
-                move || note(&kernel, process, attendance)
-            });
             let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
             if let Err(error) = carry(connection, told(stopped), drain).await {
                 tracing::debug!(%error, "a client at the socket is gone");
@@ -76,17 +70,6 @@ fn shown(process: &PeerProcess) -> Option<(u32, Box<str>)> {
     let client = speaker(lineage);
     let program = client.as_ref().map_or_else(|| lineage.process(), |client| client.process());
     Some((lineage.process().id.pid, program.name.clone()))
-}
-
-/// Notes the processes that have begun to speak: the process at the socket, and the one that started it to be its
-/// client.
-fn note(kernel: &Kernel, process: PeerProcess, attendance: Attendance) {
-    let PeerProcess::Known(lineage) = process else { return };
-    let clients = &kernel.policies().proofs.clients;
-    if let Some(client) = speaker(&lineage) {
-        clients.note(client, attendance);
-    }
-    clients.note(lineage, attendance);
 }
 
 const MAX_CLIENTS: usize = 64;

@@ -10,7 +10,6 @@ use super::descendants::DescendantFilter;
 use super::socket::{AcceptedConnection, SocketPeer, UserSocket, operator};
 use crate::call::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
-use crate::listen::peer::PeerProcess;
 use crate::operator::proof::OperatorConnection;
 
 /// Answers those who are let in, as operators, until the future is dropped; then all connections are closed.
@@ -33,12 +32,15 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
             let _place = place;
             let _visit = kernel.lifecycle().visitors.command();
             let folder = process.folder();
-            let connection = Arc::new(OperatorConnection::at_socket(match user {
-                // An agent of another member may be connected in any way, so only the passphrase tells a person.
-                SocketPeer::Member(_) => PeerProcess::Unknown,
-                SocketPeer::Owner(_) | SocketPeer::Root => process,
-            }));
-            let (client, role) = (kernel.fleet().client_session(), ConnectionRole::Operator(connection));
+            let connection = Arc::new(match user {
+                SocketPeer::Owner(_) => OperatorConnection::of_account(&process),
+                SocketPeer::Root => OperatorConnection::of_superuser(),
+                SocketPeer::Member(_) => OperatorConnection::of_member(),
+            });
+            let (client, role) = (
+                kernel.fleet().client_session(),
+                ConnectionRole::Operator(connection, Arc::clone(kernel.policies())),
+            );
             let accept = kernel.accept_marked(operator(user.uid()), role, client, folder);
             let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
             if let Err(error) = connection.await {

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use super::http::check_certificate;
 use super::kernel_note::KernelNote;
-use super::peer::{Attendance, FirstByte, Lineage, speaker};
+use super::peer::Lineage;
 #[cfg(unix)]
 use super::{
     agents, control,
@@ -239,14 +239,9 @@ async fn serve_stdio(
     drain: Duration,
 ) -> io::Result<()> {
     let (input, output) = stdio::stdio()?;
-    let input = FirstByte::new(input, {
-        let kernel = kernel.clone();
-        move || {
-            if let Some(client) = Lineage::of(std::process::id()).as_ref().and_then(speaker) {
-                kernel.policies().proofs.clients.note(client, Attendance::Person);
-            }
-        }
-    });
+    if let Some(lineage) = Lineage::of(std::process::id()) {
+        let _ = kernel.lifecycle().clients.note(&lineage);
+    }
     let limits = kernel.config().connection_limits();
     let (_, connection) = connect(input, output, &kernel.accept(client), limits);
     if let Err(error) = carry(connection, told(stopped), drain).await {

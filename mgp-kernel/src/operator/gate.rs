@@ -57,15 +57,20 @@ impl Gate for OperatorGate {
 
     fn enter(&self, request: &mut Request) -> Flow {
         let connection = request.extensions.get_shared::<OperatorConnection>();
-        if let Some(connection) = &connection
-            && !needs_no_proof(request)
-            && !self.0.is_before_clients()
-            && let Err(error) = self.0.policies.proofs.admit(connection)
-        {
-            return match request.context.principal.clone() {
-                Some(by) => Flow::answer_later(refuse(Arc::clone(&self.0.audit), request.take(), by, error)),
-                None => Flow::refuse(error),
-            };
+        let proofs = &self.0.policies.proofs;
+        match (&connection, &request.context.principal) {
+            (Some(connection), principal) if !needs_no_proof(request, connection) => {
+                if let Err(error) = proofs.admit(connection) {
+                    return match principal.clone() {
+                        Some(by) => {
+                            Flow::answer_later(refuse(Arc::clone(&self.0.audit), request.take(), by, error))
+                        }
+                        None => Flow::refuse(error),
+                    };
+                }
+            }
+            (None, Some(client)) if client.role() != PrincipalRole::Operator => proofs.note_client(),
+            _ => {}
         }
         if !request.method.as_str().starts_with(PREFIX) || request.kind == RequestKind::Notify {
             return Flow::Pass(());
@@ -81,15 +86,6 @@ impl Gate for OperatorGate {
     }
 }
 
-impl OperatorSections {
-    /// Returns whether a process that the system does not identify may decide, where no passphrase is set: no client has
-    /// used the kernel so far, so that none can have started the process.
-    fn is_before_clients(&self) -> bool {
-        let is_told = cfg!(target_os = "linux");
-        !is_told && self.fleet.is_holding() && !self.policies.proofs.is_passphrase_set()
-    }
-}
-
 async fn answer(
     kernel: Arc<OperatorSections>,
     asked: OperatorRequest,
@@ -101,7 +97,7 @@ async fn answer(
     let Policies { access, grants, pending, definitions, keys, proofs, .. } = &**policies;
     let shown_servers = || servers::list(&config.load(), definitions, fleet);
     let known = KnownNames { targets, grants, keys, clients: &lifecycle.visitors };
-    let status = || status::status(lifecycle, config.state(), shown_servers());
+    let status = || status::status(lifecycle, proofs, config.state(), shown_servers());
     match request.method.as_str() {
         method::ACCESS_LIST => reply(&access::list(access, &read(request)?)),
         method::AUDIT_EXPORT => reply(&audit::export(audit, read(request)?).await?),
@@ -117,9 +113,7 @@ async fn answer(
             status::stop(asked, lifecycle).await?;
             reply(&status)
         }
-        method::KERNEL_YIELD => {
-            reply(&status::step_aside(lifecycle, &proofs.clients, reload, &read(request)?).await?)
-        }
+        method::KERNEL_YIELD => reply(&status::step_aside(lifecycle, reload, &read(request)?).await?),
         method::KEYS_LIST => reply(&keys::list(keys, audit.clock.now(), &read(request)?)),
         method::KEYS_NEW => reply(&keys::issue(asked, keys, targets, read(request)?).await?),
         method::KEYS_REVOKE => reply(&keys::revoke(asked, keys, config, &read(request)?).await?),
@@ -128,7 +122,7 @@ async fn answer(
         }
         method::OPERATORS_PROVE => reply(&operators::prove(asked, proofs, read(request)?).await?),
         // A request to be admitted that has come this far is granted.
-        method::OPERATORS_ADMIT | method::OPERATORS_STANDING => reply(&operators::standing(asked, proofs)),
+        method::OPERATORS_ADMIT | method::OPERATORS_STANDING => reply(&operators::standing(asked, proofs)?),
         method::OPERATORS_TOKEN => reply(&operators::new_token(asked, proofs, read(request)?).await?),
         method::PERMISSIONS_APPROVE => {
             reply(&permissions::approve(asked, pending, registry, read(request)?).await?)
@@ -181,12 +175,17 @@ async fn answer(
 }
 
 /// Returns whether a request changes and decides nothing, or brings a proof itself.
-fn needs_no_proof(request: &Request) -> bool {
+fn needs_no_proof(request: &Request, connection: &OperatorConnection) -> bool {
     let method = request.method.as_str();
     if request.kind == RequestKind::Notify {
         return method.starts_with("notifications/");
     }
-    WITHOUT_PROOF.contains(&method)
+    WITHOUT_PROOF.contains(&method) || connection.is_own() && TIGHTENING.contains(&method)
+}
+
+/// Returns whether a request is one that agents make, and operators as well.
+pub(crate) fn is_for_agents(request: &Request) -> bool {
+    request.kind != RequestKind::Notify && OF_AGENTS.contains(&request.method.as_str())
 }
 
 async fn refuse(
@@ -220,6 +219,21 @@ fn reply<T: Serialize>(result: &T) -> Result<Response, Error> {
 }
 
 const PREFIX: &str = "kernel/";
+
+/// The methods of agents for which an operator is bound by no rule.
+const OF_AGENTS: [&str; 7] = [
+    "tools/call",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/get",
+    "completion/complete",
+    name::TOOLS_CALL,
+];
+
+/// The methods that only take something away, or end what the account could end anyway.
+const TIGHTENING: [&str; 4] =
+    [method::KERNEL_STOP, method::PERMISSIONS_DENY, method::PERMISSIONS_REVOKE, method::SERVER_STOP];
 
 /// The methods that only read or end what nobody uses, and those that bring a proof. All others decide something, or may.
 const WITHOUT_PROOF: [&str; 37] = [

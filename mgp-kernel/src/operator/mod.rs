@@ -24,7 +24,7 @@ pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod tools;
 
-pub(crate) use self::gate::{OperatorGate, OperatorSections};
+pub(crate) use self::gate::{OperatorGate, OperatorSections, is_for_agents};
 
 /// The names of the methods.
 pub(crate) mod method {

@@ -4,7 +4,7 @@ use mgp_types::Error;
 use mgp_types::mgp::{AuditTarget, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::proof::{Proof, ProofChecker};
+use super::proof::{NeededProof, OperatorConnection, Proof, ProofChecker};
 use super::request::OperatorRequest;
 
 /// The status of a connection: whether it may decide.
@@ -12,8 +12,11 @@ use super::request::OperatorRequest;
 pub(crate) struct ProofStatus {
     /// True if a passphrase is set.
     pub(crate) passphrase_set: bool,
-    /// True if the connection has to prove that a person is there before it decides.
-    pub(crate) needs_proof: bool,
+    /// The proof that the connection has to give before it decides, if it has to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) needed: Option<NeededProof>,
+    /// True if decisions take no proof at all.
+    pub(crate) without_proof: bool,
 }
 
 /// The params that prove that a person is there, by a passphrase or a token.
@@ -34,7 +37,9 @@ pub(crate) struct PresenceProved {
 /// The params that ask for a new passphrase.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct SetPassphrase {
-    pub(crate) new: String,
+    /// The new passphrase; without one, decisions take no proof from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) new: Option<String>,
     /// The current passphrase, if one is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) old: Option<String>,
@@ -60,9 +65,13 @@ pub(crate) struct IssuedToken {
     pub(crate) expires_at: Timestamp,
 }
 
-pub(super) fn standing(asked: &OperatorRequest, proofs: &ProofChecker) -> ProofStatus {
-    let needs_proof = asked.connection.as_ref().is_some_and(|connection| proofs.admit(connection).is_err());
-    ProofStatus { passphrase_set: proofs.is_passphrase_set(), needs_proof }
+pub(super) fn standing(asked: &OperatorRequest, proofs: &ProofChecker) -> Result<ProofStatus, Error> {
+    let needed = asked.connection.as_ref().map(|connection| proofs.needed(connection)).transpose()?.flatten();
+    Ok(ProofStatus {
+        passphrase_set: proofs.is_passphrase_set(),
+        needed,
+        without_proof: proofs.is_without_proof(),
+    })
 }
 
 pub(super) async fn prove(
@@ -90,8 +99,7 @@ pub(super) async fn set_passphrase(
     wanted: SetPassphrase,
 ) -> Result<PassphraseSet, Error> {
     asked.record("dev.cloto.mgp.operator_passphrase_asked", nothing(), &[]).await?;
-    let connection = asked.connection.as_deref();
-    proofs.set_passphrase(connection, wanted.old, wanted.new).await?;
+    proofs.set_passphrase(of_socket(asked)?, wanted.old, wanted.new).await?;
     asked.record("dev.cloto.mgp.operator_passphrase_set", nothing(), &[]).await?;
     Ok(PassphraseSet { set: true })
 }
@@ -103,8 +111,17 @@ pub(super) async fn new_token(
 ) -> Result<IssuedToken, Error> {
     let until = wanted.expires_at.to_string();
     asked.record("dev.cloto.mgp.operator_token_asked", nothing(), &[("until", &until)]).await?;
-    let token = proofs.new_token(wanted.passphrase, wanted.expires_at).await?;
+    let token = proofs.new_token(of_socket(asked)?, wanted.passphrase, wanted.expires_at).await?;
     Ok(IssuedToken { token, expires_at: wanted.expires_at })
+}
+
+/// Returns the connection whose person is asked for a passphrase; a holder of an operator's key has none.
+fn of_socket(asked: &OperatorRequest) -> Result<&OperatorConnection, Error> {
+    asked.connection.as_deref().ok_or_else(|| {
+        Error::invalid_request(
+            "passphrases and tokens are for operators at the kernel's socket, not for those with a key",
+        )
+    })
 }
 
 const fn nothing() -> AuditTarget {

@@ -9,10 +9,10 @@ use mgp_types::mgp::{AuditTarget, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
+use super::proof::ProofChecker;
 use super::request::OperatorRequest;
 use super::servers::{ServerList, ServerRow};
 use crate::lifecycle::{HttpListening, Lifecycle, ServedKernel};
-use crate::listen::peer::ConnectedClients;
 use crate::reload::ConfigReloader;
 
 /// The status of a kernel.
@@ -31,6 +31,8 @@ pub(crate) struct KernelStatus {
     /// The address for clients over HTTP, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) http: Option<HttpListening>,
+    /// True if decisions take no proof that a person is there.
+    pub(crate) without_proof: bool,
     pub(crate) clients: Vec<ConnectedClient>,
     pub(crate) servers: Vec<ServerRow>,
 }
@@ -53,6 +55,7 @@ pub(crate) struct ConnectedClient {
 
 pub(super) fn status(
     lifecycle: &Lifecycle,
+    proofs: &ProofChecker,
     state: &Path,
     servers: ServerList,
 ) -> Result<KernelStatus, Error> {
@@ -76,6 +79,7 @@ pub(super) fn status(
         state: state.to_owned(),
         linger_secs: served.linger.map(|linger| linger.as_secs()),
         http: served.http.lock().clone(),
+        without_proof: proofs.is_without_proof(),
         clients: clients.collect(),
         servers: servers.servers,
     })
@@ -102,18 +106,16 @@ pub(crate) struct SteppedAside {
     pub(crate) ends: bool,
 }
 
-/// Ends a kernel in the background that nobody uses but the one who asks. It would end by itself, only later. A kernel that
-/// knows of clients stays until they have ended, connected or not: the next one would not know what descends from them. One
-/// that stays takes its configuration as it is by now, which it follows anyway.
+/// Ends a kernel in the background that nobody uses but the one who asks. It would end by itself, only later. One that
+/// stays takes its configuration as it is by now, which it follows anyway.
 pub(super) async fn step_aside(
     lifecycle: &Lifecycle,
-    clients: &ConnectedClients,
     reload: &Arc<ConfigReloader>,
     asked: &StepAside,
 ) -> Result<SteppedAside, Error> {
     let served = served(lifecycle)?;
     let visitors = &lifecycle.visitors;
-    let mut is_used = served.http.lock().is_some() || !visitors.clients().is_empty() || clients.are_there();
+    let mut is_used = served.http.lock().is_some() || !visitors.clients().is_empty();
     if !is_used {
         // A command that has just ended leaves a moment later.
         is_used =

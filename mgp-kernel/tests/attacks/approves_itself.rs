@@ -115,7 +115,7 @@ async fn a_process_that_leaves_its_server_twice_decides_nothing() {
 async fn a_process_of_a_server_is_no_client() {
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
-        "clientInfo": {"name": "t", "version": "1"},
+        "clientInfo": {"name": "claude-code", "version": "1"},
     }});
     let home = home_with(&format!("echo '{hello}' | {} serve", mgp()));
     let mut kernel = Kernel::start(&home, &[]);

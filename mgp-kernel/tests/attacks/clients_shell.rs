@@ -15,6 +15,8 @@ tests![
     what_a_client_starts_decides_nothing,
     what_a_client_starts_decides_nothing_at_a_kernel_in_the_background,
     what_a_client_leaves_behind_decides_nothing,
+    what_outlives_its_client_and_the_kernel_decides_nothing,
+    what_only_takes_away_needs_no_proof,
     a_client_decides_nothing_by_calling_as_an_operator,
     a_client_decides_nothing_at_a_terminal_that_it_makes,
     the_agents_second_client_does_not_answer_for_a_human,
@@ -75,12 +77,15 @@ const DECISIONS: [&[&str]; 8] = [
     &["keys", "new", "attacker", "--operator"],
     &["access", "grant", "attacker", "honest"],
     &["permissions", "approve", "honest", "shell.execute", "--all-agents"],
-    &["permissions", "deny", "honest", "shell.execute"],
     &["reload"],
-    &["stop", "honest"],
     &["restart", "honest"],
     &["trust", "--yes"],
+    &["operators", "passphrase", "--without-proof"],
+    &["open", ".", "--everywhere"],
 ];
+
+/// How many of the decisions are refused where requests come in; the passphrase is refused where it is set.
+const PASSED_GATE: usize = DECISIONS.len() - 1;
 
 async fn what_a_client_starts_decides_nothing() {
     let home = home();
@@ -88,12 +93,12 @@ async fn what_a_client_starts_decides_nothing() {
     for decision in DECISIONS {
         let ran = run(&home, decision);
         assert_eq!(ran.code, Some(3), "{decision:?}: {ran:?}");
-        assert!(ran.err.contains("was started by a connected client"), "{ran:?}");
+        assert!(ran.err.contains("proof that a person is there"), "{ran:?}");
     }
     // It may look, and learns how a decision becomes possible; but it does not set the passphrase itself.
     assert_eq!(home.json(["keys", "list"])["keys"], json!([]));
     assert_eq!(home.json(["access", "list"])["entries"], json!([]));
-    assert_eq!(refusals(&home), DECISIONS.len());
+    assert_eq!(refusals(&home), PASSED_GATE);
     let own = run_with(&home, PASSPHRASE, None, "the attacker's\n");
     assert_eq!(own.code, Some(3), "{own:?}");
 }
@@ -109,12 +114,12 @@ async fn what_a_client_starts_decides_nothing_at_a_kernel_in_the_background() {
     let _other = Talk::open(&mut second);
     drop(one);
     assert_eq!(first.ended(), Some(0));
-    for decision in DECISIONS.iter().chain(&[&["stop"][..]]) {
+    for decision in DECISIONS {
         let ran = run(&home, decision);
         assert_eq!(ran.code, Some(3), "{decision:?}: {ran:?}");
-        assert!(ran.err.contains("was started by a connected client"), "{ran:?}");
+        assert!(ran.err.contains("proof that a person is there"), "{ran:?}");
     }
-    assert_eq!(refusals(&home), DECISIONS.len() + 1);
+    assert_eq!(refusals(&home), PASSED_GATE);
 }
 
 async fn what_a_client_leaves_behind_decides_nothing() {
@@ -141,15 +146,44 @@ async fn what_a_client_leaves_behind_decides_nothing() {
     assert_eq!(home.json(["keys", "list"])["keys"], json!([]));
 }
 
+async fn what_outlives_its_client_and_the_kernel_decides_nothing() {
+    let home = home();
+    let (mut kernel, mut talk) = with_client(&home);
+    talk.ask("tools/list", &json!({}));
+    kernel.child.kill().unwrap();
+    kernel.child.wait().unwrap();
+    drop(talk);
+    for decision in DECISIONS.iter().filter(|decision| !matches!(decision[0], "reload" | "restart")) {
+        let ran = run(&home, decision);
+        assert_eq!(ran.code, Some(3), "{decision:?}: {ran:?}");
+    }
+    assert_eq!(run_with(&home, PASSPHRASE, None, "the attacker's\n").code, Some(3));
+    assert_eq!(home.json(["keys", "list"])["keys"], json!([]));
+}
+
+async fn what_only_takes_away_needs_no_proof() {
+    let home = home();
+    let (_kernel, mut talk) = with_client(&home);
+    talk.ask("tools/list", &json!({}));
+    for command in [&["permissions", "deny", "honest", "shell.execute"][..], &["stop", "honest"], &["stop"]] {
+        let ran = run(&home, command);
+        assert_eq!(ran.code, Some(0), "{command:?}: {ran:?}");
+    }
+}
+
 async fn a_client_decides_nothing_by_calling_as_an_operator() {
     let home = home();
     let (_kernel, _talk) = with_client(&home);
     while !home.run(["tools"]).out.contains("honest.echo") {
         std::thread::sleep(Duration::from_millis(10));
     }
-    let ran = run(&home, &["call", "honest.echo", "text=hello"]);
-    assert_eq!(ran.code, Some(3), "{ran:?}");
+    // It is one more client of the user: what takes a decision waits for it.
+    let ran = run(&home, &["call", "honest.delete_everything", "what=all"]);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
     assert_eq!(server::calls(&home, "honest"), Vec::<String>::new());
+    assert_eq!(run(&home, &["call", "honest.echo", "text=hello"]).code, Some(0));
+    let events = home.json(["audit", "query", "--type", "TOOL_CALL"]);
+    assert_eq!(events["events"][0]["event"]["actor"]["id"], "local/mgp", "{events}");
 }
 
 async fn a_client_decides_nothing_at_a_terminal_that_it_makes() {
@@ -171,9 +205,9 @@ async fn a_client_decides_nothing_at_a_terminal_that_it_makes() {
     for line in ["call honest.delete_everything what=all", "permissions watch", &*answer_question] {
         let mut script = in_home(&home, "script");
         script.args(["-qec", &format!("{} {line}", env!("CARGO_BIN_EXE_mgp")), "/dev/null"]);
-        let ran = Home::ran(script, "y\ny\ny\n");
-        assert_eq!(ran.code, Some(3), "{line}: {ran:?}");
-        assert!(!ran.out.contains("[y/N]"), "{line}: {ran:?}");
+        let ran = Home::ran(script, "delete_everything\ndelete_everything\ny\n");
+        // What it typed before the question is no answer to it.
+        assert!(matches!(ran.code, Some(3 | 6)), "{line}: {ran:?}");
     }
     assert_eq!(server::calls(&home, "honest"), Vec::<String>::new());
     assert_eq!(home.json(["permissions", "pending"])["questions"][0]["id"], *id);
@@ -182,7 +216,7 @@ async fn a_client_decides_nothing_at_a_terminal_that_it_makes() {
 async fn the_agents_second_client_does_not_answer_for_a_human() {
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
-        "clientInfo": {"name": "t", "version": "1"},
+        "clientInfo": {"name": "claude-code", "version": "1"},
     }});
     let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {

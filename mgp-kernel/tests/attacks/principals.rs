@@ -108,7 +108,7 @@ async fn nobody_speaks_for_the_client_that_started_the_kernel() {
 /// Calls a tool over HTTP, as a request that describes itself, and returns the whole answer.
 fn call(port: u16, key: &str, tool: &str, mut meta: Value) -> String {
     meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
-    meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "t", "version": "1"});
+    meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "claude-code", "version": "1"});
     let params = json!({"name": tool, "arguments": {"text": "hello", "what": "all"}, "_meta": meta});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();

@@ -71,7 +71,7 @@ async fn connect(home: &Home, way: Way, builder: ClientBuilder) -> (Client, Opti
 }
 
 fn plain(revision: Revision) -> ClientBuilder {
-    Client::builder("tests", "1.0.0").revisions([revision])
+    Client::builder("claude-code", "1.0.0").revisions([revision])
 }
 
 fn text(result: &CallToolResult) -> String {
@@ -313,18 +313,35 @@ fn alone_and_running() -> [(Home, Option<Kernel>); 2] {
 #[test]
 fn at_a_terminal_a_call_asks_by_itself() {
     for (home, kernel) in alone_and_running() {
-        for (answer, code) in [("y", 5), ("N", 3), ("", 3)] {
+        for (answer, code) in [("remove_note", 5), ("y", 3), ("N", 3), ("", 3)] {
             let mut call = AtTerminal::run(&home, "call notes.remove_note number=1");
-            let asked = call.tells("[y/N]");
+            let asked = call.tells("to refuse it:");
             assert!(asked.contains("remove_note") && asked.contains("number"), "{asked}");
             call.types(answer);
             let ran = call.ended();
             // The note that is to go is not there, so the tool fails when it is called.
             assert_eq!(ran.code, Some(code), "{answer}: {ran:?}");
-            assert_eq!(came_through(&ran.out), answer == "y", "{answer}: {ran:?}");
+            assert_eq!(came_through(&ran.out), code == 5, "{answer}: {ran:?}");
             assert!(pending(&home).is_empty(), "{}", kernel.is_some());
         }
     }
+}
+
+#[test]
+fn what_was_typed_before_a_question_stood_there_is_no_answer_to_it() {
+    let [_, (home, _kernel)] = alone_and_running();
+    let mut watch = AtTerminal::run(&home, "permissions watch");
+    watch.tells("as they come");
+    watch.types("remove_note");
+    // The terminal has it, and shows it.
+    watch.tells("remove_note");
+    assert_eq!(home.run(["call", "notes.remove_note", "number=1"]).code, Some(6));
+    watch.tells("to refuse it:");
+    watch.types("");
+    watch.tells("denied");
+    assert_eq!(home.run(["call", "notes.remove_note", "number=1"]).code, Some(3));
+    watch.child.kill().unwrap();
+    watch.child.wait().unwrap();
 }
 
 #[test]
@@ -349,8 +366,8 @@ fn whoever_watches_is_asked_as_questions_come() {
     watch.tells("as they come");
     let ran = home.run(["call", "notes.remove_note", "number=1"]);
     assert_eq!(ran.code, Some(6), "{ran:?}");
-    watch.tells("[y/N]");
-    watch.types("y");
+    watch.tells("to refuse it:");
+    watch.types("remove_note");
     watch.tells("approved");
     let ran = home.run(["call", "notes.remove_note", "number=1"]);
     assert!(came_through(&ran.out), "{ran:?}");

@@ -51,7 +51,7 @@ async fn pain_15_a_human_is_asked_for_each_call_and_sees_what_will_be_sent() {
         let decisions = Arc::new(Mutex::new(VecDeque::from(["approve", "deny", "approve"])));
         let (showing, deciding) = (Arc::clone(&shown), Arc::clone(&decisions));
         let builder =
-            Client::builder("tests", "1.0.0").revisions([revision]).on_elicitation(move |form, _| {
+            Client::builder("claude-code", "1.0.0").revisions([revision]).on_elicitation(move |form, _| {
                 showing.lock().push(form.message);
                 let decision = deciding.lock().pop_front().unwrap();
                 async move {
@@ -88,7 +88,7 @@ async fn pain_15_one_yes_holds_for_all_rounds_of_its_call() {
         let shown = Arc::<Mutex<Vec<String>>>::default();
         let showing = Arc::clone(&shown);
         let builder =
-            Client::builder("tests", "1.0.0").revisions([revision]).on_elicitation(move |form, _| {
+            Client::builder("claude-code", "1.0.0").revisions([revision]).on_elicitation(move |form, _| {
                 let content = if form.message == "Which colour?" {
                     json!({"colour": "red"})
                 } else {
@@ -175,7 +175,7 @@ async fn pain_15_a_model_cannot_approve_for_itself() {
     let (robot, operator) = (host.client("robot").await, host.operator().await);
     let answered = Arc::new(Mutex::new(0));
     let answering = Arc::clone(&answered);
-    let builder = Client::builder("tests", "1.0.0").on_elicitation(move |_, _| {
+    let builder = Client::builder("claude-code", "1.0.0").on_elicitation(move |_, _| {
         *answering.lock() += 1;
         async {
             serde_json::from_value::<ElicitResult>(

@@ -127,7 +127,7 @@ async fn a_call_that_comes_again_asks_nobody_again_and_is_judged_again() {
     host.up("bank").await;
     let asked = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&asked);
-    let builder = Client::builder("tests", "1.0.0").on_elicitation(move |_, _| {
+    let builder = Client::builder("claude-code", "1.0.0").on_elicitation(move |_, _| {
         *counted.lock() += 1;
         // The first time they say no.
         let decision = if *counted.lock() == 1 { "deny" } else { "approve" };

@@ -41,7 +41,9 @@ impl Drop for Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        let home = Self(tempfile::tempdir().unwrap());
+        home.write(".local/state/mgp/operators.json", KNOWS_PERSON);
+        home
     }
 
     /// With a configuration that says no more than where the kernel keeps its state: in `state`.
@@ -49,6 +51,7 @@ impl Home {
         let home = Self::new();
         let state = home.path("state").display().to_string();
         home.write("mgp.toml", &format!("[kernel]\nstate = {state:?}\n"));
+        home.write("state/operators.json", KNOWS_PERSON);
         home
     }
 

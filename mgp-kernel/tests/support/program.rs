@@ -111,9 +111,10 @@ impl Talk {
         Self::open_with(kernel, &json!({}))
     }
 
-    /// Opens a session as a client with these capabilities.
+    /// Opens a session as a client with these capabilities. One that asks its person has a name that is known for that.
     pub(crate) fn open_with(kernel: &mut Kernel, capabilities: &Value) -> Self {
-        Self::open_as(kernel, "t", capabilities)
+        let name = if capabilities["elicitation"].is_null() { "t" } else { "claude-code" };
+        Self::open_as(kernel, name, capabilities)
     }
 
     /// Opens a session as a client of this name.

@@ -2,14 +2,12 @@
 
 mod adopted;
 mod clients;
-mod first_byte;
 mod process;
 
 use std::path::PathBuf;
 
 pub(crate) use self::adopted::{adopt_orphans, reap_adopted};
-pub(crate) use self::clients::{Attendance, ConnectedClients, speaker};
-pub(crate) use self::first_byte::FirstByte;
+pub(crate) use self::clients::{ConnectedClients, speaker};
 pub(crate) use self::process::{Lineage, Process, ProcessId};
 
 /// The process that connected to a socket of the kernel, as it was when the connection was let in.

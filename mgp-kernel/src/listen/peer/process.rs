@@ -120,6 +120,13 @@ impl Lineage {
     }
 }
 
+#[cfg(test)]
+impl From<Vec<Process>> for Lineage {
+    fn from(line: Vec<Process>) -> Self {
+        Self(line)
+    }
+}
+
 /// The largest number of reads of a list of ancestors; it changes less often than this for honest reasons.
 const MOST_READS: usize = 8;
 const MOST_ANCESTORS: usize = 1024;

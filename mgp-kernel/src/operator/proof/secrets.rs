@@ -7,22 +7,22 @@ use argon2::Argon2;
 use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
 use mgp_discovery::{AtomicFile, FileReaders};
 use mgp_types::mgp::Timestamp;
-use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// The operators' passphrase and the tokens made with it, as digests in a file of the state.
+/// The operators' passphrase and the tokens made with it, as digests in a file of the state. The file is read for each
+/// question, because several kernels of a user share it.
 #[derive(Debug)]
-pub(super) struct OperatorSecrets {
-    path: PathBuf,
-    known: Mutex<StoredOperatorSecrets>,
-}
+pub(super) struct OperatorSecrets(PathBuf);
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct StoredOperatorSecrets {
+pub(super) struct StoredOperatorSecrets {
     /// The slow, salted hash of the passphrase, with its parameters, in PHC format.
     #[serde(skip_serializing_if = "Option::is_none")]
     passphrase: Option<String>,
+    /// True if decisions take no proof at all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) without_proof: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tokens: Vec<TokenDigest>,
 }
@@ -40,38 +40,27 @@ impl OperatorSecrets {
     /// # Errors
     /// Fails if the file cannot be read, or has other content; then it must not be assumed that no passphrase was set.
     pub(super) fn open(state: &Path) -> Result<Self, (PathBuf, io::Error)> {
-        let path = state.join(FILE);
-        let known = match std::fs::read_to_string(&path) {
-            Ok(text) => serde_json::from_str(&text).map_err(io::Error::from),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StoredOperatorSecrets::default()),
-            Err(error) => Err(error),
-        };
-        match known {
-            Ok(known) => Ok(Self { path, known: Mutex::new(known) }),
-            Err(error) => Err((path, error)),
+        let secrets = Self(state.join(FILE));
+        match secrets.read() {
+            Ok(_) => Ok(secrets),
+            Err(error) => Err((secrets.0, error)),
         }
     }
 
-    /// Returns whether a passphrase is set.
-    pub(super) fn is_set(&self) -> bool {
-        self.known.lock().passphrase.is_some()
+    pub(super) fn read(&self) -> io::Result<StoredOperatorSecrets> {
+        match std::fs::read_to_string(&self.0) {
+            Ok(text) => serde_json::from_str(&text).map_err(io::Error::from),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StoredOperatorSecrets::default()),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Returns whether `passphrase` is the one that is set. Slow, because the hash is.
-    pub(super) fn is_passphrase(&self, passphrase: &str) -> bool {
-        let kept = self.known.lock().passphrase.clone();
-        let Some(hash) = kept.as_deref().and_then(|kept| PasswordHash::new(kept).ok()) else { return false };
-        Argon2::default().verify_password(passphrase.as_bytes(), &hash).is_ok()
-    }
-
-    /// Sets the passphrase, and makes all tokens worthless. Slow, because the hash is.
-    pub(super) fn set_passphrase(&self, passphrase: &str) -> io::Result<()> {
-        let mut salt = [0; 16];
-        getrandom::fill(&mut salt).map_err(io::Error::other)?;
-        let salt = SaltString::encode_b64(&salt).map_err(|error| io::Error::other(error.to_string()))?;
-        let hash = Argon2::default().hash_password(passphrase.as_bytes(), &salt);
-        let hash = hash.map_err(|error| io::Error::other(error.to_string()))?.to_string();
-        self.keep(StoredOperatorSecrets { passphrase: Some(hash), tokens: Vec::new() })
+    /// Sets the passphrase or, with `None`, that decisions take no proof, and makes all tokens worthless. Slow, because
+    /// the hash is.
+    pub(super) fn set_passphrase(&self, passphrase: Option<&str>) -> io::Result<()> {
+        let passphrase = passphrase.map(hashed).transpose()?;
+        let without_proof = passphrase.is_none();
+        self.keep(&StoredOperatorSecrets { passphrase, without_proof, tokens: Vec::new() })
     }
 
     /// Makes a token that holds until `expires_at`.
@@ -79,25 +68,43 @@ impl OperatorSecrets {
         let mut bits = [0; 32];
         getrandom::fill(&mut bits).map_err(io::Error::other)?;
         let secret = format!("{PREFIX}{}", written(&bits));
-        let mut known = self.known.lock().clone();
+        let mut known = self.read()?;
         known.tokens.retain(|token| token.expires_at > now);
         known.tokens.push(TokenDigest { digest: digest(&secret), expires_at });
-        self.keep(known)?;
+        self.keep(&known)?;
         Ok(secret)
+    }
+
+    fn keep(&self, known: &StoredOperatorSecrets) -> io::Result<()> {
+        AtomicFile::put(&self.0, &serde_json::to_string(known)?, FileReaders::Owner)
+    }
+}
+
+impl StoredOperatorSecrets {
+    /// Returns whether a passphrase is set.
+    pub(super) const fn has_passphrase(&self) -> bool {
+        self.passphrase.is_some()
+    }
+
+    /// Returns whether `passphrase` is the one that is set. Slow, because the hash is.
+    pub(super) fn is_passphrase(&self, passphrase: &str) -> bool {
+        let hash = self.passphrase.as_deref().and_then(|kept| PasswordHash::new(kept).ok());
+        hash.is_some_and(|hash| Argon2::default().verify_password(passphrase.as_bytes(), &hash).is_ok())
     }
 
     /// Returns whether `secret` is a token that still holds.
     pub(super) fn is_token(&self, secret: &str, now: Timestamp) -> bool {
         let digest = digest(secret);
-        self.known.lock().tokens.iter().any(|token| token.digest == digest && token.expires_at > now)
+        self.tokens.iter().any(|token| token.digest == digest && token.expires_at > now)
     }
+}
 
-    fn keep(&self, known: StoredOperatorSecrets) -> io::Result<()> {
-        let text = serde_json::to_string(&known)?;
-        AtomicFile::put(&self.path, &text, FileReaders::Owner)?;
-        *self.known.lock() = known;
-        Ok(())
-    }
+fn hashed(passphrase: &str) -> io::Result<String> {
+    let mut salt = [0; 16];
+    getrandom::fill(&mut salt).map_err(io::Error::other)?;
+    let salt = SaltString::encode_b64(&salt).map_err(|error| io::Error::other(error.to_string()))?;
+    let hash = Argon2::default().hash_password(passphrase.as_bytes(), &salt);
+    hash.map(|hash| hash.to_string()).map_err(|error| io::Error::other(error.to_string()))
 }
 
 fn digest(secret: &str) -> String {
@@ -123,12 +130,12 @@ mod tests {
     fn a_passphrase_is_kept_as_a_slow_hash_that_only_its_owner_reads() {
         let state = tempfile::tempdir().unwrap();
         let secrets = OperatorSecrets::open(state.path()).unwrap();
-        assert!(!secrets.is_set() && !secrets.is_passphrase(""));
-        secrets.set_passphrase("correct horse").unwrap();
-        let again = OperatorSecrets::open(state.path()).unwrap();
-        assert!(
-            again.is_set() && again.is_passphrase("correct horse") && !again.is_passphrase("correct hors")
-        );
+        let none = secrets.read().unwrap();
+        assert!(!none.has_passphrase() && !none.is_passphrase("") && !none.without_proof);
+        secrets.set_passphrase(Some("correct horse")).unwrap();
+        let set = OperatorSecrets::open(state.path()).unwrap().read().unwrap();
+        assert!(set.has_passphrase() && set.is_passphrase("correct horse"));
+        assert!(!set.is_passphrase("correct hors") && !set.without_proof);
         let kept = std::fs::read_to_string(state.path().join(FILE)).unwrap();
         assert!(kept.contains("$argon2id$") && !kept.contains("horse"), "{kept}");
         #[cfg(unix)]
@@ -137,20 +144,23 @@ mod tests {
             let mode = std::fs::metadata(state.path().join(FILE)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
+        secrets.set_passphrase(None).unwrap();
+        assert!(secrets.read().unwrap().without_proof);
     }
 
     #[test]
     fn a_token_holds_until_its_time_and_until_the_passphrase_changes() {
         let state = tempfile::tempdir().unwrap();
         let secrets = OperatorSecrets::open(state.path()).unwrap();
-        secrets.set_passphrase("correct horse").unwrap();
+        secrets.set_passphrase(Some("correct horse")).unwrap();
         let now = Timestamp::EPOCH;
         let later = now.saturating_add(Duration::from_hours(1));
         let token = secrets.new_token(now, later).unwrap();
-        assert!(OperatorSecrets::open(state.path()).unwrap().is_token(&token, now));
-        assert!(!secrets.is_token(&token, later) && !secrets.is_token("", now));
-        secrets.set_passphrase("another horse").unwrap();
-        assert!(!secrets.is_token(&token, now));
+        let known = secrets.read().unwrap();
+        assert!(known.is_token(&token, now) && known.has_passphrase());
+        assert!(!known.is_token(&token, later) && !known.is_token("", now));
+        secrets.set_passphrase(Some("another horse")).unwrap();
+        assert!(!secrets.read().unwrap().is_token(&token, now));
     }
 
     #[test]

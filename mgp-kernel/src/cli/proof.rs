@@ -13,7 +13,7 @@ use super::kernel_location::KernelLocation;
 use super::link::{KernelLink, KernelNeed};
 use super::output::Output;
 use crate::operator::method;
-use crate::operator::operators::{PassphraseSet, ProofStatus, ProvePresence, SetPassphrase};
+use crate::operator::operators::{ProofStatus, ProvePresence, SetPassphrase};
 use crate::operator::proof::NeededProof;
 
 /// Returns the proof that the kernel demands in a refusal, if this process can give it.
@@ -87,8 +87,8 @@ pub(super) async fn offered(place: &KernelLocation, output: &Output) -> Result<(
 
 /// Has the person choose the operators' passphrase.
 async fn set_up(link: &KernelLink) -> Result<(), Failure> {
-    let new = Some(chosen().await?);
-    link.ask::<PassphraseSet>(method::OPERATORS_PASSPHRASE, &SetPassphrase { new, old: None }).await.map(drop)
+    let wanted = SetPassphrase { new: Some(chosen().await?), old: None };
+    link.client.request(method::OPERATORS_PASSPHRASE, &wanted).await.map(drop).map_err(Failure::from)
 }
 
 /// Reads a new passphrase from the terminal, twice.

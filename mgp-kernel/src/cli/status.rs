@@ -7,7 +7,7 @@ use mgp_types::mgp::ServerState;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use super::kernel_location::KernelLocation;
+use super::kernel_location::{EffectiveConfig, KernelLocation};
 use super::link::KernelLink;
 use super::operators::WITHOUT_PROOF;
 use super::output::{Output, printable};
@@ -31,6 +31,8 @@ struct NotRunning {
 struct ShownStatus {
     #[serde(flatten)]
     status: KernelStatus,
+    /// The socket for operators.
+    socket: PathBuf,
     others: Vec<OtherKernel>,
 }
 
@@ -44,7 +46,8 @@ struct OtherKernel {
 
 /// Shows the running kernel. If none runs, the command ends with 4.
 pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
-    let others = others(&place.read()?.state).await;
+    let EffectiveConfig { state, socket, .. } = place.read()?;
+    let others = others(&state).await;
     let Some(link) = KernelLink::to_running(place).await? else {
         output.show(&NotRunning { running: false, others }, |shown, out| {
             writeln!(out, "no kernel runs; a client that starts `mgp serve` starts one, as do commands that need servers")?;
@@ -54,35 +57,39 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
     };
     let status: Result<KernelStatus, Failure> = link.ask(method::KERNEL_STATUS, &()).await;
     link.close().await;
-    output.show(&ShownStatus { status: status?, others }, |ShownStatus { status, others }, out| {
-        let KernelStatus { pid, version, since, state, .. } = status;
-        writeln!(out, "mgp {} runs since {since}, process {pid}", printable(version))?;
-        let files: Vec<_> = status.files.iter().map(|file| file.display().to_string()).collect();
-        let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
-        writeln!(out, "configuration: {}", printable(&files))?;
-        writeln!(out, "state: {}", printable(&state.display().to_string()))?;
-        writeln!(out, "ends: {}", end(status))?;
-        if status.without_proof {
-            writeln!(out, "{WITHOUT_PROOF}")?;
-        }
-        if let Some(http) = &status.http {
-            writeln!(out, "http: {}", printable(&told_of(http)))?;
-        }
-        for client in &status.clients {
-            let program = client.program.as_deref().unwrap_or("an unknown program");
-            let said = client.said.as_ref().map(|said| format!(", which says it is {said},"));
-            let (said, since) = (said.unwrap_or_default(), time(client.connected_secs));
-            let (program, agent) = (printable(program), printable(&client.agent_id));
-            writeln!(out, "client: {program}{} as {agent}, for {since}", printable(&said))?;
-        }
-        if status.clients.is_empty() {
-            writeln!(out, "client: none")?;
-        }
-        for server in &status.servers {
-            writeln!(out, "server: {}", described(server))?;
-        }
-        others.iter().try_for_each(|other| other.write(out))
-    })
+    output.show(
+        &ShownStatus { status: status?, socket, others },
+        |ShownStatus { status, socket, others }, out| {
+            let KernelStatus { pid, version, since, state, .. } = status;
+            writeln!(out, "mgp {} runs since {since}, process {pid}", printable(version))?;
+            let files: Vec<_> = status.files.iter().map(|file| file.display().to_string()).collect();
+            let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
+            writeln!(out, "configuration: {}", printable(&files))?;
+            writeln!(out, "state: {}", printable(&state.display().to_string()))?;
+            writeln!(out, "socket: {}", printable(&socket.display().to_string()))?;
+            writeln!(out, "ends: {}", end(status))?;
+            if status.without_proof {
+                writeln!(out, "{WITHOUT_PROOF}")?;
+            }
+            if let Some(http) = &status.http {
+                writeln!(out, "http: {}", printable(&told_of(http)))?;
+            }
+            for client in &status.clients {
+                let program = client.program.as_deref().unwrap_or("an unknown program");
+                let said = client.said.as_ref().map(|said| format!(", which says it is {said},"));
+                let (said, since) = (said.unwrap_or_default(), time(client.connected_secs));
+                let (program, agent) = (printable(program), printable(&client.agent_id));
+                writeln!(out, "client: {program}{} as {agent}, for {since}", printable(&said))?;
+            }
+            if status.clients.is_empty() {
+                writeln!(out, "client: none")?;
+            }
+            for server in &status.servers {
+                writeln!(out, "server: {}", described(server))?;
+            }
+            others.iter().try_for_each(|other| other.write(out))
+        },
+    )
 }
 
 /// Returns the address for clients over HTTP as text, with the reason why nobody can connect there.

@@ -188,7 +188,7 @@ async fn a_declined_permission_is_shown_with_its_end_and_asked_about_again_after
         let row = &shown["grants"][0];
         assert_eq!(
             (&row["decision"], &row["agent_id"]),
-            (&json!("denied"), &json!("local/tests")),
+            (&json!("denied"), &json!("local/claude-code")),
             "{shown}"
         );
         assert!(row["expires_at"].is_string(), "{shown}");

@@ -39,12 +39,13 @@ fn command(home: &Home, program: &str, args: &[&str]) -> ChildCommand {
 fn answering(revision: Revision, content: &Value) -> (ClientBuilder, Arc<Mutex<Vec<String>>>) {
     let asked = Arc::<Mutex<Vec<String>>>::default();
     let (asking, content) = (Arc::clone(&asked), content.clone());
-    let builder =
-        Client::builder("claude-code", "1.0.0").revisions([revision]).mgp(None).on_elicitation(move |form, _| {
+    let builder = Client::builder("claude-code", "1.0.0").revisions([revision]).mgp(None).on_elicitation(
+        move |form, _| {
             asking.lock().push(form.message);
             let answer = json!({"action": "accept", "content": content});
             async move { serde_json::from_value::<ElicitResult>(answer).unwrap() }
-        });
+        },
+    );
     (builder, asked)
 }
 

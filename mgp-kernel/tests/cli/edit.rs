@@ -46,7 +46,7 @@ fn a_broken_configuration_names_the_place_and_starts_nothing() {
     let message = error["error"]["message"].as_str().unwrap();
     assert!(message.contains("mgp.toml:4:") && message.contains("stdio"), "{message}");
     assert_eq!(home.run(["keys", "list"]).code, Some(1));
-    assert!(!home.path(".local/state/mgp").exists());
+    assert!(!home.path(".local/state/mgp/mgp.db").exists());
     assert_eq!(home.run(["doctor"]).code, Some(5));
 }
 

@@ -152,7 +152,6 @@ fn a_server_is_stopped_and_started_and_the_configuration_read_anew_by_command() 
 #[test]
 fn a_socket_that_a_dead_kernel_left_is_no_kernel() {
     let home = Home::with_state();
-    fs::create_dir(home.path("state")).unwrap();
     drop(std::os::unix::net::UnixListener::bind(home.path("state/mgp.sock")).unwrap());
     assert_eq!(home.run(["keys", "list"]).code, Some(0));
     let mut kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);

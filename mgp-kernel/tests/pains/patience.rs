@@ -30,12 +30,13 @@ async fn the_time_in_which_a_human_is_asked_is_not_held_against_the_server() {
     let host = Host::start([server]).await;
     host.up("paint").await;
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let builder = Client::builder("claude-code", "1.0.0").revisions([revision]).on_elicitation(|_, _| async {
-            // Longer than all attempts together.
-            tokio::time::sleep(Duration::from_millis(1500)).await;
-            let answer = json!({"action": "accept", "content": {"colour": "red"}});
-            serde_json::from_value::<ElicitResult>(answer).unwrap()
-        });
+        let builder =
+            Client::builder("claude-code", "1.0.0").revisions([revision]).on_elicitation(|_, _| async {
+                // Longer than all attempts together.
+                tokio::time::sleep(Duration::from_millis(1500)).await;
+                let answer = json!({"action": "accept", "content": {"colour": "red"}});
+                serde_json::from_value::<ElicitResult>(answer).unwrap()
+            });
         let client = host.connect("one", builder).await;
         assert_eq!(say(&client, "paint.colour", json!({})).await, "red", "{revision:?}");
     }
@@ -52,11 +53,12 @@ async fn a_kernel_that_stops_does_not_wait_for_clients_that_are_away() {
     host.up("bank").await;
     let asked = Arc::new(Notify::new());
     let asking = Arc::clone(&asked);
-    let builder =
-        Client::builder("claude-code", "1.0.0").revisions([Revision::V2026_07_28]).on_elicitation(move |_, _| {
+    let builder = Client::builder("claude-code", "1.0.0").revisions([Revision::V2026_07_28]).on_elicitation(
+        move |_, _| {
             asking.notify_one();
             std::future::pending::<ElicitResult>()
-        });
+        },
+    );
     let client = host.connect("ada", builder).await;
     let call = client.call_tool("bank.transfer", json!({"a": "10 to bob"})).into_future();
     let call = tokio::spawn(call);

@@ -21,6 +21,8 @@ pub(super) struct Home {
     folder: PathBuf,
     mgp: PathBuf,
     path: OsString,
+    /// The token that proves that a person decides.
+    token: String,
 }
 
 /// How a command ended, and what it printed.
@@ -59,7 +61,11 @@ impl Home {
             path.push(":");
             path.push(others);
         }
-        Ok(Self { folder, mgp, path })
+        let mut home = Self { folder, mgp, path, token: String::new() };
+        home.run_with(&["operators", "passphrase", "--stdin"], PASSPHRASE)?;
+        let token = home.run_with(&["operators", "token", "--stdin", "--until", "1d"], PASSPHRASE)?;
+        home.token = token.trim().to_owned();
+        Ok(home)
     }
 
     /// A second home beside this one, with the same program.
@@ -98,6 +104,7 @@ impl Home {
             .current_dir(&self.folder)
             .env("HOME", &self.folder)
             .env("PATH", &self.path)
+            .env("MGP_OPERATORS_TOKEN", &self.token)
             .stdin(Stdio::null());
         for name in ["MGP_CONFIG", "MGP_CONFIG_PATH", "MGP_STATE", "MGP_SOCKET"] {
             command.env_remove(name);
@@ -201,4 +208,5 @@ pub(super) fn words(command: &Command) -> impl Iterator<Item = String> {
     all.map(|word| word.to_string_lossy().into_owned())
 }
 
+const PASSPHRASE: &str = "walked by a program\n";
 const LIMIT: Duration = Duration::from_mins(1);

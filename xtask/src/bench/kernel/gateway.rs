@@ -91,9 +91,11 @@ impl Gateway {
         let empty = kernel.folder.join("empty.toml");
         fs::write(&empty, "")?;
         let empty = empty.display().to_string();
+        let at_state = ["--config", &empty, "--state", &state, "--quiet"];
+        let mut decide = Command::new(&program);
+        drop(process::output(decide.args(at_state).args(["operators", "passphrase", "--without-proof"]))?);
         let mut make = Command::new(&program);
-        make.args(["--config", &empty, "--state", &state, "--quiet", "keys", "new", AGENT]);
-        let key = process::output(make.args(PERMITTED))?;
+        let key = process::output(make.args(at_state).args(["keys", "new", AGENT]).args(PERMITTED))?;
         let key = Some(key.trim().to_owned());
         let address = format!("127.0.0.1:{port}");
         let words = [&program, "--config", &file, "--state", &state, "serve", "--http", &address];

@@ -1,7 +1,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::home::Home;
 use crate::user;
@@ -57,6 +57,8 @@ fn a_record_that_was_changed_does_not_verify() {
     assert_eq!(home.run(["audit", "verify", "--known", &elsewhere]).code, Some(5));
 
     // Somebody makes another agent of the first.
+    let granted = home.json(["audit", "query", "--type", "ACCESS_GRANTED"]);
+    let granted = granted["events"].as_array().unwrap().iter().map(|row| row["seq"].as_u64().unwrap()).min();
     let record = rusqlite::Connection::open(home.path(".local/state/mgp/audit.db")).unwrap();
     record.execute("DROP TRIGGER audit_events_are_not_changed", []).unwrap();
     let change = r#"UPDATE audit_events SET event = replace(event, '"agent_id":"a"', '"agent_id":"z"')"#;

@@ -29,14 +29,14 @@ impl Walk {
             Ok("approved by its number".into())
         });
         let terminal = scripts.join("walk/terminal.py");
-        for (answer, goes_on) in [("n", false), ("y", true)] {
+        for (answer, goes_on) in [("y", false), ("filesystem.write", true)] {
             self.step(&format!("at a terminal, the call asks, and `{answer}` is said"), |walk| {
                 // The yes of the step before lasts as long as the kernel in the background.
                 walk.home.run(&["permissions", "reset", "filesystem", "filesystem.write"])?;
                 let file = walk.home.folder().join("asked-at-terminal.txt");
                 let call =
                     ["call", "filesystem.write_file", &format!("path={}", file.display()), "content=a"];
-                let mut command = walk.home.at_terminal(&terminal, "[y/N", answer, &call);
+                let mut command = walk.home.at_terminal(&terminal, "to refuse it:", answer, &call);
                 let ended = walk.home.ended(&mut command)?;
                 ensure!(ended.out.contains("filesystem.write"), "it does not say what it asks: {ended:?}");
                 ensure!((ended.code == Some(0)) == goes_on && file.exists() == goes_on, "{ended:?}");

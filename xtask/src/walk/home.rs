@@ -64,7 +64,7 @@ impl Home {
         let mut home = Self { folder, mgp, path, token: String::new() };
         home.run_with(&["operators", "passphrase", "--stdin"], PASSPHRASE)?;
         let token = home.run_with(&["operators", "token", "--stdin", "--until", "1d"], PASSPHRASE)?;
-        home.token = token.trim().to_owned();
+        token.trim().clone_into(&mut home.token);
         Ok(home)
     }
 

@@ -30,8 +30,8 @@ pub(crate) struct ConnectedClient {
 /// A service that writes the role of its connection, and its client, into each request. It lies in front of everything
 /// else, waits for nothing and allocates for operators only.
 ///
-/// What agents do too, such as a call, an operator does as an operator only with a proof; without one it goes through
-/// `as_client`, where the rules for clients of the user hold.
+/// Sends an unproved operator's requests that agents make too, such as calls, through `as_client`, where the rules for
+/// clients of the user hold.
 #[derive(Clone)]
 pub(crate) struct ConnectionRoleService<S> {
     inner: S,
@@ -67,6 +67,7 @@ impl<S: RpcService> Service<Request> for ConnectionRoleService<S> {
         match &self.mark {
             ConnectionRole::Nothing => {}
             ConnectionRole::Operator(connection, policies) => {
+                request.extensions.insert_shared(Arc::clone(connection));
                 if let Some(as_client) = &mut self.as_client
                     && is_for_agents(&request)
                     && policies.proofs.admit(connection).is_err()
@@ -74,7 +75,6 @@ impl<S: RpcService> Service<Request> for ConnectionRoleService<S> {
                     request.context.unattended = true;
                     return as_client.call(request);
                 }
-                request.extensions.insert_shared(Arc::clone(connection));
             }
             ConnectionRole::Unattended => request.context.unattended = true,
         }

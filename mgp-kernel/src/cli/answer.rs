@@ -1,8 +1,9 @@
 //! Answers that a person types at the terminal.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
 
-use rustix::termios::{QueueSelector, tcflush};
+use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 
 use super::exit::Failure;
 
@@ -35,4 +36,43 @@ pub(super) async fn typed_answer(question: String) -> Result<Option<String>, Fai
 pub(super) async fn agrees(question: &str) -> Result<bool, Failure> {
     let answer = typed_answer(format!("{question} [y/N] ")).await?;
     Ok(matches!(answer.as_deref(), Some("y" | "Y" | "yes")))
+}
+
+/// Reads a line from the terminal, which shows the prompt `what` and not the line.
+pub(super) fn read_hidden(what: &str) -> io::Result<String> {
+    let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
+    let hidden = HiddenInput::new(&terminal)?;
+    terminal.write_all(what.as_bytes())?;
+    let mut line = String::new();
+    let read = BufReader::new(&terminal).read_line(&mut line);
+    drop(hidden);
+    terminal.write_all(b"\n")?;
+    if read? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// A terminal that does not show typed characters until this value is dropped.
+struct HiddenInput {
+    terminal: File,
+    before: Termios,
+}
+
+impl HiddenInput {
+    fn new(terminal: &File) -> io::Result<Self> {
+        let terminal = terminal.try_clone()?;
+        let before = tcgetattr(&terminal)?;
+        let mut hidden = before.clone();
+        hidden.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(&terminal, OptionalActions::Flush, &hidden)?;
+        Ok(Self { terminal, before })
+    }
+}
+
+impl Drop for HiddenInput {
+    fn drop(&mut self) {
+        // The terminal may be gone.
+        let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
+    }
 }

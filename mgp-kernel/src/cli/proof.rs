@@ -1,13 +1,10 @@
 //! The proof to the kernel that a person runs the command: the operators' passphrase, or a token for scripts.
 
-use std::env;
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::{env, io};
 
 use mgp_types::Error;
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use super::answer::{agrees, is_person_there};
+use super::answer::{agrees, is_person_there, read_hidden};
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::link::{KernelLink, KernelNeed};
@@ -118,45 +115,6 @@ pub(super) async fn ask(what: &'static str) -> Result<String, Failure> {
         Failure::new(Exit::Auth, message)
             .hint(format!("scripts use a token: `mgp operators token` issues one, and {TOKEN} holds it"))
     })
-}
-
-/// Reads a line from the terminal, which shows the prompt `what` and not the line.
-pub(super) fn read_hidden(what: &str) -> io::Result<String> {
-    let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
-    let hidden = HiddenInput::new(&terminal)?;
-    terminal.write_all(what.as_bytes())?;
-    let mut line = String::new();
-    let read = BufReader::new(&terminal).read_line(&mut line);
-    drop(hidden);
-    terminal.write_all(b"\n")?;
-    if read? == 0 {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
-}
-
-/// A terminal that does not show typed characters until this value is dropped.
-struct HiddenInput {
-    terminal: File,
-    before: Termios,
-}
-
-impl HiddenInput {
-    fn new(terminal: &File) -> io::Result<Self> {
-        let terminal = terminal.try_clone()?;
-        let before = tcgetattr(&terminal)?;
-        let mut hidden = before.clone();
-        hidden.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(&terminal, OptionalActions::Flush, &hidden)?;
-        Ok(Self { terminal, before })
-    }
-}
-
-impl Drop for HiddenInput {
-    fn drop(&mut self) {
-        // The terminal may be gone.
-        let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
-    }
 }
 
 /// The environment variable that holds a token for scripts.

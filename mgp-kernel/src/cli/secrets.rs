@@ -9,10 +9,10 @@ use mgp_discovery::config::{ProcessEnvironment, nearest};
 use mgp_discovery::secrets::{SecretName, SecretStore, SecretStoreError, Secrets as Stored, user_store};
 use serde::Serialize;
 
+use super::answer::read_hidden;
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::output::Output;
-use super::proof::read_hidden;
 use crate::servers::logins::is_login;
 
 #[derive(Debug, Subcommand)]

@@ -58,18 +58,17 @@ impl Gate for OperatorGate {
     fn enter(&self, request: &mut Request) -> Flow {
         let connection = request.extensions.get_shared::<OperatorConnection>();
         let proofs = &self.0.policies.proofs;
-        match (&connection, &request.context.principal) {
-            (Some(connection), principal) if !needs_no_proof(request, connection) => {
+        let is_operator = |by: &&Principal| by.role() == PrincipalRole::Operator;
+        match (&connection, request.context.principal.as_ref().filter(is_operator)) {
+            (Some(connection), Some(by)) if !needs_no_proof(request, connection) => {
                 if let Err(error) = proofs.admit(connection) {
-                    return match principal.clone() {
-                        Some(by) => {
-                            Flow::answer_later(refuse(Arc::clone(&self.0.audit), request.take(), by, error))
-                        }
-                        None => Flow::refuse(error),
-                    };
+                    let by = by.clone();
+                    let audit = Arc::clone(&self.0.audit);
+                    return Flow::answer_later(refuse(audit, request.take(), by, error));
                 }
             }
-            (None, Some(client)) if client.role() != PrincipalRole::Operator => proofs.note_client(),
+            // A command that proved nothing is a client of the person who typed it, and shows nothing of other clients.
+            (None, None) if request.context.principal.is_some() => proofs.note_client(),
             _ => {}
         }
         if !request.method.as_str().starts_with(PREFIX) || request.kind == RequestKind::Notify {

@@ -17,6 +17,7 @@ tests![
     what_a_client_leaves_behind_decides_nothing,
     what_outlives_its_client_and_the_kernel_decides_nothing,
     what_only_takes_away_needs_no_proof,
+    a_call_from_the_command_line_leaves_the_proof_to_be_set_up,
     a_client_decides_nothing_by_calling_as_an_operator,
     a_client_decides_nothing_at_a_terminal_that_it_makes,
     the_agents_second_client_does_not_answer_for_a_human,
@@ -169,6 +170,14 @@ async fn what_only_takes_away_needs_no_proof() {
         let ran = run(&home, command);
         assert_eq!(ran.code, Some(0), "{command:?}: {ran:?}");
     }
+}
+
+async fn a_call_from_the_command_line_leaves_the_proof_to_be_set_up() {
+    let home = home();
+    assert_eq!(run(&home, &["call", "honest.echo", "text=hello"]).code, Some(0));
+    let set = run_with(&home, PASSPHRASE, None, "correct horse\n");
+    assert_eq!(set.code, Some(0), "{set:?}");
+    assert_eq!(run(&home, &["stop"]).code, Some(0));
 }
 
 async fn a_client_decides_nothing_by_calling_as_an_operator() {

@@ -16,7 +16,7 @@ impl SystemAccount {
     /// Returns the account of this process, if it has a password that can be checked.
     pub(super) fn own() -> Option<Self> {
         let helper = HELPERS.map(Path::new).into_iter().find(|helper| helper.exists())?;
-        let status = Command::new("passwd").arg("--status").stdin(Stdio::null()).output().ok()?;
+        let status = Command::new("/usr/bin/passwd").arg("--status").stdin(Stdio::null()).output().ok()?;
         let status = String::from_utf8(status.stdout).ok()?;
         let mut words = status.split_ascii_whitespace();
         let user = words.next()?.into();

@@ -5,8 +5,8 @@ mod secrets;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mgp_security::Clock;
@@ -112,7 +112,8 @@ impl NeededProof {
 #[derive(Debug)]
 pub(crate) struct ProofChecker {
     secrets: Arc<OperatorSecrets>,
-    account: Option<Arc<SystemAccount>>,
+    /// The account, looked for when a decision may take its password.
+    account: OnceLock<Option<Arc<SystemAccount>>>,
     /// The file that says that a client was connected to a kernel with this state.
     clients_mark: PathBuf,
     is_client_noted: AtomicBool,
@@ -129,7 +130,7 @@ impl ProofChecker {
             OperatorSecrets::open(state).map_err(|(path, error)| StartError::State { path, error })?;
         Ok(Self {
             secrets: Arc::new(secrets),
-            account: SystemAccount::own().map(Arc::new),
+            account: OnceLock::new(),
             clients_mark: state.join(CLIENTS_MARK),
             is_client_noted: AtomicBool::new(false),
             terminals: Mutex::default(),
@@ -175,14 +176,23 @@ impl ProofChecker {
 
     fn kind(&self, known: &StoredOperatorSecrets, connection: &OperatorConnection) -> Option<NeededProof> {
         let has_client = || self.is_client_noted.load(Ordering::Relaxed) || self.clients_mark.exists();
-        match () {
-            () if known.has_passphrase() => Some(NeededProof::Passphrase),
-            () if !connection.is_own => Some(NeededProof::Unset),
-            () if known.without_proof => None,
-            () if self.account.is_some() => Some(NeededProof::Account),
-            () if has_client() => Some(NeededProof::Unset),
-            () => Some(NeededProof::First),
+        if known.has_passphrase() {
+            Some(NeededProof::Passphrase)
+        } else if !connection.is_own {
+            Some(NeededProof::Unset)
+        } else if known.without_proof {
+            None
+        } else if self.account().is_some() {
+            Some(NeededProof::Account)
+        } else if has_client() {
+            Some(NeededProof::Unset)
+        } else {
+            Some(NeededProof::First)
         }
+    }
+
+    fn account(&self) -> Option<&Arc<SystemAccount>> {
+        self.account.get_or_init(|| SystemAccount::own().map(Arc::new)).as_ref()
     }
 
     /// Lets a connection decide.
@@ -191,7 +201,7 @@ impl ProofChecker {
     /// 1000 if the connection has to prove first that a person is there; `data.proof` says [how](NeededProof).
     pub(crate) fn admit(&self, connection: &OperatorConnection) -> Result<(), Error> {
         let Some(needed) = self.needed(connection)? else { return Ok(()) };
-        let message = match (needed, &self.account) {
+        let message = match (needed, self.account.get().and_then(Option::as_ref)) {
             (NeededProof::Account, Some(account)) => format!(
                 "deciding takes the password of {}, or an operators' passphrase: `mgp operators passphrase`",
                 account.user().escape_debug()
@@ -278,7 +288,7 @@ impl ProofChecker {
     async fn check(&self, connection: &OperatorConnection, passphrase: String) -> Result<(), Error> {
         let known = self.read()?;
         let needed = self.kind(&known, connection);
-        let account = self.account.clone().filter(|_| needed == Some(NeededProof::Account));
+        let account = self.account().filter(|_| needed == Some(NeededProof::Account)).cloned();
         let is_it = {
             let _one_at_a_time = self.guess.lock().await;
             let is_it = move || match account {
@@ -353,7 +363,7 @@ mod tests {
 
     /// A checker of a machine whose account has no password.
     fn proofs(state: &Path) -> ProofChecker {
-        ProofChecker { account: None, ..ProofChecker::open(state, Clock::system()).unwrap() }
+        ProofChecker { account: OnceLock::from(None), ..ProofChecker::open(state, Clock::system()).unwrap() }
     }
 
     fn own() -> OperatorConnection {
@@ -419,13 +429,17 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let proofs = Arc::new(proofs(state.path()));
         proofs.set_passphrase(&own(), None, Some("correct horse".into())).await.unwrap();
-        let guesses: Vec<_> = (0..12)
+        let guesses: Vec<_> = (0..4)
             .map(|_| {
                 let proofs = Arc::clone(&proofs);
                 tokio::spawn(async move { proofs.prove(&own(), Proof::Passphrase("no".into())).await })
             })
             .collect();
+        // All of them ask before the person does.
+        tokio::task::yield_now().await;
+        let began = tokio::time::Instant::now();
         proofs.prove(&own(), Proof::Passphrase("correct horse".into())).await.unwrap();
+        assert!(began.elapsed() < AFTER_A_WRONG_ONE);
         for guess in guesses {
             assert!(guess.await.unwrap().is_err());
         }

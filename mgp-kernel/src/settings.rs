@@ -23,7 +23,8 @@ use mgp_security::scope::ScopeRules;
 use mgp_security::tool::ToolRules;
 use mgp_security::validator::sandbox::CommandPolicy;
 use mgp_security::validator::{
-    ArgumentTypes, NetworkValidator, PathsValidator, SandboxValidator, Validators, path::ProtectedPaths,
+    AddressesValidator, ArgumentTypes, NetworkValidator, PathsValidator, SandboxValidator, Validators,
+    path::ProtectedPaths,
 };
 use mgp_toolindex::budget::default_counter;
 use mgp_toolindex::discovery::ToolDiscoverySettings;
@@ -110,8 +111,11 @@ pub(crate) fn trust(server: &ServerConfig, session: Option<&Session>) -> TrustLe
 pub(crate) fn tool_rules(server: &ServerConfig, trust: TrustLevel) -> ToolRules {
     let security = &server.security;
     let mut rules = ToolRules::new(trust);
-    // The paths that a tool gets are always checked, whatever it declares itself.
+    // The paths and addresses that a tool gets are always checked, whatever it declares itself.
     rules = rules.with_validator(ValidatorName::read(PathsValidator::NAME));
+    if !security.spared_validators.contains(&ValidatorName::NetworkRestricted) {
+        rules = rules.with_validator(ValidatorName::read(AddressesValidator::NAME));
+    }
     for validator in &security.validators {
         rules = rules.with_validator(validator.clone());
     }
@@ -193,7 +197,9 @@ pub(crate) fn validators(
     validators = validators.with(SandboxValidator::new(commands));
     let id = server.id.clone();
     let owns = move |scheme: &str| catalog.read().has_scheme(id.as_str(), scheme);
-    let mut network = NetworkValidator::new(network_policy(config, server)?).with_own_schemes(owns);
+    let policy = network_policy(config, server)?;
+    validators = validators.with(AddressesValidator::new(policy.clone()));
+    let mut network = NetworkValidator::new(policy).with_own_schemes(owns);
     if server.network.preset == Some(NetworkPreset::Browser) {
         network = network.with_pages_in_urls();
     }

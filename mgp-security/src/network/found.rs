@@ -4,7 +4,35 @@ use std::net::Ipv6Addr;
 
 use crate::Finding;
 
-use super::{NetworkPolicy, check_address, check_url, target};
+use super::nested::{self, percent_decoded};
+use super::{NetworkPolicy, check_address, check_url, is_network_scheme, target};
+
+/// Checks a text that consists of URLs and addresses, as it stands and with one layer of percent-encoding decoded. A
+/// text that only mentions one is for people, and passes. URLs of schemes that lead to no host pass, too.
+pub(crate) fn check_addresses(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
+    if let Some(decoded) = percent_decoded(text) {
+        check_all_addresses(&decoded, policy)?;
+    }
+    check_all_addresses(text, policy)
+}
+
+fn check_all_addresses(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
+    let mut words = text.split(is_delimiter).filter(|word| !word.is_empty());
+    if !words.all(|word| nested::is_metadata(word) || find_urls(word).next().is_some()) {
+        return Ok(());
+    }
+    let mut words = text.split(is_delimiter).filter(|word| nested::is_metadata(word));
+    words.try_for_each(|word| check_bare(word, policy))?;
+    find_urls(text).try_for_each(|found| match found.split_once("://") {
+        None => check_bare(found, policy),
+        Some((scheme, _)) if is_network_scheme(scheme) => check_url(found, policy),
+        Some((_, rest)) => {
+            let host = nested::host_of(rest);
+            let is_address = nested::is_metadata(host) || is_address(&format!("{host}/"));
+            if is_address { check_bare(host, policy) } else { Ok(()) }
+        }
+    })
+}
 
 /// Checks every URL and address in free text, such as the arguments of a command.
 pub(crate) fn check_text(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {

@@ -44,7 +44,7 @@ pub use connect::{ConnectError, GuardedConnector, HostResolver, SystemResolver};
 #[cfg(feature = "network")]
 pub use fetch::{FetchError, Fetched, Fetcher};
 #[cfg(feature = "validate")]
-pub(crate) use found::check_text;
+pub(crate) use found::{check_addresses, check_text};
 #[cfg(feature = "network")]
 pub use issuer_metadata::issuer_metadata_urls;
 #[cfg(feature = "network")]

@@ -21,6 +21,8 @@ pub enum ArgumentNature {
     Text,
     /// An argument of which nothing is known.
     Unknown,
+    /// A URL that the tool keeps or compares, as far as is known, and does not visit.
+    Link,
     /// The method of an HTTP request.
     HttpMethod,
     /// A path in a file system of the server's machine.
@@ -46,7 +48,7 @@ impl ArgumentNature {
             Self::HttpMethod => "http_method",
             Self::Path => "path",
             Self::Host => "host",
-            Self::Url => "url",
+            Self::Link | Self::Url => "url",
             Self::Sql => "sql",
             Self::Code => "code",
             Self::Command => "command",
@@ -206,7 +208,7 @@ impl ToolSubject {
         let claimed = named.max(argument.declared.unwrap_or(ArgumentNature::Text));
         let is_so = match claimed {
             ArgumentNature::Path => self.is_local(&text),
-            ArgumentNature::Url => self.is_visited(argument, &words, &text),
+            ArgumentNature::Url if !self.is_visited(argument, &words, &text) => return ArgumentNature::Link,
             ArgumentNature::Host => !text.says(LexiconSign::Filter),
             ArgumentNature::Code => self.is_run(&text),
             _ => true,

@@ -6,7 +6,7 @@ use mgp_types::mgp::{ResolvedTool, ValidatorName};
 use mgp_types::{Object, RawJson};
 
 use super::path::{CallFolders, PathAccess};
-use super::standard::PathsValidator;
+use super::standard::{AddressesValidator, PathsValidator};
 use super::text::{self, StringPart};
 use crate::Finding;
 use crate::tool::{ArgumentNature, ArgumentNatures};
@@ -57,14 +57,13 @@ impl<'a> ValidatedCall<'a> {
     ) -> Result<Self, Located> {
         let mut read = Vec::new();
         let mut hidden = None;
-        // If no validator but those of paths applies, plain text between people may contain any characters.
-        let only_paths = tool.security.validators.iter().all(|validator| {
-            matches!(validator, ValidatorName::None) || validator.to_string() == PathsValidator::NAME
-        });
+        // If no validator applies but those that every tool has, plain text between people may contain any characters.
+        let of_every_tool = [ValidatorName::None.as_str(), PathsValidator::NAME, AddressesValidator::NAME];
+        let is_plain = tool.security.validators.iter().all(|name| of_every_tool.contains(&name.as_str()));
         let walked = text::walk(arguments, &mut |place, text| {
             let name = place.member.unwrap_or_default();
             let passes =
-                only_paths && place.part == StringPart::Value && natures.nature(name) == ArgumentNature::Text;
+                is_plain && place.part == StringPart::Value && natures.nature(name) == ArgumentNature::Text;
             if !passes {
                 text::check(text).inspect_err(|_| hidden = Some(place.pointer.to_owned()))?;
             }

@@ -23,5 +23,7 @@ pub use self::compose::{AllOf, AnyOf, Not};
 pub use self::gate::{ArgumentTypes, ValidateGate};
 #[cfg(feature = "code-safety")]
 pub use self::standard::CodeValidator;
-pub use self::standard::{NetworkValidator, PathsValidator, ReadonlyValidator, SandboxValidator, Validators};
+pub use self::standard::{
+    AddressesValidator, NetworkValidator, PathsValidator, ReadonlyValidator, SandboxValidator, Validators,
+};
 pub use self::validate::{BlockedCall, Validator};

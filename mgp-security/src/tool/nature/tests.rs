@@ -138,10 +138,10 @@ fn an_address_counts_where_it_is_visited() {
     let address = r#"{"type":"string","format":"uri"}"#;
     assert_eq!(nature("browse", "Opens a page.", "url", address), ArgumentNature::Url);
     assert_eq!(nature("get_page", "", "url", address), ArgumentNature::Url);
-    assert_eq!(nature("create_link", "Adds a link to an issue.", "url", address), ArgumentNature::Unknown);
+    assert_eq!(nature("create_link", "Adds a link to an issue.", "url", address), ArgumentNature::Link);
     assert_eq!(nature("create_import", "Imports what it fetches.", "url", address), ArgumentNature::Url);
     let filter = r#"{"type":"string","description":"Filter by URL"}"#;
-    assert_eq!(nature("list_requests", "", "url", filter), ArgumentNature::Unknown);
+    assert_eq!(nature("list_requests", "", "url", filter), ArgumentNature::Link);
 }
 
 #[test]

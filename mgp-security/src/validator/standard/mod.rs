@@ -9,7 +9,7 @@ mod sandbox;
 
 #[cfg(feature = "code-safety")]
 pub use self::code::CodeValidator;
-pub use self::network::NetworkValidator;
+pub use self::network::{AddressesValidator, NetworkValidator};
 pub use self::paths::PathsValidator;
 pub use self::sandbox::SandboxValidator;
 
@@ -25,6 +25,7 @@ use super::readonly::{check_command_reads, check_http_method, check_sql, check_t
 use super::sandbox::literal_commands;
 use super::validate::{BlockedCall, Validator};
 use crate::Finding;
+use crate::network::NetworkPolicy;
 use crate::tool::ArgumentNature;
 
 /// The validator `none`, which passes everything: the server protects itself.
@@ -56,6 +57,7 @@ impl Validators {
         let standard =
             none.with(SandboxValidator::default()).with(ReadonlyValidator).with(NetworkValidator::default());
         let standard = standard.with(NoneValidator).with(paths);
+        let standard = standard.with(AddressesValidator::new(NetworkPolicy::default()));
         #[cfg(feature = "code-safety")]
         let standard = standard.with(CodeValidator::default());
         standard

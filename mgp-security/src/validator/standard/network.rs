@@ -7,7 +7,8 @@ use mgp_types::mgp::{Permission, ValidatorName};
 
 use crate::Finding;
 use crate::network::{
-    NetworkPolicy, check_host, check_nested, check_text, check_url, is_network_scheme, percent_decoded,
+    NetworkPolicy, check_addresses, check_host, check_nested, check_text, check_url, is_network_scheme,
+    percent_decoded,
 };
 use crate::tool::ArgumentNature;
 use crate::validator::call::ValidatedCall;
@@ -111,6 +112,38 @@ impl Validator for NetworkValidator {
 }
 
 mgp_types::partial_debug!(NetworkValidator, self => policy: self.policy);
+
+/// The validator of what no tool is told, whatever it does with it: an address of this machine, of its network, or of a
+/// cloud's metadata service, as a whole argument. It is not part of the specification; its name is
+/// [`AddressesValidator::NAME`].
+#[derive(Debug, Clone)]
+pub struct AddressesValidator {
+    name: ValidatorName,
+    policy: NetworkPolicy,
+}
+
+impl AddressesValidator {
+    /// The name of the validator in configurations.
+    pub const NAME: &'static str = "dev.cloto.addresses";
+
+    /// Creates a validator that applies `policy`.
+    pub fn new(policy: NetworkPolicy) -> Self {
+        Self { name: ValidatorName::read(Self::NAME), policy }
+    }
+}
+
+impl Validator for AddressesValidator {
+    fn name(&self) -> &ValidatorName {
+        &self.name
+    }
+
+    fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
+        // A command is read as a whole by its own validator.
+        let mut texts = call.arguments.iter().filter(|argument| argument.nature != ArgumentNature::Command);
+        texts.try_for_each(|argument| argument.check(|text| check_addresses(text, &self.policy)))?;
+        Ok(())
+    }
+}
 
 /// Returns whether the tool needs the permission to read files, which a person grants before the call goes on.
 fn needs_files(call: &ValidatedCall<'_>) -> bool {
@@ -252,6 +285,74 @@ mod tests {
             &arguments.to_raw(),
         );
         network.check(&call.map_err(BlockedCall::Argument)?)
+    }
+
+    #[test]
+    fn an_address_is_judged_in_any_argument_of_any_tool() {
+        let addresses = AddressesValidator::new(NetworkPolicy::default());
+        let judged = |tool: &Arc<ResolvedTool>, member: &'static str, value: RawJson| {
+            let natures = ArgumentNatures::of(&tool.definition);
+            let mut arguments = Object::new();
+            arguments.set(member, value);
+            let arguments = arguments.to_raw();
+            let (access, folders) = (PathAccess::Read, CallFolders::default());
+            let call = ValidatedCall::read(tool, &natures, access, folders, &arguments);
+            addresses.check(&call.map_err(BlockedCall::Argument)?)
+        };
+        let tools = ["http_post", "save_page", "add_feed", "set_avatar", "create_webhook", "note"].map(|name| {
+            tool(&format!(
+                r#"{{"name":"{name}","description":"Posts.","inputSchema":{{"properties":{{"url":{{"type":"string"}},"body":{{"type":"string"}}}}}}}}"#
+            ))
+        });
+        for tool in &tools {
+            for inward in [
+                "http://169.254.169.254/latest/meta-data/",
+                "http://127.0.0.1:6379",
+                "http://[::1]:22/",
+                "HTTP://LOCALHOST/",
+                " http://10.0.0.1 ",
+                "http%3A%2F%2F127.0.0.1%2F",
+                "http://0x7f.1/",
+                "169.254.169.254",
+                "2852039166",
+                "metadata.google.internal",
+                "localhost:8080/admin",
+                "gopher://127.0.0.1:6379/_x",
+                "redis://127.0.0.1:6379",
+                "https://example.com/, http://192.168.1.1/",
+                "<http://printer.local/>",
+            ] {
+                for member in ["url", "body", "x", "target"] {
+                    let one = judged(tool, member, RawJson::from_text(inward));
+                    assert!(one.is_err(), "{} {member} {inward}", tool.name);
+                }
+                let list = RawJson::from_value(&["https://example.com/", inward]).unwrap();
+                assert!(judged(tool, "anything", list).is_err(), "{} [{inward}]", tool.name);
+            }
+            for fine in [
+                "https://example.com/a?b=c",
+                "memory://insights",
+                "note:12",
+                "obsidian://open?vault=x",
+                "1.2.3",
+                "12:30",
+                "localhost",
+                "urn:isbn:1",
+                "postgres://db.example.com/x",
+                "",
+                "see http://localhost:3000/ first",
+                "a::b",
+                "5432",
+                "mailto:someone@example.com",
+                "C:\\Users",
+                "/etc/hosts",
+            ] {
+                for member in ["url", "body", "x"] {
+                    let one = judged(tool, member, RawJson::from_text(fine));
+                    assert!(one.is_ok(), "{} {member} {fine}: {}", tool.name, message(&one.unwrap_err()));
+                }
+            }
+        }
     }
 
     fn message(blocked: &BlockedCall) -> String {

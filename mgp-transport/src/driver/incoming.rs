@@ -21,6 +21,7 @@ use super::overlong::UnclearMessage;
 use super::queue::{ConnectionReport, Queue, RequestWork};
 use super::wire::{OutgoingMessage, Waiter, closed};
 use crate::about::{self, UNNAMED};
+use crate::accept::accept_caught;
 use crate::deliveries::ReadStalls;
 use crate::era::tag_subscription;
 use crate::{Accept, CatchPanic, ConnectionLimits, SettingNames};
@@ -89,7 +90,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
         let strays = accept.clone();
         Self {
             take_stray: Box::new(move |line| strays.take_stray(line)),
-            service: CatchPanic::new(accept.accept(Outbox::new(port.clone(), StreamId::STANDALONE))),
+            service: accept_caught(accept, Outbox::new(port.clone(), StreamId::STANDALONE)),
             port: Some(port),
             queue,
             reports,

@@ -59,6 +59,20 @@ async fn calls_of_both_eras_are_answered_on_one_connection() {
 }
 
 #[tokio::test]
+async fn a_panic_ends_one_call_and_the_connection_goes_on() {
+    let server = secured().await;
+    let client = server.client().http2().await;
+    let waiting = tokio::spawn(client.sender.clone().send_request(on_http2(Ask::tool("wait"))));
+    started(&server, 1).await;
+    assert_eq!(client.json(Ask::tool("panic")).await["error"]["code"], -32603);
+    let mut streamed = client.send(Ask::tool("notify then panic")).await.unwrap();
+    assert!(event(&mut streamed).await.contains("notifications/progress"));
+    assert!(event(&mut streamed).await.contains("-32603"));
+    server.world.gate.add_permits(1);
+    assert_eq!(json(in_time(waiting).await.unwrap().unwrap()).await["result"]["done"], true);
+}
+
+#[tokio::test]
 async fn slow_calls_hold_up_no_others_on_their_connection() {
     let server = secured().await;
     let client = server.client().http2().await;

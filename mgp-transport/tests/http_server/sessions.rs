@@ -343,3 +343,14 @@ async fn a_notification_is_accepted_before_it_is_dealt_with() {
     assert_eq!(peer.send(slow()).await.status, StatusCode::ACCEPTED);
     assert_eq!(peer.world.seen.lock().iter().filter(|method| *method == "notifications/slow").count(), 4);
 }
+
+#[tokio::test]
+async fn a_panic_ends_one_call_and_the_session_goes_on() {
+    let peer = peer();
+    let session = peer.open("2025-11-25").await;
+    let panicked = peer.send(Ask::call(&session, 1, "tools/call", r#"{"name":"panic"}"#)).await;
+    assert_eq!(panicked.json().await["error"]["code"], -32603);
+    let answer = peer.send(Ask::call(&session, 2, "tools/call", r#"{"name":"x"}"#)).await;
+    assert_eq!(answer.json().await["result"]["done"], true);
+    assert_eq!(peer.send(Ask::tool("panic")).await.json().await["error"]["code"], -32603);
+}

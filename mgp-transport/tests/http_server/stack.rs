@@ -191,6 +191,11 @@ async fn call_tool(world: &World, request: &Request) -> Result<Response, Error> 
             Err(demanded(AuthorizationDemand::insufficient_scope(SCOPE_CHALLENGE)))
         }
         "broken challenge" => Err(demanded(AuthorizationDemand::unauthorized("Bearer\r\nset-cookie: x=y"))),
+        "panic" => panic!("a tool that panics"),
+        "notify then panic" => {
+            progress(request, 1).await?;
+            panic!("a tool that panics")
+        }
         "impossible" => Err(Error::new(7, "no")),
         "header" => {
             let parts = request.extensions.get::<http::request::Parts>().unwrap();

@@ -18,6 +18,7 @@ use super::session_table::{LiveSession, SessionId, SessionTable};
 use super::shared_stream_port::SharedStreamPort;
 use super::stream::StreamKind;
 use crate::Accept;
+use crate::accept::CaughtService;
 use crate::http::sse::Event;
 
 /// The parameter that names the session in the path of messages.
@@ -71,7 +72,7 @@ impl<A: Accept> HttpServer<A> {
         &self,
         id: SessionId,
         parts: &Parts,
-    ) -> Result<Arc<LiveSession<A::Service>>, HttpRefusal> {
+    ) -> Result<Arc<LiveSession<CaughtService<A>>>, HttpRefusal> {
         let live = self.sessions().find(id, parts.extensions.get::<Principal>());
         let live = live.filter(|live| live.session.is_sse).ok_or_else(HttpRefusal::no_session)?;
         live.session.touch();

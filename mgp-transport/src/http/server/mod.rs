@@ -67,6 +67,7 @@ use self::read::BodyReader;
 use self::respond::HttpRefusal;
 use self::session_table::SessionTable;
 use crate::Accept;
+use crate::accept::{CaughtService, accept_caught};
 
 pub use self::body::HttpBody;
 pub use self::config::{ConnectionAddrs, HttpConfig};
@@ -121,8 +122,8 @@ struct HttpServerShared<A: Accept> {
     accept: A,
     config: Arc<HttpConfig>,
     /// The service that answers requests of no session.
-    stateless: OnceLock<Mutex<A::Service>>,
-    sessions: Arc<SessionTable<A::Service>>,
+    stateless: OnceLock<Mutex<CaughtService<A>>>,
+    sessions: Arc<SessionTable<CaughtService<A>>>,
     envelopes: Envelopes,
 }
 
@@ -267,7 +268,7 @@ impl<A: Accept> HttpServer<A> {
         &self.shared.config
     }
 
-    fn sessions(&self) -> &Arc<SessionTable<A::Service>> {
+    fn sessions(&self) -> &Arc<SessionTable<CaughtService<A>>> {
         &self.shared.sessions
     }
 
@@ -275,11 +276,11 @@ impl<A: Accept> HttpServer<A> {
         &self.shared.envelopes
     }
 
-    fn accept(&self, outbox: Outbox) -> A::Service {
-        self.shared.accept.accept(outbox)
+    fn accept(&self, outbox: Outbox) -> CaughtService<A> {
+        accept_caught(&self.shared.accept, outbox)
     }
 
-    fn stateless_service(&self) -> A::Service {
+    fn stateless_service(&self) -> CaughtService<A> {
         let make = || Mutex::new(self.accept(Outbox::CLOSED));
         self.shared.stateless.get_or_init(make).lock().clone()
     }

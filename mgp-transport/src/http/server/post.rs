@@ -25,6 +25,7 @@ use super::stream::{ResponseStream, StreamKind};
 use super::{HttpServer, batch, decide};
 use crate::Accept;
 use crate::about::{UNNAMED, take_id};
+use crate::accept::CaughtService;
 
 /// The next step for a POST.
 pub(super) enum PostStep {
@@ -32,7 +33,7 @@ pub(super) enum PostStep {
     Calling(RunningCall),
 }
 
-type FoundSession<A> = Arc<LiveSession<<A as Accept>::Service>>;
+type FoundSession<A> = Arc<LiveSession<CaughtService<A>>>;
 
 impl<A: Accept> HttpServer<A> {
     pub(super) fn post(&self, parts: Arc<Parts>, marks: &BodyHeaders, body: &Bytes) -> PostStep {
@@ -219,7 +220,7 @@ impl<A: Accept> HttpServer<A> {
         &self,
         parts: &Parts,
         kind: StreamKind,
-    ) -> Result<LiveSession<A::Service>, HttpRefusal> {
+    ) -> Result<LiveSession<CaughtService<A>>, HttpRefusal> {
         let principal = parts.extensions.get::<Principal>().cloned();
         let refuse = |error| HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, error);
         let Some(permit) = self.sessions().reserve() else {

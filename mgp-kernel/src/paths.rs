@@ -22,12 +22,10 @@ impl OwnFiles {
     /// Returns the files that follow from the configuration and the state, the user's secrets and models, and `others`.
     pub(crate) fn new(config: &Config, state: &Path, others: impl IntoIterator<Item = PathBuf>) -> Self {
         let named = [&config.audit.path, &config.kernel.socket].into_iter().flatten().map(PathBuf::from);
-        // A database has files beside it.
-        let audit = config
-            .audit
-            .path
-            .iter()
-            .flat_map(|path| ["-wal", "-shm", "-journal"].map(|end| format!("{path}{end}").into()));
+        // The record has files beside it.
+        let audit = config.audit.path.iter().flat_map(|path| {
+            ["-wal", "-shm", "-journal", ".end", ".calls"].map(|end| format!("{path}{end}").into())
+        });
         let secrets = SecretFile::user_path(&ProcessEnvironment);
         let models = ModelStore::of_user().map(|models| models.root().to_owned());
         let own = std::iter::once(users_state(state).to_owned())
@@ -36,6 +34,10 @@ impl OwnFiles {
             .chain(secrets)
             .chain(models);
         Self(own.chain(others).collect())
+    }
+
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        &self.0
     }
 }
 
@@ -46,7 +48,7 @@ pub(crate) fn protected(
     own: &OwnFiles,
     folder: &Path,
 ) -> ProtectedPaths {
-    let mut protected = own.0.iter().fold(ProtectedPaths::default(), ProtectedPaths::with_own);
+    let mut protected = own.paths().iter().fold(ProtectedPaths::default(), ProtectedPaths::with_own);
     let released = &config.validators.allow_paths;
     protected = released.iter().fold(protected, |protected, path| protected.releasing(path));
     if let Some(home) = std::env::home_dir() {

@@ -50,12 +50,20 @@ impl AuditTrail {
 /// Opens the record that the configuration names.
 fn open(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
     let path = config.audit.path.as_ref().map_or_else(|| state.join("audit.db"), PathBuf::from);
-    let store = SqliteLogStore::open(&path).map_err(|error| StartError::Kept { path, error })?;
+    let store =
+        SqliteLogStore::open(&path).map_err(|error| StartError::Kept { path: path.clone(), error })?;
     let durability = match config.audit.durability {
         AuditDurability::Sync => Durability::BeforeReply,
         _ => Durability::Async,
     };
-    Ok(AuditLog::open(store)?.with_durability(durability))
+    let log = AuditLog::builder(store).open_calls(
+        config
+            .audit
+            .path
+            .as_ref()
+            .map_or_else(|| state.join("audit.calls"), |path| PathBuf::from(format!("{path}.calls"))),
+    );
+    Ok(log.open()?.with_durability(durability))
 }
 
 /// Removes the parts of the record that the configuration does not keep, at once and every hour, for as long as it is

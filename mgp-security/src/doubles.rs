@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll};
 
 use mgp_types::mgp::{AuditEvent, AuditPort, Timestamp};
-use mgp_types::{BoxFuture, Error, RawJson, Request, Response};
+use mgp_types::{BoxFuture, Error, Object, RawJson, Request, Response};
 use parking_lot::Mutex;
 use tower_service::Service;
 
@@ -102,8 +102,8 @@ impl AuditPort for RecordingAuditPort {
         })
     }
 
-    fn check(&self) -> Result<(), Error> {
-        self.shut.lock().clone().map_or(Ok(()), Err)
+    fn open(&self, _: &dyn Fn() -> Object) -> Result<Option<u32>, Error> {
+        self.shut.lock().clone().map_or(Ok(None), Err)
     }
 }
 

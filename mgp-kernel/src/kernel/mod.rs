@@ -228,7 +228,7 @@ impl Kernel {
         self.0.sections.fleet.shut_down(reason, timeout).await;
         let audit = &self.0.sections.audit;
         // The log reports what cannot be written now.
-        let _ = audit.log.flush().await;
+        let _ = audit.log.end().await;
         let (audit, head) = (Arc::clone(audit), audit.log.head());
         let kept = move || {
             audit.ends.note(head);

@@ -1,7 +1,7 @@
 //! The audit record: searched, verified and exported, a page at a time.
 
 use mgp_security::StoreError;
-use mgp_security::audit::{ExportError, Filter, LogEntry, LogFlaw, LogReader, Order, Query, VerifyError};
+use mgp_security::audit::{Filter, LogEntry, LogFlaw, LogReader, Order, Query, VerifyError};
 use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp, TraceId};
 use mgp_types::{Error, RawJson};
 use serde::{Deserialize, Serialize};
@@ -194,10 +194,7 @@ pub(super) async fn export(audit: &AuditTrail, asked: ExportEvents) -> Result<Ex
     for entry in &found {
         match asked.format {
             ExportFormat::Jsonl => bytes.extend_from_slice(&entry.to_line()),
-            ExportFormat::Csv => bytes.extend_from_slice(&entry.to_csv().map_err(|error| match error {
-                ExportError::Store(error) => unreadable(error),
-                error => Error::internal("an event cannot be written").with_source(error),
-            })?),
+            ExportFormat::Csv => bytes.extend_from_slice(&entry.to_csv().map_err(unreadable)?),
         }
     }
     let next_behind = (found.len() == EXPORTED_AT_ONCE).then(|| found.last().map(|last| last.seq)).flatten();

@@ -11,6 +11,7 @@ tests![
     a_refusal_names_the_line_that_opens_the_address_to_that_server_and_no_other,
     a_browser_opens_pages_of_this_machine_and_nothing_private,
     a_pattern_that_is_none_is_refused_and_named,
+    an_address_of_this_network_is_told_to_no_tool_whatever_it_is_called,
 ];
 
 /// A kernel with the servers `web` and `other`, of which `web` has these lines in its table.
@@ -110,5 +111,38 @@ async fn a_pattern_that_is_none_is_refused_and_named() {
     assert_ne!(checked.code, Some(0), "{checked:?}");
     for part in ["servers.network.allow", "`web`", "http://localhost:3000", "localhost:3000"] {
         assert!(checked.err.contains(part), "{part}: {checked:?}");
+    }
+}
+
+async fn an_address_of_this_network_is_told_to_no_tool_whatever_it_is_called() {
+    let names = ["http_post", "save_page", "set_avatar", "create_webhook", "add_feed", "note"];
+    let tools: Vec<Value> = names
+        .iter()
+        .map(|name| {
+            let members = json!({"url": {"type": "string"}, "body": {"type": "string"}, "all": {"type": "array"}});
+            json!({"name": name, "description": "Writes.", "inputSchema": {"type": "object", "properties": members}})
+        })
+        .collect();
+    let home = Home::with_state();
+    written(&home, "");
+    server::answers(&home, "web", "tools/list", None, &json!({"tools": tools}).to_string());
+    let mut kernel = Kernel::start(&home, &[]);
+    let mut talk = Talk::open(&mut kernel);
+    let mut call = |name: &str, arguments: Value| {
+        let answer = talk.ask("tools/call", &json!({"name": format!("web.{name}"), "arguments": arguments}));
+        answer.to_string()
+    };
+    for name in names {
+        for inward in
+            ["http://169.254.169.254/latest/", "http://127.0.0.1:6379/", "http://[::1]:22/", "10.0.0.1"]
+        {
+            for arguments in [json!({"url": inward}), json!({"body": inward}), json!({"all": ["x", inward]})]
+            {
+                let answer = call(name, arguments);
+                assert!(answer.contains("is blocked ("), "{name}: {answer}");
+            }
+        }
+        let answer = call(name, json!({"body": "The server listens at http://127.0.0.1:6379/ here."}));
+        assert!(!answer.contains("is blocked"), "{name}: {answer}");
     }
 }

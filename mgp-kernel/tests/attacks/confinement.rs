@@ -19,6 +19,8 @@ tests![
     a_confined_server_reaches_no_socket_of_the_kernel,
     what_a_confined_server_starts_is_confined_like_it,
     a_confined_server_touches_no_other_process,
+    a_confined_server_changes_the_limits_of_no_other_process,
+    what_is_the_kernels_own_stays_closed_whatever_files_were_permitted,
     a_server_that_cannot_be_confined_is_not_started,
     real_interpreters_start_in_a_confinement,
 ];
@@ -223,6 +225,66 @@ async fn a_confined_server_touches_no_other_process() {
     } else {
         println!("skipped: this Landlock does not bound signals");
     }
+}
+
+async fn a_confined_server_changes_the_limits_of_no_other_process() {
+    if !is_possible() {
+        return;
+    }
+    let mut jail = Jail::new("", "");
+    let victim = Ending(std::process::Command::new("sleep").arg("60").spawn().unwrap());
+    let pid = victim.0.id();
+    for attempt in [
+        format!("resource.prlimit({pid}, resource.RLIMIT_CPU, (0, 0))"),
+        format!("resource.prlimit({pid}, resource.RLIMIT_FSIZE)"),
+        format!("os.setpriority(os.PRIO_PROCESS, {pid}, 19)"),
+        "os.setpriority(os.PRIO_USER, 0, 19)".to_owned(),
+        format!("os.sched_setaffinity({pid}, [0])"),
+        format!("os.sched_setscheduler({pid}, os.SCHED_IDLE, os.sched_param(0))"),
+        // 251 and 30 are ioprio_set; 29 and 194 are shmget; 240 and 180 mq_open; 463 came after the lists.
+        format!("call({{\"x86_64\": 251, \"aarch64\": 30}}, 1, {pid}, 0)"),
+        "call({\"x86_64\": 29, \"aarch64\": 194}, 0, 4096, 0o1600)".to_owned(),
+        "call({\"x86_64\": 240, \"aarch64\": 180}, b\"/mgp\", 0o102, 0o600, 0)".to_owned(),
+        "call({\"x86_64\": 463, \"aarch64\": 463}, 0, 0, 0, 0)".to_owned(),
+    ] {
+        let tried = jail.runs(&format!(
+            "/usr/bin/python3 -c 'import ctypes, os, platform, resource\n\
+             def call(numbers, *rest):\n  number = numbers[platform.machine()]\n  c = ctypes.CDLL(None, use_errno=True)\n\
+             \x20 if c.syscall(number, *rest) < 0: raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))\n\
+             try: {attempt}; print(\"done\")\nexcept OSError as error: print(error.errno)'"
+        ));
+        assert!(["1", "38"].contains(&tried.trim()), "{attempt}: {tried}");
+    }
+    let own = "/usr/bin/python3 -c 'import os, resource; resource.setrlimit(resource.RLIMIT_CPU, (60, 60)); os.nice(1); \
+               os.sched_setaffinity(0, os.sched_getaffinity(0)); print(\"own\")' 2>&1";
+    assert_eq!(jail.runs(own).trim(), "own");
+}
+
+async fn what_is_the_kernels_own_stays_closed_whatever_files_were_permitted() {
+    if !is_possible() {
+        return;
+    }
+    let everything = "[[permissions.grants]]\nserver = \"jail\"\npermission = \"filesystem.read\"\n\
+                      [[permissions.grants]]\nserver = \"jail\"\npermission = \"filesystem.write\"\n";
+    let mut jail = Jail::new("", everything);
+    fs::write(jail.home.path("book"), "a book").unwrap();
+    assert_eq!(jail.runs(&format!("cat {}", jail.home.path("book").display())), "a book");
+    let config = jail.home.path("mgp.toml");
+    let before = fs::read_to_string(&config).unwrap();
+    for attempt in [
+        format!("cat {}", config.display()),
+        format!("echo '# more' >> {}", config.display()),
+        format!("rm {}", config.display()),
+        format!("cat {}", jail.home.path("state/mgp.db").display()),
+        "cat /proc/1/status".to_owned(),
+        "cat /proc/version".to_owned(),
+        "cat < /dev/ptmx".to_owned(),
+        "cat /sys/kernel/mm/ksm/run".to_owned(),
+    ] {
+        let tried = jail.runs(&format!("{attempt} 2>&1; echo status $?"));
+        assert!(!tried.contains("status 0"), "{attempt}: {tried}");
+    }
+    assert_eq!(fs::read_to_string(config).unwrap(), before);
 }
 
 /// A process that is ended with the test.

@@ -1,15 +1,23 @@
 //! Who hides what was done, or has the kernel write where it should not.
 
 use std::fs;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::Instant;
 
 use crate::home::Home;
+use crate::kernel::{Kernel, Talk};
 use crate::runner::tests;
+use crate::server;
 
 tests![
     a_record_that_was_emptied_does_not_verify,
     a_record_of_which_the_end_was_cut_does_not_verify,
     an_end_that_is_kept_by_another_owner_tells_of_a_cut_too,
     a_link_in_place_of_a_file_of_the_kernel_is_refused,
+    a_record_that_is_removed_beside_a_kernel_ends_its_calls,
+    a_call_of_a_kernel_that_was_killed_is_told_by_the_next,
 ];
 
 /// Makes some events, and returns the number of the last.
@@ -74,7 +82,7 @@ async fn an_end_that_is_kept_by_another_owner_tells_of_a_cut_too() {
 }
 
 async fn a_link_in_place_of_a_file_of_the_kernel_is_refused() {
-    for file in ["audit.db", "mgp.db", "arguments.key", "audit.db-wal", "audit.end"] {
+    for file in ["audit.db", "mgp.db", "arguments.key", "audit.db-wal", "audit.end", "audit.calls"] {
         let home = Home::with_state();
         assert_eq!(home.run(["access", "list"]).code, Some(0));
         home.write("target", "");
@@ -85,5 +93,68 @@ async fn a_link_in_place_of_a_file_of_the_kernel_is_refused() {
         assert_ne!(ran.code, Some(0), "{file}: {ran:?}");
         assert!(ran.err.contains("symbolic link"), "{file}: {ran:?}");
         assert_eq!(fs::read_to_string(home.path("target")).unwrap(), "", "{file}");
+    }
+}
+
+/// A home with the server `one`, whose calls nobody is asked about.
+fn with_server() -> Home {
+    let home = Home::with_state();
+    let rest =
+        "[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n";
+    let server = server::configured(&home, "one", "");
+    home.write("mgp.toml", &format!("{}{rest}{server}", home.read("mgp.toml")));
+    home
+}
+
+/// Looks again and again until `find` has found something.
+fn until<T>(mut find: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(Instant::now() < end, "it does not come");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+async fn a_record_that_is_removed_beside_a_kernel_ends_its_calls() {
+    for renames in [false, true] {
+        let home = with_server();
+        let mut kernel = Kernel::start(&home, &[]);
+        let mut talk = Talk::open(&mut kernel);
+        let mut call = || {
+            let call = json!({"name": "one.echo", "arguments": {"text": "x"}});
+            talk.ask("tools/call", &call).to_string()
+        };
+        assert!(!call().contains("error"));
+        let record = home.path("state/audit.db");
+        if renames {
+            fs::rename(&record, home.path("state/audit.db.x")).unwrap();
+        } else {
+            fs::remove_file(&record).unwrap();
+        }
+        // The calls after the first event that cannot be written are refused.
+        let refused = until(|| Some(call()).filter(|answer| answer.contains("error")));
+        assert!(refused.contains("the record cannot be kept"), "{refused}");
+        let verified = home.run(["audit", "verify"]);
+        assert_ne!(verified.code, Some(0), "{verified:?}");
+        assert!(home.run(["doctor"]).out.contains("no  record"), "the doctor says so");
+    }
+}
+
+async fn a_call_of_a_kernel_that_was_killed_is_told_by_the_next() {
+    let home = with_server();
+    let mut kernel = Kernel::start(&home, &[]);
+    let mut talk = Talk::open(&mut kernel);
+    talk.tell("tools/call", &json!({"name": "one.execute_command", "arguments": {"command": "sleep 60"}}));
+    let calls = home.path("state/audit.calls");
+    let noted =
+        until(|| fs::read_to_string(&calls).ok().filter(|calls| calls.contains("one.execute_command")));
+    assert!(!noted.contains("sleep 60"), "what is not recorded is not noted");
+    drop(kernel);
+    for _ in 0..2 {
+        let events = home.json(["audit", "query", "--type", "dev.cloto.mgp.kernel_lost"]).to_string();
+        assert_eq!(events.matches("one.execute_command").count(), 1, "{events}");
     }
 }

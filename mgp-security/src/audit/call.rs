@@ -35,6 +35,8 @@ pub(super) struct RecordedCall {
     tool: Option<Arc<ResolvedTool>>,
     arguments: Option<RawJson>,
     started: Instant,
+    /// The number of its note in the log, for as long as it is in work.
+    noted: Option<u32>,
 }
 
 /// The kind of thing that a request is about.
@@ -116,7 +118,32 @@ impl RecordedCall {
             arguments: if wants_arguments { params.get("arguments") } else { None },
             started: Instant::now(),
             settings,
+            noted: None,
         }
+    }
+
+    /// Notes the call in the log before it is carried out.
+    ///
+    /// # Errors
+    /// The call could not be recorded, so it must not happen.
+    pub(super) fn open(&mut self) -> Result<(), Error> {
+        if self.subject.is_always_recorded() {
+            self.noted = self.settings.port.open(&|| self.note())?;
+        }
+        Ok(())
+    }
+
+    /// Returns the facts about the call that are known before it is carried out.
+    fn note(&self) -> Object {
+        let mut note = ObjectWriter::new();
+        note.text("trace_id", &self.trace.to_string());
+        note.text("timestamp", &self.settings.clock.now().to_string());
+        note.text("agent", &printable(&self.actor().id, MAX_NOTED_BYTES));
+        note.text("method", &printable(self.method.as_str(), MAX_NOTED_BYTES));
+        if let Some(named) = self.named() {
+            note.text("name", &printable(&without_secrets(&named), MAX_NOTED_BYTES));
+        }
+        note.finish()
     }
 
     pub(super) fn port(&self) -> &Arc<dyn AuditPort> {
@@ -151,6 +178,7 @@ impl RecordedCall {
         let (server, tool) = self.found();
         let mut event = self.event(self.subject.event_type(ending), result, (server.clone(), tool.clone()));
         event.details = self.details(ending, error, (&server, &tool));
+        event.ends = self.noted;
         let cause = if ending == RecordEnding::Blocked { self.cause(error) } else { None };
         let Some(cause) = cause.filter(|cause| *cause != event.event_type) else { return vec![event] };
         let mut cause = self.event(cause, result, (server, tool));
@@ -310,6 +338,9 @@ fn without_secrets(uri: &str) -> String {
 
 /// The server and tool that a call is for, as far as they are known.
 type FoundTarget = (Option<ServerId>, Option<ToolName>);
+
+/// The length in bytes to which names in the note of a call are cut: all of them, escaped, have room in a line.
+const MAX_NOTED_BYTES: usize = 96;
 
 /// The length in bytes to which names in an event are cut.
 const MAX_NAME_BYTES: usize = 256;

@@ -30,10 +30,9 @@ pub use self::layer::AuditLayer;
 #[cfg(feature = "sqlite")]
 pub use self::log::SqliteLogStore;
 pub use self::log::{
-    AuditLog, AuditLogBuilder, ChainDigest, ChainKey, Checkpoint, Counts, Durability, EventFacets,
-    ExportError, Filter, Format, GAP, GroupBy, LogEntry, LogFlaw, LogHead, LogReader, LogStore,
-    LogSubscription, MAX_GROUPS, MemoryLogStore, Order, PRUNED, Period, Query, RemovalBound, RemovalReason,
-    Retention, Stats, Tail, VerifiedLog, VerifyError,
+    AuditLog, AuditLogBuilder, ChainDigest, ChainKey, Checkpoint, Durability, EventFacets, Filter, GAP,
+    KERNEL_LOST, LogEntry, LogFlaw, LogHead, LogReader, LogStore, LogSubscription, MemoryLogStore, Order,
+    PRUNED, Query, RemovalBound, RemovalReason, Retention, Tail, VerifiedLog, VerifyError,
 };
 pub use self::notification::notification;
 pub use self::outgoing::TraceIdGate;

@@ -51,17 +51,15 @@ impl<S: RpcService> Service<Request> for Audit<S> {
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         let subject = RecordSubject::of(&request.method);
-        if subject.is_always_recorded()
-            && let Err(error) = self.settings.port.check()
-        {
-            tracing::warn!(code = error.code(), "a call is refused because it could not be recorded");
-            return AuditFuture::refused(error);
-        }
         let trace = trace_of(&request).unwrap_or_else(random::trace_id);
         let trail = Arc::new(CallRecord::default());
         request.context.trace = Some(trace);
         request.context.trail = Some(Arc::clone(&trail));
-        let call = RecordedCall::new(&request, subject, trace, trail, Arc::clone(&self.settings));
+        let mut call = RecordedCall::new(&request, subject, trace, trail, Arc::clone(&self.settings));
+        if let Err(error) = call.open() {
+            tracing::warn!(code = error.code(), "a call is refused because it could not be recorded");
+            return AuditFuture::refused(error);
+        }
         // The call is open before the service sees it, so everything from here on is recorded, a panic included.
         let open = OpenCall::new(call);
         AuditFuture::running(self.inner.call(request), open)

@@ -204,6 +204,9 @@ pub struct AuditEvent {
     /// The further facts about the event.
     #[serde(default)]
     pub details: Object,
+    /// The open call that the event ends, as [`AuditPort::open`] returned it.
+    #[serde(skip)]
+    pub ends: Option<u32>,
 }
 
 impl AuditEvent {
@@ -216,7 +219,7 @@ impl AuditEvent {
         target: AuditTarget,
         result: Outcome,
     ) -> Self {
-        Self { timestamp, trace_id, event_type, actor, target, result, details: Object::new() }
+        Self { timestamp, trace_id, event_type, actor, target, result, details: Object::new(), ends: None }
     }
 
     /// Adds a detail to the event. A value that cannot be written as JSON is left out.
@@ -265,13 +268,14 @@ pub trait AuditPort: Send + Sync + fmt::Debug + 'static {
         let _ = record.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     }
 
-    /// Returns whether the log would record an event now, as far as it knows. Callers ask before an action that must
-    /// not go unrecorded.
+    /// Notes a call before it is carried out, so that it is known even if the process is killed before its record is
+    /// safe. An event [ends](AuditEvent::ends) the call. A log that keeps no notes returns `None`.
     ///
     /// # Errors
-    /// The error with which a record would end.
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
+    /// The call could not be recorded, so it must not happen.
+    fn open(&self, call: &dyn Fn() -> Object) -> Result<Option<u32>, Error> {
+        let _ = call;
+        Ok(None)
     }
 }
 
@@ -292,8 +296,8 @@ impl<P: AuditPort + ?Sized> AuditPort for Arc<P> {
         (**self).record_now(events);
     }
 
-    fn check(&self) -> Result<(), Error> {
-        (**self).check()
+    fn open(&self, call: &dyn Fn() -> Object) -> Result<Option<u32>, Error> {
+        (**self).open(call)
     }
 }
 

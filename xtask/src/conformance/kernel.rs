@@ -36,12 +36,13 @@ pub(super) fn start(workspace: &Workspace, folder: &Path) -> Result<(String, Opt
     Ok((format!("http://127.0.0.1:{port}/mcp"), Some(kernel)))
 }
 
-/// All tools are listed, and nobody is there to be asked: the suite is the only human.
+/// All tools are listed, and nobody is there to be asked: the suite is the only human. The example keeps nothing between calls,
+/// which no server can say: without `protocol` it would get a session, which has no tasks as the newest revision has them.
 fn configuration(everything: &Path) -> String {
     format!(
         "[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n\n[confirmation]\ndangerous = false\n\n[access]\n\
          default = \"opt-out\"\n\n[tools]\nlevel = \"L0\"\n\n[[servers]]\nid = \"everything\"\ncommand = {}\n\
-         args = [\"stdio\"]\n",
+         args = [\"stdio\"]\nprotocol = \"2026-07-28\"\n",
         // A string of JSON is one of TOML.
         json!(everything)
     )

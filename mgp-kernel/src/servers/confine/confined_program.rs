@@ -6,7 +6,9 @@ use mgp_discovery::config::model::ServerConfig;
 use mgp_security::permission::GrantTerms;
 use mgp_types::mgp::Permission;
 
-use super::folders::{DEVICES, NAME_SERVICE, NAMES_OF_HOSTS, OF_INTERPRETERS, SETTINGS, SYSTEM};
+use super::folders::{
+    DEVICES, NAME_SERVICE, NAMES_OF_HOSTS, OF_INTERPRETERS, OF_THE_SYSTEM, SETTINGS, SYSTEM,
+};
 use super::program::ProgramSearch;
 use super::spec::{Confinement, PathAccess, Ports};
 
@@ -26,8 +28,8 @@ pub(crate) struct Confined<'a> {
     pub(crate) scratch: &'a Path,
     /// The folder that holds the code of the program, if the kernel keeps a copy of it.
     pub(crate) code: Option<&'a Path>,
-    /// The folder of the kernel's state, which nobody else may touch.
-    pub(crate) state: &'a Path,
+    /// The files and folders of the kernel, which nobody else may touch.
+    pub(crate) own: &'a [PathBuf],
     pub(crate) home: Option<&'a Path>,
 }
 
@@ -41,7 +43,8 @@ pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), 
     let program = search
         .program(confined.command)
         .ok_or_else(|| format!("there is no program `{}`", confined.command))?;
-    let mut to = ConfinementBuilder { to: Confinement::default(), state: real(confined.state) };
+    let own = confined.own.iter().map(|path| real(path)).collect();
+    let mut to = ConfinementBuilder { to: Confinement::default(), own };
     let system = SYSTEM.iter().map(PathBuf::from).chain(of_interpreters());
     for path in system.chain(search.parts(&program)) {
         to.open(&path, PathAccess::Read, &[])?;
@@ -88,7 +91,7 @@ fn of_interpreters() -> impl Iterator<Item = PathBuf> {
 
 struct ConfinementBuilder {
     to: Confinement,
-    state: PathBuf,
+    own: Vec<PathBuf>,
 }
 
 impl ConfinementBuilder {
@@ -118,7 +121,8 @@ impl ConfinementBuilder {
             _ => return Ok(()),
         };
         let denied = scope.map(|scope| scope.deny_paths.as_slice()).unwrap_or_default();
-        let mut closed = Vec::new();
+        // What a permission for files opens are files: devices and the system's views of processes are none.
+        let mut closed: Vec<PathBuf> = OF_THE_SYSTEM.iter().map(PathBuf::from).collect();
         for pattern in denied {
             let Some(path) = tree(pattern, home) else {
                 tracing::warn!(%permission, pattern, "a confined server is given no files: no folder is denied by this pattern");
@@ -127,7 +131,7 @@ impl ConfinementBuilder {
             closed.push(real(&path));
         }
         let Some(patterns) = scope.map(|scope| &scope.paths).filter(|paths| !paths.is_empty()) else {
-            self.to.change_modes |= access == PathAccess::Write && closed.is_empty();
+            self.to.change_modes |= access == PathAccess::Write && denied.is_empty();
             return self.open(Path::new("/"), access, &closed);
         };
         for pattern in patterns {
@@ -160,14 +164,13 @@ impl ConfinementBuilder {
     /// something closed, its other entries are opened, one by one, as they are now.
     fn open(&mut self, path: &Path, access: PathAccess, closed: &[PathBuf]) -> Result<(), String> {
         let path = real(path);
-        if path.starts_with(&self.state) {
+        if self.own.iter().any(|own| path.starts_with(own)) {
             return Err(format!("{} is the kernel's own and opened to no server", path.display()));
         }
         if closed.iter().any(|closed| path.starts_with(closed)) {
             return Ok(());
         }
-        let holds = |inner: &PathBuf| inner.starts_with(&path);
-        if !holds(&self.state) && !closed.iter().any(holds) {
+        if !self.own.iter().chain(closed).any(|inner| inner.starts_with(&path)) {
             self.to.open(path, access);
             return Ok(());
         }
@@ -176,8 +179,7 @@ impl ConfinementBuilder {
         for entry in entries.flatten() {
             let inner = entry.path();
             // The target of a link is opened under its own name, or not at all.
-            let is_closed =
-                inner.starts_with(&self.state) || closed.iter().any(|closed| inner.starts_with(closed));
+            let is_closed = self.own.iter().chain(closed).any(|closed| inner.starts_with(closed));
             if !is_closed && !inner.is_symlink() {
                 self.open(&inner, access, closed)?;
             }
@@ -223,10 +225,12 @@ mod tests {
     impl Home {
         fn new() -> Self {
             let home = Self(tempfile::tempdir().unwrap());
-            for folder in ["state/scratch", "data/secret", "data/open", "server"] {
+            for folder in ["state/scratch", "data/secret", "data/open", "server", "config"] {
                 std::fs::create_dir_all(home.path(folder)).unwrap();
             }
-            std::fs::write(home.path("server/serve.py"), "").unwrap();
+            for file in ["server/serve.py", "config/other.toml", "config/servers.toml"] {
+                std::fs::write(home.path(file), "").unwrap();
+            }
             home
         }
 
@@ -244,7 +248,11 @@ mod tests {
                 granted,
                 scratch: &self.path("state/scratch"),
                 code: None,
-                state: &self.path("state"),
+                own: &[
+                    self.path("state"),
+                    self.path("config/secrets.toml"),
+                    self.path("config/servers.toml"),
+                ],
                 home: Some(&self.path("")),
             };
             opened(&confined).map(|(_, confinement)| confinement)
@@ -302,11 +310,21 @@ mod tests {
     }
 
     #[test]
-    fn the_state_of_the_kernel_stays_closed_whatever_is_granted() {
+    fn the_files_of_the_kernel_stay_closed_whatever_is_granted() {
         let home = Home::new();
-        let to = home.opened(&[(Permission::FilesystemWrite, GrantTerms::default())], "{}").unwrap();
-        assert_eq!(home.access(&to, "data/open/x"), Some(PathAccess::Write));
-        assert_eq!(home.access(&to, "state/mgp.db"), None);
+        for permission in [Permission::FilesystemRead, Permission::FilesystemWrite] {
+            let to = home.opened(&[(permission, GrantTerms::default())], "{}").unwrap();
+            assert!(home.access(&to, "data/open/x").is_some());
+            assert!(home.access(&to, "config/other.toml").is_some());
+            // A file that does not exist yet is closed, too.
+            for own in ["state/mgp.db", "config/secrets.toml", "config/servers.toml", "config/new.toml"] {
+                assert_eq!(home.access(&to, own), None, "{own}");
+            }
+            for path in ["/proc/1/environ", "/dev/tty", "/sys/kernel/debug"] {
+                let opened = to.paths.iter().filter(|opened| opened.access != PathAccess::List);
+                assert!(opened.clone().all(|opened| !Path::new(path).starts_with(&opened.path)), "{path}");
+            }
+        }
         let config = format!(r#"{{"confinement":{{"read":["{}"]}}}}"#, home.path("state/mgp.db").display());
         assert!(home.opened(&[], &config).unwrap_err().contains("kernel's own"));
     }

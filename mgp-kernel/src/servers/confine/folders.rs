@@ -34,6 +34,9 @@ pub(super) const OF_INTERPRETERS: &[&str] = &["java-", "perl", "python", "ruby"]
 /// The folder in which systems keep settings.
 pub(super) const SETTINGS: &str = "/etc";
 
+/// The folders of what is no file: devices, processes and the system's settings. No permission for files opens them.
+pub(super) const OF_THE_SYSTEM: &[&str] = &["/dev", "/proc", "/sys"];
+
 /// The devices that hold nothing.
 pub(super) const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 

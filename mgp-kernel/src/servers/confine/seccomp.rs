@@ -1,14 +1,14 @@
 //! The filter of system calls: those that a confined program has no use for, and those that would lead around Landlock.
 //!
-//! All other calls stay: a list of what is allowed would break a program with each new version of its libraries, and
-//! what the remaining calls can reach is bounded by Landlock.
+//! All other calls that were known when the lists were written stay: what they can reach is bounded by Landlock, or is the
+//! program itself. Calls that came later look as if the system did not know them, so libraries take another way.
 
 use std::collections::BTreeMap;
 use std::io;
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch, apply_filter,
+    TargetArch, apply_filter, sock_filter,
 };
 
 use super::spec::Confinement;
@@ -31,16 +31,13 @@ fn compiled(calls: SyscallRules, errno: i32) -> io::Result<BpfProgram> {
     let refuse = SeccompAction::Errno(errno.unsigned_abs());
     let filter = SeccompFilter::new(calls, SeccompAction::Allow, refuse, arch).map_err(io::Error::other)?;
     let program = BpfProgram::try_from(filter).map_err(io::Error::other)?;
-    Ok(without_x32(program))
+    Ok(without_newer(program))
 }
 
-/// Refuses the system calls of the x32 ABI, which have other numbers: a filter would have to name each twice.
-#[cfg(target_arch = "x86_64")]
-fn without_x32(program: BpfProgram) -> BpfProgram {
-    use seccompiler::sock_filter;
-
+/// Refuses the system calls that are newer than the lists here, and on x86-64 with them those of the x32 ABI, which have
+/// larger numbers.
+fn without_newer(program: BpfProgram) -> BpfProgram {
     const NUMBER: u32 = 0;
-    const X32: u32 = 0x4000_0000;
     let instruction = |code: u32, jt, jf, k| sock_filter {
         // The values are words of 16 bits in BPF; all of them fit.
         code: u16::try_from(code).unwrap_or_default(),
@@ -50,16 +47,11 @@ fn without_x32(program: BpfProgram) -> BpfProgram {
     };
     let mut whole = vec![
         instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, NUMBER),
-        instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, X32),
+        instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, FIRST_UNKNOWN),
         instruction(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs()),
     ];
     whole.extend(program);
     whole
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn without_x32(program: BpfProgram) -> BpfProgram {
-    program
 }
 
 /// Returns the calls that look as if the system did not know them: their arguments lie in memory, where a filter cannot
@@ -80,6 +72,10 @@ fn refused(to: &Confinement) -> io::Result<SyscallRules> {
     let fast_open = has_bits(libc::MSG_FASTOPEN);
     for (call, flags) in [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {
         calls.insert(call, vec![rule([word(flags, fast_open.clone(), libc::MSG_FASTOPEN)?])?]);
+    }
+    // A process may change its own limits and priority, not those of others.
+    for (call, argument, own) in OF_A_PROCESS {
+        calls.entry(*call).or_default().push(rule([word(*argument, SeccompCmpOp::Ne, *own)?])?);
     }
     let mut namespaces = Vec::new();
     for flag in NAMESPACES {
@@ -180,7 +176,38 @@ const NAMESPACES: &[i32] = &[
     libc::CLONE_NEWCGROUP,
 ];
 
+/// The calls that act on a process, an argument that says on which, and its value for the caller itself.
+const OF_A_PROCESS: &[(i64, u8, i32)] = &[
+    (libc::SYS_prlimit64, 0, 0),
+    (libc::SYS_setpriority, 0, PRIORITY_OF_PROCESS),
+    (libc::SYS_setpriority, 1, 0),
+    (libc::SYS_ioprio_set, 0, IO_PRIORITY_OF_PROCESS),
+    (libc::SYS_ioprio_set, 1, 0),
+    (libc::SYS_sched_setparam, 0, 0),
+    (libc::SYS_sched_setscheduler, 0, 0),
+    (libc::SYS_sched_setattr, 0, 0),
+    (libc::SYS_sched_setaffinity, 0, 0),
+];
+
+/// The word by which a priority is that of one process, not of a group or a user.
+const PRIORITY_OF_PROCESS: i32 = 0;
+const IO_PRIORITY_OF_PROCESS: i32 = 1;
+
 const ALWAYS: &[i64] = &[
+    // Memory and queues that all processes of a user share, under no path.
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
     // Into other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -188,6 +215,7 @@ const ALWAYS: &[i64] = &[
     libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
+    libc::SYS_process_mrelease,
     libc::SYS_move_pages,
     libc::SYS_migrate_pages,
     // Other views of the file system.
@@ -259,8 +287,6 @@ const CHANGES_BY_PATH: &[i64] = &[
     libc::SYS_lsetxattr,
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
-    SETXATTRAT,
-    REMOVEXATTRAT,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_chmod,
     #[cfg(target_arch = "x86_64")]
@@ -275,8 +301,9 @@ const CHANGES_BY_PATH: &[i64] = &[
     libc::SYS_futimesat,
 ];
 
-/// The numbers of calls that the crate's list does not have yet; they are the same on all processors that filters are
-/// made for.
+/// The number of a call that the crate's list does not have yet; it is the same on all processors that filters are made
+/// for.
 const FCHMODAT2: i64 = 452;
-const SETXATTRAT: i64 = 463;
-const REMOVEXATTRAT: i64 = 466;
+
+/// The number of the first call that the lists here do not judge, `setxattrat`; the same on all processors.
+const FIRST_UNKNOWN: u32 = 463;

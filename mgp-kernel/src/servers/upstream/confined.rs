@@ -15,7 +15,6 @@ use tempfile::TempDir;
 
 use super::connection_shared::ConnectionShared;
 use super::environment;
-use crate::running::users_state;
 use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
 use crate::servers::registration::CodeCopy;
 use crate::settings;
@@ -133,7 +132,7 @@ fn confinement(
         granted: &granted(shared)?,
         scratch: scratch.path(),
         code: code.map(CodeCopy::folder),
-        state: users_state(shared.support.config.state()),
+        own: shared.support.policies.own_files.paths(),
         home: home.as_deref(),
     };
     let (file, confinement) = opened(&confined)?;

@@ -81,19 +81,3 @@ pub enum Order {
     /// The event with the lowest number comes first.
     OldestFirst,
 }
-
-/// The property by which events are grouped and counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum GroupBy {
-    /// The type of the event.
-    EventType,
-    /// The agent that acted; events of other actors count only in the total.
-    AgentId,
-    /// The server that the event is about; events without one count only in the total.
-    ServerId,
-    /// The outcome of the event.
-    Result,
-    /// The hour of the event's time.
-    Hour,
-}

@@ -1,14 +1,13 @@
 //! The audit log store in memory.
 
-use std::cmp::Reverse;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use parking_lot::Mutex;
 
 use super::chain::LogHead;
 use super::entry::LogEntry;
-use super::filter::{Filter, GroupBy, Order, Query};
-use super::store::{Checkpoint, Counts, LogStore, MAX_GROUPS, RemovalBound, Tail, hour};
+use super::filter::{Order, Query};
+use super::store::{Checkpoint, LogStore, RemovalBound, Tail};
 use crate::StoreError;
 
 /// A store that keeps a log's entries in memory, where they end with the process.
@@ -66,37 +65,6 @@ impl LogStore for MemoryLogStore {
                 kept.entries.range(..to).rev().filter(wanted).take(limit).cloned().collect()
             }
         })
-    }
-
-    fn count(&self, filter: &Filter, by: GroupBy) -> Result<Counts, StoreError> {
-        let kept = self.kept.lock();
-        let mut total = 0;
-        let mut groups: HashMap<String, u64> = HashMap::new();
-        for entry in kept.entries.iter().filter(|entry| filter.matches(&entry.facets)) {
-            total += 1;
-            let facets = &entry.facets;
-            let group = match by {
-                GroupBy::EventType => Some(facets.event_type.as_str().to_owned()),
-                GroupBy::AgentId => facets.agent.as_deref().map(Into::into),
-                GroupBy::ServerId => facets.server.as_ref().map(ToString::to_string),
-                GroupBy::Result => Some(facets.result.as_str().into()),
-                GroupBy::Hour => Some(hour(facets.millis)),
-            };
-            if let Some(group) = group {
-                *groups.entry(group).or_default() += 1;
-            }
-        }
-        drop(kept);
-        let mut groups: Vec<_> = groups.into_iter().collect();
-        if by == GroupBy::Hour {
-            groups.sort_unstable_by(|(a, _), (b, _)| b.cmp(a));
-            groups.truncate(MAX_GROUPS);
-            groups.reverse();
-        } else {
-            groups.sort_unstable_by(|(a, many), (b, more)| (Reverse(many), a).cmp(&(Reverse(more), b)));
-            groups.truncate(MAX_GROUPS);
-        }
-        Ok(Counts { total, groups })
     }
 
     fn beyond(&self, bound: RemovalBound, at_most: u64) -> Result<Option<(LogHead, u64)>, StoreError> {

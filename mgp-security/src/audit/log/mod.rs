@@ -6,6 +6,7 @@ mod entry;
 mod export;
 mod filter;
 mod memory;
+mod open_calls;
 mod queue;
 mod reader;
 mod retention;
@@ -20,32 +21,33 @@ mod verify;
 mod writer;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use mgp_types::mgp::{AuditEvent, AuditPort, Timestamp};
-use mgp_types::{BoxFuture, Error};
+use mgp_types::{BoxFuture, Error, Object};
 use tokio::sync::{oneshot, watch};
 
 pub use self::chain::{ChainDigest, ChainKey, LogHead};
 pub use self::entry::{EventFacets, LogEntry};
-pub use self::export::{ExportError, Format};
-pub use self::filter::{Filter, GroupBy, Order, Query};
+pub use self::filter::{Filter, Order, Query};
 pub use self::memory::MemoryLogStore;
-pub use self::reader::{LogReader, Period, Stats};
+pub use self::reader::LogReader;
 pub use self::retention::{PRUNED, Retention};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteLogStore;
-pub use self::store::{Checkpoint, Counts, LogStore, MAX_GROUPS, RemovalBound, RemovalReason, Tail};
+pub use self::store::{Checkpoint, LogStore, RemovalBound, RemovalReason, Tail};
 pub use self::subscription::LogSubscription;
 pub use self::verify::{LogFlaw, VerifiedLog, VerifyError};
-pub use self::writer::GAP;
+pub use self::writer::{GAP, KERNEL_LOST};
 
 use self::chain::Chain;
 use self::encode::Encoder;
+use self::open_calls::OpenCalls;
 use self::queue::Job;
 use self::state::AuditLogState;
-use self::writer::{LogWriter, MAX_FORGOTTEN, answer, closed};
+use self::writer::{LogWriter, MAX_FORGOTTEN, answer, closed, kernel_lost};
 use crate::{Clock, StoreError};
 
 /// An audit log that takes events from many callers, writes them from one thread, and can tell whether any of them
@@ -80,6 +82,7 @@ struct AuditLogInner {
     state: Arc<AuditLogState>,
     store: Arc<dyn LogStore>,
     chain: Chain,
+    open_calls: Option<Arc<OpenCalls>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -107,12 +110,19 @@ pub struct AuditLogBuilder {
     key: Option<ChainKey>,
     capacity: usize,
     clock: Clock,
+    open_calls: Option<PathBuf>,
 }
 
 impl AuditLog {
     /// Returns a builder of a log in `store`.
     pub fn builder(store: impl LogStore) -> AuditLogBuilder {
-        AuditLogBuilder { store: Arc::new(store), key: None, capacity: CAPACITY, clock: Clock::default() }
+        AuditLogBuilder {
+            store: Arc::new(store),
+            key: None,
+            capacity: CAPACITY,
+            clock: Clock::default(),
+            open_calls: None,
+        }
     }
 
     /// Opens the log in `store` without a key.
@@ -161,6 +171,16 @@ impl AuditLog {
         answer(told).await
     }
 
+    /// Waits until all events recorded before are durable, and notes that the log ends in order.
+    ///
+    /// # Errors
+    /// Fails if the log cannot be written now.
+    pub async fn end(&self) -> Result<(), Error> {
+        self.flush().await?;
+        self.inner.open_calls.iter().for_each(|calls| calls.remove());
+        Ok(())
+    }
+
     /// Removes the events that `rule` does not keep, from the oldest on, and returns their number.
     ///
     /// Events are removed in steps that let waiting records go first. Each step leaves a checkpoint and an event of
@@ -205,6 +225,14 @@ impl AuditLogBuilder {
         self
     }
 
+    /// Notes calls in the file at `path` before they are carried out. If the process that noted calls there before did
+    /// not [end](AuditLog::end) in order, an event of the type [`KERNEL_LOST`] says so and names the calls that it may
+    /// not have recorded.
+    pub fn open_calls(mut self, path: impl Into<PathBuf>) -> Self {
+        self.open_calls = Some(path.into());
+        self
+    }
+
     /// Opens the log. Only its end is checked; [`LogReader::verify`] checks all of it.
     ///
     /// # Errors
@@ -214,6 +242,11 @@ impl AuditLogBuilder {
         let chain = Chain::new(self.key);
         let tail = self.store.tail()?;
         let head = verify::end(&chain, &tail)?;
+        let unusable = |error| StoreError::Unavailable(Box::new(error));
+        let open_calls = self.open_calls.map(|path| OpenCalls::open(&path)).transpose().map_err(unusable)?;
+        let (open_calls, left) =
+            open_calls.map_or((None, None), |(calls, left)| (Some(Arc::new(calls)), left));
+        let lost = left.map(|left| kernel_lost(self.clock.now(), &left)).unwrap_or_default();
         let newest = tail.last.and_then(|last| Timestamp::from_millis(last.facets.millis));
         let state = Arc::new(AuditLogState::new(self.capacity, head));
         let writer = LogWriter {
@@ -225,12 +258,12 @@ impl AuditLogBuilder {
             newest: newest.unwrap_or(Timestamp::EPOCH),
             encoder: Encoder::default(),
             kept: Vec::new(),
+            open_calls: open_calls.clone(),
         };
-        let thread = thread::Builder::new()
-            .name("mgp-audit".into())
-            .spawn(move || writer.run())
-            .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
-        let inner = AuditLogInner { state, store: self.store, chain, thread: Some(thread) };
+        let thread =
+            thread::Builder::new().name("mgp-audit".into()).spawn(move || writer.run()).map_err(unusable)?;
+        let inner = AuditLogInner { state, store: self.store, chain, open_calls, thread: Some(thread) };
+        inner.record_crowding(lost);
         Ok(AuditLog { inner: Arc::new(inner), durability: Durability::default() })
     }
 }
@@ -285,13 +318,17 @@ impl AuditPort for AuditLog {
         self.inner.record_crowding(events);
     }
 
-    fn check(&self) -> Result<(), Error> {
+    fn open(&self, call: &dyn Fn() -> Object) -> Result<Option<u32>, Error> {
         let state = &self.inner.state;
         let fault = if state.queue.is_overrun() { Some(behind()) } else { state.fault() };
-        fault.map_or(Ok(()), |fault| {
-            state.count_refused();
-            Err(fault)
-        })
+        let noted = match (fault, &self.inner.open_calls) {
+            (Some(fault), _) => Err(fault),
+            (None, None) => Ok(None),
+            (None, Some(calls)) => calls.note(&call()).map(Some).map_err(|error| {
+                Error::internal("the call cannot be noted, so it could not be recorded").with_source(error)
+            }),
+        };
+        noted.inspect_err(|_| state.count_refused())
     }
 }
 
@@ -311,6 +348,9 @@ impl Drop for WaitingEvents<'_> {
 
 impl AuditLogInner {
     fn record_crowding(&self, events: Vec<AuditEvent>) {
+        if events.is_empty() {
+            return;
+        }
         if let Err(events) = self.state.queue.record_crowding(events) {
             self.state.count_unrecorded(events.len());
         }

@@ -1,7 +1,7 @@
 //! The audit log store in SQLite.
 
-use std::path::Path;
-use std::sync::LazyLock;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
 use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp};
 use mgp_types::{LOCAL_AGENT, RawJson};
@@ -13,10 +13,8 @@ use rusqlite::{
 
 use super::chain::{ChainDigest, LogHead};
 use super::entry::{EventFacets, LogEntry};
-use super::filter::{Filter, GroupBy, Order, Query};
-use super::store::{
-    Checkpoint, Counts, HOUR_MILLIS, LogStore, MAX_GROUPS, RemovalBound, RemovalReason, Tail, hour,
-};
+use super::filter::{Filter, Order, Query};
+use super::store::{Checkpoint, LogStore, RemovalBound, RemovalReason, Tail};
 use crate::StoreError;
 use crate::sqlite::Database;
 
@@ -29,6 +27,47 @@ pub struct SqliteLogStore {
     writer: Database,
     /// A connection of its own for reading, so that a long search does not hold up the writer.
     reader: Database,
+    /// The file, if the store opened it itself.
+    file: Option<Arc<LogFile>>,
+}
+
+/// The file of a store as it was when it was opened. A file that was removed, or replaced, is still written to where
+/// nobody will look.
+#[derive(Debug)]
+struct LogFile {
+    path: PathBuf,
+    id: Option<FileId>,
+}
+
+/// The number of a file in its file system, where the system has such numbers.
+type FileId = (u64, u64);
+
+impl LogFile {
+    fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), id: Self::id(path) }
+    }
+
+    #[cfg(unix)]
+    fn id(path: &Path) -> Option<FileId> {
+        use std::os::unix::fs::MetadataExt as _;
+
+        path.metadata().ok().map(|found| (found.dev(), found.ino()))
+    }
+
+    #[cfg(not(unix))]
+    fn id(path: &Path) -> Option<FileId> {
+        path.exists().then_some((0, 0))
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        if Self::id(&self.path) == self.id {
+            return Ok(());
+        }
+        let path = self.path.display();
+        Err(StoreError::Damaged(format!(
+            "{path} was removed or replaced while it was written: stop the kernel, and put the file back"
+        )))
+    }
 }
 
 impl SqliteLogStore {
@@ -44,7 +83,7 @@ impl SqliteLogStore {
         // checking the triggers for each event would be a third of its cost.
         writer.connection().set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
         let reader = Database::open_read_only(path)?;
-        Ok(Self { writer, reader })
+        Ok(Self { writer, reader, file: Some(Arc::new(LogFile::new(path))) })
     }
 
     /// Opens the store in the file at `path` for reading only, while another process may write it.
@@ -53,7 +92,7 @@ impl SqliteLogStore {
     /// Fails if there is no store, or if it cannot be opened.
     pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         let reader = Database::open_read_only(path)?;
-        Ok(Self { writer: reader.clone(), reader })
+        Ok(Self { writer: reader.clone(), reader, file: None })
     }
 
     /// Returns the store in a database that is already open.
@@ -62,12 +101,17 @@ impl SqliteLogStore {
     /// Fails if a newer version wrote the store, or if SQLite refuses.
     pub fn new(database: Database) -> Result<Self, StoreError> {
         database.migrate(SECTION, MIGRATIONS)?;
-        Ok(Self { writer: database.clone(), reader: database })
+        Ok(Self { writer: database.clone(), reader: database, file: None })
+    }
+
+    fn check_file(&self) -> Result<(), StoreError> {
+        self.file.as_ref().map_or(Ok(()), |file| file.check())
     }
 }
 
 impl LogStore for SqliteLogStore {
     fn tail(&self) -> Result<Tail, StoreError> {
+        self.check_file()?;
         let mut connection = self.reader.connection();
         // One transaction covers both reads; otherwise the head could be newer than the last entry.
         let transaction = connection.transaction()?;
@@ -90,6 +134,7 @@ impl LogStore for SqliteLogStore {
     }
 
     fn append(&self, entries: &[LogEntry]) -> Result<(), StoreError> {
+        self.check_file()?;
         let mut connection = self.writer.connection();
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         insert(&transaction, entries)?;
@@ -117,38 +162,6 @@ impl LogStore for SqliteLogStore {
         values.extend([(":behind", &behind as &dyn ToSql), (":limit", &limit)]);
         let entries = statement.query_map(&*values, read_entry)?.collect::<Result<_, _>>()?;
         Ok(entries)
-    }
-
-    fn count(&self, filter: &Filter, by: GroupBy) -> Result<Counts, StoreError> {
-        let (group, order) = match by {
-            GroupBy::EventType => ("event_type", "2 DESC, 1"),
-            GroupBy::AgentId => ("agent", "2 DESC, 1"),
-            GroupBy::ServerId => ("server", "2 DESC, 1"),
-            GroupBy::Result => ("result", "2 DESC, 1"),
-            GroupBy::Hour => (HOUR, "1 DESC"),
-        };
-        let conditions = Conditions::of(filter);
-        let connection = self.reader.connection();
-        let from = format!("FROM audit_events INDEXED BY audit_facets WHERE seq >= 0 AND {CONDITIONS}");
-        let values = conditions.values();
-        let total =
-            connection.query_row(&format!("SELECT count(*) {from}"), &*values, |row| row.get::<_, i64>(0))?;
-        let mut statement = connection.prepare(&format!(
-            "SELECT {group}, count(*) {from} AND {group} IS NOT NULL GROUP BY 1 ORDER BY {order} LIMIT {MAX_GROUPS}"
-        ))?;
-        let mut groups = statement
-            .query_map(&*values, |row| {
-                let group = match by {
-                    GroupBy::Hour => hour(row.get::<_, i64>(0)?.saturating_mul(HOUR_MILLIS)),
-                    _ => row.get(0)?,
-                };
-                Ok((group, natural(row.get(1)?)))
-            })?
-            .collect::<Result<Vec<_>, _>>()?;
-        if by == GroupBy::Hour {
-            groups.reverse();
-        }
-        Ok(Counts { total: natural(total), groups })
     }
 
     fn beyond(&self, bound: RemovalBound, at_most: u64) -> Result<Option<(LogHead, u64)>, StoreError> {
@@ -407,9 +420,6 @@ const MOVE_ON: &str = "INSERT INTO audit_head (only, seq, hash) VALUES (1, ?1, ?
 
 /// The columns from which an entry is read.
 const COLUMNS: &str = "seq, millis, event_type, agent, server, result, trace, event, prev, hash";
-
-/// The SQL expression for the hour of an event, counted from 1970.
-const HOUR: &str = "millis / 3600000";
 
 /// The SQL condition of a filter, with a parameter for each of its members.
 const CONDITIONS: &str = "(:types IS NULL OR event_type IN (SELECT value FROM json_each(:types)))

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chain::LogHead;
 use super::entry::LogEntry;
-use super::filter::{Filter, GroupBy, Query};
+use super::filter::Query;
 use crate::StoreError;
 
 /// A store for the entries of a log. Only one log writes to it; any number of readers may read.
@@ -22,10 +22,6 @@ pub trait LogStore: Send + Sync + fmt::Debug + 'static {
 
     /// Returns the entries that a query asks for.
     fn read(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError>;
-
-    /// Returns the number of events that match `filter`, and of those in each group: the largest groups first, hours
-    /// in their order, at most [`MAX_GROUPS`].
-    fn count(&self, filter: &Filter, by: GroupBy) -> Result<Counts, StoreError>;
 
     /// Returns the end and the number of the oldest entries beyond `bound`, at most `at_most` of them.
     fn beyond(&self, bound: RemovalBound, at_most: u64) -> Result<Option<(LogHead, u64)>, StoreError>;
@@ -91,25 +87,3 @@ pub enum RemovalBound {
     /// The entries in front of the last ones that together have this number of bytes.
     Bytes(u64),
 }
-
-/// The number of events, in total and by groups.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Counts {
-    /// The number of all events that match the filter.
-    pub total: u64,
-    /// The number of events in each group.
-    pub groups: Vec<(String, u64)>,
-}
-
-/// The largest number of groups that are returned.
-pub const MAX_GROUPS: usize = 1_000;
-
-/// Returns the beginning of the hour that a time lies in, as text.
-pub(crate) fn hour(millis: i64) -> String {
-    let start = millis.div_euclid(HOUR_MILLIS).saturating_mul(HOUR_MILLIS);
-    Timestamp::from_millis(start).unwrap_or(Timestamp::EPOCH).to_string()
-}
-
-/// An hour in milliseconds.
-pub(crate) const HOUR_MILLIS: i64 = 3_600_000;

@@ -4,13 +4,14 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::Error;
 use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, Timestamp};
+use mgp_types::{Error, RawJson};
 use tokio::sync::oneshot;
 
 use super::chain::{Chain, LogHead};
 use super::encode::Encoder;
 use super::entry::{EventFacets, LogEntry};
+use super::open_calls::OpenCalls;
 use super::queue::{Job, RecordJob};
 use super::retention::{Retention, pruned};
 use super::state::{AuditLogState, MissingEvents};
@@ -35,6 +36,7 @@ pub(super) struct LogWriter {
     pub(super) encoder: Encoder,
     /// Records without a waiting caller that could not be written yet.
     pub(super) kept: Vec<RecordJob>,
+    pub(super) open_calls: Option<Arc<OpenCalls>>,
 }
 
 impl LogWriter {
@@ -105,6 +107,10 @@ impl LogWriter {
                     tracing::info!("the audit log can be written again");
                 }
                 self.state.head.send_replace(head);
+                if let Some(calls) = &self.open_calls {
+                    calls
+                        .clear(batch.iter().flat_map(|record| &record.events).filter_map(|event| event.ends));
+                }
                 self.finish(batch, &Ok(()));
             }
             Err(error) => self.fail(batch, error),
@@ -224,6 +230,26 @@ pub(super) fn closed() -> Error {
 
 /// The type of the event that reports which events are missing because the log could not be written.
 pub const GAP: &str = "dev.cloto.mgp.audit_gap";
+
+/// The type of the event that reports that the process which wrote the log before did not end in order. Its details
+/// name the calls that were in work and may not be recorded.
+pub const KERNEL_LOST: &str = "dev.cloto.mgp.kernel_lost";
+
+/// Returns the events about a process that was lost with `calls` in work.
+pub(super) fn kernel_lost(now: Timestamp, calls: &[RawJson]) -> Vec<AuditEvent> {
+    let parts = calls.chunks(MAX_LOST).map(Some).chain(calls.is_empty().then_some(None));
+    parts
+        .map(|calls| {
+            let (kind, target) = (EventType::Custom(KERNEL_LOST.into()), AuditTarget::new(None, None));
+            let event =
+                AuditEvent::new(now, random::trace_id(), kind, Actor::kernel(), target, Outcome::Failure);
+            event.with_detail("calls_in_work", calls.unwrap_or_default())
+        })
+        .collect()
+}
+
+/// The number of lost calls that one event names.
+const MAX_LOST: usize = 50;
 
 /// The approximate number of events at which a batch is written: enough to make the cost of a commit small, and few
 /// enough that nobody waits long behind them.

@@ -3,7 +3,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use mgp_types::{Error, code};
 
 use super::*;
-use crate::audit::{AuditLog, Durability, Filter, GAP, MemoryLogStore, PRUNED, Query, Retention};
+use crate::audit::{
+    AuditLog, Durability, Filter, GAP, KERNEL_LOST, MemoryLogStore, PRUNED, Query, Retention,
+};
 
 fn counting() -> (TestServer, Arc<AtomicU32>) {
     let calls = Arc::<AtomicU32>::default();
@@ -103,4 +105,52 @@ async fn a_cancelled_call_reaches_the_log() {
     let event = log.reader().query(&Query::new(Filter::default())).unwrap()[0].to_event().unwrap();
     assert_eq!(event.result, Outcome::Failure);
     assert!(event.details.contains("cancelled"));
+}
+
+/// A server that answers no call.
+#[derive(Clone)]
+struct Silent;
+
+impl Service<Request> for Silent {
+    type Response = Response;
+    type Error = Error;
+    type Future = std::future::Pending<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Error>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request) -> Self::Future {
+        std::future::pending()
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_noted_before_it_is_carried_out_and_told_if_the_process_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || {
+        AuditLog::builder(MemoryLogStore::new(100)).open_calls(folder.path().join("calls")).open().unwrap()
+    };
+    let told = async |log: &AuditLog| {
+        log.flush().await.unwrap();
+        let found = log.reader().query(&Query::new(Filter::default())).unwrap();
+        let events = found.iter().map(|entry| entry.to_event().unwrap());
+        events.filter(|event| event.event_type.as_str() == KERNEL_LOST).collect::<Vec<_>>()
+    };
+    let log = open();
+    assert_eq!(told(&log).await, [], "there was none before");
+    let (inner, _) = counting();
+    AuditLayer::new(log.clone()).layer(inner).call(call()).await.unwrap();
+    log.flush().await.unwrap();
+    // The process is lost with these calls in work: nothing of it runs any more.
+    for _ in 0..2 {
+        std::mem::forget(AuditLayer::new(log.clone()).layer(Silent).call(call()));
+    }
+    let next = open();
+    let lost = told(&next).await;
+    let calls: Vec<serde_json::Value> = lost[0].details.get("calls_in_work").unwrap().to().unwrap();
+    assert_eq!((lost.len(), calls.len()), (1, 2));
+    assert_eq!((&calls[0]["name"], &calls[0]["agent"]), (&"execute_command".into(), &"anonymous".into()));
+    next.end().await.unwrap();
+    assert_eq!(told(&open()).await, [], "the one before ended in order");
 }

@@ -59,9 +59,6 @@ impl LogStore for Shared {
     fn read(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError> {
         self.0.read(query)
     }
-    fn count(&self, filter: &Filter, by: GroupBy) -> Result<Counts, StoreError> {
-        self.0.count(filter, by)
-    }
     fn beyond(&self, bound: RemovalBound, at_most: u64) -> Result<Option<(LogHead, u64)>, StoreError> {
         self.0.beyond(bound, at_most)
     }

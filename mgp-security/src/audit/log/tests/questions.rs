@@ -1,4 +1,4 @@
-use mgp_types::mgp::{EventType, Outcome, Timestamp, TraceId};
+use mgp_types::mgp::{EventType, Outcome, TraceId};
 use serde_json::json;
 
 use super::*;
@@ -69,77 +69,19 @@ async fn pages_follow_each_other_in_both_directions() {
 }
 
 #[tokio::test]
-async fn events_are_counted_by_what_is_asked_for() {
-    for log in logs() {
-        record(&log, (1..=12).chain([3_700, 3_701])).await;
-        let count = |by| log.reader().stats(&Filter::default(), by).unwrap().breakdown;
-        let owned = |groups: &[(&str, u64)]| -> Vec<(String, u64)> {
-            groups.iter().map(|(group, count)| ((*group).into(), *count)).collect()
-        };
-        assert_eq!(count(GroupBy::Result), owned(&[("SUCCESS", 10), ("BLOCKED", 4)]));
-        assert_eq!(count(GroupBy::EventType), owned(&[("TOOL_EXECUTED", 10), ("TOOL_BLOCKED", 4)]));
-        assert_eq!(count(GroupBy::AgentId), owned(&[("agent.1", 5), ("agent.2", 5), ("agent.0", 4)]));
-        assert_eq!(count(GroupBy::ServerId), owned(&[("tool.files", 7), ("tool.terminal", 7)]));
-        let hours = [("2026-02-27T12:00:00.000Z", 12), ("2026-02-27T13:00:00.000Z", 2)];
-        assert_eq!(count(GroupBy::Hour), owned(&hours));
-        let since: Timestamp = "2026-02-27T13:00:00Z".parse().unwrap();
-        let stats = log.reader().stats(&filter(|of| of.since = Some(since)), GroupBy::Result).unwrap();
-        assert_eq!(
-            serde_json::to_value(&stats).unwrap(),
-            json!({
-                "period": {"since": "2026-02-27T13:00:00.000Z", "until": null},
-                "total_events": 2,
-                "breakdown": {"BLOCKED": 1, "SUCCESS": 1}
-            })
-        );
-    }
-}
-
-#[tokio::test]
-async fn what_others_than_agents_do_is_in_the_total_only() {
-    for log in logs() {
-        let mut event = sample::event(1);
-        event.actor = mgp_types::mgp::Actor::kernel();
-        event.target.server_id = None;
-        log.record(event).await.unwrap();
-        for by in [GroupBy::AgentId, GroupBy::ServerId] {
-            let stats = log.reader().stats(&Filter::default(), by).unwrap();
-            assert_eq!((stats.total_events, stats.breakdown.len()), (1, 0));
-        }
-    }
-}
-
-#[tokio::test]
-async fn an_export_holds_every_event_that_was_asked_for() {
+async fn an_event_is_exported_as_a_line_and_as_a_row() {
     for log in logs() {
         let mut odd = sample::event(1_300);
         odd.actor.id = "=cmd|'/c calc'!A1".into();
         odd.target.tool_name = Some("a\"b\nc".into());
-        record(&log, 1..=1_200).await;
         log.record(odd).await.unwrap();
-        let export = |filter: &Filter, format| {
-            let mut out = Vec::new();
-            let count = log.reader().export(filter, format, &mut out).unwrap();
-            (count, String::from_utf8(out).unwrap())
-        };
-        let (count, lines) = export(&Filter::default(), Format::JsonLines);
-        assert_eq!((count, lines.lines().count()), (1_201, 1_201));
-        let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
-        assert_eq!(first["_mgp"]["seq"], 1);
-        assert_eq!(first["event_type"], "TOOL_EXECUTED");
-        let (count, list) = export(&filter(|of| of.result = Some(Outcome::Blocked)), Format::Json);
-        let blocked: Vec<serde_json::Value> = serde_json::from_str(&list).unwrap();
-        assert_eq!((count, blocked.len()), (301, 301));
-        assert_eq!(
-            export(&filter(|of| of.result = Some(Outcome::Failure)), Format::Json),
-            (0, "[\n]\n".into())
-        );
-        let (count, table) = export(&Filter::default(), Format::Csv);
-        assert_eq!(count, 1_201);
-        assert!(table.starts_with("seq,timestamp,"));
-        let end = &table[table.rfind("\"1201\"").unwrap()..];
-        assert!(end.contains(r#","'=cmd|'/c calc'!A1","#), "{end}");
-        assert!(end.contains("\"a\"\"b\nc\""), "{end}");
+        let entry = log.reader().query(&Query::new(Filter::default())).unwrap().remove(0);
+        let line: serde_json::Value = serde_json::from_slice(&entry.to_line()).unwrap();
+        assert_eq!((&line["_mgp"]["seq"], &line["event_type"]), (&json!(1), &json!("TOOL_BLOCKED")));
+        let row = String::from_utf8(entry.to_csv().unwrap()).unwrap();
+        assert!(row.starts_with("\"1\",") && row.contains(r#","'=cmd|'/c calc'!A1","#), "{row}");
+        assert!(row.contains("\"a\"\"b\nc\""), "{row}");
+        assert!(LogEntry::CSV_HEADINGS.starts_with(b"seq,timestamp,"));
     }
 }
 

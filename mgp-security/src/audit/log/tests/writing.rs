@@ -25,9 +25,6 @@ impl LogStore for Gated {
     fn read(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError> {
         self.store.read(query)
     }
-    fn count(&self, filter: &Filter, by: GroupBy) -> Result<Counts, StoreError> {
-        self.store.count(filter, by)
-    }
     fn beyond(&self, bound: RemovalBound, at_most: u64) -> Result<Option<(LogHead, u64)>, StoreError> {
         self.store.beyond(bound, at_most)
     }
@@ -135,12 +132,12 @@ async fn what_cannot_wait_is_bounded_too_and_what_is_lost_is_counted() {
     for number in 1..=12 {
         log.record_now(vec![sample::event(number)]);
     }
-    let error = log.check().unwrap_err();
+    let error = log.open(&Object::new).unwrap_err();
     assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
     drop(held);
     let _ = log.flush().await;
     log.flush().await.unwrap();
-    log.check().unwrap();
+    log.open(&Object::new).unwrap();
     let events = log.reader().query(&Query::after(Filter::default(), 0, 50)).unwrap();
     assert_eq!(events.len(), 9, "eight, and the one that tells of the rest");
     let gap =
@@ -172,9 +169,6 @@ async fn a_writer_that_dies_leaves_nobody_waiting() {
         fn read(&self, _: &Query) -> Result<Vec<LogEntry>, StoreError> {
             Ok(Vec::new())
         }
-        fn count(&self, _: &Filter, _: GroupBy) -> Result<Counts, StoreError> {
-            Ok(Counts::default())
-        }
         fn beyond(&self, _: RemovalBound, _: u64) -> Result<Option<(LogHead, u64)>, StoreError> {
             Ok(None)
         }
@@ -187,6 +181,6 @@ async fn a_writer_that_dies_leaves_nobody_waiting() {
     assert!(log.record(sample::event(2)).await.is_err());
     assert!(log.flush().await.is_err());
     assert!(log.retain(Retention::SizeBased(0)).await.is_err());
-    assert!(log.check().is_err());
+    assert!(log.open(&Object::new).is_err());
     assert!(log.with_durability(Durability::Async).record(sample::event(3)).await.is_err());
 }

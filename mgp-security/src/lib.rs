@@ -86,6 +86,8 @@ mod listing;
 pub mod network;
 #[cfg(feature = "oauth")]
 pub mod oauth;
+#[cfg(any(feature = "schema", feature = "validate", feature = "network"))]
+mod percent;
 #[cfg(feature = "permission")]
 pub mod permission;
 #[cfg(any(

@@ -1,6 +1,7 @@
 //! JSON Schema validation of tool arguments, without fetching.
 
 mod convert;
+mod cost;
 #[cfg(feature = "ext")]
 mod demands;
 #[cfg(feature = "ext")]
@@ -15,6 +16,7 @@ use std::fmt::Write as _;
 use mgp_types::RawJson;
 use serde_json::Value;
 
+use self::cost::CheckCost;
 #[cfg(feature = "ext")]
 use self::demands::UnmetDemand;
 #[cfg(feature = "ext")]
@@ -28,6 +30,7 @@ pub use self::violation::Violation;
 #[derive(Debug)]
 pub struct Schema {
     compiled: jsonschema::Validator,
+    cost: CheckCost,
     /// The names of the arguments, if the schema names any.
     names: Box<[Box<str>]>,
 }
@@ -67,12 +70,18 @@ impl Schema {
     #[cfg(feature = "ext")]
     pub fn compile_linear(schema: &RawJson) -> Result<Self, SchemaFault> {
         let schema = Self::read_schema(schema)?;
+        let cost = CheckCost::of(&schema)?;
         let patterns = jsonschema::PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
         let options = jsonschema::options().offline().with_pattern_options(patterns);
         let compiled = options.should_validate_formats(true).build(&schema);
-        compiled
-            .map(|compiled| Self { compiled, names: names(&schema) })
-            .map_err(|error| SchemaFault(error.to_string()))
+        Self::of(compiled, cost, &schema)
+    }
+
+    /// Returns whether no arguments could be checked against `schema` in time, because its references unfold too far.
+    #[cfg(feature = "validate")]
+    pub(crate) fn unfolds_too_far(schema: &RawJson) -> bool {
+        let measured = Self::read_schema(schema).and_then(|schema| CheckCost::of(&schema));
+        measured.is_err_and(|SchemaFault(fault)| fault == cost::TOO_LARGE)
     }
 
     fn read_schema(schema: &RawJson) -> Result<Value, SchemaFault> {
@@ -84,6 +93,7 @@ impl Schema {
 
     fn build(schema: &RawJson, formats: bool) -> Result<Self, SchemaFault> {
         let schema = Self::read_schema(schema)?;
+        let cost = CheckCost::of(&schema)?;
         let options = || {
             let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
             jsonschema::options().offline().with_pattern_options(patterns).should_validate_formats(formats)
@@ -94,9 +104,22 @@ impl Schema {
             // older draft, with a list of `items` for instance, and its rules still have to be enforced.
             None => options().with_draft(jsonschema::Draft::Draft7).build(&schema).map_err(|_| error),
         });
-        compiled
-            .map(|compiled| Self { compiled, names: names(&schema) })
-            .map_err(|error| SchemaFault(error.to_string()))
+        Self::of(compiled, cost, &schema)
+    }
+
+    fn of(
+        compiled: Result<jsonschema::Validator, jsonschema::ValidationError<'_>>,
+        cost: CheckCost,
+        schema: &Value,
+    ) -> Result<Self, SchemaFault> {
+        let compiled = compiled.map_err(|error| SchemaFault(error.to_string()))?;
+        Ok(Self { compiled, cost, names: names(schema) })
+    }
+
+    /// Returns whether the faults of `value` can be looked for one by one: that takes more than finding out that there are
+    /// any.
+    fn explains(&self, value: &Value) -> bool {
+        self.cost.steps(value, MAX_EXPLAINED_STEPS).is_some()
     }
 
     /// Checks a value in JSON against the schema.
@@ -114,8 +137,16 @@ impl Schema {
 
     /// Checks a value against the schema.
     pub(crate) fn check_value(&self, value: &Value) -> Result<(), SchemaViolation> {
+        if !self.cost.is_bearable(value) {
+            return Err(SchemaViolation(TOO_COSTLY.to_owned()));
+        }
         if self.compiled.is_valid(value) {
             return Ok(());
+        }
+        if !self.explains(value) {
+            return Err(SchemaViolation(
+                "invalid arguments: they do not fit the schema of the tool".to_owned(),
+            ));
         }
         let mut text = String::from("invalid arguments");
         for (index, error) in self.compiled.iter_errors(value).take(MAX_ERRORS).enumerate() {
@@ -138,6 +169,11 @@ impl Schema {
         Err(SchemaViolation(text))
     }
 }
+
+/// The largest number of steps of a check whose faults are told one by one.
+const MAX_EXPLAINED_STEPS: u64 = 20_000;
+
+const TOO_COSTLY: &str = "invalid arguments: it would take too long to check them against the schema of the tool; send less, or less deeply nested";
 
 /// The largest length of a schema, in bytes.
 const MAX_SCHEMA_BYTES: usize = 256 * 1024;
@@ -208,6 +244,23 @@ mod tests {
         ] {
             let told = schema.check(arguments.as_bytes()).unwrap_err().to_string().replace('"', "`");
             assert!(told.contains(expected), "{arguments}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_check_that_would_take_too_long_is_refused_at_once() {
+        let filter = r##"{"properties":{"filter":{"$ref":"#/$defs/f"}},"$defs":{
+            "f":{"properties":{"not":{"anyOf":[{"$ref":"#/$defs/f"},{"$ref":"#/$defs/g"}]}},"required":["op"]},
+            "g":{"properties":{"not":{"anyOf":[{"$ref":"#/$defs/f"},{"$ref":"#/$defs/g"}]}},"required":["name"]}}}"##;
+        let schema = schema(filter).unwrap();
+        let nested =
+            |depth| (0..depth).fold(r#"{"op":"x"}"#.to_owned(), |inner, _| format!(r#"{{"not":{inner}}}"#));
+        let told = |depth| {
+            schema.check(format!(r#"{{"filter":{}}}"#, nested(depth)).as_bytes()).unwrap_err().to_string()
+        };
+        assert!(told(2).contains("required property"), "{}", told(2));
+        for depth in [26, 60, 100] {
+            assert!(told(depth).contains("too long"), "{}", told(depth));
         }
     }
 

@@ -178,7 +178,7 @@ impl FoundServer {
         if let Some(link) = KernelLink::to_running(place).await? {
             let named = NamedServer { server_id: self.server.id.as_str().into() };
             let restarted: Result<ServerStateChanged, Failure> =
-                link.ask(method::SERVER_RESTART, &named).await;
+                link.ask(method::SERVER_RECONNECT, &named).await;
             link.close().await;
             state = restarted.ok().map(|restarted| restarted.state.to_string());
         }

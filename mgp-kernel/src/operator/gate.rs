@@ -155,6 +155,9 @@ async fn answer(
             reply(&shown_servers())
         }
         method::SERVER_LOGS => reply(&servers::logs(&config.load(), definitions, fleet, &read(request)?)?),
+        method::SERVER_RECONNECT => {
+            reply(&servers::reconnect(asked, &config.load_full(), fleet, read(request)?).await?)
+        }
         method::SERVER_RESTART => {
             reply(&servers::restart(asked, &config.load_full(), fleet, read(request)?).await?)
         }
@@ -231,8 +234,13 @@ const OF_AGENTS: [&str; 7] = [
 ];
 
 /// The methods that only take something away, or end what the account could end anyway.
-const TIGHTENING: [&str; 4] =
-    [method::KERNEL_STOP, method::PERMISSIONS_DENY, method::PERMISSIONS_REVOKE, method::SERVER_STOP];
+const TIGHTENING: [&str; 5] = [
+    method::KERNEL_STOP,
+    method::PERMISSIONS_DENY,
+    method::PERMISSIONS_REVOKE,
+    method::SERVER_RECONNECT,
+    method::SERVER_STOP,
+];
 
 /// The methods that only read or end what nobody uses, and those that bring a proof. All others decide something, or may.
 const WITHOUT_PROOF: [&str; 37] = [

@@ -65,6 +65,7 @@ pub(crate) mod method {
     pub(crate) const REGISTRATIONS_LIST: &str = "kernel/registrations/list";
     pub(crate) const SERVERS: &str = "kernel/servers";
     pub(crate) const SERVER_LOGS: &str = "kernel/server/logs";
+    pub(crate) const SERVER_RECONNECT: &str = "kernel/server/reconnect";
     pub(crate) const SERVER_RESTART: &str = "kernel/server/restart";
     pub(crate) const SERVER_START: &str = "kernel/server/start";
     pub(crate) const SERVER_STOP: &str = "kernel/server/stop";

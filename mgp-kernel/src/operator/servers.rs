@@ -289,6 +289,21 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
     ServerList { servers }
 }
 
+/// Connects to a server with a URL anew, by the login that it has now. One that was stopped stays so.
+pub(super) async fn reconnect(
+    asked: &OperatorRequest,
+    config: &Config,
+    fleet: &Fleet,
+    named: NamedServer,
+) -> Result<ServerStateChanged, Error> {
+    let server = known(config, fleet, &named.server_id)?;
+    let has_url = config.server(named.server_id.as_str()).is_some_and(|server| server.url.is_some());
+    if has_url && server.state() != ServerState::Disconnected {
+        return restart(asked, config, fleet, named).await;
+    }
+    Ok(ServerStateChanged { state: server.state() })
+}
+
 pub(super) async fn restart(
     asked: &OperatorRequest,
     config: &Config,

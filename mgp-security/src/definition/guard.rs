@@ -14,7 +14,7 @@ use super::{
     judge_definition_sparing,
 };
 use crate::tool::MAX_TOOLS;
-use crate::{Digest, Finding, StoreError};
+use crate::{Digest, Finding, Schema, StoreError};
 
 /// The guard that decides which of the tools, prompts, templates and resources of a server may be used.
 ///
@@ -355,6 +355,12 @@ impl DefinitionGuard {
                 return held(finding, None);
             }
             let definition = Definition::read(kind, listed);
+            if let Some(schema) = listed.get("inputSchema").filter(|_| kind == DefinitionKind::Tool)
+                && Schema::unfolds_too_far(&schema)
+            {
+                let message = "the schema of its arguments unfolds to more than can be checked";
+                return held(Finding::new("costly-schema", message), None);
+            }
             let approved = definition.as_ref().ok().and_then(|it| self.pins.recognized(server, it));
             let accepted = |rule: &str| {
                 definition.as_ref().is_ok_and(|it| {

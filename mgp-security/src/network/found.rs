@@ -4,8 +4,9 @@ use std::net::Ipv6Addr;
 
 use crate::Finding;
 
-use super::nested::{self, percent_decoded};
+use super::nested;
 use super::{NetworkPolicy, check_address, check_url, is_network_scheme, target};
+use crate::percent::percent_decoded;
 
 /// Checks a text that consists of URLs and addresses, as it stands and with one layer of percent-encoding decoded. A
 /// text that only mentions one is for people, and passes. URLs of schemes that lead to no host pass, too.

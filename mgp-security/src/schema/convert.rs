@@ -17,6 +17,9 @@ impl Schema {
             return None;
         }
         let mut converted: Value = value.to().ok()?;
+        if !self.explains(&converted) {
+            return None;
+        }
         for _ in 0..MAX_CONVERSIONS {
             let place =
                 self.compiled.iter_errors(&converted).next().map(|error| error.instance_path().to_string());

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Schema;
 
 /// One demand of a schema that a value does not meet, by places and without a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct UnmetDemand {
     /// The JSON Pointer to the faulty part of the value.
     pub(super) place: String,
@@ -21,8 +21,14 @@ pub(super) struct UnmetDemand {
 impl Schema {
     /// Returns the demands that `value` does not meet, `most` of them at most.
     pub(super) fn unmet_demands(&self, value: &Value, most: usize) -> Vec<UnmetDemand> {
-        if self.compiled.is_valid(value) {
+        let is_cheap = self.cost.is_bearable(value);
+        if is_cheap && self.compiled.is_valid(value) {
             return Vec::new();
+        }
+        if !self.explains(value) {
+            let keyword = if is_cheap { "schema" } else { "cost" };
+            let whole = UnmetDemand { keyword: keyword.to_owned(), ..UnmetDemand::default() };
+            return vec![whole];
         }
         let errors = self.compiled.iter_errors(value).take(most);
         let demands = errors.map(|error| UnmetDemand {

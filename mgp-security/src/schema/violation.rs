@@ -146,6 +146,11 @@ fn explain(keyword: &str, expected: &Value, owner: Option<&Value>, got: &Value) 
         "format" => (format!("Format mismatch: expected {shown}"), Vec::new()),
         "anyOf" | "oneOf" => ("No alternative fits".into(), alternatives(expected)),
         "not" | "falseSchema" => ("Forbidden value".into(), Vec::new()),
+        "schema" => ("The arguments do not fit the schema of the tool".into(), Vec::new()),
+        "cost" => (
+            "It would take too long to check the arguments".into(),
+            vec!["Send less, or less deeply nested".into()],
+        ),
         _ => (format!("Constraint mismatch: {keyword} {shown}"), Vec::new()),
     }
 }

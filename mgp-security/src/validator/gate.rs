@@ -70,7 +70,7 @@ impl ValidateGate {
 impl ValidateGateShared {
     /// Judges the arguments, and notes which validators were applied. `is_asked` says whether the client was asked for
     /// its roots.
-    fn judge(&self, request: &Request, is_asked: bool) -> Result<Result<Option<RawJson>, CallFault>, Error> {
+    fn judge(&self, request: &Request, is_asked: bool) -> Judged {
         let Some(judged) = request.judged_by(GateKind::Validators)? else { return Ok(Ok(None)) };
         let tool = judged.tool;
         let prepared = self.prepared.prepared(tool, &self.validators);
@@ -89,25 +89,62 @@ impl Gate for ValidateGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        match self.shared.judge(request, false) {
-            Ok(Err(wrong)) if wrong.is_of_rule(UNASKED) => {
-                let (mut request, shared) = (request.take(), Arc::clone(&self.shared));
-                Flow::wait(async move {
-                    if let Some(folders) = request.context.folders.clone() {
-                        let question = folders.question();
-                        folders.set_roots(&question, declared_roots(&request.context).await);
-                    }
-                    let judged = shared.judge(&request, true);
-                    let flow = decided(&mut request, judged);
-                    (request, flow)
-                })
+        let is_long = request.params.bytes("arguments").is_some_and(|bytes| bytes.len() > MAX_AT_ONCE_BYTES);
+        let judged = if is_long { None } else { Some(self.shared.judge(request, false)) };
+        match judged {
+            Some(judged) if !is_unasked(&judged) => decided(request, judged),
+            judged => {
+                let (request, shared) = (request.take(), Arc::clone(&self.shared));
+                Flow::wait(shared.judge_waiting(request, judged))
             }
-            judged => decided(request, judged),
         }
     }
 }
 
-fn decided(request: &mut Request, judged: Result<Result<Option<RawJson>, CallFault>, Error>) -> Flow {
+impl ValidateGateShared {
+    /// Judges arguments that take long, or that depend on the roots of the client, while other requests go on.
+    async fn judge_waiting(self: Arc<Self>, request: Request, judged: Option<Judged>) -> (Request, Flow) {
+        let (mut request, mut judged) = match judged {
+            Some(judged) => (request, judged),
+            None => self.clone().judge_beside(request, false).await,
+        };
+        if is_unasked(&judged) {
+            if let Some(folders) = request.context.folders.clone() {
+                let question = folders.question();
+                folders.set_roots(&question, declared_roots(&request.context).await);
+            }
+            (request, judged) = self.judge_beside(request, true).await;
+        }
+        let flow = decided(&mut request, judged);
+        (request, flow)
+    }
+
+    /// Judges the arguments on a thread that nobody else waits for.
+    async fn judge_beside(self: Arc<Self>, mut request: Request, is_asked: bool) -> (Request, Judged) {
+        let judging = tokio::task::spawn_blocking({
+            let request = request.take();
+            move || {
+                let judged = self.judge(&request, is_asked);
+                (request, judged)
+            }
+        });
+        judging
+            .await
+            .unwrap_or_else(|_| (request, Err(Error::internal("the arguments could not be checked"))))
+    }
+}
+
+/// The outcome of a check of arguments.
+type Judged = Result<Result<Option<RawJson>, CallFault>, Error>;
+
+fn is_unasked(judged: &Judged) -> bool {
+    matches!(judged, Ok(Err(wrong)) if wrong.is_of_rule(UNASKED))
+}
+
+/// The length of arguments up to which they are checked at once, in bytes.
+const MAX_AT_ONCE_BYTES: usize = 16 * 1024;
+
+fn decided(request: &mut Request, judged: Judged) -> Flow {
     match judged {
         Ok(Ok(converted)) => {
             request.context.converted = converted;

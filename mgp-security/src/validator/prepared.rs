@@ -70,7 +70,7 @@ impl PreparedTool {
                 tracing::warn!(server = %tool.server, tool = %tool.name, %error, "the schema of a tool cannot be used");
                 fault = Some(Finding::new(
                     "unusable-schema",
-                    "the tool's own schema is broken; tell the operator",
+                    format!("the tool's own schema cannot be used; tell the operator: {error}"),
                 ));
                 None
             }

@@ -8,7 +8,7 @@ use mgp_types::{Context, Method, Object};
 
 use super::roots::directory;
 use super::{PathAccess, ProtectedPaths};
-use crate::network::percent_decoded;
+use crate::percent::percent_decoded;
 
 /// Returns the folder, free of links, if it can be opened to the client that works in it. It cannot if it is not there,
 /// is protected, or says nothing about what the client works on: the root of the file system, the home, or a folder above

@@ -8,8 +8,8 @@ use mgp_types::mgp::{Permission, ValidatorName};
 use crate::Finding;
 use crate::network::{
     NetworkPolicy, check_addresses, check_host, check_nested, check_text, check_url, is_network_scheme,
-    percent_decoded,
 };
+use crate::percent::percent_decoded;
 use crate::tool::ArgumentNature;
 use crate::validator::call::ValidatedCall;
 use crate::validator::path::ROOT_FOLDERS;

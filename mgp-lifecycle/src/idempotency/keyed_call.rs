@@ -61,11 +61,7 @@ impl KeyedCall {
 pub(super) fn key_of(request: &Request) -> Result<Option<IdempotentCall>, Error> {
     let meta = request.params.object("_meta").unwrap_or_default();
     let in_body = IdempotentCall::read(&meta)?;
-    let head = request.extensions.get::<http::request::Parts>();
-    let Some(header) = head.and_then(|head| head.headers.get(IDEMPOTENCY_HEADER)) else { return Ok(in_body) };
-    let key: IdempotencyKey = header.to_str().ok().and_then(|key| key.parse().ok()).ok_or_else(|| {
-        refuse(request, "the header X-Idempotency-Key has 1 to 128 letters, digits or characters of `_-:.`")
-    })?;
+    let Some(key) = key_in_header(request)? else { return Ok(in_body) };
     match in_body {
         Some(call) if call.key != key => {
             Err(refuse(request, "the header X-Idempotency-Key and `_meta.idempotency_key` differ"))
@@ -73,6 +69,19 @@ pub(super) fn key_of(request: &Request) -> Result<Option<IdempotentCall>, Error>
         Some(call) => Ok(Some(call)),
         None => in_header(key, &meta).map(Some),
     }
+}
+
+/// Checks that the HTTP header of a request is a key, if it is there.
+pub(super) fn check_header(request: &Request) -> Result<(), Error> {
+    key_in_header(request).map(|_| ())
+}
+
+fn key_in_header(request: &Request) -> Result<Option<IdempotencyKey>, Error> {
+    let head = request.extensions.get::<http::request::Parts>();
+    let Some(header) = head.and_then(|head| head.headers.get(IDEMPOTENCY_HEADER)) else { return Ok(None) };
+    let key = header.to_str().ok().and_then(|key| key.parse().ok());
+    let wrong = "the header X-Idempotency-Key has 1 to 128 letters, digits or characters of `_-:.`";
+    key.map(Some).ok_or_else(|| refuse(request, wrong))
 }
 
 /// Returns the call with the key of the header; the time for which it holds is in the metadata.

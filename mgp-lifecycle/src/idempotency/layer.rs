@@ -66,7 +66,10 @@ impl IdempotencyLayer {
 
     /// Returns the key of a call, and the book that it belongs to; `None` if the call passes untouched.
     fn keyed(&self, request: &Request) -> Result<Option<(&IdempotencyBook, KeyedCall)>, Error> {
-        let Some(book) = &self.book else { return Ok(None) };
+        let Some(book) = &self.book else {
+            // A key that is none is refused by whoever could not have kept it, too.
+            return keyed_call::check_header(request).map(|()| None);
+        };
         let Some(call) = KeyedCall::of(request)? else { return Ok(None) };
         let is_done_behind = self.is_done_behind.as_ref().is_some_and(|is_done| is_done());
         Ok((!is_done_behind).then_some((book, call)))

@@ -141,7 +141,8 @@ impl RecordedCall {
         note.text("agent", &printable(&self.actor().id, MAX_NOTED_BYTES));
         note.text("method", &printable(self.method.as_str(), MAX_NOTED_BYTES));
         if let Some(named) = self.named() {
-            note.text("name", &printable(&without_secrets(&named), MAX_NOTED_BYTES));
+            let named = named.split(['?', '#']).next().unwrap_or_default();
+            note.text("name", &redact::name(&printable(named, MAX_NOTED_BYTES)));
         }
         note.finish()
     }
@@ -222,7 +223,8 @@ impl RecordedCall {
             return (Some(tool.server.clone()), Some(tool.name.clone()));
         }
         let named = if self.subject == RecordSubject::Tool { self.named() } else { None };
-        (self.settings.server.clone(), named.as_deref().map(Into::into))
+        // A name that nobody knows may be anything.
+        (self.settings.server.clone(), named.map(|name| (&*redact::name(&name)).into()))
     }
 
     /// Returns the arguments that name what the call acts on, as they are recorded: names and short texts, without
@@ -273,9 +275,13 @@ impl RecordedCall {
                 self.named().iter().for_each(|uri| details.text("uri", &without_secrets(uri)));
             }
             RecordSubject::Prompt => {
-                self.named().iter().for_each(|name| details.text("prompt", &clip(name, MAX_NAME_BYTES)));
+                self.named()
+                    .iter()
+                    .for_each(|name| details.text("prompt", &redact::name(&clip(name, MAX_NAME_BYTES))));
             }
-            RecordSubject::Other => details.text("method", &printable(self.method.as_str(), MAX_NAME_BYTES)),
+            RecordSubject::Other => {
+                details.text("method", &redact::name(&printable(self.method.as_str(), MAX_NAME_BYTES)));
+            }
             RecordSubject::Tool => {}
         }
         if let Some(arguments) = &self.arguments {

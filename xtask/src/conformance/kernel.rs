@@ -10,8 +10,12 @@ use crate::{
     workspace::{Features, Profile, Workspace},
 };
 
-/// Starts the kernel in front of the example; returns where it listens.
-pub(super) fn start(workspace: &Workspace, folder: &Path) -> Result<(String, Option<Background>)> {
+/// Starts the kernel in front of the example, for clients of this revision; returns where it listens.
+pub(super) fn start(
+    workspace: &Workspace,
+    folder: &Path,
+    revision: &str,
+) -> Result<(String, Option<Background>)> {
     let everything =
         workspace.build_example("mgp-server-sdk", "everything", Features::Default, Profile::Release)?;
     let mgp = workspace.build_program("mgp-kernel", "mgp", Profile::Release)?;
@@ -21,7 +25,7 @@ pub(super) fn start(workspace: &Workspace, folder: &Path) -> Result<(String, Opt
     }
     fs::create_dir_all(&home)?;
     let config = home.join("mgp.toml");
-    fs::write(&config, configuration(&everything))?;
+    fs::write(&config, configuration(&everything, revision))?;
     let port = process::free_port()?;
     let mut command = Command::new(&mgp);
     command.arg("--config").arg(&config).arg("--state").arg(home.join("state"));
@@ -38,11 +42,11 @@ pub(super) fn start(workspace: &Workspace, folder: &Path) -> Result<(String, Opt
 
 /// All tools are listed, and nobody is there to be asked: the suite is the only human. The example keeps nothing between calls,
 /// which no server can say: without `protocol` it would get a session, which has no tasks as the newest revision has them.
-fn configuration(everything: &Path) -> String {
+fn configuration(everything: &Path, revision: &str) -> String {
     format!(
         "[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n\n[confirmation]\ndangerous = false\n\n[access]\n\
          default = \"opt-out\"\n\n[tools]\nlevel = \"L0\"\n\n[[servers]]\nid = \"everything\"\ncommand = {}\n\
-         args = [\"stdio\"]\nprotocol = \"2026-07-28\"\n",
+         args = [\"stdio\"]\nprotocol = \"{revision}\"\n",
         // A string of JSON is one of TOML.
         json!(everything)
     )

@@ -55,13 +55,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     };
     let mut failed = 0;
     if !args.client {
-        let (url, _running) = match &args.url {
-            Some(url) => (url.clone(), None),
-            None if args.kernel => kernel::start(workspace, &suite.folder)?,
-            None => start_server(workspace, &suite)?,
-        };
         let side = if args.kernel { Side::Kernel } else { Side::Server };
         for revision in &revisions {
+            let (url, _running) = match &args.url {
+                Some(url) => (url.clone(), None),
+                None if args.kernel => kernel::start(workspace, &suite.folder, revision)?,
+                None => start_server(workspace, &suite)?,
+            };
             failed += suite.judge(side, revision, args.scenario.as_deref(), &["--url", &url])?;
         }
     }

@@ -151,6 +151,13 @@ impl Checks<'_> {
         if has_proof && oauth.client_id.is_none() {
             self.error(place, "a secret or key belongs to a `client_id`", "write the `client_id`");
         }
+        let is_of_kernel = matches!(oauth.grant, ServerGrant::Login | ServerGrant::ClientCredentials);
+        if oauth.client_secret.is_some() && oauth.issuer.is_none() && is_of_kernel {
+            let instead = "write the `issuer` to which the secret belongs";
+            let what =
+                "a secret is shown to no issuer that is not named here: the server could name another one";
+            self.error(&place.key("client_secret"), what, instead);
+        }
         if oauth.grant == ServerGrant::ClientCredentials && !has_proof {
             let instead =
                 "write `client_id` and `client_secret` or `private_key`, or use `grant = \"login\"`";

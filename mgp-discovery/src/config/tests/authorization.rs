@@ -23,7 +23,9 @@ fn tables_of_authorization_are_read_and_tokens_demand_that_every_client_shows_on
     assert!(read.listen.keys_required());
     let local = text.replace("0.0.0.0", "127.0.0.1");
     assert!(config(&local).listen.keys_required());
-    config(&server("client_id='c'\nclient_secret='${secret:S}'\ngrant='client_credentials'"));
+    config(&server(
+        "issuer='https://id.example'\nclient_id='c'\nclient_secret='${secret:S}'\ngrant='client_credentials'",
+    ));
     config(&server("scopes=['read']\ndpop=true"));
     let known = "issuer='https://id.example'\nclient_id='c'";
     config(&server(&format!("grant='workload_identity'\ntoken_file='/t'\n{known}")));
@@ -73,6 +75,12 @@ fn what_cannot_work_is_an_error_at_its_place() {
         ),
         (server("client_secret='x'"), "servers[0].oauth", "client_id"),
         (server("client_id='c'\nclient_secret='x'\nprivate_key='y'"), "servers[0].oauth", "keep"),
+        (server("client_id='c'\nclient_secret='x'"), "servers[0].oauth.client_secret", "issuer"),
+        (
+            server("client_id='c'\nclient_secret='x'\ngrant='client_credentials'"),
+            "servers[0].oauth.client_secret",
+            "issuer",
+        ),
         (server("grant='client_credentials'"), "servers[0].oauth.grant", "login"),
         (
             of_agents("grant='token_exchange'\nissuer='https://id.example'"),
@@ -110,8 +118,8 @@ fn what_cannot_work_is_an_error_at_its_place() {
 
 #[test]
 fn secrets_of_authorization_are_never_shown() {
-    let text =
-        server("client_id='c'\nclient_secret='hunter2'").replace("id='a'", "id='a'\nenv={A='hunter2'}");
+    let text = server("issuer='https://id.example'\nclient_id='c'\nclient_secret='hunter2'")
+        .replace("id='a'", "id='a'\nenv={A='hunter2'}");
     let read = config(&text);
     assert!(!format!("{read:?}").contains("hunter2"));
     let broken = parse(&server("client_id='c'\nclient_secret='hunter2${'")).unwrap_err().to_string();

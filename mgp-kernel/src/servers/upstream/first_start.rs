@@ -104,8 +104,9 @@ impl WaitingCall {
         let Some(token) = &self.token else { return };
         let mut params = Object::new();
         params.set("progressToken", token.clone());
-        // Progress only ever grows, and what the server itself reports begins at one or more.
-        let progress = (age.as_secs_f64() / 1_000.0).min(0.999);
+        // Progress only ever grows, and what is told of an approval and by the server itself comes later: from -0.001 on,
+        // and from zero on.
+        let progress = (age.as_secs_f64() / 1_000.0).min(0.998) - 1.0;
         params.set("progress", RawJson::from_written(format!("{progress:.6}").into_bytes()));
         params.set("message", RawJson::from_text(&format!("the server `{server}` is starting")));
         if let Err(error) = self.outbox.notify(Request::notify(Method::PROGRESS, params)).await {

@@ -270,6 +270,9 @@ async fn a_key_in_the_header_counts_as_one_in_the_body_and_two_have_to_agree() {
         assert_eq!(error.code(), -32602, "{wrong:?}");
     }
     assert_eq!(server.calls(), 1);
+    let mut without_book = IdempotencyLayer::new(None).layer(server.clone());
+    assert!(call(&mut without_book, with_header(pay("k", "{}"), "a b")).await.is_err());
+    assert!(call(&mut without_book, with_header(pay("k", "{}"), "k")).await.is_ok());
 }
 
 #[tokio::test]

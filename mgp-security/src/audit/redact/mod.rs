@@ -14,7 +14,7 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
 use serde_json::Value;
 
-pub(super) use self::patterns::text;
+pub(super) use self::patterns::{name, text};
 
 use self::names::SecretNames;
 use self::schema::Schemas;

@@ -23,6 +23,16 @@ pub(in crate::audit) fn text(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns a name of a tool, a prompt or a method without what looks like a secret.
+pub(in crate::audit) fn name(name: &str) -> Cow<'_, str> {
+    // Every form that can stand in a name has such a piece, and hardly any name has.
+    let mut pieces = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+    if pieces.any(|piece| piece.len() >= MIN_PIECE) { text(name) } else { Cow::Borrowed(name) }
+}
+
+/// The length of the shortest piece of letters and digits that every secret in a name has.
+const MIN_PIECE: usize = 16;
+
 /// Returns whether a number could be that of a payment card.
 pub(super) fn is_card_number(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|character| character.to_digit(10)).collect();
@@ -99,10 +109,35 @@ fn secret_len(before: &str, name: &str, sign: &str, rest: &str) -> usize {
 
 /// Returns whether letters and digits are mixed as they are in no word.
 fn is_mixed(text: &str) -> bool {
-    let has = |of: fn(&char) -> bool| text.chars().any(|c| of(&c));
-    let kinds = [has(char::is_ascii_digit), has(char::is_ascii_lowercase), has(char::is_ascii_uppercase)];
-    kinds.into_iter().filter(|kind| *kind).count() > 1 || text.ends_with('=')
+    kinds(text) > 1 || text.ends_with('=')
 }
+
+/// Returns whether the last long piece of letters and digits is as mixed as only chance mixes them.
+fn is_random(text: &str) -> bool {
+    let mut pieces = text.split(|letter: char| !letter.is_ascii_alphanumeric()).rev();
+    pieces.find(|piece| piece.len() >= MIN_RANDOM).is_some_and(|piece| {
+        let kinds = kinds(piece);
+        let digits = piece.bytes().filter(u8::is_ascii_digit).count();
+        // Words with a year or a version have few digits, and hexadecimal numbers many.
+        kinds == 3 || (kinds == 2 && digits * 6 >= piece.len())
+    })
+}
+
+/// Returns whether upper case, lower case and digits follow each other as they do by chance, and in no path or name.
+fn is_by_chance(text: &str) -> bool {
+    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_lowercase(), byte.is_ascii_uppercase());
+    let changes = text.as_bytes().windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
+    kinds(text) == 3 && changes * 5 >= text.len() * 2
+}
+
+fn kinds(text: &str) -> usize {
+    let has = |of: fn(&u8) -> bool| text.bytes().any(|byte| of(&byte));
+    let kinds = [has(u8::is_ascii_digit), has(u8::is_ascii_lowercase), has(u8::is_ascii_uppercase)];
+    kinds.into_iter().filter(|kind| *kind).count()
+}
+
+/// The length of the shortest piece that chance is looked for in.
+const MIN_RANDOM: usize = 20;
 
 fn any(_: &str) -> bool {
     true
@@ -169,6 +204,10 @@ const CERTAIN: &[&str] = &[
 /// Patterns whose matches are secrets only if they also look like one.
 const LIKELY: &[(&str, PatternCheck)] = &[
     (r"(?i)\b(?:bearer|basic|negotiate|digest|apikey|token)\s+([A-Za-z0-9._~+/=:-]{8,})", is_mixed),
+    // Keys and tokens of any service that marks its own, such as `mgp_…`, `figd_…` or `tskey-auth-…`.
+    (r"\b[A-Za-z][A-Za-z0-9]{1,15}[_-](?:[A-Za-z0-9]{1,24}[_-]){0,4}[A-Za-z0-9]{20,}={0,2}", is_random),
+    // Keys and tokens without any mark.
+    (r"[A-Za-z0-9+/]{32,}={0,2}", is_by_chance),
     (r"\b[2-6][0-9](?:[ -]?[0-9]){11,17}\b", is_card_number),
     // Signatures in addresses, which give access to anybody who has the address.
     (r"(?i)[?&](?:sig|signature|x-amz-signature|x-goog-signature|code|key)=([^&\s#\x22']{16,})", is_mixed),

@@ -88,8 +88,9 @@ pub(super) async fn keep_telling(question: &ApprovalQuestion, id: &ApprovalId) {
         for count in 0_u32.. {
             let mut params = Params::new();
             params.set("progressToken", token.clone());
-            // Progress has to grow, and the values that the server reports afterwards should be larger.
-            let progress = RawJson::from_value(&(f64::from(count) / 1e6)).unwrap_or_else(|_| RawJson::null());
+            // Progress has to grow, and what the server reports afterwards begins at zero.
+            let progress = (f64::from(count) - 1e3).min(-1.0) / 1e6;
+            let progress = RawJson::from_value(&progress).unwrap_or_else(|_| RawJson::null());
             params.set("progress", progress);
             params.set("message", message.clone());
             if let Err(error) =

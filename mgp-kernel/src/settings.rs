@@ -248,6 +248,7 @@ pub(crate) fn configured_server(
     let configured = allowed.fold(ConfiguredServer::new(), |configured, allowed| {
         configured.allow(allowed.tool.as_str().into(), allowed.rule.as_str())
     });
+    let configured = if server.definitions.grows { configured.trusted_to_grow() } else { configured };
     // The entry counts as it is written: the values of variables in it change without an edit.
     let Some(server) = config.server(&server.id) else { return Ok(configured) };
     // For variables and headers only the names count: values are secrets, and are replaced without anything else

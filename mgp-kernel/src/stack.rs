@@ -51,8 +51,8 @@ use crate::notify::events::ChannelAudience;
 use crate::operator::OperatorGate;
 use crate::router::Router;
 use crate::servers::upstream::{
-    BareWay, ConnectionKey, CurrentClient, FallbackToolGate, ResultSizeGate, ServerShared, ServerStack,
-    ServerSupport,
+    BareWay, ConnectionKey, CurrentClient, FallbackToolGate, OwnNameGate, ResultSizeGate, ServerShared,
+    ServerStack, ServerSupport,
 };
 use crate::{paths, settings, telemetry};
 
@@ -284,6 +284,7 @@ fn layers(
         gates![
             // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
             ResultSizeGate { max_bytes: settings::max_result_bytes(&config, server) },
+            OwnNameGate { server: server.id.as_str().into() },
             // Within whatever waits for people, as the time of every call is.
             RegistryTimeoutGate::new(server),
             // Nobody further in knows the ids of agents.

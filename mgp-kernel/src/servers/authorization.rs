@@ -77,7 +77,7 @@ pub(crate) fn builder(
     let oauth = server.oauth.as_ref().unwrap_or(&unset);
     let builder = OAuth::builder(url.expose())
         .client_name(settings::name(config))
-        .store(UserLogins)
+        .store(UserLogins::of(&server.id))
         .owner(owner.unwrap_or_default())
         .fetcher(fetcher(config, server, url, oauth)?)
         .scopes(oauth.scopes.iter().map(String::as_str));

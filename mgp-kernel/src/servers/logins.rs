@@ -6,11 +6,29 @@ use mgp_discovery::secrets::{SecretName, SecretStore as _, SecretStoreError, use
 use mgp_types::{BoxFuture, hex};
 use sha2::{Digest as _, Sha256};
 
-/// The store of logins: the system's keyring where secrets are kept there, else their file, which only the user may read.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct UserLogins;
+/// The store of the logins of one entry of the configuration: the system's keyring where secrets are kept there, else their
+/// file, which only the user may read. Two entries with the same URL have logins of their own: who may use the one does not
+/// come to the server as the owner of the other.
+#[derive(Debug, Clone)]
+pub(crate) struct UserLogins {
+    entry: Box<str>,
+}
 
 impl UserLogins {
+    /// Returns the store of the logins of the server that has this id in the configuration.
+    pub(crate) fn of(server: &str) -> Self {
+        Self { entry: server.into() }
+    }
+
+    /// Returns the name of a login among the secrets. It says nothing of the server or the owner.
+    fn name_of(&self, key: &LoginKey) -> Result<SecretName, OAuthError> {
+        let parts = [&*self.entry, &*key.server, &*key.owner];
+        let digest = parts.iter().fold(Sha256::new(), |digest, part| digest.chain_update(part).chain_update([0]));
+        let digits: [u8; 64] = hex(&digest.finalize());
+        let name = format!("{PREFIX}{}", String::from_utf8_lossy(&digits[..32]));
+        name.parse().map_err(|_| OAuthError::Store("there is no name for the login".into()))
+    }
+
     async fn with_store<T: Send + 'static>(
         work: impl FnOnce(&mgp_discovery::secrets::UserSecrets) -> Result<T, SecretStoreError> + Send + 'static,
     ) -> Result<T, OAuthError> {
@@ -21,15 +39,6 @@ impl UserLogins {
     }
 }
 
-/// Returns the name of a login among the secrets. It says nothing of the server or the owner.
-fn name_of(key: &LoginKey) -> Result<SecretName, OAuthError> {
-    let digest =
-        Sha256::new().chain_update(&*key.server).chain_update([0]).chain_update(&*key.owner).finalize();
-    let digits: [u8; 64] = hex(&digest);
-    let name = format!("{PREFIX}{}", String::from_utf8_lossy(&digits[..32]));
-    name.parse().map_err(|_| OAuthError::Store("there is no name for the login".into()))
-}
-
 /// Returns whether a secret is a login, which only `mgp login` and `mgp logout` change.
 pub(crate) fn is_login(name: &SecretName) -> bool {
     name.as_str().starts_with(PREFIX)
@@ -38,7 +47,7 @@ pub(crate) fn is_login(name: &SecretName) -> bool {
 impl TokenStore for UserLogins {
     fn load<'a>(&'a self, key: &'a LoginKey) -> BoxFuture<'a, Result<Option<StoredLogin>, OAuthError>> {
         Box::pin(async move {
-            let name = name_of(key)?;
+            let name = self.name_of(key)?;
             let stored = Self::with_store(move |store| store.secret(&name)).await?;
             stored.map(|stored| StoredLogin::from_json(stored.expose())).transpose()
         })
@@ -50,7 +59,7 @@ impl TokenStore for UserLogins {
         login: &'a StoredLogin,
     ) -> BoxFuture<'a, Result<(), OAuthError>> {
         Box::pin(async move {
-            let (name, login) = (name_of(key)?, Secret::from(login.to_json()));
+            let (name, login) = (self.name_of(key)?, Secret::from(login.to_json()));
             Self::with_store(move |store| store.set([(name, login)].into())).await?;
             Ok(())
         })
@@ -58,7 +67,7 @@ impl TokenStore for UserLogins {
 
     fn remove<'a>(&'a self, key: &'a LoginKey) -> BoxFuture<'a, Result<bool, OAuthError>> {
         Box::pin(async move {
-            let name = name_of(key)?;
+            let name = self.name_of(key)?;
             Self::with_store(move |store| store.remove(&name)).await
         })
     }
@@ -66,3 +75,25 @@ impl TokenStore for UserLogins {
 
 /// The beginning of the names of logins.
 const PREFIX: &str = "mgp-login.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_belongs_to_its_entry_its_url_and_its_owner() {
+        let name = |entry: &str, server: &str, owner: &str| {
+            UserLogins::of(entry).name_of(&LoginKey::new(server, owner)).unwrap()
+        };
+        let one = name("tickets", "https://a.example", "ada");
+        assert_eq!(one, name("tickets", "https://a.example", "ada"));
+        for other in [
+            name("machine", "https://a.example", "ada"),
+            name("tickets", "https://b.example", "ada"),
+            name("tickets", "https://a.example", ""),
+        ] {
+            assert_ne!(one, other);
+        }
+        assert!(is_login(&one));
+    }
+}

@@ -36,6 +36,6 @@ pub use self::log::{
 };
 pub use self::notification::notification;
 pub use self::outgoing::TraceIdGate;
-pub use self::redact::Redaction;
+pub use self::redact::{Redaction, is_secret_name};
 pub use self::service::Audit;
 pub use self::trace::trace_of;

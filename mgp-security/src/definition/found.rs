@@ -74,6 +74,7 @@ impl DefinitionFindings {
 pub struct ConfiguredServer {
     entry: Option<Digest>,
     allowed: Vec<(DefinitionName, Box<str>)>,
+    grows: bool,
 }
 
 impl ConfiguredServer {
@@ -87,6 +88,16 @@ impl ConfiguredServer {
     pub fn with_entry(mut self, entry: Digest) -> Self {
         self.entry = Some(entry);
         self
+    }
+
+    /// Trusts the server to add definitions to those of its first list.
+    pub fn trusted_to_grow(mut self) -> Self {
+        self.grows = true;
+        self
+    }
+
+    pub(super) const fn is_trusted_to_grow(&self) -> bool {
+        self.grows
     }
 
     /// Accepts what `rule` finds in the definition called `name`.

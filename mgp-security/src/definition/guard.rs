@@ -299,7 +299,7 @@ impl DefinitionGuard {
         self.note_found(server, kind, listed, &judged, page);
         let sound: Vec<_> = judged.iter().filter_map(|judged| judged.usable().cloned()).collect();
         let verdicts = if kind.is_pinned() {
-            self.pins.observe_by(server, kind, &sound, configured.entry())?
+            self.pins.observe_by(server, kind, &sound, configured)?
         } else {
             Vec::new()
         };

@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use super::names::ClaimedNames;
 use super::store::server_of;
 use super::{
-    Definition, DefinitionKind, DefinitionName, Diff, PinAnnotations, PinState, PinStore, RemarkKind,
-    ServerId, StoredPin, ToolName,
+    ConfiguredServer, Definition, DefinitionKind, DefinitionName, Diff, PinAnnotations, PinState, PinStore,
+    RemarkKind, ServerId, StoredPin, ToolName,
 };
 use crate::StoreError;
 use mgp_types::canonical::Digest;
@@ -39,7 +39,8 @@ pub enum FirstUse {
     /// The definition waits for approval.
     #[default]
     Ask,
-    /// The definition is approved as it is: trust on first use.
+    /// The definition is approved as it is if it stands in the first list of its server: trust on first use. What the
+    /// server adds later waits for approval like a change, unless the server is trusted to grow.
     Trust,
 }
 
@@ -113,12 +114,11 @@ impl PinnedDefinitions {
         kind: DefinitionKind,
         listed: &[Definition],
     ) -> Result<Vec<(DefinitionName, PinVerdict)>, StoreError> {
-        self.observe_by(server, kind, listed, None)
+        self.observe_by(server, kind, listed, &ConfiguredServer::new())
     }
 
-    /// Compares as [`observe`](Self::observe) does, and notes changes of the configuration. `entry` is the digest of
-    /// how the configuration starts or reaches the server: the definitions that wait for approval in the first list
-    /// after it has changed are remarked, and none that wait later.
+    /// Compares as [`observe`](Self::observe) does, and notes changes of the configuration: the definitions that wait
+    /// for approval in the first list after it has changed are remarked, and none that wait later.
     ///
     /// # Errors
     /// Fails as [`observe`](Self::observe) does.
@@ -127,10 +127,12 @@ impl PinnedDefinitions {
         server: &ServerId,
         kind: DefinitionKind,
         listed: &[Definition],
-        entry: Option<Digest>,
+        configured: &ConfiguredServer,
     ) -> Result<Vec<(DefinitionName, PinVerdict)>, StoreError> {
         let _turn = self.turn.lock();
         let known = self.known(server, kind);
+        let trusts_new =
+            self.policy == FirstUse::Trust && (known.is_empty() || configured.is_trusted_to_grow());
         let mut writing = PinWrite { pins: self, server, kind, states: None };
         let mut verdicts = Vec::with_capacity(listed.len());
         for definition in listed {
@@ -138,7 +140,8 @@ impl PinnedDefinitions {
             let count = known.len() + verdicts.len();
             let has_room = state.is_some() || count < MAX_OF_KIND;
             let beside = if has_room { self.beside(server, state, definition) } else { None };
-            let (next, verdict) = self.judge(server, beside.as_ref().or(state), definition, count);
+            let (next, verdict) =
+                self.judge(server, beside.as_ref().or(state), definition, (count, trusts_new));
             let next = next.or(beside);
             if let Some(next) = next {
                 writing.save(&known, next)?;
@@ -146,7 +149,7 @@ impl PinnedDefinitions {
             verdicts.push((definition.name().clone(), verdict));
         }
         writing.publish();
-        if let Some(entry) = entry {
+        if let Some(entry) = configured.entry() {
             self.note_entry(server, kind, entry, listed.iter().zip(&verdicts))?;
         }
         let names: HashSet<&str> = listed.iter().map(|definition| definition.name().as_str()).collect();
@@ -286,20 +289,14 @@ impl PinnedDefinitions {
         server: &ServerId,
         state: Option<&PinState>,
         now: &Definition,
-        count: usize,
+        (count, trusts_new): (usize, bool),
     ) -> (Option<PinState>, PinVerdict) {
         let Some(state) = state else {
             if count >= MAX_OF_KIND {
                 return (None, PinVerdict::Crowded);
             }
-            return match self.policy {
-                FirstUse::Ask => {
-                    (Some(PinState::Asked(now.clone())), PinVerdict::FirstSeen { approved: false })
-                }
-                FirstUse::Trust => {
-                    (Some(PinState::Approved(now.clone())), PinVerdict::FirstSeen { approved: true })
-                }
-            };
+            let state = if trusts_new { PinState::Approved } else { PinState::Asked };
+            return (Some(state(now.clone())), PinVerdict::FirstSeen { approved: trusts_new });
         };
         let Some(approved) = state.approved() else {
             let next = (state.pending() != Some(now)).then(|| PinState::Asked(now.clone()));

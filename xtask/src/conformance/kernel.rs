@@ -41,13 +41,15 @@ pub(super) fn start(
 }
 
 /// All tools are listed, and nobody is there to be asked: the suite is the only human. The example keeps nothing between calls,
-/// which no server can say: without `protocol` it would get a session, which has no tasks as the newest revision has them.
+/// which no server can say: without `protocol` it would get a session, which has no tasks as the newest revision has them. The
+/// suite names files of the folder that the example runs in.
 fn configuration(everything: &Path, revision: &str) -> String {
     format!(
         "[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n\n[confirmation]\ndangerous = false\n\n[access]\n\
          default = \"opt-out\"\n\n[tools]\nlevel = \"L0\"\n\n[[servers]]\nid = \"everything\"\ncommand = {}\n\
-         args = [\"stdio\"]\nprotocol = \"{revision}\"\n",
+         args = [\"stdio\"]\nprotocol = \"{revision}\"\n\n[[folders]]\nopen = [{}]\n",
         // A string of JSON is one of TOML.
-        json!(everything)
+        json!(everything),
+        json!(std::env::current_dir().unwrap_or_default()),
     )
 }

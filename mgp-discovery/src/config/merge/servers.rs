@@ -100,12 +100,13 @@ impl Merge<'_> {
     /// Ignores keys that would open addresses to a server, or switch off rules for its definitions.
     fn openings(&mut self, network: &ServerNetwork, definitions: &ServerDefinitions, place: &ValuePath) {
         let ServerNetwork { allow, data_origins, preset } = network;
-        let ServerDefinitions { allow: rules } = definitions;
+        let ServerDefinitions { allow: rules, grows } = definitions;
         for (table, key, is_said) in [
             ("network", "allow", !allow.is_empty()),
             ("network", "data_origins", !data_origins.is_empty()),
             ("network", "preset", preset.is_some()),
             ("definitions", "allow", !rules.is_empty()),
+            ("definitions", "grows", *grows),
         ] {
             if is_said {
                 self.ignore(place.key(table).key(key), IgnoredReason::UsersOnly);

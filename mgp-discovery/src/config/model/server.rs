@@ -283,6 +283,9 @@ pub enum NetworkPreset {
 pub struct ServerDefinitions {
     /// The rules that no longer hold back or flag a definition of this server, each for one tool.
     pub allow: Vec<AllowedRule>,
+    /// True if the server is trusted to add tools, prompts and templates to those that it listed first. Otherwise each one
+    /// that it adds waits for approval, as one that it changes does.
+    pub grows: bool,
 }
 
 /// A rule that an operator switches off for one definition.

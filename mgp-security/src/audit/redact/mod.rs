@@ -14,6 +14,7 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
 use serde_json::Value;
 
+pub use self::names::is_secret_name;
 pub(super) use self::patterns::{name, text};
 
 use self::names::SecretNames;

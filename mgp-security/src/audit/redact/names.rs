@@ -24,8 +24,8 @@ impl SecretNames {
     }
 }
 
-/// Returns whether the value under `name` is a secret by the usual names.
-pub(super) fn is_usual_secret(name: &str) -> bool {
+/// Returns whether the value under a member of this name is a secret, by the usual names of secrets.
+pub fn is_secret_name(name: &str) -> bool {
     is_secret(&words(name))
 }
 
@@ -183,7 +183,7 @@ mod tests {
             "privateKeyPem", "connectionString", "session_id", "jwt", "credentials", "db.passwd", "pwd",
             "otp", "cardNumber", "password_hash", "secret_id", "AccountKey",
         ] {
-            assert!(is_usual_secret(name), "{name}");
+            assert!(is_secret_name(name), "{name}");
         }
     }
 
@@ -195,7 +195,7 @@ mod tests {
             "secretary", "token_type", "password_policy", "auth_method", "token_url", "tokenizer",
             "cookbook", "signature", "id", "", "___", "secret_name",
         ] {
-            assert!(!is_usual_secret(name), "{name}");
+            assert!(!is_secret_name(name), "{name}");
         }
     }
 

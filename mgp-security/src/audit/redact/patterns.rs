@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::REDACTED;
-use super::names::{is_header, is_usual_secret};
+use super::names::{is_header, is_secret_name};
 
 /// Returns the text without what looks like a secret. It is longer than `text` at most by a few words for each
 /// secret.
@@ -74,7 +74,7 @@ fn assignments(text: &str) -> Option<String> {
         let (Some(whole), Some(name), Some(sign)) = (found.get(0), found.get(2), found.get(3)) else { break };
         at = whole.end();
         let is_option = found.get(1).is_some();
-        if (sign.as_str().trim().is_empty() && !is_option) || !is_usual_secret(name.as_str()) {
+        if (sign.as_str().trim().is_empty() && !is_option) || !is_secret_name(name.as_str()) {
             continue;
         }
         let end = at + secret_len(&text[..name.start()], name.as_str(), sign.as_str(), &text[at..]);

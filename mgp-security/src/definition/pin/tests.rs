@@ -39,6 +39,31 @@ fn trust_on_first_use_approves_at_once() {
 }
 
 #[test]
+fn what_a_server_adds_to_its_first_list_waits_unless_it_is_trusted_to_grow() {
+    let (store, pins) = pins(FirstUse::Trust);
+    let read = tool("read", "a");
+    verdicts(&pins, std::slice::from_ref(&read));
+    for added in ["read_v2", "Read", "send_all"] {
+        let added = tool(added, "b");
+        for listed in [vec![read.clone(), added.clone()], vec![added.clone()]] {
+            let found = verdicts(&pins, &listed);
+            assert!(found.contains(&PinVerdict::FirstSeen { approved: false }), "{found:?}");
+        }
+        assert!(!pins.is_approved(&server(), DefinitionKind::Tool, added.name().as_str()));
+    }
+    let pins = PinnedDefinitions::load(FirstUse::Trust, Arc::clone(&store)).unwrap();
+    let later = tool("later", "c");
+    assert_eq!(verdicts(&pins, std::slice::from_ref(&later))[0], PinVerdict::FirstSeen { approved: false });
+    let grows = ConfiguredServer::new().trusted_to_grow();
+    let newest = tool("newest", "d");
+    let found = pins.observe_by(&server(), DefinitionKind::Tool, std::slice::from_ref(&newest), &grows);
+    assert_eq!(found.unwrap()[0].1, PinVerdict::FirstSeen { approved: true });
+    let prompt = self::read(DefinitionKind::Prompt, "ask", "a");
+    let found = pins.observe(&server(), DefinitionKind::Prompt, &[prompt]).unwrap();
+    assert_eq!(found[0].1, PinVerdict::FirstSeen { approved: true }, "the first list of another kind");
+}
+
+#[test]
 fn a_new_tool_waits_where_asking_is_the_policy() {
     let (_, pins) = pins(FirstUse::Ask);
     let read = tool("read", "a");

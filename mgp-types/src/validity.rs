@@ -76,6 +76,11 @@ impl Validity {
         self.0.lock().ended
     }
 
+    /// Returns whether something ends with the validity: a session, a stream or a call in work.
+    pub fn is_watched(&self) -> bool {
+        !self.0.lock().waiting.is_empty()
+    }
+
     /// Calls `tell` when the credential no longer holds: at once, if that is so already.
     pub fn on_end(&self, tell: impl FnOnce(RunningCalls) + Send + 'static) -> ValidityWatch {
         let mut watches = self.0.lock();

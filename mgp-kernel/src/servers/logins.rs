@@ -23,7 +23,8 @@ impl UserLogins {
     /// Returns the name of a login among the secrets. It says nothing of the server or the owner.
     fn name_of(&self, key: &LoginKey) -> Result<SecretName, OAuthError> {
         let parts = [&*self.entry, &*key.server, &*key.owner];
-        let digest = parts.iter().fold(Sha256::new(), |digest, part| digest.chain_update(part).chain_update([0]));
+        let digest =
+            parts.iter().fold(Sha256::new(), |digest, part| digest.chain_update(part).chain_update([0]));
         let digits: [u8; 64] = hex(&digest.finalize());
         let name = format!("{PREFIX}{}", String::from_utf8_lossy(&digits[..32]));
         name.parse().map_err(|_| OAuthError::Store("there is no name for the login".into()))

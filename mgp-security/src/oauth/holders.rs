@@ -22,11 +22,20 @@ struct TokenHolder {
     subject: Box<str>,
     /// That token, where tokens are kept.
     token: Option<Box<str>>,
+    /// The token that only its issuer can tell about, if the principal came with one, and when the issuer is asked again.
+    asked: Option<(Box<str>, Timestamp)>,
 }
 
 impl TokenHolders {
-    /// Returns the validity of a principal that comes with a token, and keeps its text if there is one.
-    pub(super) fn let_in(&self, principal: &Principal, token: &KnownToken, text: Option<&str>) -> Validity {
+    /// Returns the validity of a principal that comes with a token. Keeps its `text` if that is given, and the text of a
+    /// token that only its issuer can tell about.
+    pub(super) fn let_in(
+        &self,
+        principal: &Principal,
+        token: &KnownToken,
+        text: Option<&str>,
+        opaque: Option<&str>,
+    ) -> Validity {
         let mut holders = self.0.lock();
         let holder = holders.entry(principal.clone()).or_insert_with(|| TokenHolder {
             validity: Validity::new(),
@@ -34,7 +43,12 @@ impl TokenHolders {
             issuer: token.issuer.of.name.clone(),
             subject: token.subject.clone(),
             token: None,
+            asked: None,
         });
+        match (opaque, &mut holder.asked) {
+            (Some(now), Some((before, again))) if **before == *now => *again = token.fresh_until,
+            (now, asked) => *asked = now.map(|text| (text.into(), token.fresh_until)),
+        }
         holder.ends_at = holder.ends_at.max(token.ends_at);
         let issuer = &token.issuer.of.name;
         if holder.issuer != *issuer || holder.subject != token.subject {
@@ -49,6 +63,35 @@ impl TokenHolders {
     /// Returns the kept token with which a principal came last.
     pub(super) fn token_of(&self, principal: &Principal) -> Option<Box<str>> {
         self.0.lock().get(principal)?.token.clone()
+    }
+
+    /// Returns the tokens by which something is open and about which their issuers have to be asked again.
+    pub(super) fn to_ask(&self, now: Timestamp) -> Vec<Box<str>> {
+        let holders = self.0.lock();
+        let asked = holders.values().filter(|holder| holder.validity.is_watched());
+        let asked = asked.filter_map(|holder| holder.asked.as_ref());
+        asked.filter(|(_, again)| now >= *again).map(|(token, _)| token.clone()).collect()
+    }
+
+    /// Notes that the issuer of a token is asked again at `again`.
+    pub(super) fn ask_again(&self, token: &str, again: Timestamp) {
+        for (asked, at) in self.0.lock().values_mut().filter_map(|holder| holder.asked.as_mut()) {
+            if **asked == *token {
+                *at = again;
+            }
+        }
+    }
+
+    /// Ends what principals opened that came last with this token, which its issuer calls inactive.
+    pub(super) fn end_inactive(&self, token: &str, calls: RunningCalls) {
+        let is_of = |holder: &TokenHolder| holder.asked.as_ref().is_some_and(|(asked, _)| **asked == *token);
+        let over: Vec<Validity> = {
+            let mut holders = self.0.lock();
+            holders.extract_if(|_, holder| is_of(holder)).map(|(_, holder)| holder.validity).collect()
+        };
+        for validity in over {
+            validity.end(calls);
+        }
     }
 
     /// Ends what principals opened whose tokens are over, or who are not known by their subject any more.

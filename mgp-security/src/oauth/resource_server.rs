@@ -65,7 +65,7 @@ pub(super) struct KnownToken {
     bound_to: Confirmation,
     pub(super) ends_at: Timestamp,
     /// The time until which it need not be verified again.
-    fresh_until: Timestamp,
+    pub(super) fresh_until: Timestamp,
 }
 
 impl KnownToken {
@@ -100,7 +100,8 @@ impl ResourceServer {
         serde_json::to_string(&ResourceMetadata::of(parts)).ok()
     }
 
-    /// Ends sessions and streams within a second after the last token of who opened them; running calls are treated as `calls`
+    /// Ends sessions and streams within a second after the last token of who opened them, or when the issuer that is asked
+    /// about it every half minute calls it inactive; running calls are treated as `calls`
     /// then says. It never returns: run it beside the server that lets callers in by tokens.
     pub async fn end_expired(&self, calls: impl Fn() -> RunningCalls) -> Infallible {
         let mut second = interval(Duration::from_secs(1));
@@ -108,6 +109,22 @@ impl ResourceServer {
         loop {
             second.tick().await;
             self.end_expired_at(self.0.clock.now(), calls());
+            self.end_inactive(calls()).await;
+        }
+    }
+
+    /// Asks the issuers again about tokens by which something is open, and ends what was opened by those that are inactive.
+    pub(super) async fn end_inactive(&self, calls: RunningCalls) {
+        let parts = &*self.0;
+        for token in parts.holders.to_ask(parts.clock.now()) {
+            match parts.introspected(TokenCache::digest(&token), &token).await {
+                Ok(known) => parts.holders.ask_again(&token, known.fresh_until),
+                // An issuer that cannot be reached takes nothing away.
+                Err(TokenError::Unreachable) => {
+                    parts.holders.ask_again(&token, parts.clock.now().saturating_add(INTROSPECTED_FOR));
+                }
+                Err(_) => parts.holders.end_inactive(&token, calls),
+            }
         }
     }
 
@@ -188,8 +205,7 @@ impl ResourceServerParts {
     /// Returns the issuer and the header of a signed token; `None` for a token that only an issuer can tell about.
     fn read(&self, shown: &PresentedToken) -> Result<Option<(&Arc<IssuerKeys>, jose::Header)>, TokenError> {
         let asks = self.issuers.iter().any(|issuer| issuer.of.is_asked());
-        let Some(payload) = shown.token.split('.').nth(1).filter(|_| shown.token.matches('.').count() == 2)
-        else {
+        let Some(payload) = shown.token.split('.').nth(1).filter(|_| is_signed(&shown.token)) else {
             return if asks { Ok(None) } else { Err(TokenError::Invalid) };
         };
         let header = jose::header(&shown.token).map_err(|_| TokenError::Invalid)?;
@@ -351,13 +367,20 @@ impl ResourceServerParts {
             }
             (None, TokenScheme::Bearer) => {}
         }
+        let text = Some(&*shown.token);
+        let (kept, opaque) = (text.filter(|_| (self.keeps_tokens)()), text.filter(|text| !is_signed(text)));
         Ok(VerifiedToken {
-            validity: self.holders.let_in(&principal, known, (self.keeps_tokens)().then_some(&*shown.token)),
+            validity: self.holders.let_in(&principal, known, kept, opaque),
             principal,
             scopes: Arc::clone(&known.scopes),
             step_up: StepUp { scheme: shown.scheme, metadata: Arc::clone(&self.metadata) },
         })
     }
+}
+
+/// Returns whether a token has the form of one that is signed, rather than of one that only its issuer can tell about.
+fn is_signed(token: &str) -> bool {
+    token.matches('.').count() == 2
 }
 
 impl fmt::Debug for ResourceServer {

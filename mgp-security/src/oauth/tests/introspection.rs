@@ -142,3 +142,28 @@ async fn without_introspection_a_token_that_says_nothing_is_refused_unasked() {
     }
     assert!(issuer.requests.lock().is_empty());
 }
+
+#[tokio::test]
+async fn a_token_that_its_issuer_calls_inactive_ends_what_it_opened() {
+    let issuer = TestIssuer::start().await;
+    issuer.publish(ASK, active(&issuer).to_string());
+    let clock = ManualClock::at(1_000_000_000_000);
+    let server = builder(asking(&issuer)).clock(clock.clock()).build(&fetcher()).unwrap();
+    let ada = verify(&server, &shown("opaque", None)).await.unwrap();
+    let watch = ada.validity.on_end(|_| {});
+    server.end_inactive(RunningCalls::Cancel).await;
+    assert_eq!(issuer.asked(ASK), 1, "the answer is fresh");
+    clock.set(1000000031000);
+    server.end_inactive(RunningCalls::Cancel).await;
+    assert_eq!((issuer.asked(ASK), ada.validity.ended()), (2, None));
+    issuer.publish(ASK, json!({ "active": false }).to_string());
+    clock.set(1000000062000);
+    server.end_inactive(RunningCalls::Cancel).await;
+    assert_eq!((issuer.asked(ASK), ada.validity.ended()), (3, Some(RunningCalls::Cancel)));
+    drop(watch);
+    issuer.publish(ASK, active(&issuer).to_string());
+    let later = verify(&server, &shown("other", None)).await.unwrap();
+    clock.set(1000000093000);
+    server.end_inactive(RunningCalls::Cancel).await;
+    assert_eq!((issuer.asked(ASK), later.validity.ended()), (4, None), "nothing is open by it");
+}

@@ -73,6 +73,12 @@ pub(crate) fn connections(config: &Config, mut http: HttpConfig) -> HttpConfig {
     if let Some(most) = listen.max_connections_per_peer {
         http = http.max_connections_per_peer(count(most));
     }
+    if let Some(most) = listen.max_sessions {
+        http = http.max_sessions(count(most)).max_sessions_per_principal(count(most.div_ceil(10)));
+    }
+    if let Some(most) = listen.max_sessions_per_agent {
+        http = http.max_sessions_per_principal(count(most));
+    }
     if let Some(millis) = listen.header_timeout_ms {
         http = http.header_timeout(Duration::from_millis(millis));
     }

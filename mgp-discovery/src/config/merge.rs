@@ -197,14 +197,17 @@ impl Merge<'_> {
             agent: _,
             max_connections: _,
             max_connections_per_peer: _,
+            max_sessions: _,
+            max_sessions_per_agent: _,
             header_timeout_ms: _,
             idle_timeout_ms: _,
             revoked_calls: _,
         } = *folder;
         self.users_only("listen", &["http", "allowed_hosts", "allowed_origins", "agent", "revoked_calls"]);
         let connections = [
-            "max_connections", "max_connections_per_peer", "header_timeout_ms", "idle_timeout_ms", "rest",
-            "envelopes", "public_url", "tls", "oauth", "data_references", "data_url", "auth_member",
+            "max_connections", "max_connections_per_peer", "max_sessions", "max_sessions_per_agent",
+            "header_timeout_ms", "idle_timeout_ms", "rest", "envelopes", "public_url", "tls", "oauth",
+            "data_references", "data_url", "auth_member",
         ];
         self.users_only("listen", &connections);
         self.switched_on("listen", "require_keys", require_keys, |config| &mut config.listen.require_keys);

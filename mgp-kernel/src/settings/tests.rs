@@ -31,6 +31,7 @@ fn every_documented_default_is_the_one_that_holds() {
         ("servers.oauth.algorithm", word(crate::servers::authorization::USUAL_ALGORITHM)),
         ("listen.agent", word(KEYLESS_AGENT)),
         ("listen.max_connections", field(&http, "max_connections")),
+        ("listen.max_sessions", field(&http, "max_sessions")),
         ("listen.header_timeout_ms", in_millis(&field(&http, "header_timeout"))),
         ("listen.idle_timeout_ms", in_millis(&field(&http, "idle_timeout"))),
         ("permissions.policy", word(policy.policy().as_str())),

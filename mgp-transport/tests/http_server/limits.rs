@@ -91,6 +91,27 @@ async fn too_many_sessions_are_refused() {
     peer.open("2025-11-25").await;
 }
 
+#[tokio::test]
+async fn one_client_takes_no_session_from_others() {
+    let config = HttpConfig::default().max_sessions(5).max_sessions_per_principal(2);
+    let counted = config.clone();
+    let peer = peer_with(config);
+    let by = |agent: &str, ask: Ask| {
+        let mut request = ask.0;
+        request.extensions_mut().insert(mgp_types::Principal::new(agent));
+        Ask(request)
+    };
+    let opened = peer.send(by("agent.bad", initialize("2025-11-25"))).await;
+    let first = opened.headers["mcp-session-id"].to_str().unwrap().to_owned();
+    assert_eq!(peer.send(by("agent.bad", initialize("2025-11-25"))).await.status, 200);
+    assert_eq!(peer.refusal(by("agent.bad", initialize("2025-11-25"))).await, (503, 3001));
+    assert_eq!(peer.send(by("agent.good", initialize("2025-11-25"))).await.status, 200);
+    assert_eq!(counted.open_sessions(), 3);
+    peer.send(by("agent.bad", Ask::delete(&first))).await;
+    assert_eq!(peer.send(by("agent.bad", initialize("2025-11-25"))).await.status, 200);
+    assert_eq!(counted.open_sessions(), 3);
+}
+
 #[tokio::test(start_paused = true)]
 async fn too_many_calls_in_a_session_are_refused() {
     let mut limits = limits();

@@ -130,6 +130,10 @@ pub struct ListenSettings {
     pub max_connections: Option<u32>,
     /// The maximum number of open HTTP connections from one address; half of `max_connections` if left out.
     pub max_connections_per_peer: Option<u32>,
+    /// The maximum number of open HTTP sessions; 10,000 if left out.
+    pub max_sessions: Option<u32>,
+    /// The maximum number of open HTTP sessions of one agent; a tenth of `max_sessions` if left out.
+    pub max_sessions_per_agent: Option<u32>,
     /// The time that a new connection has to send the head of its first request, in milliseconds; 10,000 if left out.
     pub header_timeout_ms: Option<u64>,
     /// The time that a connection may be idle between requests, in milliseconds; 60,000 if left out.

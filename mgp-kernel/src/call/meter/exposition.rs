@@ -10,7 +10,13 @@ use super::{BOUNDS, MeterReading};
 use crate::servers::fleet::Fleet;
 
 /// Returns all counts in the text format of Prometheus.
-pub(crate) fn exposition(fleet: &Fleet, index: &Index, pending: &PendingApprovals, log: &AuditLog) -> String {
+pub(crate) fn exposition(
+    fleet: &Fleet,
+    index: &Index,
+    pending: &PendingApprovals,
+    log: &AuditLog,
+    sessions: usize,
+) -> String {
     let servers = fleet.all();
     let readings: Vec<_> =
         servers.iter().map(|server| (label(server.id().as_str()), server.meter().read())).collect();
@@ -49,6 +55,8 @@ pub(crate) fn exposition(fleet: &Fleet, index: &Index, pending: &PendingApproval
     writeln(&mut out, format_args!("mgp_tools {}", index.snapshot().len()));
     family(&mut out, "mgp_approvals_waiting", "gauge", "Questions that wait for a human.");
     writeln(&mut out, format_args!("mgp_approvals_waiting {}", pending.list().len()));
+    family(&mut out, "mgp_http_sessions", "gauge", "Sessions of clients over HTTP that are open.");
+    writeln(&mut out, format_args!("mgp_http_sessions {sessions}"));
     family(&mut out, "mgp_audit_events_total", "counter", "Events in the record.");
     writeln(&mut out, format_args!("mgp_audit_events_total {}", log.head().seq));
     out

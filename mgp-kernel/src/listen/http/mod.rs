@@ -87,7 +87,9 @@ impl Kernel {
         let beside = Arc::new(http.clone());
         let (fleet, index) = (self.fleet().clone(), self.tools().index.clone());
         let (policies, audit) = (self.policies().clone(), self.audit().clone());
-        let figures = move || exposition(&fleet, &index, &policies.pending, &audit.log);
+        let sessions = beside.clone();
+        let figures =
+            move || exposition(&fleet, &index, &policies.pending, &audit.log, sessions.open_sessions());
         let doors = DoorsLayer { config: running.clone(), catalog: self.tools().catalog.clone() };
         let layer = Stack::new(doors, HttpPathsLayer::metrics(beside.clone(), running.clone(), figures));
         let layer = Stack::new(layer, guard);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use http::Extensions;
 
+use super::session_table::OpenSessions;
 #[cfg(feature = "tls-server")]
 use super::tls::TlsConfig;
 use crate::ConnectionLimits;
@@ -33,6 +34,8 @@ pub struct HttpConfig {
     #[cfg(feature = "ext")]
     pub(super) multipart: bool,
     pub(super) max_sessions: usize,
+    pub(super) max_sessions_per_principal: usize,
+    pub(super) open_sessions: Arc<OpenSessions>,
     pub(super) session_idle: Duration,
     pub(super) handshake_timeout: Duration,
     pub(super) body_timeout: Duration,
@@ -95,6 +98,8 @@ impl Default for HttpConfig {
             #[cfg(feature = "ext")]
             multipart: false,
             max_sessions: 10_000,
+            max_sessions_per_principal: 1_000,
+            open_sessions: Arc::default(),
             session_idle: Duration::from_mins(30),
             handshake_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(10),
@@ -195,6 +200,18 @@ impl HttpConfig {
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions;
         self
+    }
+
+    /// Sets how many sessions one principal may have open; further ones are refused with 503. Default: 1,000.
+    pub fn max_sessions_per_principal(mut self, sessions: usize) -> Self {
+        self.max_sessions_per_principal = sessions;
+        self
+    }
+
+    /// Returns the number of sessions that are open at the servers that have this configuration, or a clone of it.
+    #[must_use]
+    pub fn open_sessions(&self) -> usize {
+        self.open_sessions.count()
     }
 
     /// Sets how long a session without requests, calls and streams lives. Default: 30 min.

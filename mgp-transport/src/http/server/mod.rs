@@ -140,8 +140,8 @@ impl<A: Accept> HttpServer<A> {
     }
 
     fn with(accept: A, config: HttpConfig) -> Self {
-        let sessions = Arc::new(SessionTable::new(config.max_sessions));
         let config = Arc::new(config);
+        let sessions = Arc::new(SessionTable::new(Arc::clone(&config)));
         let envelopes = Envelopes::default();
         Self {
             shared: Arc::new(HttpServerShared {

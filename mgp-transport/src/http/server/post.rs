@@ -20,7 +20,7 @@ use super::head::{BodyHeaders, SessionMark};
 use super::in_flight::{Canceller, InFlightCall};
 use super::respond::{HttpRefusal, PostAnswer, is_refused_envelope, stateless_status};
 use super::session::HttpSession;
-use super::session_table::LiveSession;
+use super::session_table::{LiveSession, NoPlace};
 use super::stream::{ResponseStream, StreamKind};
 use super::{HttpServer, batch, decide};
 use crate::Accept;
@@ -223,13 +223,19 @@ impl<A: Accept> HttpServer<A> {
     ) -> Result<LiveSession<CaughtService<A>>, HttpRefusal> {
         let principal = parts.extensions.get::<Principal>().cloned();
         let refuse = |error| HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, error);
-        let Some(permit) = self.sessions().reserve() else {
-            return Err(refuse(Error::new(code::RESOURCE_EXHAUSTED, "too many sessions are open")));
-        };
+        let place = self.sessions().reserve(principal.as_ref()).map_err(|no_place| {
+            let message = match no_place {
+                NoPlace::Here => "too many sessions are open",
+                NoPlace::OfPrincipal => {
+                    "this client has too many sessions open: it has to end one with DELETE first"
+                }
+            };
+            refuse(Error::new(code::RESOURCE_EXHAUSTED, message))
+        })?;
         let session = Arc::new(HttpSession::new(Arc::clone(self.config()), principal, kind).map_err(refuse)?);
         let outbox = Outbox::new(Arc::clone(&session) as _, StreamId::STANDALONE);
         let watch = parts.extensions.get::<Validity>().map(|validity| session.end_with(validity));
-        Ok(LiveSession::new(session, self.accept(outbox), permit, watch))
+        Ok(LiveSession::new(session, self.accept(outbox), place, watch))
     }
 }
 

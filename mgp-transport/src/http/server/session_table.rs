@@ -8,17 +8,17 @@ use std::time::Duration;
 use http::HeaderValue;
 use mgp_types::{Principal, RpcService, ValidityWatch, hex};
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::config::HttpConfig;
 use super::session::HttpSession;
 
 /// A session and the service that answers it. Dropping it ends the session.
 pub(super) struct LiveSession<S> {
     pub(super) session: Arc<HttpSession>,
     service: Mutex<S>,
-    _permit: OwnedSemaphorePermit,
+    _place: SessionPlace,
     /// The watch that ends the session with the key that opened it.
     _watch: Option<ValidityWatch>,
 }
@@ -27,10 +27,10 @@ impl<S: Clone> LiveSession<S> {
     pub(super) fn new(
         session: Arc<HttpSession>,
         service: S,
-        permit: OwnedSemaphorePermit,
+        place: SessionPlace,
         watch: Option<ValidityWatch>,
     ) -> Self {
-        Self { session, service: Mutex::new(service), _permit: permit, _watch: watch }
+        Self { session, service: Mutex::new(service), _place: place, _watch: watch }
     }
 
     pub(super) fn service(&self) -> S {
@@ -44,6 +44,74 @@ impl<S> Drop for LiveSession<S> {
     }
 }
 
+/// The number of open sessions, in all and of each principal.
+#[derive(Debug, Default)]
+pub(super) struct OpenSessions(Mutex<SessionCounts>);
+
+#[derive(Debug, Default)]
+struct SessionCounts {
+    all: usize,
+    of: HashMap<Principal, usize>,
+}
+
+/// The place of one open session among those that may be. Dropping it makes room.
+#[derive(Debug)]
+pub(super) struct SessionPlace {
+    open: Arc<OpenSessions>,
+    principal: Option<Principal>,
+}
+
+/// The reason why there is no place for another session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoPlace {
+    /// All places are taken.
+    Here,
+    /// All places of this principal are taken.
+    OfPrincipal,
+}
+
+impl OpenSessions {
+    pub(super) fn count(&self) -> usize {
+        self.0.lock().all
+    }
+
+    fn take(
+        self: &Arc<Self>,
+        principal: Option<&Principal>,
+        most: usize,
+        most_of_one: usize,
+    ) -> Result<SessionPlace, NoPlace> {
+        let mut counts = self.0.lock();
+        if counts.all >= most {
+            return Err(NoPlace::Here);
+        }
+        if let Some(principal) = principal {
+            let own = counts.of.entry(principal.clone()).or_default();
+            if *own >= most_of_one {
+                return Err(NoPlace::OfPrincipal);
+            }
+            *own += 1;
+        }
+        counts.all += 1;
+        Ok(SessionPlace { open: Arc::clone(self), principal: principal.cloned() })
+    }
+}
+
+impl Drop for SessionPlace {
+    fn drop(&mut self) {
+        let mut counts = self.open.0.lock();
+        counts.all -= 1;
+        if let Some(principal) = &self.principal
+            && let Some(own) = counts.of.get_mut(principal)
+        {
+            *own -= 1;
+            if *own == 0 {
+                let _ = counts.of.remove(principal);
+            }
+        }
+    }
+}
+
 type Shard<S> = Mutex<HashMap<SessionId, Arc<LiveSession<S>>, BuildHasherDefault<IdHasher>>>;
 
 const SHARDS: usize = 16;
@@ -51,22 +119,22 @@ const SHARDS: usize = 16;
 /// The sessions by id, in shards, so that calls in different sessions seldom meet.
 pub(super) struct SessionTable<S> {
     shards: [Shard<S>; SHARDS],
-    permits: Arc<Semaphore>,
+    config: Arc<HttpConfig>,
     sweeper: OnceLock<AbortHandle>,
 }
 
 impl<S: RpcService> SessionTable<S> {
-    pub(super) fn new(max_sessions: usize) -> Self {
-        let permits = Arc::new(Semaphore::new(max_sessions.min(Semaphore::MAX_PERMITS)));
-        Self { shards: std::array::from_fn(|_| Shard::default()), permits, sweeper: OnceLock::new() }
+    pub(super) fn new(config: Arc<HttpConfig>) -> Self {
+        Self { shards: std::array::from_fn(|_| Shard::default()), config, sweeper: OnceLock::new() }
     }
 
-    /// Returns room for one more session. Idle sessions end to make room.
-    pub(super) fn reserve(&self) -> Option<OwnedSemaphorePermit> {
-        let permit = || Arc::clone(&self.permits).try_acquire_owned().ok();
-        permit().or_else(|| {
+    /// Returns room for one more session of `principal`. Idle sessions end to make room.
+    pub(super) fn reserve(&self, principal: Option<&Principal>) -> Result<SessionPlace, NoPlace> {
+        let HttpConfig { max_sessions, max_sessions_per_principal, open_sessions, .. } = &*self.config;
+        let place = || open_sessions.take(principal, *max_sessions, *max_sessions_per_principal);
+        place().or_else(|_| {
             self.sweep();
-            permit()
+            place()
         })
     }
 

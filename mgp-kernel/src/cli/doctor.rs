@@ -211,18 +211,7 @@ async fn kernel(
         let hint = (!ok).then(|| server.remedy());
         findings.push(DoctorFinding { what: "server", ok, told, hint });
     }
-    let audit: VerifiedLog = link.ask(method::AUDIT_VERIFY, &VerifyLog::default()).await?;
-    findings.push(match audit.changed_at {
-        None => {
-            DoctorFinding::right("record", format!("intact, {} events", audit.events.unwrap_or_default()))
-        }
-        Some(at) => DoctorFinding {
-            what: "record",
-            ok: false,
-            told: format!("changed at event {at}: {}", audit.flaw.unwrap_or_default()),
-            hint: Some("the file was changed or is damaged: keep it, and begin a new one".to_owned()),
-        },
-    });
+    findings.push(record(link.ask(method::AUDIT_VERIFY, &VerifyLog::default()).await));
     findings.extend(reserved_keys(link).await?);
     let UnmatchedRules { rules } = link.ask(method::CONFIG_UNMATCHED, &()).await?;
     findings.extend(rules.into_iter().map(|rule| DoctorFinding {
@@ -295,6 +284,21 @@ async fn variables(
         }));
     }
     Ok(findings)
+}
+
+/// Returns whether the record is as it was written.
+fn record(verified: Result<VerifiedLog, Failure>) -> DoctorFinding {
+    let told = match verified {
+        Ok(VerifiedLog { changed_at: None, events, .. }) => {
+            return DoctorFinding::right("record", format!("intact, {} events", events.unwrap_or_default()));
+        }
+        Ok(VerifiedLog { changed_at: Some(at), flaw, .. }) => {
+            format!("changed at event {at}: {}", flaw.unwrap_or_default())
+        }
+        Err(failure) => failure.message().to_owned(),
+    };
+    let hint = "the file was changed, replaced or is damaged: keep it, and begin a new one".to_owned();
+    DoctorFinding { what: "record", ok: false, told, hint: Some(hint) }
 }
 
 /// Returns findings on the keys that are refused because the name of their owner is reserved for somebody else.

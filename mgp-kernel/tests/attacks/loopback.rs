@@ -7,7 +7,10 @@ use crate::home::Home;
 use crate::kernel::Kernel;
 use crate::runner::tests;
 
-tests![another_user_needs_a_key_on_the_loopback_address,];
+tests![
+    another_user_needs_a_key_on_the_loopback_address,
+    a_failed_login_is_in_the_record_and_what_it_showed_is_not,
+];
 
 /// What the kernel answers to somebody who opens a session, as this user.
 fn answer(port: u16, user: Option<u32>, headers: &str) -> String {
@@ -51,3 +54,23 @@ async fn another_user_needs_a_key_on_the_loopback_address() {
 }
 
 const NOBODY: u32 = 65_534;
+
+async fn a_failed_login_is_in_the_record_and_what_it_showed_is_not() {
+    let home = Home::with_state();
+    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0"]);
+    let port = kernel.port();
+    let key = home.json(["keys", "new", "agent.other"])["secret"].as_str().unwrap().to_owned();
+    let (id, secret) = key.strip_prefix("mgp_").unwrap().split_once('_').unwrap();
+    let wrong = format!("mgp_{id}_{}", secret.chars().rev().collect::<String>());
+    // {"iss":"https://id.example","sub":"ada"}
+    let token = "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUiLCJzdWIiOiJhZGEifQ.SIGNATURE";
+    for credential in [&wrong, token] {
+        let refused = answer(port, None, &format!("Authorization: Bearer {credential}\r\n"));
+        assert!(refused.starts_with("HTTP/1.1 401"), "{refused}");
+    }
+    let events = home.json(["audit", "query", "--type", "dev.cloto.mgp.login_failed"]).to_string();
+    for part in [id, "\"https://id.example\"", "\"ada\"", "\"/mcp\"", "\"127.0.0.1\"", "401"] {
+        assert!(events.contains(part), "{part}: {events}");
+    }
+    assert!(!events.contains(&wrong[24..]) && !events.contains("SIGNATURE"), "{events}");
+}

@@ -50,7 +50,7 @@ fn with_keeper(settings: &str) -> Home {
     let script = json!(home.path("keeper.sh"));
     let config = format!(
         "{}\n[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\n\
-         [[servers]]\nid = \"keeper\"\ncommand = \"sh\"\nargs = [{script}]\nbackoff_base_ms = 1\n{settings}\n",
+         [[servers]]\nid = \"keeper\"\ncommand = \"sh\"\nargs = [{script}]\nbackoff_base_ms = 1\n{settings}\n[servers.definitions]\ngrows = true\n",
         home.read("mgp.toml")
     );
     home.write("mgp.toml", &config);

@@ -89,7 +89,7 @@ pub(crate) fn child<'a>(id: &str, arguments: impl IntoIterator<Item = &'a str>) 
     json!({
         "id": id,
         "command": std::env::current_exe().unwrap(), "args": arguments.into_iter().collect::<Vec<_>>(),
-        "backoff_base_ms": 20, "backoff_max_ms": 50,
+        "backoff_base_ms": 20, "backoff_max_ms": 50, "definitions": {"grows": true},
     })
 }
 

@@ -4,6 +4,7 @@ mod auth_member;
 mod certificate;
 mod data;
 mod doors;
+mod failed_logins;
 mod foreign;
 mod paths;
 mod peer_user;
@@ -15,6 +16,7 @@ use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
+use http::Extensions;
 use mgp_security::auth::{AuthLayer, HttpAuthLayer};
 use mgp_transport::http::{HttpConfig, serve_layered_until};
 use mgp_types::{Principal, PrincipalKind};
@@ -26,6 +28,7 @@ use self::certificate::ListenCertificate;
 pub(super) use self::certificate::check_certificate;
 use self::data::DataLayer;
 use self::doors::DoorsLayer;
+use self::failed_logins::{ClientAddress, FailedLoginsLayer};
 use self::foreign::SameUserLayer;
 use self::paths::HttpPathsLayer;
 pub(crate) use self::repeated::RepeatedHeadersGate;
@@ -80,9 +83,11 @@ impl Kernel {
         if let Some(certificate) = &certificate {
             http = http.tls(certificate.tls());
         }
-        if !required {
-            http = http.mark_connections(|ends| Some(foreign::mark(ends)));
-        }
+        http = http.mark_connections(move |ends| {
+            let mut marks = if required { Extensions::new() } else { foreign::mark(ends) };
+            marks.insert(ClientAddress::of(ends));
+            Some(marks)
+        });
         // The health paths are open to clients without a key, the metrics are not.
         let beside = Arc::new(http.clone());
         let (fleet, index) = (self.fleet().clone(), self.tools().index.clone());
@@ -95,6 +100,7 @@ impl Kernel {
         let layer = Stack::new(layer, guard);
         let data = DataLayer { http: beside.clone(), broker: self.data().clone() };
         let layer = Stack::new(layer, SameUserLayer);
+        let layer = Stack::new(layer, FailedLoginsLayer::new(Arc::clone(self.audit())));
         let layer = Stack::new(layer, AuthMemberLayer { config: running.clone() });
         let layer = Stack::new(layer, data);
         let layer = Stack::new(layer, HttpPathsLayer::token_metadata(beside.clone(), tokens.clone()));

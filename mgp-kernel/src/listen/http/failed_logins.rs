@@ -1,0 +1,214 @@
+//! The record of requests that were refused for lack of a key or token that holds.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, StatusCode, Uri};
+use mgp_transport::http::{ConnectionAddrs, HttpBody};
+use mgp_types::mgp::{
+    Actor, ActorType, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId,
+};
+use mgp_types::{Object, is_hidden};
+use parking_lot::Mutex;
+use pin_project_lite::pin_project;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::record::{AuditTrail, random};
+
+/// The address of a client, marked on its connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ClientAddress(IpAddr);
+
+impl ClientAddress {
+    pub(super) const fn of(ends: ConnectionAddrs) -> Self {
+        Self(ends.peer.ip())
+    }
+}
+
+/// A layer that records failed logins: from where, to which path, by which key or with which claims. Makes
+/// [`RecordsFailedLogins`] services.
+///
+/// Anybody can fail to log in, so no more than [`MOST_A_MINUTE`] are recorded each minute, and the next event says how many
+/// there were beside.
+#[derive(Clone)]
+pub(super) struct FailedLoginsLayer(Arc<FailedLogins>);
+
+struct FailedLogins {
+    audit: Arc<AuditTrail>,
+    counted: Mutex<LoginCounts>,
+}
+
+#[derive(Debug, Default)]
+struct LoginCounts {
+    /// The minute that is counted, from the beginning of the clock on.
+    minute: i64,
+    recorded: u32,
+    beside: u32,
+}
+
+impl FailedLoginsLayer {
+    pub(super) fn new(audit: Arc<AuditTrail>) -> Self {
+        Self(Arc::new(FailedLogins { audit, counted: Mutex::default() }))
+    }
+}
+
+impl<S> Layer<S> for FailedLoginsLayer {
+    type Service = RecordsFailedLogins<S>;
+
+    fn layer(&self, inner: S) -> RecordsFailedLogins<S> {
+        RecordsFailedLogins { inner, logins: Arc::clone(&self.0) }
+    }
+}
+
+/// The service of [`FailedLoginsLayer`].
+#[derive(Clone)]
+pub(super) struct RecordsFailedLogins<S> {
+    inner: S,
+    logins: Arc<FailedLogins>,
+}
+
+impl<S, B> Service<http::Request<B>> for RecordsFailedLogins<S>
+where
+    S: Service<http::Request<B>, Response = http::Response<HttpBody>, Error = Infallible>,
+{
+    type Response = http::Response<HttpBody>;
+    type Error = Infallible;
+    type Future = LoginFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        let login = LoginAttempt {
+            logins: Arc::clone(&self.logins),
+            authorization: request.headers().get(AUTHORIZATION).cloned(),
+            address: request.extensions().get::<ClientAddress>().copied(),
+            uri: request.uri().clone(),
+        };
+        LoginFuture { inner: self.inner.call(request), login }
+    }
+}
+
+pin_project! {
+    /// The future of [`RecordsFailedLogins`].
+    pub(super) struct LoginFuture<F> {
+        #[pin]
+        inner: F,
+        login: LoginAttempt,
+    }
+}
+
+impl<F: Future<Output = Result<http::Response<HttpBody>, Infallible>>> Future for LoginFuture<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let Ok(response) = ready!(this.inner.poll(cx));
+        this.login.note(response.status());
+        Poll::Ready(Ok(response))
+    }
+}
+
+/// The things by which a request tried to log in.
+struct LoginAttempt {
+    logins: Arc<FailedLogins>,
+    authorization: Option<HeaderValue>,
+    address: Option<ClientAddress>,
+    uri: Uri,
+}
+
+impl LoginAttempt {
+    /// Records the attempt if it failed.
+    fn note(&self, status: StatusCode) {
+        let is_failed = status == StatusCode::UNAUTHORIZED
+            || (status == StatusCode::FORBIDDEN && self.authorization.is_some());
+        if !is_failed {
+            return;
+        }
+        let audit = &self.logins.audit;
+        let now = audit.clock.now();
+        let Some(beside) = self.logins.counted.lock().count(now.as_millis() / 60_000) else { return };
+        let (kind, target) =
+            (EventType::Custom("dev.cloto.mgp.login_failed".into()), AuditTarget::new(None, None));
+        let actor = Actor::new(ActorType::Agent, "anonymous");
+        let trace = TraceId::from_random(random());
+        let mut event = AuditEvent::new(now, trace, kind, actor, target, Outcome::Blocked)
+            .with_detail("status", &status.as_u16())
+            .with_detail("path", &shown(self.uri.path()));
+        if let Some(ClientAddress(address)) = self.address {
+            event = event.with_detail("address", &address.to_canonical());
+        }
+        for (name, value) in self.credential() {
+            event = event.with_detail(name, &value);
+        }
+        if beside > 0 {
+            event = event.with_detail("unrecorded_before", &beside);
+        }
+        audit.log.record_now(vec![event]);
+    }
+
+    /// Returns what the credential says of itself, which nobody has proved: nothing of it is secret.
+    fn credential(&self) -> Vec<(&'static str, String)> {
+        let Some(value) = &self.authorization else { return vec![("credential", "none".into())] };
+        let token =
+            value.to_str().ok().and_then(|value| value.split_once(' ')).map(|(_, token)| token.trim());
+        let Some(token) = token else { return vec![("credential", "unreadable".into())] };
+        if let Some((id, _)) = token.strip_prefix("mgp_").and_then(|rest| rest.split_once('_')) {
+            return vec![("credential", "key".into()), ("key_id", shown(id))];
+        }
+        let claims = token.split('.').nth(1).and_then(|payload| URL_SAFE_NO_PAD.decode(payload).ok());
+        let claims = claims.and_then(|claims| Object::parse(claims).ok()).unwrap_or_default();
+        let said = |claim, name| claims.text(claim).map(|text| (name, shown(&text)));
+        let named = [said("iss", "issuer"), said("sub", "subject")];
+        std::iter::once(("credential", "token".to_owned())).chain(named.into_iter().flatten()).collect()
+    }
+}
+
+impl LoginCounts {
+    /// Counts a failed login in this minute. Returns how many were not recorded before it, if it is to be recorded.
+    fn count(&mut self, minute: i64) -> Option<u32> {
+        if minute != self.minute {
+            (self.minute, self.recorded) = (minute, 0);
+        }
+        if self.recorded >= MOST_A_MINUTE {
+            self.beside = self.beside.saturating_add(1);
+            return None;
+        }
+        self.recorded += 1;
+        Some(std::mem::take(&mut self.beside))
+    }
+}
+
+/// Returns the beginning of a text that anybody may have written, as far as it is visible.
+fn shown(text: &str) -> String {
+    text.chars().filter(|letter| !is_hidden(*letter)).take(MOST_SHOWN).collect()
+}
+
+/// The largest number of failed logins that are recorded in a minute.
+const MOST_A_MINUTE: u32 = 60;
+
+/// The largest number of characters that are recorded of a text.
+const MOST_SHOWN: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_of_failed_logins_is_counted_and_not_recorded() {
+        let mut counts = LoginCounts::default();
+        let recorded = (0..1_000).filter(|_| counts.count(7).is_some()).count();
+        assert_eq!(recorded, MOST_A_MINUTE as usize);
+        assert_eq!(counts.count(8), Some(1_000 - MOST_A_MINUTE));
+        assert_eq!(counts.count(8), Some(0));
+    }
+}

@@ -96,14 +96,12 @@ pub(crate) fn embedder(config: &Config, models: Option<&ModelStore>) -> Result<E
         return Ok(installed.map_or(EmbedderChoice::Static, EmbedderChoice::Encoder));
     };
     let choice = words.parse().map_err(|error| wrong(format!("`tools.embedder`: {error}")))?;
-    let lacking = match &choice {
-        EmbedderChoice::FastEmbed(_) if !cfg!(feature = "fastembed") => "fastembed",
-        EmbedderChoice::Remote { .. } if !cfg!(feature = "http") => "http",
-        _ => return Ok(choice),
-    };
-    Err(wrong(format!(
-        "`tools.embedder`: this build has no such embedder; build `mgp` with `--features {lacking}`, or leave it out"
-    )))
+    if !matches!(choice, EmbedderChoice::FastEmbed(_)) || cfg!(feature = "fastembed") {
+        return Ok(choice);
+    }
+    Err(wrong(
+        "`tools.embedder`: this build has no such embedder; build `mgp` with `--features fastembed`, or leave it out"
+        .to_owned()))
 }
 
 /// Returns the trust in a server on this connection: a declaration of its own can only lower what the configuration

@@ -288,8 +288,7 @@ impl Checks<'_> {
         if let Some(embedder) = &config.tools.embedder
             && !is_embedder(embedder)
         {
-            let instead =
-                "write `auto`, `static`, `encoder:DIRECTORY`, `fastembed:DIRECTORY` or `remote:URL#MODEL`";
+            let instead = "write `auto`, `static`, `encoder:DIRECTORY` or `fastembed:DIRECTORY`";
             self.error(&root.key("tools").key("embedder"), "this is not an embedder", instead);
         }
     }
@@ -351,9 +350,6 @@ fn is_embedder(words: &str) -> bool {
     match words.split_once(':') {
         None => matches!(words, "auto" | "static"),
         Some(("encoder" | "fastembed", directory)) => !directory.is_empty(),
-        Some(("remote", service)) => {
-            service.split_once('#').is_some_and(|(url, model)| is_http_url(url) && !model.is_empty())
-        }
         Some(_) => false,
     }
 }

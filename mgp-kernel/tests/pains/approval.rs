@@ -89,7 +89,7 @@ async fn pain_15_one_yes_holds_for_all_rounds_of_its_call() {
         let showing = Arc::clone(&shown);
         let builder =
             Client::builder("claude-code", "1.0.0").revisions([revision]).on_elicitation(move |form, _| {
-                let content = if form.message == "Which colour?" {
+                let content = if form.message == "paint: Which colour?" {
                     json!({"colour": "red"})
                 } else {
                     json!({"decision": "approve"})
@@ -105,7 +105,7 @@ async fn pain_15_one_yes_holds_for_all_rounds_of_its_call() {
             assert_eq!(say(&client, "paint.colour", json!({})).await, "red");
             let shown = shown.lock();
             assert_eq!(shown.len(), calls * 2, "{revision:?}: {shown:?}");
-            assert_eq!(shown.last().unwrap(), "Which colour?");
+            assert_eq!(shown.last().unwrap(), "paint: Which colour?");
         }
     }
 }

@@ -32,7 +32,7 @@ struct Args {
     /// The questions, a JSON object in each line
     #[arg(long, value_name = "FILE")]
     questions: PathBuf,
-    /// The embedder: static, encoder:FOLDER, fastembed:FOLDER or remote:URL#MODEL
+    /// The embedder: static, encoder:FOLDER or fastembed:FOLDER
     #[arg(long, value_name = "EMBEDDER", default_value = "static")]
     embedder: EmbedderChoice,
     /// The strategy of the search

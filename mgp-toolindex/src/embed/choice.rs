@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use super::{EmbedError, Embedder, JoinedEmbedder, SentenceEncoder, StaticEmbedder};
 
-/// The choice of an embedder, in the words of a configuration: `static`, `encoder:FOLDER`, `fastembed:PATH`
-/// or `remote:URL#MODEL`.
+/// The choice of an embedder, in the words of a configuration: `static`, `encoder:FOLDER` or `fastembed:PATH`.
 ///
 /// ```
 /// use mgp_toolindex::embed::EmbedderChoice;
 ///
-/// let choice: EmbedderChoice = "remote:https://api.example.com/v1#small".parse()?;
-/// assert_eq!(choice.to_string(), "remote:https://api.example.com/v1#small");
+/// let choice: EmbedderChoice = "encoder:/models/small".parse()?;
+/// assert_eq!(choice.to_string(), "encoder:/models/small");
 /// assert_eq!(EmbedderChoice::default(), "static".parse()?);
 /// # Ok::<(), mgp_toolindex::embed::ChoiceError>(())
 /// ```
@@ -28,20 +27,9 @@ pub enum EmbedderChoice {
     Encoder(PathBuf),
     /// A sentence encoder for onnxruntime: the folder with its files, or the `.onnx` file in it.
     FastEmbed(PathBuf),
-    /// A service that speaks OpenAI's protocol. Its token is in the environment variable
-    /// [`TOKEN_VARIABLE`](Self::TOKEN_VARIABLE).
-    Remote {
-        /// The URL of the service.
-        url: String,
-        /// The model to use.
-        model: String,
-    },
 }
 
 impl EmbedderChoice {
-    /// The environment variable that has the token for a remote embedder.
-    pub const TOKEN_VARIABLE: &'static str = "MGP_EMBEDDER_TOKEN";
-
     /// Opens the embedder, or the built-in one if that fails, with a warning that has the reason.
     pub async fn open(&self) -> Arc<dyn Embedder> {
         match self.try_open().await {
@@ -56,7 +44,7 @@ impl EmbedderChoice {
     /// Opens the embedder.
     ///
     /// # Errors
-    /// The files or the service are not usable, or the crate was built without this embedder.
+    /// The files are not usable, or the crate was built without this embedder.
     pub async fn try_open(&self) -> Result<Arc<dyn Embedder>, EmbedError> {
         match self {
             Self::Static => Ok(built_in()),
@@ -66,7 +54,6 @@ impl EmbedderChoice {
                 Ok(Arc::new(JoinedEmbedder::new(Arc::new(encoder), built_in())))
             }
             Self::FastEmbed(path) => fast(path.clone()).await,
-            Self::Remote { url, model } => remote(url, model).await,
         }
     }
 }
@@ -79,12 +66,6 @@ impl FromStr for EmbedderChoice {
             None if words == "static" => Ok(Self::Static),
             Some(("encoder", folder)) if !folder.is_empty() => Ok(Self::Encoder(folder.into())),
             Some(("fastembed", path)) if !path.is_empty() => Ok(Self::FastEmbed(path.into())),
-            Some(("remote", service)) => match service.split_once('#') {
-                Some((url, model)) if !url.is_empty() && !model.is_empty() => {
-                    Ok(Self::Remote { url: url.into(), model: model.into() })
-                }
-                _ => Err(ChoiceError),
-            },
             _ => Err(ChoiceError),
         }
     }
@@ -96,14 +77,13 @@ impl fmt::Display for EmbedderChoice {
             Self::Static => f.write_str("static"),
             Self::Encoder(folder) => write!(f, "encoder:{}", folder.display()),
             Self::FastEmbed(path) => write!(f, "fastembed:{}", path.display()),
-            Self::Remote { url, model } => write!(f, "remote:{url}#{model}"),
         }
     }
 }
 
 /// A text that names no embedder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an embedder is `static`, `encoder:FOLDER`, `fastembed:PATH` or `remote:URL#MODEL`")]
+#[error("an embedder is `static`, `encoder:FOLDER` or `fastembed:PATH`")]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing more to say")]
 pub struct ChoiceError;
 
@@ -136,33 +116,18 @@ async fn fast(_: PathBuf) -> Result<Arc<dyn Embedder>, EmbedError> {
     Err(EmbedError::new("this program is built without the feature `fastembed`"))
 }
 
-#[cfg(feature = "http")]
-async fn remote(url: &str, model: &str) -> Result<Arc<dyn Embedder>, EmbedError> {
-    let connected = super::HttpEmbedder::connect(url, model, EmbedderChoice::TOKEN_VARIABLE).await?;
-    Ok(Arc::new(connected))
-}
-
-#[cfg(not(feature = "http"))]
-#[expect(clippy::unused_async, reason = "with the feature it waits")]
-async fn remote(_: &str, _: &str) -> Result<Arc<dyn Embedder>, EmbedError> {
-    Err(EmbedError::new("this program is built without the feature `http`"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_choice_is_read_and_written_in_the_same_words() {
-        for words in
-            ["static", "encoder:/models/a:b", "fastembed:/models/minilm", "remote:http://[::1]:80/v1#m#n"]
-        {
+        for words in ["static", "encoder:/models/a:b", "fastembed:/models/minilm"] {
             assert_eq!(words.parse::<EmbedderChoice>().unwrap().to_string(), words);
         }
-        for words in [
-            "", "Static", "static:x", "encoder:", "fastembed", "fastembed:", "remote:https://x", "remote:#m",
-            "x:y",
-        ] {
+        for words in
+            ["", "Static", "static:x", "encoder:", "fastembed", "fastembed:", "remote:https://x#m", "x:y"]
+        {
             assert_eq!(words.parse::<EmbedderChoice>(), Err(ChoiceError), "{words}");
         }
     }
@@ -170,7 +135,7 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_had_is_replaced_by_what_is_built_in() {
         let built_in = EmbedderChoice::Static.open().await;
-        for words in ["encoder:/no/such/folder", "fastembed:/no/such/folder", "remote:http://example.com#m"] {
+        for words in ["encoder:/no/such/folder", "fastembed:/no/such/folder"] {
             let choice: EmbedderChoice = words.parse().unwrap();
             assert!(choice.try_open().await.is_err(), "{words}");
             assert_eq!(choice.open().await.id(), built_in.id());

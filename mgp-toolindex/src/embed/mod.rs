@@ -10,7 +10,6 @@ pub(crate) mod hashed_words;
 mod joined;
 mod passage;
 mod queue;
-mod remote;
 #[cfg(feature = "store")]
 mod store;
 mod table;
@@ -30,9 +29,6 @@ pub use self::joined::JoinedEmbedder;
 pub use self::passage::PassageHash;
 pub(crate) use self::passage::{Passage, sent_along};
 pub(crate) use self::queue::MissingVector;
-#[cfg(feature = "http")]
-pub use self::remote::HttpEmbedder;
-pub use self::remote::ServiceEmbedder;
 #[cfg(feature = "store")]
 pub use self::store::{SqliteVectors, StoreError};
 pub use self::table::{StaticEmbedder, TableError};

@@ -20,10 +20,8 @@ pub struct ToolSettings {
     pub strategy: Option<SearchStrategy>,
     /// The embedder, which turns texts into vectors for searches by meaning: `static`, the built-in table of words;
     /// `encoder:DIRECTORY`, a sentence encoder with its files in this directory, together with the table;
-    /// `fastembed:DIRECTORY`, which needs a build with the feature `fastembed`; or `remote:URL#MODEL`, which needs a
-    /// build with the feature `http`. With `auto`, that is the encoder that `mgp model install` installed, or the table
-    /// where none is; `auto` if left out. The token of a remote embedder is read from the variable
-    /// `MGP_EMBEDDER_TOKEN` in the environment.
+    /// or `fastembed:DIRECTORY`, which needs a build with the feature `fastembed`. With `auto`, that is the encoder that
+    /// `mgp model install` installed, or the table where none is; `auto` if left out.
     pub embedder: Option<String>,
     /// Uses the vectors that servers send with their tools.
     pub trust_sent_vectors: bool,

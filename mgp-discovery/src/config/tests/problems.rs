@@ -92,7 +92,12 @@ fn each_mistake_says_where_it_is_and_what_to_write() {
         ("[listen]\nhttp=':80'\n".into(), (2, 6), "listen.http", "write `127.0.0.1:80`"),
         ("[telemetry]\notlp='x'\n".into(), (2, 6), "telemetry.otlp", "https://"),
         ("[tools]\nembedder='magic'\n".into(), (2, 10), "tools.embedder", "`static`"),
-        ("[tools]\nembedder='http://a.example/v1'\n".into(), (2, 10), "tools.embedder", "remote:URL#MODEL"),
+        (
+            "[tools]\nembedder='http://a.example/v1'\n".into(),
+            (2, 10),
+            "tools.embedder",
+            "fastembed:DIRECTORY",
+        ),
         ("[tools]\nembedder='remote:https://a.example/v1'\n".into(), (2, 10), "tools.embedder", "#MODEL"),
         ("[access]\ndefault='optin'\n".into(), (2, 9), "access.default", "`opt-in`"),
         ("[[access.rules]]\nagent='a'\nserver='b'\n".into(), (1, 1), "access.rules[0]", "`permission` is"),

@@ -21,6 +21,7 @@
 //! # }
 //! ```
 
+mod accepted;
 mod approvals;
 mod audit_log_ends;
 mod call;

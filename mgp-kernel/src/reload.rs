@@ -63,14 +63,28 @@ impl ConfigReloader {
         let _ = self.source.set(Box::new(source));
     }
 
-    /// Reads the configuration anew, and takes it.
+    /// Reads the configuration anew, and takes what needs nobody's acceptance.
     pub(crate) async fn reread(self: &Arc<Self>) -> Result<AppliedConfig, ReloadError> {
+        self.read_and_take(false).await
+    }
+
+    /// Reads the configuration anew, and takes all of it in the name of an operator. A kernel without a source accepts what
+    /// it was given.
+    pub(crate) async fn accept(self: &Arc<Self>) -> Result<AppliedConfig, ReloadError> {
+        self.read_and_take(true).await
+    }
+
+    async fn read_and_take(self: &Arc<Self>, accepts: bool) -> Result<AppliedConfig, ReloadError> {
         let this = Arc::clone(self);
         whole(async move {
             // The turn is held from reading to applying.
             let _turn = this.fleet.turn().await;
-            let source = this.source.get().ok_or(ReloadError::NoSource)?;
-            Ok(this.take(source().map_err(ReloadError::Broken)?).await?)
+            let held = match this.source.get() {
+                Some(source) => this.config.held(source().map_err(ReloadError::Broken)?),
+                None if accepts => this.config.load_full().as_ref().clone(),
+                None => return Err(ReloadError::NoSource),
+            };
+            Ok(this.take(if accepts { this.config.accept() } else { held }).await?)
         })
         .await
     }

@@ -10,12 +10,16 @@ use mgp_types::Context;
 use mgp_types::mgp::NameStyle;
 use sha2::{Digest as _, Sha256};
 
+use crate::accepted::AcceptedConfig;
 use crate::settings;
 
 /// The configuration in effect, with the folder and the memory that were taken at the start.
 pub(crate) struct RunningConfig {
     /// The current configuration. Sections that a reload cannot change stay as they were at the start.
     current: ArcSwap<Config>,
+    /// The configuration as it was read last, and the keys of it that wait until an operator accepts them.
+    wanted: ArcSwap<(Config, Vec<String>)>,
+    accepted: AcceptedConfig,
     state: PathBuf,
     /// The memory for long messages of all connections.
     memory: MemoryBudget,
@@ -23,8 +27,41 @@ pub(crate) struct RunningConfig {
 
 impl RunningConfig {
     pub(crate) fn new(config: Config, state: PathBuf) -> Self {
-        let memory = settings::message_memory(&config);
-        Self { current: ArcSwap::from_pointee(config), state, memory }
+        let accepted = AcceptedConfig::new(&state, users_state(&state));
+        let (held, waiting) = accepted.held(&config);
+        let memory = settings::message_memory(&held);
+        let wanted = ArcSwap::from_pointee((config, waiting));
+        Self { current: ArcSwap::from_pointee(held), wanted, accepted, state, memory }
+    }
+
+    /// Notes the configuration that was read, and returns the part of it that takes effect now.
+    pub(crate) fn held(&self, wanted: Config) -> Config {
+        let (held, waiting) = self.accepted.held(&wanted);
+        self.wanted.store(Arc::new((wanted, waiting)));
+        held
+    }
+
+    /// Accepts the configuration that was read last in the name of an operator, and returns it.
+    pub(crate) fn accept(&self) -> Config {
+        let (wanted, _) = &*self.wanted.load_full();
+        self.accepted.accept(wanted);
+        self.wanted.store(Arc::new((wanted.clone(), Vec::new())));
+        wanted.clone()
+    }
+
+    /// Returns the configuration as it was read last.
+    pub(crate) fn wanted(&self) -> Config {
+        self.wanted.load().0.clone()
+    }
+
+    /// Keeps what runs as accepted: from now on a passphrase guards it.
+    pub(crate) fn accept_running(&self) {
+        self.accepted.accept(&self.load());
+    }
+
+    /// Returns the keys of the configuration that wait until an operator accepts them.
+    pub(crate) fn waiting(&self) -> Vec<String> {
+        self.wanted.load().1.clone()
     }
 
     pub(crate) fn load(&self) -> Guard<Arc<Config>> {

@@ -391,7 +391,7 @@ impl Merge<'_> {
 }
 
 /// Returns the strictness of a permission policy, higher for stricter ones.
-const fn strictness(policy: ApprovalPolicy) -> u8 {
+pub(super) const fn strictness(policy: ApprovalPolicy) -> u8 {
     match policy {
         ApprovalPolicy::AutoApprove => 0,
         ApprovalPolicy::Interactive => 1,

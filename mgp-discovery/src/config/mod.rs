@@ -26,6 +26,7 @@ mod edit;
 mod effective;
 mod endpoint;
 mod folder_keys;
+mod held;
 mod load;
 mod locations;
 mod merge;

@@ -192,7 +192,13 @@ async fn kernel(
     findings: &mut Vec<DoctorFinding>,
 ) -> Result<(), Failure> {
     findings.push(DoctorFinding::right("kernel", "runs".to_owned()));
-    if let KernelStatus { http: Some(http), .. } = link.ask(method::KERNEL_STATUS, &()).await? {
+    let KernelStatus { http, waiting, .. } = link.ask(method::KERNEL_STATUS, &()).await?;
+    if !waiting.is_empty() {
+        let told = format!("changes wait for an operator: {}", waiting.join(", "));
+        let hint = Some("`mgp reload` takes them; undo those that you did not make".to_owned());
+        findings.push(DoctorFinding { what: "configuration", ok: false, told, hint });
+    }
+    if let Some(http) = http {
         let hint =
             "end the program that has the address, or name another one as `http` of `[listen]` in mgp.toml";
         let hint = http.error.is_some().then(|| hint.to_owned());

@@ -10,13 +10,15 @@ use tokio::time::Instant;
 
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
-use super::link::KernelLink;
+use super::link::{KernelLink, KernelNeed};
 use super::output::{Output, OutputReader, printable};
 use crate::listen::socket;
 use crate::operator::config::ConfigReloaded;
 use crate::operator::method;
+use crate::operator::proof::is_guarded;
 use crate::operator::servers::{NamedServer, ReadServerLog, ServerLog, ServerStateChanged, ServersToBegin};
 use crate::operator::status::KernelStatus;
+use crate::running::users_state;
 
 #[derive(Debug, Args)]
 pub(super) struct LogsArgs {
@@ -199,9 +201,13 @@ async fn moved(
     output.show(&moved?, |moved, out| writeln!(out, "{}", moved.state))
 }
 
-/// Makes the running kernel reload its configuration.
+/// Makes the running kernel reload its configuration. Where a passphrase guards that and no kernel runs, the next one takes it.
 pub(super) async fn reload(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
-    let link = KernelLink::needed(place).await?;
+    let link = if is_guarded(users_state(&place.read()?.state)) {
+        KernelLink::open(place, KernelNeed::State).await?
+    } else {
+        KernelLink::needed(place).await?
+    };
     let reloaded: Result<ConfigReloaded, Failure> = link.ask(method::CONFIG_RELOAD, &()).await;
     link.close().await;
     output.show(&reloaded?, |reloaded, out| {

@@ -71,6 +71,10 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
             if status.without_proof {
                 writeln!(out, "{WITHOUT_PROOF}")?;
             }
+            if !status.waiting.is_empty() {
+                let keys = printable(&status.waiting.join(", "));
+                writeln!(out, "changes that wait for an operator (`mgp reload` takes them): {keys}")?;
+            }
             if let Some(http) = &status.http {
                 writeln!(out, "http: {}", printable(&told_of(http)))?;
             }

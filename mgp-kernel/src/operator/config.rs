@@ -42,7 +42,7 @@ pub(super) async fn reload(
     let state = state.display().to_string();
     let target = AuditTarget::new(None, None);
     asked.record("dev.cloto.mgp.config_reloaded", target, &[("state", &state)]).await?;
-    let applied = reload.reread().await;
+    let applied = reload.accept().await;
     let applied = applied.map_err(|error| Error::new(code::INVALID_PARAMS, error.to_string()))?;
     let AppliedConfig { added, changed, removed, needs_restart } = applied;
     let needs_restart = needs_restart.into_iter().map(str::to_owned).collect();

@@ -96,7 +96,7 @@ async fn answer(
     let Policies { access, grants, pending, definitions, keys, proofs, .. } = &**policies;
     let shown_servers = || servers::list(&config.load(), definitions, fleet);
     let known = KnownNames { targets, grants, keys, clients: &lifecycle.visitors };
-    let status = || status::status(lifecycle, proofs, config.state(), shown_servers());
+    let status = || status::status(lifecycle, proofs, config, shown_servers());
     match request.method.as_str() {
         method::ACCESS_LIST => reply(&access::list(access, &read(request)?)),
         method::AUDIT_EXPORT => reply(&audit::export(audit, read(request)?).await?),
@@ -117,7 +117,9 @@ async fn answer(
         method::KEYS_NEW => reply(&keys::issue(asked, keys, targets, read(request)?).await?),
         method::KEYS_REVOKE => reply(&keys::revoke(asked, keys, config, &read(request)?).await?),
         method::OPERATORS_PASSPHRASE => {
-            reply(&operators::set_passphrase(asked, proofs, read(request)?).await?)
+            let set = operators::set_passphrase(asked, proofs, read(request)?).await?;
+            config.accept_running();
+            reply(&set)
         }
         method::OPERATORS_PROVE => reply(&operators::prove(asked, proofs, read(request)?).await?),
         // A request to be admitted that has come this far is granted.

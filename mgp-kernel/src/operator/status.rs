@@ -14,6 +14,7 @@ use super::request::OperatorRequest;
 use super::servers::{ServerList, ServerRow};
 use crate::lifecycle::{HttpListening, Lifecycle, ServedKernel};
 use crate::reload::ConfigReloader;
+use crate::running::RunningConfig;
 
 /// The status of a kernel.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -33,6 +34,9 @@ pub(crate) struct KernelStatus {
     pub(crate) http: Option<HttpListening>,
     /// True if decisions take no proof that a person is there.
     pub(crate) without_proof: bool,
+    /// The keys of the changed configuration that wait until an operator reloads it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) waiting: Vec<String>,
     pub(crate) clients: Vec<ConnectedClient>,
     pub(crate) servers: Vec<ServerRow>,
 }
@@ -56,7 +60,7 @@ pub(crate) struct ConnectedClient {
 pub(super) fn status(
     lifecycle: &Lifecycle,
     proofs: &ProofChecker,
-    state: &Path,
+    config: &RunningConfig,
     servers: ServerList,
 ) -> Result<KernelStatus, Error> {
     let served = served(lifecycle)?;
@@ -76,10 +80,11 @@ pub(super) fn status(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         since: served.since,
         files: served.files.clone(),
-        state: state.to_owned(),
+        state: config.state().to_owned(),
         linger_secs: served.linger.map(|linger| linger.as_secs()),
         http: served.http.lock().clone(),
         without_proof: proofs.is_without_proof(),
+        waiting: config.waiting(),
         clients: clients.collect(),
         servers: servers.servers,
     })

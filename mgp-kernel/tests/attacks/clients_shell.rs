@@ -23,6 +23,7 @@ tests![
     the_agents_second_client_does_not_answer_for_a_human,
     with_a_passphrase_a_decision_takes_it,
     a_stopped_kernel_takes_the_passphrase_as_well,
+    a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_passphrase,
 ];
 
 fn home() -> Home {
@@ -289,4 +290,49 @@ async fn a_stopped_kernel_takes_the_passphrase_as_well() {
     let made = run_with(&home, NEW_TOKEN, None, "correct horse\n");
     assert_eq!(run_with(&home, &["keys", "new", "agent.one"], Some(made.out.trim()), "").code, Some(0));
     assert_eq!(home.json(["keys", "list"])["keys"].as_array().unwrap().len(), 1);
+}
+
+async fn a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_passphrase() {
+    let home = home();
+    assert_eq!(run_with(&home, PASSPHRASE, None, "correct horse\n").code, Some(0));
+    let token = run_with(&home, NEW_TOKEN, None, "correct horse\n").out;
+    let accepted = home.read("mgp.toml");
+    let waiting = |home: &Home| home.json(["status"])["waiting"].to_string();
+    let has = |home: &Home, id: &str| {
+        let servers = home.json(["status"])["servers"].clone();
+        servers.as_array().unwrap().iter().any(|server| server["id"] == id)
+    };
+    let until = |found: &dyn Fn() -> bool| {
+        let end = tokio::time::Instant::now() + Duration::from_secs(60);
+        while !found() {
+            assert!(tokio::time::Instant::now() < end, "{}", waiting(&home));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let kernel = Kernel::start(&home, &["--watch"]);
+    let evil = server::configured(&home, "evil", "");
+    home.write("mgp.toml", &format!("{accepted}{evil}[confirmation]\ndangerous = false\n"));
+    until(&|| waiting(&home).contains("servers.evil"));
+    assert!(waiting(&home).contains("confirmation.dangerous") && !has(&home, "evil"));
+    let added = run(&home, &["add", "worse", "--", "sh"]);
+    assert!(added.code == Some(0) && added.err.contains("mgp reload"), "{added:?}");
+    until(&|| waiting(&home).contains("servers.worse"));
+    assert_eq!(run(&home, &["reload"]).code, Some(3));
+    assert!(home.run(["doctor"]).out.contains("changes wait for an operator"));
+    // Neither does a start take it.
+    drop(kernel);
+    let kernel = Kernel::start(&home, &["--watch"]);
+    assert!(waiting(&home).contains("servers.worse") && has(&home, "honest") && !has(&home, "worse"));
+    let reloaded = run_with(&home, &["reload"], Some(token.trim()), "");
+    assert_eq!(reloaded.code, Some(0), "{reloaded:?}");
+    assert!(waiting(&home) == "null" && has(&home, "worse") && has(&home, "evil"));
+    // What is taken out is gone at once.
+    home.write("mgp.toml", &accepted);
+    until(&|| !has(&home, "evil") && !has(&home, "worse"));
+    // What was accepted while no kernel ran holds for the next one.
+    drop(kernel);
+    home.write("mgp.toml", &format!("{accepted}{evil}"));
+    assert_eq!(run_with(&home, &["reload"], Some(token.trim()), "").code, Some(0));
+    let _kernel = Kernel::start(&home, &[]);
+    assert!(waiting(&home) == "null" && has(&home, "evil"));
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use mgp_discovery::{AtomicFile, Config, FileReaders};
 
 use crate::operator::proof::is_guarded;
+use crate::running::users_state;
 
 /// The file in the kernel's state with the configuration that was accepted last.
 ///
@@ -20,8 +21,8 @@ pub(crate) struct AcceptedConfig {
 }
 
 impl AcceptedConfig {
-    pub(crate) fn new(state: &Path, users_state: &Path) -> Self {
-        Self { path: state.join(FILE), secrets: users_state.to_owned() }
+    pub(crate) fn new(state: &Path) -> Self {
+        Self { path: state.join(FILE), secrets: users_state(state).to_owned() }
     }
 
     /// Returns the part of `wanted` that takes effect, and the keys that wait. Without an accepted configuration, or a

@@ -68,8 +68,8 @@ impl ConfigReloader {
         self.read_and_take(false).await
     }
 
-    /// Reads the configuration anew, and takes all of it in the name of an operator. A kernel without a source accepts what
-    /// it was given.
+    /// Reads the configuration anew, and takes all of it in the name of an operator. The kernel of a command, which has no
+    /// source, keeps it for the next one.
     pub(crate) async fn accept(self: &Arc<Self>) -> Result<AppliedConfig, ReloadError> {
         self.read_and_take(true).await
     }
@@ -81,7 +81,10 @@ impl ConfigReloader {
             let _turn = this.fleet.turn().await;
             let held = match this.source.get() {
                 Some(source) => this.config.held(source().map_err(ReloadError::Broken)?),
-                None if accepts => this.config.load_full().as_ref().clone(),
+                None if accepts => {
+                    let _ = this.config.accept();
+                    return Ok(AppliedConfig::default());
+                }
                 None => return Err(ReloadError::NoSource),
             };
             Ok(this.take(if accepts { this.config.accept() } else { held }).await?)

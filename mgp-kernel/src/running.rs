@@ -27,7 +27,7 @@ pub(crate) struct RunningConfig {
 
 impl RunningConfig {
     pub(crate) fn new(config: Config, state: PathBuf) -> Self {
-        let accepted = AcceptedConfig::new(&state, users_state(&state));
+        let accepted = AcceptedConfig::new(&state);
         let (held, waiting) = accepted.held(&config);
         let memory = settings::message_memory(&held);
         let wanted = ArcSwap::from_pointee((config, waiting));
@@ -54,9 +54,12 @@ impl RunningConfig {
         self.wanted.load().0.clone()
     }
 
-    /// Keeps what runs as accepted: from now on a passphrase guards it.
+    /// Keeps the configuration that was read last as accepted, if nothing of it waits: from now on a passphrase guards it.
     pub(crate) fn accept_running(&self) {
-        self.accepted.accept(&self.load());
+        let (wanted, waiting) = &*self.wanted.load_full();
+        if waiting.is_empty() {
+            self.accepted.accept(wanted);
+        }
     }
 
     /// Returns the keys of the configuration that wait until an operator accepts them.

@@ -126,7 +126,7 @@ async fn a_full_disk_fails_closed_says_so_and_is_recovered_from() {
     assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
     let told = error.message();
     assert!(told.starts_with("the record cannot be kept: no room is left"), "{told}");
-    assert_eq!(log.check().unwrap_err().code(), code::RESOURCE_EXHAUSTED);
+    assert_eq!(log.open(&mgp_types::Object::new).unwrap_err().code(), code::RESOURCE_EXHAUSTED);
     let queued = log.clone().with_durability(Durability::Async);
     queued.record(event(777_777)).await.unwrap();
     assert!(log.flush().await.is_err());
@@ -135,7 +135,7 @@ async fn a_full_disk_fails_closed_says_so_and_is_recovered_from() {
     // Nobody has to call for the log to find out that there is room again.
     log.subscribe(log.head().seq).next().await.unwrap();
     log.flush().await.unwrap();
-    log.check().unwrap();
+    log.open(&mgp_types::Object::new).unwrap();
     log.record(event(888_888)).await.unwrap();
     let held = numbers(&log.reader());
     let expected: Vec<_> = (0..promised).chain([777_777, 888_888]).collect();

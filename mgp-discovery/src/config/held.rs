@@ -26,7 +26,8 @@ impl Config {
         held.folders.retain(|rule| self.folders.contains(rule));
         held.agents.retain(|agent| self.agents.iter().any(|now| now.id == agent.id));
         held.permissions.grants.retain(|grant| self.permissions.grants.contains(grant));
-        let strict = |config: &Self| strictness(config.permissions.policy.unwrap_or(ApprovalPolicy::Interactive));
+        let strict =
+            |config: &Self| strictness(config.permissions.policy.unwrap_or(ApprovalPolicy::Interactive));
         if strict(self) > strict(&held) {
             held.permissions.policy = self.permissions.policy;
         }
@@ -44,6 +45,8 @@ impl Config {
         held.validators.allow_paths.retain(|path| self.validators.allow_paths.contains(path));
         held.validators.scratch.retain(|path| self.validators.scratch.contains(path));
         held.listen.require_keys |= self.listen.require_keys;
+        // The command line may name another one, and beyond this machine keys are required.
+        held.listen.http.clone_from(&self.listen.http);
         let waiting = differences(&held, self);
         (held, waiting)
     }
@@ -53,7 +56,8 @@ impl Config {
 fn differences(one: &Config, other: &Config) -> Vec<String> {
     let read = |config: &Config| serde_json::to_value(config).unwrap_or_default();
     let (one, other) = (read(one), read(other));
-    let sections = |value: &Value| value.as_object().into_iter().flat_map(|all| all.keys().cloned()).collect();
+    let sections =
+        |value: &Value| value.as_object().into_iter().flat_map(|all| all.keys().cloned()).collect();
     let names = |one: &Value, other: &Value| -> Vec<String> {
         let mut names: Vec<String> = sections(one);
         names.extend(sections(other));

@@ -21,6 +21,7 @@ use super::output::{Output, printable};
 use super::proof;
 use super::state_in_use::StateInUse;
 use crate::StartError;
+use crate::accepted::AcceptedConfig;
 use crate::call::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
 use crate::listen::kernel_note::KernelNote;
@@ -289,13 +290,17 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<
 
 /// Starts a kernel in this process, with the part that is needed.
 async fn started(configured: &EffectiveConfig, need: KernelNeed) -> Result<Kernel, StartError> {
-    let (mut config, state) = (configured.config.clone(), configured.state.clone());
+    let (wanted, state) = (configured.config.clone(), configured.state.clone());
     let files = configured.own_files();
+    // All of it is what counts as accepted, not what this kernel needs of it.
+    let (mut config, _) = AcceptedConfig::new(&state).held(&wanted);
     match need {
         KernelNeed::State => config.servers.clear(),
         KernelNeed::Configured => config.servers.iter_mut().for_each(|server| server.enabled = false),
     }
-    Kernel::open(config, state, files).await
+    let kernel = Kernel::open(config, state, files).await?;
+    let _ = kernel.config().held(wanted);
+    Ok(kernel)
 }
 
 fn builder() -> mgp_client_sdk::ClientBuilder {

@@ -90,7 +90,8 @@ pub(crate) async fn serve(
         check_certificate(tls).map_err(unheard(address.to_string()))?;
     }
     // Whoever connects finds the note, because it is written before anybody can.
-    if let Err(error) = KernelNote::of_this_process(&kernel.config().wanted()).write(kernel.config().state()) {
+    if let Err(error) = KernelNote::of_this_process(&kernel.config().wanted()).write(kernel.config().state())
+    {
         tracing::warn!(%error, "clients that join cannot see which kernel this is");
     }
     #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! The status of a running kernel as a process: since when and for whom it runs, and when it ends.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 

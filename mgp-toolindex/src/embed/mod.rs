@@ -71,16 +71,6 @@ pub enum Purpose {
     Passage,
 }
 
-impl Purpose {
-    /// Returns the word for the purpose in messages.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Query => "query",
-            Self::Passage => "passage",
-        }
-    }
-}
-
 /// A store of vectors, so that no text is embedded twice.
 ///
 /// The store is a cache: missing vectors are made anew, and vectors that it cannot take are lost. So it returns no

@@ -22,7 +22,8 @@ use crate::listen::peer::{PeerProcess, ProcessId};
 
 /// Returns whether a passphrase guards what is decided in this state. A file that cannot be read guards it.
 pub(crate) fn is_guarded(state: &Path) -> bool {
-    OperatorSecrets::open(state).and_then(|secrets| secrets.read().map_err(|error| (state.to_owned(), error)))
+    OperatorSecrets::open(state)
+        .and_then(|secrets| secrets.read().map_err(|error| (state.to_owned(), error)))
         .map_or(true, |known| known.has_passphrase())
 }
 

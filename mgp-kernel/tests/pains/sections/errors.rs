@@ -89,7 +89,8 @@ async fn codes_of_authentication_say_whether_to_log_in_or_to_log_in_again() {
             is(&ada.refused("files.fail", json!({})).await, code, "security", false);
             let mut plain = Raw::plain(&host, "bob", revision).await;
             let answer = plain.call("tools/call", json!({"name": "files__fail", "arguments": {}})).await;
-            assert_eq!(answer["error"], json!({"code": -32600, "message": message}));
+            let said = format!("files: {message}");
+            assert_eq!(answer["error"], json!({"code": -32600, "message": said}));
         }
     }
     // The kernel's own keys are a matter of HTTP, which has a status for it.
@@ -241,7 +242,7 @@ async fn codes_of_external_services_come_through() {
                 .fails_with(&json!({"code": code, "message": message, "data": {"_mgp": advice}}).to_string());
             let error = ada.refused("weather.fail", json!({})).await;
             is(&error, code, "external", false);
-            assert_eq!(error["message"], message);
+            assert_eq!(error["message"], format!("weather: {message}"));
         }
     }
     // A server that is lost in the middle of a call is an external service that cannot be reached.
@@ -286,13 +287,15 @@ async fn advice_of_a_server_comes_through_as_it_is_and_only_to_who_speaks_mgp() 
             script.fails_with(&error.to_string());
             let before = script.calls().len();
             let mut ada = Raw::agent(&host, "ada", revision).await;
-            assert_eq!(ada.refused("web.fail", json!({})).await, error, "{strategy}");
+            let mut named = error.clone();
+            named["message"] = json!("web: too often");
+            assert_eq!(ada.refused("web.fail", json!({})).await, named, "{strategy}");
             // The advice is read as well: one more attempt was made.
             assert_eq!(script.calls().len(), before + 2, "{strategy}");
 
             let mut plain = Raw::plain(&host, "bob", revision).await;
             let answer = plain.call("tools/call", json!({"name": "web__fail", "arguments": {}})).await;
-            let expected = json!({"code": -32603, "message": "too often", "data": {"their": 1}});
+            let expected = json!({"code": -32603, "message": "web: too often", "data": {"their": 1}});
             assert_eq!(answer["error"], expected);
         }
     }

@@ -10,7 +10,7 @@ use crate::network::{
     NetworkPolicy, check_addresses, check_host, check_nested, check_text, check_url, is_network_scheme,
 };
 use crate::percent::percent_decoded;
-use crate::tool::ArgumentNature;
+use crate::tool::{ArgumentNature, words};
 use crate::validator::call::ValidatedCall;
 use crate::validator::path::ROOT_FOLDERS;
 use crate::validator::validate::{BlockedCall, Validator};
@@ -138,12 +138,27 @@ impl Validator for AddressesValidator {
     }
 
     fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
-        // A command is read as a whole by its own validator.
-        let mut texts = call.arguments.iter().filter(|argument| argument.nature != ArgumentNature::Command);
-        texts.try_for_each(|argument| argument.check(|text| check_addresses(text, &self.policy)))?;
+        for argument in &call.arguments {
+            // A command is read as a whole by its own validator.
+            if argument.nature == ArgumentNature::Command {
+                continue;
+            }
+            let is_searched = words(&argument.name).last().is_some_and(|last| SEARCHED.contains(&&**last));
+            // What is searched for may be the address of a machine without being one to go to.
+            argument.check(|text| match check_addresses(text, &self.policy) {
+                Err(finding) if is_searched && !text.contains("://") && finding.rule != METADATA => Ok(()),
+                judged => judged,
+            })?;
+        }
         Ok(())
     }
 }
+
+/// The last words of the names of arguments that are searched for.
+const SEARCHED: &[&str] = &["pattern", "query", "search", "filter", "regex", "keyword", "keywords", "term"];
+
+/// The rule that refuses the metadata services of clouds.
+const METADATA: &str = "metadata-endpoint";
 
 /// Returns whether the tool needs the permission to read files, which a person grants before the call goes on.
 fn needs_files(call: &ValidatedCall<'_>) -> bool {
@@ -322,7 +337,7 @@ mod tests {
                 "https://example.com/, http://192.168.1.1/",
                 "<http://printer.local/>",
             ] {
-                for member in ["url", "body", "x", "target"] {
+                for member in ["url", "body", "x", "target", "text"] {
                     let one = judged(tool, member, RawJson::from_text(inward));
                     assert!(one.is_err(), "{} {member} {inward}", tool.name);
                 }
@@ -347,7 +362,7 @@ mod tests {
                 "C:\\Users",
                 "/etc/hosts",
             ] {
-                for member in ["url", "body", "x"] {
+                for member in ["url", "body", "x", "query"] {
                     let one = judged(tool, member, RawJson::from_text(fine));
                     assert!(one.is_ok(), "{} {member} {fine}: {}", tool.name, message(&one.unwrap_err()));
                 }

@@ -73,8 +73,12 @@ fn what_cannot_work_is_an_error_at_its_place() {
             "agents[1].tokens[0]",
             "one agent",
         ),
-        (server("client_secret='x'"), "servers[0].oauth", "client_id"),
-        (server("client_id='c'\nclient_secret='x'\nprivate_key='y'"), "servers[0].oauth", "keep"),
+        (server("issuer='https://id.example'\nclient_secret='x'"), "servers[0].oauth", "client_id"),
+        (
+            server("issuer='https://id.example'\nclient_id='c'\nclient_secret='x'\nprivate_key='y'"),
+            "servers[0].oauth",
+            "keep",
+        ),
         (server("client_id='c'\nclient_secret='x'"), "servers[0].oauth.client_secret", "issuer"),
         (
             server("client_id='c'\nclient_secret='x'\ngrant='client_credentials'"),
@@ -100,7 +104,11 @@ fn what_cannot_work_is_an_error_at_its_place() {
         ),
         (server("token_file='/t'"), "servers[0].oauth.token_file", "workload_identity"),
         (server("algorithm='HS256'"), "servers[0].oauth.algorithm", "ES256"),
-        (server("client_id='c'\nclient_secret='${'"), "servers[0].oauth.client_secret", ""),
+        (
+            server("issuer='https://id.example'\nclient_id='c'\nclient_secret='${'"),
+            "servers[0].oauth.client_secret",
+            "",
+        ),
         ("[[servers]]\nid='a'\ncommand='x'\n[servers.oauth]\n".into(), "servers[0].oauth", "remove"),
         (
             "[[servers]]\nid='a'\nurl='https://a.example'\nheaders={authorization='x'}\n[servers.oauth]\n"
@@ -122,7 +130,9 @@ fn secrets_of_authorization_are_never_shown() {
         .replace("id='a'", "id='a'\nenv={A='hunter2'}");
     let read = config(&text);
     assert!(!format!("{read:?}").contains("hunter2"));
-    let broken = parse(&server("client_id='c'\nclient_secret='hunter2${'")).unwrap_err().to_string();
+    let broken = parse(&server("issuer='https://id.example'\nclient_id='c'\nclient_secret='hunter2${'"))
+        .unwrap_err()
+        .to_string();
     assert!(!broken.contains("hunter2"), "{broken}");
 }
 

@@ -204,7 +204,7 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("limits", "waiting_questions", NUMBERS),
     ("effects", "enabled", SWITCH),
     ("tools", "pinned", LISTS),
-    ("tools", "embedder", &["'static'", "'remote:http://x#y'"]),
+    ("tools", "embedder", &["'static'", "'encoder:/x'"]),
     ("tools", "trust_sent_vectors", SWITCH),
     ("tools", "creating", SWITCH),
     ("registration", "agents", LISTS),

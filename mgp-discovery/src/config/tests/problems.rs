@@ -98,7 +98,12 @@ fn each_mistake_says_where_it_is_and_what_to_write() {
             "tools.embedder",
             "fastembed:DIRECTORY",
         ),
-        ("[tools]\nembedder='remote:https://a.example/v1'\n".into(), (2, 10), "tools.embedder", "#MODEL"),
+        (
+            "[tools]\nembedder='remote:https://a.example/v1'\n".into(),
+            (2, 10),
+            "tools.embedder",
+            "fastembed:DIRECTORY",
+        ),
         ("[access]\ndefault='optin'\n".into(), (2, 9), "access.default", "`opt-in`"),
         ("[[access.rules]]\nagent='a'\nserver='b'\n".into(), (1, 1), "access.rules[0]", "`permission` is"),
         (

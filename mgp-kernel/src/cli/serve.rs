@@ -77,6 +77,8 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: ServeArgs
 }
 
 async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs) -> Result<Exit, Failure> {
+    // What changes from here on is read once more.
+    let read = versions(&place.settled().watched());
     let configured = place.read()?;
     let mut own_files = configured.own_files();
     // A configuration file that does not exist yet may be created later.
@@ -153,7 +155,7 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
     let place = place.settled();
     let watched = if follows_files { place.watched() } else { Vec::new() };
     reread_from(&kernel, place, http_asked_for);
-    let stop = until_stopped(signals, &kernel, &watched);
+    let stop = until_stopped(signals, &kernel, &watched, read);
     let at = serving.socket.display().to_string();
     let scheme = if kernel.config().load().listen.tls.is_some() { "https" } else { "http" };
     let served = serve(&kernel, serving, stop, |http| {
@@ -291,8 +293,13 @@ impl Signals {
 }
 
 /// Waits for SIGTERM or SIGINT. Meanwhile, SIGHUP and changes of the watched files reload the configuration.
-async fn until_stopped(mut signals: Signals, kernel: &Kernel, watched: &[PathBuf]) {
-    let mut taken = versions(watched);
+/// `taken` are the versions of the files when they were read.
+async fn until_stopped(
+    mut signals: Signals,
+    kernel: &Kernel,
+    watched: &[PathBuf],
+    mut taken: Vec<FileVersion>,
+) {
     let mut seen = taken.clone();
     let mut looks = tokio::time::interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -314,8 +321,11 @@ async fn until_stopped(mut signals: Signals, kernel: &Kernel, watched: &[PathBuf
     }
 }
 
+/// The version of a file, as far as its time and length tell.
+type FileVersion = Option<(SystemTime, u64)>;
+
 /// Returns the modification time and the length of each file, or `None` for a file that does not exist.
-fn versions(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
+fn versions(files: &[PathBuf]) -> Vec<FileVersion> {
     let version = |path: &PathBuf| {
         let file = std::fs::metadata(path).ok()?;
         Some((file.modified().ok()?, file.len()))

@@ -130,10 +130,13 @@ impl TestKernel {
         let definition = Object::parse(definition).unwrap();
         let security = EffectiveSecurity::new(RiskLevel::Safe);
         let id = server.into();
-        self.policies
-            .definitions
-            .examine(&id, DefinitionKind::Tool, std::slice::from_ref(&definition))
-            .unwrap();
+        let definitions = &self.policies.definitions;
+        definitions.examine(&id, DefinitionKind::Tool, std::slice::from_ref(&definition)).unwrap();
+        // What is added to the first list waits, and its operator approves it.
+        for waiting in definitions.pins().pending() {
+            let pending = waiting.state.pending().unwrap();
+            definitions.pins().approve(&waiting.server, pending.name(), pending.digest()).unwrap();
+        }
         let tool = ResolvedTool::new(id, name.into(), definition, security);
         self.catalog.put_server(server.into(), vec![Arc::clone(&tool)]).unwrap();
         tool

@@ -32,14 +32,7 @@ impl AcceptedConfig {
             return (wanted.clone(), Vec::new());
         }
         match self.read() {
-            Ok(Some(accepted)) => {
-                let (held, waiting) = wanted.held_to(&accepted);
-                if !waiting.is_empty() {
-                    let keys = waiting.join(", ");
-                    tracing::warn!(keys, "changes of the configuration wait for an operator: `mgp reload`");
-                }
-                (held, waiting)
-            }
+            Ok(Some(accepted)) => wanted.held_to(&accepted),
             Ok(None) => {
                 self.accept(wanted);
                 (wanted.clone(), Vec::new())

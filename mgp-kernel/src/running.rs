@@ -37,6 +37,10 @@ impl RunningConfig {
     /// Notes the configuration that was read, and returns the part of it that takes effect now.
     pub(crate) fn held(&self, wanted: Config) -> Config {
         let (held, waiting) = self.accepted.held(&wanted);
+        if !waiting.is_empty() {
+            let keys = waiting.join(", ");
+            tracing::warn!(keys, "changes of the configuration wait for an operator: `mgp reload`");
+        }
         self.wanted.store(Arc::new((wanted, waiting)));
         held
     }

@@ -15,8 +15,7 @@ use super::exit::Failure;
 use super::log::Verbosity;
 use super::output::{Global, Output};
 use crate::listen::socket;
-use crate::operator::proof::is_guarded;
-use crate::running::{folder_state, users_state};
+use crate::running::folder_state;
 
 /// The place of the configuration, the state directory and the socket of the kernel that a command is about.
 #[derive(Debug, Clone)]
@@ -175,9 +174,6 @@ impl KernelLocation {
     /// Trusts a folder's file whose text was changed from `before` to `after`, on the same conditions as
     /// [`keep_trust`](Self::keep_trust).
     pub(super) fn keep_trust_of(&self, path: &Path, before: &str, after: &str) -> Result<(), Failure> {
-        if is_guarded(users_state(&self.read()?.state)) {
-            self.output().note("the change takes effect when an operator takes it: `mgp reload`");
-        }
         let locations = self.locations();
         let Some(trusted) = locations.trusted().filter(|_| locations.folder_file() == Some(path)) else {
             return Ok(());

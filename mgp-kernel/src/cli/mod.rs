@@ -144,11 +144,16 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         Command::Serve(args) => Box::pin(serve::run(place, output, args)).await,
         Command::Login(args) => login::login(place, output, args).await,
         Command::Logout(args) => login::logout(place, output, args).await,
-        Command::Add(args) => servers_edit::add(place, output, args),
-        Command::Remove(args) => servers_edit::remove(place, output, &args),
-        Command::Open(args) => open::run(place, output, args).await,
+        Command::Add(args) => changed(place, output, async { servers_edit::add(place, output, args) }).await,
+        Command::Remove(args) => {
+            changed(place, output, async { servers_edit::remove(place, output, &args) }).await
+        }
+        Command::Open(args) => changed(place, output, open::run(place, output, args)).await,
         Command::Init(args) => begun(place, output, init::run(place, output, &args)).await,
-        Command::Import(args) => begun(place, output, import::run(place, output, &args)).await,
+        Command::Import(args) => {
+            changed(place, output, async { begun(place, output, import::run(place, output, &args)).await })
+                .await
+        }
         Command::Export(args) => begun(place, output, export::run(place, output, &args).await).await,
         Command::Server(server) => pattern_server::run(server).await,
         Command::Servers(args) => servers::run(place, output, &args).await,
@@ -178,9 +183,21 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         Command::Completions(args) => completions::run(output, &args),
         Command::Man(args) => man::run(output, &args),
         Command::Config(args) => config::run(place, output, args).await,
-        Command::Trust(args) => trust::run(place, output, &args).await,
+        Command::Trust(args) => changed(place, output, trust::run(place, output, &args)).await,
         Command::Untrust(args) => trust::forget(place, output, &args),
     }
+}
+
+/// Runs a command that changes the configuration, and has the change taken where a passphrase guards that.
+async fn changed(
+    place: &KernelLocation,
+    output: &Output,
+    change: impl Future<Output = Result<Exit, Failure>>,
+) -> Result<Exit, Failure> {
+    let before = proof::waiting(place);
+    let exit = change.await?;
+    proof::take_change(place, output, &before).await;
+    Ok(exit)
 }
 
 /// Ends a command by which people begin, and offers to set up the proof that decisions take.

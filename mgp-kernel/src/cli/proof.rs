@@ -9,6 +9,8 @@ use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::link::{KernelLink, KernelNeed};
 use super::output::Output;
+use crate::accepted::AcceptedConfig;
+use crate::operator::config::ConfigReloaded;
 use crate::operator::method;
 use crate::operator::operators::{ProofStatus, ProvePresence, SetPassphrase};
 use crate::operator::proof::NeededProof;
@@ -63,6 +65,35 @@ pub(super) async fn give(link: &KernelLink, needed: NeededProof) -> Result<(), F
         }
     }
     Ok(())
+}
+
+/// Returns the keys of the configuration that wait until an operator takes them.
+pub(super) fn waiting(place: &KernelLocation) -> Vec<String> {
+    place.read().map(|read| AcceptedConfig::new(&read.state).held(&read.config).1).unwrap_or_default()
+}
+
+/// Takes what a command has changed in the configuration, where a passphrase guards that, and the person gives it. What
+/// waited `before` is not taken with it.
+pub(super) async fn take_change(place: &KernelLocation, output: &Output, before: &[String]) {
+    if waiting(place).is_empty() {
+        return;
+    }
+    let taken = async {
+        if !before.is_empty() {
+            return Err(Failure::usage(format!("other changes waited before: {}", before.join(", "))));
+        }
+        if token().is_none() && !is_person_there() {
+            return Err(Failure::usage("nobody gave the operators' passphrase"));
+        }
+        let link = KernelLink::open(place, KernelNeed::State).await?;
+        let taken: Result<ConfigReloaded, Failure> = link.ask(method::CONFIG_RELOAD, &()).await;
+        link.close().await;
+        taken.map(drop)
+    };
+    if let Err(failure) = taken.await {
+        let why = failure.message();
+        output.warning(&format!("the change waits until `mgp reload` takes it, because {why}"));
+    }
 }
 
 /// Offers the person at the terminal to set up a proof, if none is set up yet and no client was connected.

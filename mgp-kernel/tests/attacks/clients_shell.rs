@@ -326,6 +326,18 @@ async fn a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_pass
     let reloaded = run_with(&home, &["reload"], Some(token.trim()), "");
     assert_eq!(reloaded.code, Some(0), "{reloaded:?}");
     assert!(waiting(&home) == "null" && has(&home, "worse") && has(&home, "evil"));
+    // A change by a command that gives the proof is taken, and nothing else with it.
+    let added = run_with(&home, &["add", "third", "--", "sh"], Some(token.trim()), "");
+    assert!(added.code == Some(0) && !added.err.contains("waits"), "{added:?}");
+    assert!(waiting(&home) == "null" && has(&home, "third"));
+    let removed = home.read("mgp.toml");
+    home.write(
+        "mgp.toml",
+        &removed.replace("dangerous = false", "dangerous = false\nmoderate = false\npatience_secs = 7"),
+    );
+    until(&|| waiting(&home).contains("confirmation.patience_secs"));
+    let added = run_with(&home, &["add", "fourth", "--", "sh"], Some(token.trim()), "");
+    assert!(added.err.contains("other changes waited before"), "{added:?}");
     // What is taken out is gone at once.
     home.write("mgp.toml", &accepted);
     until(&|| !has(&home, "evil") && !has(&home, "worse"));

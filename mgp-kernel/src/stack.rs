@@ -284,7 +284,7 @@ fn layers(
         gates![
             // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
             ResultSizeGate { max_bytes: settings::max_result_bytes(&config, server) },
-            OwnNameGate { server: server.id.as_str().into() },
+            OwnNameGate { server: server.id.as_str().into(), audit: Arc::clone(audit) },
             // Within whatever waits for people, as the time of every call is.
             RegistryTimeoutGate::new(server),
             // Nobody further in knows the ids of agents.

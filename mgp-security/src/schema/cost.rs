@@ -23,7 +23,7 @@ impl CheckCost {
     /// Measures a schema.
     ///
     /// # Errors
-    /// Fails if a check could take too many steps whatever it checks, and for a reference that leads nowhere.
+    /// Fails if a check could take too many steps whatever it checks.
     pub(super) fn of(schema: &Value) -> Result<Self, SchemaFault> {
         let places = Places::of(schema);
         let mut expansion = Expansion { places: &places, known: HashMap::new(), is_recursive: false };
@@ -74,56 +74,84 @@ fn pieces(value: &Value) -> u64 {
     value.as_str().map_or(0, |text| (text.len() / PIECE_BYTES) as u64)
 }
 
-/// The places of a schema to which references can lead by a name.
+/// The places of a schema to which references can lead.
 struct Places<'a> {
     root: &'a Value,
-    named: HashMap<&'a str, &'a Value>,
+    /// The places that have a name, of which several can end alike.
+    named: HashMap<&'a str, Vec<&'a Value>>,
+    /// For what stands within a schema with a name of its own, that schema: pointers begin there.
+    bases: HashMap<*const Map<String, Value>, &'a Value>,
 }
 
 impl<'a> Places<'a> {
     fn of(root: &'a Value) -> Self {
-        let mut named = HashMap::new();
-        let mut waiting = vec![root];
-        while let Some(schema) = waiting.pop() {
+        let mut places = Self { root, named: HashMap::new(), bases: HashMap::new() };
+        let mut waiting = vec![(root, root)];
+        while let Some((schema, mut base)) = waiting.pop() {
             match schema {
-                Value::Array(items) => waiting.extend(items),
+                Value::Array(items) => waiting.extend(items.iter().map(|item| (item, base))),
                 Value::Object(members) => {
                     for name in ["$anchor", "$dynamicAnchor", "$id", "id"] {
-                        if let Some(Value::String(name)) = members.get(name) {
-                            let _ = named.insert(last_part(name), schema);
+                        if let Some(Value::String(text)) = members.get(name) {
+                            places.named.entry(last_part(text)).or_default().push(schema);
+                            if !name.ends_with("nchor") && !text.starts_with('#') {
+                                base = schema;
+                            }
                         }
                     }
-                    waiting.extend(members.values());
+                    if !std::ptr::eq(base, root) {
+                        let _ = places.bases.insert(members, base);
+                    }
+                    waiting.extend(members.values().map(|member| (member, base)));
                 }
                 _ => {}
             }
         }
-        Self { root, named }
+        places
     }
 
-    /// Returns the schemas that `schema` refers to.
+    /// Returns the schemas that `schema` refers to; for a reference that can be read in several ways, all of them.
     fn referred(&self, schema: &Map<String, Value>) -> Result<Vec<&'a Value>, SchemaFault> {
         let references =
             ["$ref", "$dynamicRef", "$recursiveRef"].into_iter().filter_map(|name| schema.get(name));
-        references.filter_map(Value::as_str).map(|reference| self.find(reference)).collect()
+        let mut referred: Vec<&'a Value> = Vec::new();
+        for reference in references.filter_map(Value::as_str) {
+            let base = self.bases.get(&std::ptr::from_ref(schema)).copied();
+            let found = self.find(reference, base);
+            if found.is_empty() {
+                return Err(SchemaFault(format!("its reference {reference:?} leads nowhere")));
+            }
+            for place in found {
+                if !referred.iter().any(|known| std::ptr::eq(*known, place)) {
+                    referred.push(place);
+                }
+            }
+        }
+        Ok(referred)
     }
 
-    fn find(&self, reference: &str) -> Result<&'a Value, SchemaFault> {
+    fn find(&self, reference: &str, base: Option<&'a Value>) -> Vec<&'a Value> {
         let (document, place) = reference.split_once('#').unwrap_or((reference, ""));
         if document.contains(METASCHEMAS) {
-            return Ok(&Value::Bool(true));
+            return vec![&Value::Bool(true)];
         }
-        let document = match document {
-            "" => Some(self.root),
-            document => self.named.get(last_part(document)).copied(),
+        let documents = match document {
+            "" => base.into_iter().chain([self.root]).collect(),
+            document => self.named(last_part(document)),
         };
         let decoded = percent_decoded(place);
-        let found = match decoded.as_deref().unwrap_or(place) {
-            "" => document,
-            place if place.starts_with('/') => document.and_then(|document| document.pointer(place)),
-            name => self.named.get(name).copied(),
-        };
-        found.ok_or_else(|| SchemaFault(format!("its reference {reference:?} leads nowhere")))
+        match decoded.as_deref().unwrap_or(place) {
+            "" if document.is_empty() => vec![base.unwrap_or(self.root)],
+            "" => documents,
+            place if place.starts_with('/') => {
+                documents.into_iter().filter_map(|document| document.pointer(place)).collect()
+            }
+            name => self.named(name),
+        }
+    }
+
+    fn named(&self, name: &str) -> Vec<&'a Value> {
+        self.named.get(name).cloned().unwrap_or_default()
     }
 }
 
@@ -327,6 +355,7 @@ mod tests {
             json!({"$ref": "#a", "$defs": {"x": {"$anchor": "a"}}}),
             json!({"$ref": "x.json", "$defs": {"x": {"$id": "https://a.example/x.json"}}}),
             json!({"properties": {"a/b": {"type": "string"}, "c": {"$ref": "#/properties/a~1b"}}}),
+            json!({"properties": {"x": {"$id": "https://a.example/x", "$ref": "#/$defs/y", "$defs": {"y": true}}}}),
             json!({"properties": {"a b": true, "c": {"$ref": "#/properties/a%20b"}}}),
         ] {
             assert!(CheckCost::of(&named).is_ok(), "{named}");

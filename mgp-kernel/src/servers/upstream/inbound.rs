@@ -5,10 +5,7 @@ use std::task::{Context, Poll};
 
 use mgp_security::access::TaskOwnersGate;
 use mgp_types::ext::SessionEvent;
-use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditPort as _, AuditTarget, EventSeverity, EventType, Outcome, ServerId,
-    TraceId, method,
-};
+use mgp_types::mgp::{EventSeverity, ServerId, method};
 use mgp_types::{
     BoxFuture, Error, MessageSender, Method, MethodRule, Outbox, PassedMethods, RawJson, Request,
     RequestKind, Response, RpcService, Session, Severity,
@@ -18,7 +15,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::connection_key::ConnectionKey;
-use super::own_name::in_own_name;
+use super::own_name::{in_own_name, note_question};
 use super::published_events::ServerChannels;
 use super::reports::CallReports;
 use super::server_notifications::ListKind;
@@ -26,7 +23,6 @@ use super::stale_lists::StaleLists;
 use super::support::ServerSupport;
 use crate::approvals::{ElicitationSessions, check_declared, is_question};
 use crate::call::calls_in_work::{ActiveCallers, CallReference, CallsInWork};
-use crate::record::random;
 use crate::settings;
 
 /// A layer that passes the messages of one server to the clients that they concern. Makes [`ServerInbound`] services.
@@ -112,7 +108,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
                 return Box::pin(std::future::ready(answer));
             }
             if is_question(&request.method) {
-                shared.note_question(&request.method);
+                note_question(&shared.support.audit, &shared.server, request.method.as_str());
             }
             return if is_question(&request.method) && shared.is_about_no_call(&request) {
                 Box::pin(Arc::clone(shared).ask_anybody(request))
@@ -192,20 +188,6 @@ impl ServerInboundShared {
             _ => return done(),
         };
         tell(call.outbox, Request::notify(message.method, message.params))
-    }
-
-    /// Records that the server asks something of a client.
-    fn note_question(&self, method: &Method) {
-        let audit = &self.support.audit;
-        let event = AuditEvent::new(
-            audit.clock.now(),
-            TraceId::from_random(random()),
-            EventType::Custom("dev.cloto.mgp.server_asked".into()),
-            Actor::new(ActorType::Server, self.server.as_str()),
-            AuditTarget::new(Some(self.server.clone()), None),
-            Outcome::Success,
-        );
-        audit.log.record_now(vec![event.with_detail("method", method.as_str())]);
     }
 
     fn is_about_no_call(&self, question: &Request) -> bool {

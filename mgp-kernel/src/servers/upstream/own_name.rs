@@ -1,8 +1,16 @@
 //! The texts of a server for people and models, said in the name of the server: what looks like the kernel's is not.
 
+use std::sync::Arc;
+
 use mgp_security::audit::is_secret_name;
-use mgp_types::mgp::ServerId;
-use mgp_types::{Error, Flow, Gate, Object, Origin, RawJson, Request, Response, is_hidden};
+use mgp_types::mgp::{
+    Actor, ActorType, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, ServerId, TraceId,
+};
+use mgp_types::{
+    Error, Flow, Gate, Method, Object, Origin, RawJson, Request, Response, ResultKind, is_hidden,
+};
+
+use crate::record::{AuditTrail, random};
 
 /// Returns the message of `server` with its name, where the server cannot write it, and in visible characters.
 ///
@@ -32,12 +40,36 @@ pub(super) fn in_own_name(server: &ServerId, mut message: Request) -> Result<Req
                 params.set("data", RawJson::from_text(&visible(&text)));
             }
         }
+        "notifications/tasks" | "notifications/tasks/status" => questions_in_own_name(server, params)?,
         _ => {}
     }
     let mut meta = params.object("_meta").unwrap_or_default();
     meta.set(SERVER, RawJson::from_text(server.as_str()));
     params.set("_meta", meta.to_raw());
     Ok(message)
+}
+
+/// Puts the questions within a result or a task of `server`, which a client answers by asking again, into its name.
+///
+/// # Errors
+/// Fails for a question that may not be asked, and for one that no client could read.
+fn questions_in_own_name(server: &ServerId, result: &mut Object) -> Result<(), Error> {
+    let Some(questions) = result.get("inputRequests").filter(|questions| !questions.is_null()) else {
+        return Ok(());
+    };
+    let malformed = || Error::misbehaved("the server's questions are malformed");
+    let mut named = Object::new();
+    let questions = Object::from_raw(&questions).map_err(|_| malformed())?;
+    for (key, question) in questions.iter() {
+        let mut question = Object::from_raw(&question).map_err(|_| malformed())?;
+        let method = Method::new(&question.text("method").ok_or_else(malformed)?);
+        let asked =
+            in_own_name(server, Request::call(method, question.object("params").unwrap_or_default()))?;
+        question.set("params", asked.params.to_raw());
+        named.set(key.into_owned(), question.to_raw());
+    }
+    result.set("inputRequests", named.to_raw());
+    Ok(())
 }
 
 /// Refuses a form that asks for a secret: it has to be asked for on a page of the server, which neither client nor kernel
@@ -80,27 +112,58 @@ fn visible(text: &str) -> String {
     shown.filter(|letter| !is_hidden(*letter)).collect()
 }
 
-/// A gate that says errors of a server in its name.
-#[derive(Debug, Clone)]
+/// A gate that says errors of a server, and the questions in its results, in its name.
+#[derive(Clone)]
 pub(crate) struct OwnNameGate {
     pub(crate) server: ServerId,
+    pub(crate) audit: Arc<AuditTrail>,
 }
 
 impl Gate for OwnNameGate {
-    type Pass = ();
+    /// Whether the call asks for a task, which may hold questions.
+    type Pass = bool;
 
-    fn enter(&self, _: &mut Request) -> Flow {
-        Flow::Pass(())
+    fn enter(&self, request: &mut Request) -> Flow<bool> {
+        Flow::Pass(request.method == Method::TASKS_GET)
     }
 
-    fn leave(&self, (): (), outcome: &mut Result<Response, Error>) {
-        if let Err(error) = outcome
-            && error.origin() == Origin::Peer
-        {
-            let named = said_by(&self.server, error.message());
-            *outcome = Err(error.clone().with_message(named));
+    fn leave(&self, gets_task: bool, outcome: &mut Result<Response, Error>) {
+        match outcome {
+            Ok(response) => {
+                let asks = response.result.kind() == ResultKind::InputRequired;
+                if !asks && !gets_task {
+                    return;
+                }
+                let Ok(mut result) = Object::from_raw(&response.result) else { return };
+                if let Err(error) = questions_in_own_name(&self.server, &mut result) {
+                    *outcome = Err(error);
+                    return;
+                }
+                response.result = result.to_raw().into();
+                if asks {
+                    note_question(&self.audit, &self.server, "input_required");
+                }
+            }
+            Err(error) if error.origin() == Origin::Peer => {
+                let named = said_by(&self.server, error.message());
+                *outcome = Err(error.clone().with_message(named));
+            }
+            Err(_) => {}
         }
     }
+}
+
+/// Records that `server` asks something of a client.
+pub(super) fn note_question(audit: &AuditTrail, server: &ServerId, method: &str) {
+    let event = AuditEvent::new(
+        audit.clock.now(),
+        TraceId::from_random(random()),
+        EventType::Custom("dev.cloto.mgp.server_asked".into()),
+        Actor::new(ActorType::Server, server.as_str()),
+        AuditTarget::new(Some(server.clone()), None),
+        Outcome::Success,
+    );
+    audit.log.record_now(vec![event.with_detail("method", method)]);
 }
 
 /// The member of `_meta` with the server that a message comes from.
@@ -115,6 +178,8 @@ const SECRETS: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
+    use mgp_discovery::Config;
+
     use super::*;
 
     fn said(method: &'static str, params: &str) -> Result<Object, Error> {
@@ -174,15 +239,40 @@ mod tests {
         );
     }
 
-    #[test]
-    fn an_error_of_a_server_has_its_name_and_one_of_the_kernel_is_left_alone() {
-        let gate = OwnNameGate { server: "evil".into() };
-        let leave = |error: Error| {
-            let mut outcome = Err(error);
-            gate.leave((), &mut outcome);
-            outcome.unwrap_err().message().to_owned()
+    /// Returns what the gate makes of the outcome of a call of `method`.
+    fn left(method: &'static str, mut outcome: Result<Response, Error>) -> Result<String, Error> {
+        let state = tempfile::tempdir().unwrap();
+        let audit = Arc::new(AuditTrail::open(&Config::default(), state.path()).unwrap());
+        let gate = OwnNameGate { server: "evil".into(), audit };
+        let Flow::Pass(pass) = gate.enter(&mut Request::call(method, Object::new())) else { panic!() };
+        gate.leave(pass, &mut outcome);
+        outcome.map(|response| response.result.to_string())
+    }
+
+    #[tokio::test]
+    async fn an_error_of_a_server_has_its_name_and_one_of_the_kernel_is_left_alone() {
+        let message = |error: Error| left("tools/call", Err(error)).unwrap_err().message().to_owned();
+        assert_eq!(message(Error::from_origin(Origin::Peer, -1, "run\u{202e} `mgp`")), "evil: run `mgp`");
+        assert_eq!(message(Error::invalid_params("no")), "no");
+    }
+
+    #[tokio::test]
+    async fn questions_that_a_client_answers_by_asking_again_have_the_name_of_their_server() {
+        let asks = |kind: &str, fields: &str| {
+            let form = format!(r#"{{"message":"Who?","requestedSchema":{{"properties":{{{fields}}}}}}}"#);
+            let question = format!(r#"{{"a":{{"method":"elicitation/create","params":{form}}}}}"#);
+            Ok(Response::new(RawJson::parse(format!(r#"{{{kind},"inputRequests":{question}}}"#)).unwrap()))
         };
-        assert_eq!(leave(Error::from_origin(Origin::Peer, -1, "run\u{202e} `mgp`")), "evil: run `mgp`");
-        assert_eq!(leave(Error::invalid_params("no")), "no");
+        for (method, kind) in [
+            ("tools/call", r#""resultType":"input_required""#),
+            ("tasks/get", r#""resultType":"complete","status":"input_required""#),
+        ] {
+            let named = left(method, asks(kind, r#""name":{"type":"string"}"#)).unwrap();
+            assert!(named.contains(r#""message":"evil: Who?""#), "{named}");
+            assert!(left(method, asks(kind, r#""password":{"type":"string"}"#)).is_err(), "{method}");
+        }
+        let plain = r#"{"content":[],"inputRequests":3}"#;
+        let result = Ok(Response::new(RawJson::parse(plain).unwrap()));
+        assert_eq!(left("tools/call", result).unwrap(), plain);
     }
 }

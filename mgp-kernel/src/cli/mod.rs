@@ -148,11 +148,15 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         Command::Remove(args) => {
             changed(place, output, async { servers_edit::remove(place, output, &args) }).await
         }
-        Command::Open(args) => changed(place, output, open::run(place, output, args)).await,
+        Command::Open(args) => changed(place, output, Box::pin(open::run(place, output, args))).await,
         Command::Init(args) => begun(place, output, init::run(place, output, &args)).await,
         Command::Import(args) => {
-            changed(place, output, async { begun(place, output, import::run(place, output, &args)).await })
-                .await
+            changed(
+                place,
+                output,
+                Box::pin(async { begun(place, output, import::run(place, output, &args)).await }),
+            )
+            .await
         }
         Command::Export(args) => begun(place, output, export::run(place, output, &args).await).await,
         Command::Server(server) => pattern_server::run(server).await,
@@ -183,7 +187,7 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         Command::Completions(args) => completions::run(output, &args),
         Command::Man(args) => man::run(output, &args),
         Command::Config(args) => config::run(place, output, args).await,
-        Command::Trust(args) => changed(place, output, trust::run(place, output, &args)).await,
+        Command::Trust(args) => changed(place, output, Box::pin(trust::run(place, output, &args))).await,
         Command::Untrust(args) => trust::forget(place, output, &args),
     }
 }

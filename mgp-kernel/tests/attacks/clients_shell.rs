@@ -303,7 +303,7 @@ async fn a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_pass
         servers.as_array().unwrap().iter().any(|server| server["id"] == id)
     };
     let until = |found: &dyn Fn() -> bool| {
-        let end = tokio::time::Instant::now() + Duration::from_secs(60);
+        let end = tokio::time::Instant::now() + Duration::from_mins(1);
         while !found() {
             assert!(tokio::time::Instant::now() < end, "{}", waiting(&home));
             std::thread::sleep(Duration::from_millis(20));

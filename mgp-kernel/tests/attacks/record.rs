@@ -108,7 +108,7 @@ fn with_server() -> Home {
 
 /// Looks again and again until `find` has found something.
 fn until<T>(mut find: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_mins(1);
     loop {
         if let Some(found) = find() {
             return found;

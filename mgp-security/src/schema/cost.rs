@@ -202,7 +202,7 @@ fn each_applied<'a>(
                 all.iter().enumerate().try_for_each(|(at, one)| apply(one, AppliedTo::Item(at)))?;
             }
             ("items" | "additionalItems" | "unevaluatedItems" | "contains", one) => {
-                apply(one, AppliedTo::Items)?
+                apply(one, AppliedTo::Items)?;
             }
             _ => {}
         }

@@ -153,17 +153,17 @@ async fn a_token_that_its_issuer_calls_inactive_ends_what_it_opened() {
     let watch = ada.validity.on_end(|_| {});
     server.end_inactive(RunningCalls::Cancel).await;
     assert_eq!(issuer.asked(ASK), 1, "the answer is fresh");
-    clock.set(1000000031000);
+    clock.set(1_000_000_031_000);
     server.end_inactive(RunningCalls::Cancel).await;
     assert_eq!((issuer.asked(ASK), ada.validity.ended()), (2, None));
     issuer.publish(ASK, json!({ "active": false }).to_string());
-    clock.set(1000000062000);
+    clock.set(1_000_000_062_000);
     server.end_inactive(RunningCalls::Cancel).await;
     assert_eq!((issuer.asked(ASK), ada.validity.ended()), (3, Some(RunningCalls::Cancel)));
     drop(watch);
     issuer.publish(ASK, active(&issuer).to_string());
     let later = verify(&server, &shown("other", None)).await.unwrap();
-    clock.set(1000000093000);
+    clock.set(1_000_000_093_000);
     server.end_inactive(RunningCalls::Cancel).await;
     assert_eq!((issuer.asked(ASK), later.validity.ended()), (4, None), "nothing is open by it");
 }

@@ -1,12 +1,17 @@
 //! The stores of grants and questions in SQLite.
 
+use mgp_types::LOCAL_AGENT;
 use mgp_types::mgp::{AgentId, Permission, ServerId, Timestamp};
 use rusqlite::{Row, params};
 
-use super::store::clients_of;
 use super::{GrantLifetime, GrantRecord, GrantStore, GrantTerms, GrantVerdict, QuestionStore};
 use crate::StoreError;
 use crate::sqlite::Database;
+
+/// Returns the pattern of the clients of an agent, where it has any.
+fn clients_of(agent: &AgentId) -> Option<String> {
+    (agent.as_str() == LOCAL_AGENT).then(|| format!("{agent}/*"))
+}
 
 /// A store of operators' decisions in an SQLite database.
 #[derive(Debug, Clone)]

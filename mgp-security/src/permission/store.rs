@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::{AgentId, Permission, ServerId};
-use mgp_types::{LOCAL_AGENT, agent_family};
+use mgp_types::agent_family;
 use parking_lot::Mutex;
 
 use super::GrantRecord;
@@ -95,11 +95,6 @@ impl QuestionStore for MemoryQuestions {
 pub(in crate::permission) fn covers(by: Option<&AgentId>, whose: Option<&AgentId>) -> bool {
     let family = || agent_family(whose?.as_str());
     by.is_none_or(|by| whose == Some(by) || family() == Some(by.as_str()))
-}
-
-/// Returns the pattern of the clients of an agent, where it has any.
-pub(super) fn clients_of(agent: &AgentId) -> Option<String> {
-    (agent.as_str() == LOCAL_AGENT).then(|| format!("{agent}/*"))
 }
 
 /// A store of decisions in memory, which end with the process.

@@ -37,21 +37,21 @@ impl<C: Connect> SupervisorRun<C> {
         }
         let plan = Arc::clone(&self.plan);
         let connecting = timeout(plan.limits.connect, caught(|| plan.connect.connect()));
-        let mut server = match self.unless_stopped(connecting).await {
+        let mut server = match self.unless_ordered(connecting).await {
             Ok(Ok(Ok(Ok(server)))) => server,
             Ok(Ok(Ok(Err(error)) | Err(error))) => return Err(self.failed(&error, LATE_CONNECTION)),
             Ok(Err(_)) => return Err(self.failed(&Error::timeout(LATE_CONNECTION), LATE_CONNECTION)),
-            Err(stop) => return Err(self.stopped(&stop)),
+            Err(order) => return Err(self.interrupted(order)),
         };
-        match self.unless_stopped(restored(&plan, &mut server)).await {
+        match self.unless_ordered(restored(&plan, &mut server)).await {
             Ok(Ok(())) => Ok(server),
             Ok(Err(error)) => {
                 finish(server.close, plan.limits.close_broken).await;
                 Err(self.failed(&error, LATE_SETUP))
             }
-            Err(stop) => {
+            Err(order) => {
                 finish(server.close, plan.limits.close).await;
-                Err(self.stopped(&stop))
+                Err(self.interrupted(order))
             }
         }
     }
@@ -62,24 +62,24 @@ impl<C: Connect> SupervisorRun<C> {
             tokio::select! {
                 biased;
                 (order, number) = self.shared.orders.taken() => match self.join(order, number) {
-                    CommandEffect::Goes => {}
-                    CommandEffect::Hurries => return Ok(()),
-                    CommandEffect::Stops(stop) => return Err(self.stopped(&stop)),
+                    None => {}
+                    Some(Interruption::Restart) => return Ok(()),
+                    Some(stop) => return Err(self.interrupted(stop)),
                 },
                 () = sleep_until(at) => return Ok(()),
             }
         }
     }
 
-    /// Returns the result of `step`, unless an order stops the server first.
-    async fn unless_stopped<F: Future>(&mut self, step: F) -> Result<F::Output, StopCommand> {
+    /// Returns the result of `step`, unless an order ends the attempt first.
+    async fn unless_ordered<F: Future>(&mut self, step: F) -> Result<F::Output, Interruption> {
         let mut step = pin!(step);
         loop {
             tokio::select! {
                 biased;
                 (order, number) = self.shared.orders.taken() => {
-                    if let CommandEffect::Stops(stop) = self.join(order, number) {
-                        return Err(stop);
+                    if let Some(ends) = self.join(order, number) {
+                        return Err(ends);
                     }
                 }
                 outcome = &mut step => return Ok(outcome),
@@ -87,14 +87,15 @@ impl<C: Connect> SupervisorRun<C> {
         }
     }
 
-    /// Takes an order while a server is being connected to: orders to run are carried out already.
-    fn join(&mut self, order: SupervisorCommand, number: u64) -> CommandEffect {
+    /// Takes an order while a server is being connected to. A start is carried out already; a restart is not, since the
+    /// attempt may have begun with what was changed since.
+    fn join(&mut self, order: SupervisorCommand, number: u64) -> Option<Interruption> {
         match order {
-            SupervisorCommand::Stop { reason, .. } => CommandEffect::Stops(StopCommand { reason, number }),
+            SupervisorCommand::Stop { reason, .. } => Some(Interruption::Stop { reason, number }),
             SupervisorCommand::Restart { .. } => {
                 self.restarts.forget();
                 self.ordered = Some(number);
-                CommandEffect::Hurries
+                Some(Interruption::Restart)
             }
             SupervisorCommand::Start => {
                 // A start has no waiting caller, but an earlier order may have one.
@@ -102,7 +103,21 @@ impl<C: Connect> SupervisorRun<C> {
                     Some(ordered) => *ordered = number,
                     None => self.course.served(number),
                 }
-                CommandEffect::Goes
+                None
+            }
+        }
+    }
+
+    /// Returns what follows on an attempt that an order ended.
+    fn interrupted(&mut self, order: Interruption) -> NextStep {
+        match order {
+            Interruption::Restart => NextStep::Connect(None),
+            Interruption::Stop { reason, number } => {
+                self.course.go(ServerState::Error, ReturnOutlook::Never, Some(reason.as_str()));
+                self.restarts.forget();
+                self.ordered = None;
+                self.course.served(number);
+                NextStep::Rest
             }
         }
     }
@@ -131,29 +146,16 @@ impl<C: Connect> SupervisorRun<C> {
         self.attempted();
         then
     }
-
-    /// Stops a server that is not connected yet.
-    fn stopped(&mut self, stop: &StopCommand) -> NextStep {
-        self.course.go(ServerState::Error, ReturnOutlook::Never, Some(stop.reason.as_str()));
-        self.restarts.forget();
-        self.ordered = None;
-        self.course.served(stop.number);
-        NextStep::Rest
-    }
 }
 
-/// The outcome of an order while a server is being connected to.
-enum CommandEffect {
-    Goes,
-    /// The wait is over.
-    Hurries,
-    Stops(StopCommand),
-}
-
-/// The order that stops a server, with the reason.
-struct StopCommand {
-    reason: ShutdownReason,
-    number: u64,
+/// The order that ends an attempt to connect.
+enum Interruption {
+    /// The next attempt follows at once.
+    Restart,
+    Stop {
+        reason: ShutdownReason,
+        number: u64,
+    },
 }
 
 /// Restores the server's state, as long as it is there.

@@ -100,7 +100,7 @@ async fn a_crash_loop_comes_to_an_end_however_well_each_connect_goes() {
 async fn a_restart_by_hand_begins_a_new_count_wherever_it_finds_the_server() {
     let settings = RestartSettings { max_restarts: 2, backoff_base_ms: 2000, ..RestartSettings::default() };
     // The restart comes while the server is connected to, while it waits, and when it was given up.
-    for (at, attempts) in [(millis(50), 3), (millis(500), 4), (secs(60), 6)] {
+    for (at, attempts) in [(millis(50), 4), (millis(500), 4), (secs(60), 6)] {
         let world = FakeServerHost::new(AttemptOutcome::Refuses);
         let server = world.supervisor("s").with_restarts(settings.clone()).spawn();
         server.start();

@@ -37,6 +37,7 @@ use crate::call::hints::{CallHintsGate, SuggestionGate};
 use crate::call::kernel_options::KernelOptionsGate;
 use crate::call::listed_security::ListedSecurityGate;
 use crate::call::meter::MeterGate;
+use crate::call::own_server::OwnServerGate;
 use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::resolve::ResolveToolGate;
 use crate::call::session_state::SessionStateGate;
@@ -277,6 +278,7 @@ fn layers(
             // Data is fetched for calls that are made.
             DataReferencesGate::new(line.server.clone(), Arc::clone(&support.data)),
             KernelOptionsGate::new(speaks_mgp),
+            OwnServerGate::new(server),
             TraceIdGate::to_peer(session),
         ],
         // Nobody is waited for from here on, and all that is tried again is one call with one key.

@@ -13,8 +13,9 @@ use mgp_types::{Error, Flow, Gate, Principal, PrincipalKind, Request, Response, 
 use crate::record::{AuditTrail, random};
 use crate::running::RunningConfig;
 
-/// The key of `_meta` under which a client names the agent in whose name it calls.
-const AGENT_META: &str = "dev.cloto/mgp/agent";
+/// The key of `_meta` under which a client names the agent in whose name it calls, and the kernel tells its own servers who
+/// does.
+pub(crate) const AGENT_META: &str = "dev.cloto/mgp/agent";
 
 /// A gate that takes requests to come from the agent that they name, where the configuration lets their sender speak
 /// for it.

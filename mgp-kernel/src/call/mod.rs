@@ -11,6 +11,7 @@ pub(crate) mod hints;
 pub(crate) mod kernel_options;
 pub(crate) mod listed_security;
 pub(crate) mod meter;
+pub(crate) mod own_server;
 pub(crate) mod registry_timeout;
 pub(crate) mod resolve;
 pub(crate) mod session_state;

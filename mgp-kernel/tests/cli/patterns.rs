@@ -17,8 +17,13 @@ struct Connected {
 impl Connected {
     /// Connects, and waits until these tools are offered.
     fn open(home: &Home, tools: &[&str]) -> Self {
+        Self::open_as(home, "t", tools)
+    }
+
+    /// Connects as a client of this name.
+    fn open_as(home: &Home, name: &str, tools: &[&str]) -> Self {
         let mut process = Kernel::spawn(home, &[]);
-        let mut talk = Talk::open(&mut process);
+        let mut talk = Talk::open_as(&mut process, name, &json!({}));
         let end = Instant::now() + PATIENCE;
         loop {
             let listed = talk.ask("tools/list", &json!({}));
@@ -84,7 +89,12 @@ struct Agent {
 
 impl Agent {
     fn register(home: &Home, id: &str, capabilities: &[&str]) -> Self {
-        let mut client = Connected::open(home, &["coordination.register_agent", "coordination.next_task"]);
+        Self::register_from(home, "t", id, capabilities)
+    }
+
+    fn register_from(home: &Home, client: &str, id: &str, capabilities: &[&str]) -> Self {
+        let tools = ["coordination.register_agent", "coordination.next_task"];
+        let mut client = Connected::open_as(home, client, &tools);
         let who = json!({"agent_id": id, "capabilities": capabilities});
         let token = client.call("coordination.register_agent", &who)["agent_token"].clone();
         Self { client, token }
@@ -147,6 +157,20 @@ fn a_chain_goes_from_one_specialist_to_the_next() {
     writer.complete(&task, "O moon");
     let text = lead.call("coordination.collect_results", &json!({"task_ids": [writing]}));
     assert_eq!(text["results"][0]["result"], "O moon");
+}
+
+#[test]
+fn nobody_takes_the_name_of_another_client_at_the_coordinator() {
+    let home = with_coordinator();
+    let mut mallory = Agent::register_from(&home, "mallory", "worker", &["deploy"]);
+    let mut worker = Agent::register_from(&home, "lead", "worker", &["deploy"]);
+    let mut lead = Connected::open_as(&home, "lead", &["coordination.delegate_task"]);
+    let agents = lead.call("coordination.query_agents", &json!({}))["agents"].clone();
+    let names: Vec<_> = agents.as_array().unwrap().iter().map(|agent| &agent["agent_id"]).collect();
+    assert_eq!(names, ["worker", "local/mallory:worker"]);
+    lead.call("coordination.delegate_task", &json!({"task": "deploy", "target_agent": "worker"}));
+    assert_eq!(mallory.next(0), Value::Null);
+    assert_eq!(worker.next(0)["task"], "deploy");
 }
 
 #[test]

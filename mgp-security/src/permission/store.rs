@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mgp_types::mgp::{AgentId, Permission, ServerId};
 use mgp_types::agent_family;
+use mgp_types::mgp::{AgentId, Permission, ServerId};
 use parking_lot::Mutex;
 
 use super::GrantRecord;

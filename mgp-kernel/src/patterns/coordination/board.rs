@@ -165,6 +165,11 @@ impl Board {
         self.agents.values()
     }
 
+    /// Returns whether there is an agent of this name.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.agents.contains_key(name)
+    }
+
     /// Returns the tasks with these ids; `None` for those that there are not.
     pub(super) fn tasks<'b>(
         &'b mut self,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::board::Board;
+use super::caller::Caller;
 use super::task::{Task, TaskEnd, TaskState, TaskStatus};
 
 /// How many results are waited for.
@@ -90,6 +91,15 @@ impl CollectedResults {
         let failed = self.results.iter().filter(|result| result.status != TaskStatus::Done).count();
         let (open, all) = (self.missing.len(), self.missing.len() + self.results.len() + self.too_long.len());
         self.satisfied || open == 0 || strategy == WaitStrategy::Majority && all - failed <= all / 2
+    }
+
+    /// Names the agents as `caller` does.
+    pub(super) fn shown_to(mut self, caller: &Caller) -> Self {
+        let done = self.results.iter_mut().map(|result| &mut result.agent_id);
+        for agent in done.chain(self.missing.iter_mut().map(|missing| &mut missing.agent_id)).flatten() {
+            *agent = caller.shown(agent).to_owned();
+        }
+        self
     }
 
     fn add(&mut self, id: &str, task: Option<&Task>) {

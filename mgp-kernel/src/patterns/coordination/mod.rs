@@ -2,10 +2,11 @@
 //!
 //! An agent is any client of the kernel that calls `register_agent`, asks for tasks with `next_task`, and ends them with
 //! `complete_task`. A kernel has one connection to the server for all of its clients, so a connection says nothing about
-//! who calls: an agent brings the token that it got when it registered.
+//! who calls: an agent brings the token that it got when it registered, and the kernel says whose names they are.
 
 mod agent;
 mod board;
+mod caller;
 mod collecting;
 mod coordinator;
 mod refusal;

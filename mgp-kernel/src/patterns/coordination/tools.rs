@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::agent::{Agent, AgentType, NewAgent};
+use super::caller::Caller;
 use super::collecting::{CollectedResults, WaitStrategy};
 use super::coordinator::Coordinator;
 use super::refusal::Refusal;
@@ -20,7 +21,7 @@ pub(super) struct DelegateTask {
     /// What is to be done, in words that the agent understands without knowing more.
     #[schemars(length(min = 1, max = 65_536))]
     task: String,
-    /// The one agent that may do it; any that is capable if left out.
+    /// The one agent that may do it, by the name that `query_agents` gives it; any that is capable if left out.
     target_agent: Option<String>,
     /// What an agent has to be capable of.
     #[serde(default)]
@@ -45,14 +46,19 @@ pub(super) struct DelegatedTask {
 }
 
 pub(super) async fn delegate_task(asked: DelegateTask, cx: Cx) -> Result<Json<DelegatedTask>, ToolError> {
+    let caller = Caller::of(&cx);
     let new = NewTask {
         text: asked.task,
-        target: asked.target_agent,
+        target: None,
         required: asked.required_capabilities.into_iter().collect(),
         timeout: Duration::from_millis(asked.timeout_ms),
         priority: asked.priority,
     };
-    let task = cx.state::<Coordinator>()?.on_board(|board, now| board.delegate(now, new))?;
+    let task = cx.state::<Coordinator>()?.on_board(|board, now| {
+        let own = |name: String| Some(caller.registers(&name)).filter(|own| board.knows(own)).unwrap_or(name);
+        let target = asked.target_agent.map(own);
+        board.delegate(now, NewTask { target, ..new })
+    })?;
     Ok(Json(DelegatedTask { task_id: task.id, status: TaskStatus::Queued, eligible_agents: task.eligible }))
 }
 
@@ -123,6 +129,7 @@ enum AgentStatus {
 }
 
 pub(super) async fn query_agents(asked: QueryAgents, cx: Cx) -> Result<Json<FoundAgents>, ToolError> {
+    let caller = Caller::of(&cx);
     let AgentFilter { capabilities, status, kind } = asked.filter;
     let required: BTreeSet<String> = capabilities.into_iter().collect();
     let is_wanted = |agent: &&Agent| {
@@ -138,16 +145,16 @@ pub(super) async fn query_agents(asked: QueryAgents, cx: Cx) -> Result<Json<Foun
         };
         has_status && has_type && agent.may_do(None, &required)
     };
-    let agents = cx
-        .state::<Coordinator>()?
-        .on_board(|board, now| board.agents(now).filter(is_wanted).map(FoundAgent::of).collect());
+    let agents = cx.state::<Coordinator>()?.on_board(|board, now| {
+        board.agents(now).filter(is_wanted).map(|agent| FoundAgent::of(agent, &caller)).collect()
+    });
     Ok(Json(FoundAgents { agents }))
 }
 
 impl FoundAgent {
-    fn of(agent: &Agent) -> Self {
+    fn of(agent: &Agent, caller: &Caller) -> Self {
         Self {
-            agent_id: agent.new.id.clone(),
+            agent_id: caller.shown(&agent.new.id).to_owned(),
             kind: agent.new.kind,
             capabilities: agent.new.capabilities.clone(),
             status: if agent.is_enabled { AgentStatus::Enabled } else { AgentStatus::Disabled },
@@ -176,7 +183,7 @@ pub(super) async fn collect_results(
     cx: Cx,
 ) -> Result<Json<CollectedResults>, ToolError> {
     let CollectResults { task_ids, wait_strategy, timeout_ms } = asked;
-    let coordinator = cx.state::<Coordinator>()?;
+    let (coordinator, caller) = (cx.state::<Coordinator>()?, Caller::of(&cx));
     let waited = coordinator.wait_for(Duration::from_millis(timeout_ms), |board, now, _| {
         let collected = CollectedResults::of(board, now, &task_ids, wait_strategy);
         Ok(collected.is_final(wait_strategy).then_some(collected))
@@ -185,13 +192,14 @@ pub(super) async fn collect_results(
         Some(collected) => collected,
         None => coordinator.on_board(|board, now| CollectedResults::of(board, now, &task_ids, wait_strategy)),
     };
-    Ok(Json(collected))
+    Ok(Json(collected.shown_to(&caller)))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RegisterAgent {
-    /// The name of the agent: letters, digits, `.`, `_` and `-`.
+    /// The name of the agent: letters, digits, `.`, `_` and `-`. For other agents of the kernel your own name stands in
+    /// front of it.
     #[schemars(regex(pattern = "^[A-Za-z0-9._-]{1,64}$"))]
     agent_id: String,
     /// What the agent is.
@@ -219,7 +227,7 @@ pub(super) struct RegisteredAgent {
 
 pub(super) async fn register_agent(asked: RegisterAgent, cx: Cx) -> Result<Json<RegisteredAgent>, ToolError> {
     let new = NewAgent {
-        id: asked.agent_id.clone(),
+        id: Caller::of(&cx).registers(&asked.agent_id),
         kind: asked.kind,
         capabilities: asked.capabilities.into_iter().collect(),
         silence: Duration::from_millis(asked.silence_ms),

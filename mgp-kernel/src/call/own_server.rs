@@ -1,0 +1,75 @@
+//! The servers that come with the kernel, which are told who calls.
+
+use std::path::Path;
+
+use mgp_discovery::config::model::ServerConfig;
+use mgp_types::{Flow, Gate, Object, RawJson, Request};
+
+use super::delegation::AGENT_META;
+
+/// A gate that tells a server that comes with the kernel which agent calls, in `_meta`. No other server learns that from
+/// it.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnServerGate {
+    is_own: bool,
+}
+
+impl OwnServerGate {
+    /// Returns the gate in front of `server`.
+    pub(crate) fn new(server: &ServerConfig) -> Self {
+        let own = std::env::current_exe().unwrap_or_default();
+        let is_named = server.command.as_deref().is_some_and(|command| {
+            own.file_name().is_some() && Path::new(command).file_name() == own.file_name()
+        });
+        Self { is_own: is_named && server.args.first().is_some_and(|first| first == "server") }
+    }
+}
+
+impl Gate for OwnServerGate {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
+        let principal = request.context.principal.as_ref().filter(|_| self.is_own);
+        if let Some(agent) = principal.and_then(|principal| principal.agent_name()) {
+            let mut meta = request.params.object("_meta").unwrap_or_else(Object::new);
+            meta.set(AGENT_META, RawJson::from_text(agent));
+            request.params.set("_meta", meta.to_raw());
+        }
+        Flow::Pass(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::{Method, Params, Principal};
+
+    use super::*;
+
+    #[test]
+    fn servers_of_the_kernel_and_no_others_are_told_who_calls() {
+        let own = std::env::current_exe().unwrap();
+        let own = own.to_str().unwrap();
+        for (command, args, is_told) in [
+            (own, vec!["server", "coordination"], true),
+            (own, vec!["call"], false),
+            ("npx", vec!["server"], false),
+        ] {
+            let server = ServerConfig {
+                command: Some(command.to_owned()),
+                args: args.iter().map(ToString::to_string).collect(),
+                ..ServerConfig::default()
+            };
+            let params = Params::parse(r#"{"name":"t","_meta":{"a":1}}"#).unwrap();
+            let mut request = Request::call(Method::TOOLS_CALL, params);
+            request.context.principal = Some(Principal::agent("agent.ada"));
+            let _ = OwnServerGate::new(&server).enter(&mut request);
+            let meta = request.params.object("_meta").unwrap();
+            assert_eq!(
+                meta.text(AGENT_META).as_deref(),
+                is_told.then_some("agent.ada"),
+                "{command} {args:?}"
+            );
+            assert!(meta.contains("a"));
+        }
+    }
+}

@@ -50,18 +50,15 @@ mod tests {
         let own = std::env::current_exe().unwrap();
         let own = own.to_str().unwrap();
         for (command, args, is_told) in [
-            (own, vec!["server", "coordination"], true),
-            (own, vec!["call"], false),
-            ("npx", vec!["server"], false),
+            (own, &["server", "coordination"][..], true),
+            (own, &["call"], false),
+            ("npx", &["server"], false),
         ] {
-            let server = ServerConfig {
-                command: Some(command.to_owned()),
-                args: args.iter().map(ToString::to_string).collect(),
-                ..ServerConfig::default()
-            };
+            let written = serde_json::json!({"id": "s", "command": command, "args": args});
+            let server: ServerConfig = serde_json::from_value(written).unwrap();
             let params = Params::parse(r#"{"name":"t","_meta":{"a":1}}"#).unwrap();
             let mut request = Request::call(Method::TOOLS_CALL, params);
-            request.context.principal = Some(Principal::agent("agent.ada"));
+            request.context.principal = Some(Principal::new("agent.ada"));
             let _ = OwnServerGate::new(&server).enter(&mut request);
             let meta = request.params.object("_meta").unwrap();
             assert_eq!(

@@ -1,9 +1,16 @@
 //! The configuration that an operator has accepted, where a passphrase guards it.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::{Environment as _, ProcessEnvironment};
+use mgp_discovery::secrets::SecretStoreError;
 use mgp_discovery::{AtomicFile, Config, FileReaders};
+use mgp_types::Error;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::operator::proof::is_guarded;
 use crate::running::users_state;
@@ -20,6 +27,16 @@ pub(crate) struct AcceptedConfig {
     secrets: PathBuf,
 }
 
+/// What the file holds.
+#[derive(Debug, Serialize, Deserialize)]
+struct Accepted {
+    config: Config,
+    /// The digests of the secrets that servers are given, by their names.
+    secrets: SecretDigests,
+}
+
+type SecretDigests = BTreeMap<String, String>;
+
 impl AcceptedConfig {
     pub(crate) fn new(state: &Path) -> Self {
         Self { path: state.join(FILE), secrets: users_state(state).to_owned() }
@@ -32,7 +49,13 @@ impl AcceptedConfig {
             return (wanted.clone(), Vec::new());
         }
         match self.read() {
-            Ok(Some(accepted)) => wanted.held_to(&accepted),
+            Ok(Some(accepted)) => {
+                let (held, mut waiting) = wanted.held_to(&accepted.config);
+                waiting.extend(
+                    accepted.changed(&held.servers).into_iter().map(|name| format!("secrets.{name}")),
+                );
+                (held, waiting)
+            }
             Ok(None) => {
                 self.accept(wanted);
                 (wanted.clone(), Vec::new())
@@ -46,7 +69,11 @@ impl AcceptedConfig {
 
     /// Keeps the configuration as the accepted one.
     pub(crate) fn accept(&self, config: &Config) {
-        let kept = serde_json::to_string(config)
+        let secrets = digests(&config.servers).unwrap_or_else(|error| {
+            tracing::warn!(%error, "no secret is accepted");
+            SecretDigests::new()
+        });
+        let kept = serde_json::to_string(&Accepted { config: config.clone(), secrets })
             .map_err(io::Error::from)
             .and_then(|text| AtomicFile::put(&self.path, &text, FileReaders::Owner));
         if let Err(error) = kept {
@@ -54,13 +81,59 @@ impl AcceptedConfig {
         }
     }
 
-    fn read(&self) -> io::Result<Option<Config>> {
+    /// Checks that the secrets of a server are those that were accepted.
+    ///
+    /// # Errors
+    /// A secret was changed by somebody who did not give the passphrase.
+    pub(crate) fn check_secrets(&self, server: &ServerConfig) -> Result<(), Error> {
+        if server.secret_references().is_empty() || !is_guarded(&self.secrets) {
+            return Ok(());
+        }
+        let accepted = self.read().map_err(|error| Error::internal(error.to_string()))?;
+        match accepted.and_then(|accepted| accepted.changed(std::slice::from_ref(server)).pop()) {
+            None => Ok(()),
+            Some(name) => Err(Error::invalid_params(format!(
+                "the server `{}` is not started, because its secret {name} was changed without the operators' passphrase: \
+                 `mgp reload` takes the change",
+                server.id
+            ))),
+        }
+    }
+
+    fn read(&self) -> io::Result<Option<Accepted>> {
         match std::fs::read(&self.path) {
             Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
+}
+
+impl Accepted {
+    /// Returns the names of the secrets of these servers that are not as they were accepted. One that is lacking is no
+    /// danger, and one that cannot be read is not given to a server either.
+    fn changed(&self, servers: &[ServerConfig]) -> Vec<String> {
+        let now = digests(servers).unwrap_or_default();
+        now.into_iter()
+            .filter(|(name, digest)| self.secrets.get(name) != Some(digest))
+            .map(|(name, _)| name)
+            .collect()
+    }
+}
+
+/// Returns the digests of the secrets that these servers are given and that are set.
+fn digests(servers: &[ServerConfig]) -> Result<SecretDigests, SecretStoreError> {
+    let mut digests = SecretDigests::new();
+    for name in servers.iter().flat_map(ServerConfig::secret_references).map(|found| found.secret) {
+        if !digests.contains_key(&name)
+            && let Some(value) = ProcessEnvironment.secret(&name)?
+        {
+            let digest = Sha256::new().chain_update(&name).chain_update([0]).chain_update(value.expose());
+            let text: [u8; 64] = mgp_types::hex(&digest.finalize());
+            digests.insert(name, String::from_utf8_lossy(&text).into_owned());
+        }
+    }
+    Ok(digests)
 }
 
 const FILE: &str = "accepted.json";

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 use mgp_discovery::Config;
+use mgp_discovery::config::model::ServerConfig;
 use mgp_transport::{ConnectionLimits, MemoryBudget};
-use mgp_types::Context;
 use mgp_types::mgp::NameStyle;
+use mgp_types::{Context, Error};
 use sha2::{Digest as _, Sha256};
 
 use crate::accepted::AcceptedConfig;
@@ -17,8 +18,8 @@ use crate::settings;
 pub(crate) struct RunningConfig {
     /// The current configuration. Sections that a reload cannot change stay as they were at the start.
     current: ArcSwap<Config>,
-    /// The configuration as it was read last, and the keys of it that wait until an operator accepts them.
-    wanted: ArcSwap<(Config, Vec<String>)>,
+    /// The configuration as it was read last.
+    wanted: ArcSwap<Config>,
     accepted: AcceptedConfig,
     state: PathBuf,
     /// The memory for long messages of all connections.
@@ -28,9 +29,9 @@ pub(crate) struct RunningConfig {
 impl RunningConfig {
     pub(crate) fn new(config: Config, state: PathBuf) -> Self {
         let accepted = AcceptedConfig::new(&state);
-        let (held, waiting) = accepted.held(&config);
+        let (held, _) = accepted.held(&config);
         let memory = settings::message_memory(&held);
-        let wanted = ArcSwap::from_pointee((config, waiting));
+        let wanted = ArcSwap::from_pointee(config);
         Self { current: ArcSwap::from_pointee(held), wanted, accepted, state, memory }
     }
 
@@ -41,34 +42,40 @@ impl RunningConfig {
             let keys = waiting.join(", ");
             tracing::warn!(keys, "changes of the configuration wait for an operator: `mgp reload`");
         }
-        self.wanted.store(Arc::new((wanted, waiting)));
+        self.wanted.store(Arc::new(wanted));
         held
     }
 
     /// Accepts the configuration that was read last in the name of an operator, and returns it.
     pub(crate) fn accept(&self) -> Config {
-        let (wanted, _) = &*self.wanted.load_full();
-        self.accepted.accept(wanted);
-        self.wanted.store(Arc::new((wanted.clone(), Vec::new())));
-        wanted.clone()
+        let wanted = self.wanted();
+        self.accepted.accept(&wanted);
+        wanted
     }
 
     /// Returns the configuration as it was read last.
     pub(crate) fn wanted(&self) -> Config {
-        self.wanted.load().0.clone()
+        Config::clone(&self.wanted.load())
+    }
+
+    /// Checks that the secrets of a server are those that an operator accepted.
+    ///
+    /// # Errors
+    /// A secret was changed by somebody who did not give the passphrase.
+    pub(crate) fn check_secrets(&self, server: &ServerConfig) -> Result<(), Error> {
+        self.accepted.check_secrets(server)
     }
 
     /// Keeps the configuration that was read last as accepted, if nothing of it waits: from now on a passphrase guards it.
     pub(crate) fn accept_running(&self) {
-        let (wanted, waiting) = &*self.wanted.load_full();
-        if waiting.is_empty() {
-            self.accepted.accept(wanted);
+        if self.waiting().is_empty() {
+            self.accepted.accept(&self.wanted.load());
         }
     }
 
-    /// Returns the keys of the configuration that wait until an operator accepts them.
+    /// Returns the keys of the configuration, and of the secrets in use, that wait until an operator accepts them.
     pub(crate) fn waiting(&self) -> Vec<String> {
-        self.wanted.load().1.clone()
+        self.accepted.held(&self.wanted.load()).1
     }
 
     pub(crate) fn load(&self) -> Guard<Arc<Config>> {

@@ -170,7 +170,7 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         Command::Registrations(args) => registrations::run(place, output, args).await,
         Command::Keys(args) => keys::run(place, output, args).await,
         Command::Operators(args) => operators::run(place, output, args).await,
-        Command::Secrets(args) => secrets::run(place, output, args).await,
+        Command::Secrets(args) => changed(place, output, secrets::run(place, output, args)).await,
         Command::Service(args) => service::run(place, output, args).await,
         Command::Audit(args) => audit::run(place, output, args).await,
         Command::Pin(args) => pins::run(place, output, args).await,

@@ -13,7 +13,8 @@ use crate::accepted::AcceptedConfig;
 use crate::operator::config::ConfigReloaded;
 use crate::operator::method;
 use crate::operator::operators::{ProofStatus, ProvePresence, SetPassphrase};
-use crate::operator::proof::NeededProof;
+use crate::operator::proof::{NeededProof, is_guarded};
+use crate::running::users_state;
 
 /// Returns the proof that the kernel demands in a refusal, if this process can give it.
 pub(super) fn demanded(refusal: &Error) -> Option<NeededProof> {
@@ -32,6 +33,11 @@ pub(super) async fn person(place: &KernelLocation) -> Result<(), Failure> {
     let admitted = admitted(&link).await;
     link.close().await;
     admitted
+}
+
+/// Makes the person prove to be there, where a passphrase guards what is decided.
+pub(super) async fn person_if_guarded(place: &KernelLocation) -> Result<(), Failure> {
+    if is_guarded(users_state(&place.read()?.state)) { person(place).await } else { Ok(()) }
 }
 
 /// Makes the person prove to be there, if the kernel requires proof.

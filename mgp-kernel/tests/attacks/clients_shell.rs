@@ -24,6 +24,7 @@ tests![
     with_a_passphrase_a_decision_takes_it,
     a_stopped_kernel_takes_the_passphrase_as_well,
     a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_passphrase,
+    a_changed_secret_reaches_no_server_until_it_is_taken_with_the_passphrase,
 ];
 
 fn home() -> Home {
@@ -318,6 +319,7 @@ async fn a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_pass
     assert!(added.code == Some(0) && added.err.contains("mgp reload"), "{added:?}");
     until(&|| waiting(&home).contains("servers.worse"));
     assert_eq!(run(&home, &["reload"]).code, Some(3));
+    assert_eq!(run(&home, &["service", "install"]).code, Some(3));
     assert!(home.run(["doctor"]).out.contains("changes wait for an operator"));
     // Neither does a start take it.
     drop(kernel);
@@ -347,4 +349,31 @@ async fn a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_pass
     assert_eq!(run_with(&home, &["reload"], Some(token.trim()), "").code, Some(0));
     let _kernel = Kernel::start(&home, &[]);
     assert!(waiting(&home) == "null" && has(&home, "evil"));
+}
+
+async fn a_changed_secret_reaches_no_server_until_it_is_taken_with_the_passphrase() {
+    let home = home();
+    let honest = home.read("mgp.toml");
+    home.write("mgp.toml", &format!("{honest}[servers.env]\nTOKEN = \"${{secret:TOKEN}}\"\n"));
+    let set = |token: Option<&str>, value: &str| {
+        let set = run_with(&home, &["secrets", "set", "TOKEN", "--file"], token, value);
+        assert_eq!(set.code, Some(0), "{set:?}");
+        set.err
+    };
+    set(None, "first\n");
+    assert_eq!(run_with(&home, PASSPHRASE, None, "correct horse\n").code, Some(0));
+    let token = run_with(&home, NEW_TOKEN, None, "correct horse\n").out;
+    let token = Some(token.trim());
+    let _kernel = Kernel::start(&home, &[]);
+    let waiting = || home.json(["status"])["waiting"].to_string();
+    let restarted = || run_with(&home, &["restart", "honest"], token, "");
+    assert_eq!((restarted().code, waiting().as_str()), (Some(0), "null"));
+    assert!(set(None, "evil\n").contains("mgp reload"));
+    assert!(waiting().contains("secrets.TOKEN"), "{}", waiting());
+    assert_eq!(restarted().code, Some(4));
+    assert_eq!(run_with(&home, &["reload"], token, "").code, Some(0));
+    assert_eq!((restarted().code, waiting().as_str()), (Some(0), "null"));
+    // A change by a command that gives the proof is taken.
+    assert!(!set(token, "third\n").contains("waits"));
+    assert_eq!((restarted().code, waiting().as_str()), (Some(0), "null"));
 }

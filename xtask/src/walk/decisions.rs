@@ -79,9 +79,8 @@ impl Walk {
             let refused = walk.home.ended(&mut walk.home.mgp(&call))?;
             let told = format!("{}{}", refused.out, refused.errors);
             ensure!(refused.code != Some(0) && told.contains(OPENS), "{refused:?}");
-            let config = walk.home.configuration();
-            let before = fs::read_to_string(&config)?;
-            fs::write(&config, format!("{before}\n[servers.network]\n{OPENS}\n"))?;
+            let before = fs::read_to_string(walk.home.configuration())?;
+            walk.home.configure(&format!("{before}\n[servers.network]\n{OPENS}\n"))?;
             let mut again = walk.home.mgp(&call);
             let again = walk.home.ended(&mut again)?;
             let asks = again.word_after("mgp permissions approve ");

@@ -141,6 +141,14 @@ impl Home {
         self.folder.join(".config/mgp/servers.toml")
     }
 
+    /// Writes the user's configuration and takes it as an operator, as far as the program can read it.
+    pub(super) fn configure(&self, text: &str) -> Result<()> {
+        let file = self.configuration();
+        fs::create_dir_all(file.parent().context("it lies in no folder")?)?;
+        fs::write(&file, text)?;
+        self.ended(&mut self.mgp(&["reload"])).map(drop)
+    }
+
     /// Runs a command to its end, however that is.
     pub(super) fn ended(&self, command: &mut Command) -> Result<Ended> {
         let (out, errors) = (self.folder.join("stdout.txt"), self.folder.join("stderr.txt"));

@@ -1,7 +1,5 @@
 //! Mistakes that people make on their first day, each with what has to be said: what happened, to what, and what to do.
 
-use std::fs;
-
 use anyhow::{Result, ensure};
 
 use super::{Walk, home::Home};
@@ -28,9 +26,7 @@ impl Walk {
 }
 
 fn told(home: &Home, mistake: &Mistake) -> Result<String> {
-    let file = home.configuration();
-    fs::create_dir_all(file.parent().unwrap_or(&file))?;
-    fs::write(&file, format!("[kernel]\nlinger = 0\n\n{}", mistake.servers))?;
+    home.configure(&format!("[kernel]\nlinger = 0\n\n{}", mistake.servers))?;
     let ended = home.ended(&mut home.mgp(mistake.command))?;
     let told = format!("{}{}", ended.out, ended.errors);
     for says in mistake.says {

@@ -14,6 +14,7 @@ use self::unit::{Manager, ServiceAccount, Unit, UnitFile};
 use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::output::Output;
+use super::proof;
 use crate::listen::socket;
 
 #[derive(Debug, Subcommand)]
@@ -63,13 +64,17 @@ pub(super) async fn run(
     service: ServiceCommand,
 ) -> Result<Exit, Failure> {
     match service {
-        ServiceCommand::Install(wanted) => install(place, output, &wanted),
+        ServiceCommand::Install(wanted) => install(place, output, &wanted).await,
         ServiceCommand::Uninstall(whose) => uninstall(place, output, whose),
         ServiceCommand::Status(whose) => status(place, output, whose).await,
     }
 }
 
-fn install(place: &KernelLocation, output: &Output, wanted: &ServiceInstallArgs) -> Result<Exit, Failure> {
+async fn install(
+    place: &KernelLocation,
+    output: &Output,
+    wanted: &ServiceInstallArgs,
+) -> Result<Exit, Failure> {
     let (unit, files) = files(place, wanted.whose, &wanted.http)?;
     if wanted.print {
         let text: Vec<_> =
@@ -78,6 +83,7 @@ fn install(place: &KernelLocation, output: &Output, wanted: &ServiceInstallArgs)
         output.show(&text, |text, out| write!(out, "{text}"))?;
         return Ok(Exit::Done);
     }
+    proof::person_if_guarded(place).await?;
     for file in &files {
         AtomicFile::put(&file.path, &file.text, FileReaders::Kept)
             .map_err(|error| unwritten(&file.path, &error))?;

@@ -39,9 +39,8 @@ pub(super) fn steps(pattern: &mut Pattern) {
     });
     pattern.step("over its budget, the kernel drops the tool that was used longest ago", |pattern| {
         let block = pattern.page.split("```toml\n").nth(2).and_then(|rest| rest.split("```").next());
-        let file = pattern.home.configuration();
-        let config = format!("{}\n{}", fs::read_to_string(&file)?, block.context("the page has no budget")?);
-        fs::write(&file, config)?;
+        let before = fs::read_to_string(pattern.home.configuration())?;
+        pattern.home.configure(&format!("{before}\n{}", block.context("the page has no budget")?))?;
         let mut client = pattern.client("mgp_tools_discover")?;
         let used = [
             ("context.summarize", json!({"text": TEXT, "max_tokens": 20})),

@@ -68,11 +68,9 @@ impl Pattern {
     /// valid one together.
     fn configure(&self) -> Result<String> {
         let blocks = self.blocks("toml");
-        let file = self.home.configuration();
-        fs::create_dir_all(file.parent().context("it lies in no folder")?)?;
-        fs::write(&file, blocks.concat())?;
+        self.home.configure(&blocks.concat())?;
         self.home.run(&["config", "check"])?;
-        fs::write(&file, blocks.first().context("the page has no configuration")?)?;
+        self.home.configure(blocks.first().context("the page has no configuration")?)?;
         Ok(format!("{} blocks", blocks.len()))
     }
 

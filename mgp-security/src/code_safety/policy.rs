@@ -56,9 +56,10 @@ impl CodePolicy {
             }
             None => ModuleList::default(),
         };
+        // A thousand names of built-in lists would fill the context of a model, and tell it no more than the violations.
         let hints = CodeHints {
-            blocked_imports: declared_blocked.names().chain(always_blocked.names()).map(Into::into).collect(),
-            allowed_imports: allowed.names().map(Into::into).collect(),
+            blocked_imports: declared_blocked.names().map(Into::into).collect(),
+            allowed_imports: declaration.allowed_imports.clone().unwrap_or_default(),
             max_code_size_bytes: max_bytes,
         };
         let patterns = declaration.blocked_patterns.iter().map(|text| Pattern::new(text)).collect();
@@ -187,6 +188,14 @@ mod tests {
         let standard = policy(r#"{"level":"standard","language":"python","allowed_imports":["re"]}"#);
         assert!(!standard.refuses_import("math"));
         assert_eq!(standard.hints().allowed_imports, ["re".into()]);
+    }
+
+    #[test]
+    fn hints_are_the_declared_names_and_no_built_in_list() {
+        let strict = policy(r#"{"level":"strict","language":"python","blocked_imports":["ssl"]}"#);
+        assert!(strict.refuses_import("socket") && !strict.refuses_import("json"));
+        let told = serde_json::to_value(strict.hints()).unwrap();
+        assert_eq!(told, serde_json::json!({"blocked_imports": ["ssl"], "max_code_size_bytes": 100_000}));
     }
 
     // covers: MGP-7.3-05

@@ -85,7 +85,7 @@ impl Issuer {
         self.introspection.is_some()
     }
 
-    /// Asks the issuer about tokens that are not signed.
+    /// Asks the issuer about tokens that are not signed. Of several such issuers the first one is asked.
     pub fn introspection(mut self, introspection: Introspection) -> Self {
         self.introspection = Some(introspection);
         self

@@ -270,7 +270,7 @@ impl ResourceServerParts {
         self.token(issuer, generation, claims.subject()?, claims, (ends_at, fresh_until))
     }
 
-    /// Asks the issuers about a token that says nothing itself, and notes what they say.
+    /// Asks the issuer about a token that says nothing itself, and notes what it says.
     async fn introspected(&self, digest: [u8; 32], token: &str) -> Result<Arc<KnownToken>, TokenError> {
         match self.told(token).await {
             Ok(known) => Ok(self.note(digest, known, self.clock.now())),
@@ -283,30 +283,20 @@ impl ResourceServerParts {
         }
     }
 
-    /// Returns what the issuers tell of a token; they are asked in their order.
+    /// Returns what the issuer tells of a token. A token says not whose it is, and is a secret of its issuer: the first
+    /// issuer that is asked about tokens is the only one that sees it.
     async fn told(&self, token: &str) -> Result<KnownToken, TokenError> {
-        let mut is_one_away = false;
-        for issuer in &self.issuers {
-            let claims = match issuer.introspect(token).await {
-                Some(Ok(claims)) => claims,
-                None | Some(Err(TokenError::Invalid)) => continue,
-                Some(Err(_)) => {
-                    is_one_away = true;
-                    continue;
-                }
-            };
-            let is_theirs = claims.iss.as_deref().is_none_or(|named| named == &*issuer.of.name);
-            if !is_theirs || !claims.is_for(&self.resource) {
-                return Err(TokenError::Invalid);
-            }
-            let now = self.clock.now();
-            let ends_at = claims.judge_time(now, SKEW_MILLIS)?;
-            let soon = now.saturating_add(INTROSPECTED_FOR);
-            let subject = claims.introspected()?;
-            return self.token(issuer, issuer.generation(), subject, &claims, (ends_at, ends_at.min(soon)));
+        let issuer = self.issuers.iter().find(|issuer| issuer.of.is_asked()).ok_or(TokenError::Invalid)?;
+        let claims = issuer.introspect(token).await.unwrap_or(Err(TokenError::Invalid))?;
+        let is_theirs = claims.iss.as_deref().is_none_or(|named| named == &*issuer.of.name);
+        if !is_theirs || !claims.is_for(&self.resource) {
+            return Err(TokenError::Invalid);
         }
-        // An issuer that cannot be asked may know the token.
-        Err(if is_one_away { TokenError::Unreachable } else { TokenError::Invalid })
+        let now = self.clock.now();
+        let ends_at = claims.judge_time(now, SKEW_MILLIS)?;
+        let soon = now.saturating_add(INTROSPECTED_FOR);
+        let subject = claims.introspected()?;
+        self.token(issuer, issuer.generation(), subject, &claims, (ends_at, ends_at.min(soon)))
     }
 
     /// Returns a token with its end and the time until which it need not be verified again.

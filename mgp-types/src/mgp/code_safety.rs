@@ -167,11 +167,11 @@ impl CodeRejection {
 /// The hints at code that would be accepted (§7.4).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeHints {
-    /// The imports that are refused.
-    #[serde(default)]
+    /// The imports that are refused as declared; others may be, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_imports: Vec<Box<str>>,
-    /// The imports that are accepted.
-    #[serde(default)]
+    /// The imports that are accepted as declared; empty if the check's own lists decide.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_imports: Vec<Box<str>>,
     /// The greatest size of accepted code in bytes, if there is a limit.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -62,6 +62,7 @@ impl Checks<'_> {
             self.error(place, "no issuer's tokens are accepted", instead);
         }
         let mut seen = BTreeSet::new();
+        let mut is_one_asked = false;
         for (index, issuer) in oauth.issuers.iter().enumerate() {
             let place = place.key("issuers").index(index);
             if !is_public_url(&issuer.issuer) {
@@ -81,6 +82,14 @@ impl Checks<'_> {
                 let place = place.key("introspection");
                 self.url(&introspection.url, &place.key("url"));
                 self.template(&introspection.client_secret, &place.key("client_secret"));
+                if std::mem::replace(&mut is_one_asked, true) {
+                    let instead = "keep one `introspection`; let the others issue signed tokens";
+                    self.error(
+                        &place,
+                        "a token that says nothing itself would be shown to two issuers",
+                        instead,
+                    );
+                }
             }
         }
     }

@@ -37,6 +37,12 @@ fn what_cannot_work_is_an_error_at_its_place() {
     let oauth = |issuers: &str| {
         format!("[listen]\npublic_url='https://mgp.example/mcp'\n[listen.oauth]\nissuers=[{issuers}]\n")
     };
+    let asked = |name: &str| {
+        format!(
+            "{{issuer='https://{name}.example', introspection={{\
+            url='https://{name}.example/i', client_id='c', client_secret='${{secret:S}}'}}}}"
+        )
+    };
     for (text, key, instead) in [
         ("[listen.oauth]\nissuers=[{issuer='https://a.example'}]\n".into(), "listen.oauth", "public_url"),
         ("[listen]\npublic_url='http://mgp.example/mcp'\n".into(), "listen.public_url", "https://"),
@@ -50,6 +56,7 @@ fn what_cannot_work_is_an_error_at_its_place() {
             "listen.oauth.issuers[1].issuer",
             "one of the entries",
         ),
+        (oauth(&["a", "b"].map(asked).join(", ")), "listen.oauth.issuers[1].introspection", "keep one"),
         (
             oauth("{issuer='https://a.example', algorithms=['HS256']}"),
             "listen.oauth.issuers[0].algorithms[0]",

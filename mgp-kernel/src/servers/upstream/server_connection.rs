@@ -221,7 +221,7 @@ impl ConnectionShared {
         let Some(session) = client.session() else { return Err(Error::internal("nothing was agreed")) };
         self.current.store(Some(Arc::new(client.clone())));
         let mut asked = self.asked.subscribe();
-        let (settle, settled) = oneshot::channel();
+        let (settle, mut settled) = oneshot::channel();
         let is_listening = {
             let mut beside = JoinSet::new();
             beside.spawn(Arc::clone(self).settle(client.clone(), Arc::clone(&session), settle));
@@ -242,8 +242,10 @@ impl ConnectionShared {
         // Once a human is asked, the decision is waited for elsewhere: people take their time, and until then calls are
         // refused.
         tokio::select! {
-            outcome = settled => outcome.unwrap_or_else(|_| Err(Error::internal("permissions were not settled")))?,
-            _ = asked.changed() => {}
+            outcome = &mut settled => outcome.unwrap_or_else(|_| Err(Error::internal("permissions were not settled")))?,
+            _ = asked.changed() => {
+                self.beside.lock().spawn(Arc::clone(self).decided(settled));
+            }
         }
         // Changes from then on are reported.
         if let Some(is_listening) = is_listening {
@@ -289,16 +291,21 @@ impl ConnectionShared {
         let Some(back) = self.back.get() else { return };
         let outcome = back.permissions.negotiate(&mut client.clone(), &session).await.map(drop);
         let is_rejected = outcome.is_err();
-        if let Err(Err(error)) = settled.send(outcome) {
-            // Nobody waited for the decision any more.
-            self.note_error(&error);
-            self.rejected.notify_one();
-        }
+        // Nobody waits for the outcome of an attempt that ended meanwhile.
+        let _ = settled.send(outcome);
         if is_rejected {
             return;
         }
         if let Err(error) = back.permissions.follow(client).await {
             tracing::debug!(server = %self.server, %error, "the server hears of no more decisions");
+        }
+    }
+
+    /// Has the server stopped if the decision that a human was asked for is against it.
+    async fn decided(self: Arc<Self>, settled: oneshot::Receiver<Result<(), Error>>) {
+        if let Ok(Err(error)) = settled.await {
+            self.note_error(&error);
+            self.rejected.notify_one();
         }
     }
 

@@ -17,6 +17,7 @@ pub(super) struct Figure {
 pub(super) enum Limit {
     None,
     AtMost(f64),
+    AtLeast(f64),
     OfFloor(f64),
     OfProxy(f64),
     /// At least so many times what the proxy reaches.
@@ -45,6 +46,7 @@ impl Figure {
         match self.limit {
             Limit::None => None,
             Limit::AtMost(limit) => Some(self.ours <= limit + NOISE),
+            Limit::AtLeast(limit) => Some(self.ours >= limit),
             Limit::OfFloor(ratio) => Some(self.ours <= self.floor? * ratio),
             Limit::OfProxy(ratio) => Some(self.ours <= self.proxy? * ratio),
             Limit::TimesProxy(ratio) => Some(self.ours >= self.proxy? * ratio),
@@ -56,6 +58,7 @@ impl Figure {
         let target = match self.limit {
             Limit::None => String::new(),
             Limit::AtMost(limit) => format!("≤ {}", number(limit)),
+            Limit::AtLeast(limit) => format!("≥ {}", number(limit)),
             Limit::OfFloor(ratio) => format!("≤ {ratio:.2} × floor"),
             Limit::OfProxy(ratio) => format!("≤ {ratio:.2} × mcp-proxy"),
             Limit::TimesProxy(ratio) => format!("≥ {ratio:.2} × mcp-proxy"),
@@ -83,6 +86,7 @@ mod tests {
         assert!(figure(Limit::OfProxy(0.2)).missed());
         assert!(figure(Limit::TimesProxy(2.0)).missed());
         assert!(figure(Limit::AtMost(11.0)).missed());
+        assert!(figure(Limit::AtLeast(13.0)).missed() && !figure(Limit::AtLeast(11.0)).missed());
     }
 
     #[test]

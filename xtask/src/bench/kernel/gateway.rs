@@ -79,13 +79,24 @@ impl Gateway {
         Self::kernel_of(&programs.kernel, &servers)
     }
 
+    /// The same kernel for clients of this machine that show no key: whose each connection is has to be looked up.
+    pub(super) fn kernel_without_keys(programs: &Programs, server: u16) -> Result<Self> {
+        let servers = format!("[[servers]]\nid = \"g\"\nurl = \"http://127.0.0.1:{server}/mcp\"\n");
+        let everything = EVERYTHING.replace("require_keys = true", "require_keys = false");
+        Self::configured(&programs.kernel, &format!("{everything}{servers}"))
+    }
+
     /// The kernel with everything on in front of servers as they stand in its configuration.
     pub(super) fn kernel_of(kernel: &KernelProgram, servers: &str) -> Result<Self> {
+        Self::configured(kernel, &format!("{EVERYTHING}{servers}"))
+    }
+
+    fn configured(kernel: &KernelProgram, config: &str) -> Result<Self> {
         let port = process::free_port()?;
         let state = kernel.folder.join(format!("kernel-{port}"));
         fs::create_dir_all(&state)?;
         let file = state.join("mgp.toml");
-        fs::write(&file, format!("{EVERYTHING}{servers}"))?;
+        fs::write(&file, config)?;
         let [program, state, file] = [&kernel.program, &state, &file].map(|path| path.display().to_string());
         // A key is made by a kernel without servers.
         let empty = kernel.folder.join("empty.toml");

@@ -125,6 +125,38 @@ pub(super) fn rounds(
     best.context("there was no round")
 }
 
+/// What 256 connections get done, as a part of what 16 do, by clients without keys: the best of both of all rounds.
+pub(super) fn connections(programs: &Programs, rounds: usize, quick: bool) -> Result<Figure> {
+    let server = Server::start(programs)?;
+    let (mut floor, mut ours) = ([0.0_f64; 2], [0.0_f64; 2]);
+    for _ in 0..rounds {
+        for (best, gateway) in [
+            (&mut floor, Gateway::floor(programs, Upstream::Http, server.port)?),
+            (&mut ours, Gateway::kernel_without_keys(programs, server.port)?),
+        ] {
+            let log = programs.kernel.folder.join("gateway.log");
+            let running = Background::start(&mut Cores::All.command(&gateway.command), gateway.port, &log)?;
+            gateway.wait_for(1)?;
+            let gateway = Gateway { key: None, ..gateway };
+            let secs = if quick { "0.3" } else { "2" };
+            let options = ["--secs", secs, "--warmup", "500", "--scenarios", "c16,c256"].map(String::from);
+            let mut driver = Command::new(programs.peers.join("mcp-load"));
+            let results = drive(programs, &gateway, running.id(), &mut driver, &options)?;
+            for (best, name) in best.iter_mut().zip(["c16", "c256"]) {
+                *best = best.max(found(&results, name)?.calls_per_s);
+            }
+        }
+    }
+    let part = |[few, many]: [f64; 2]| many / few;
+    let name = "calls a second of 256 connections beside those of 16, without keys";
+    Ok(Figure::ours(name, part(ours), Limit::AtLeast(0.9)).beside_floor(part(floor)))
+}
+
+fn found<'r>(results: &'r [Scenario], name: &str) -> Result<&'r Scenario> {
+    let found = results.iter().find(|result| result.name == name);
+    found.with_context(|| format!("mcp-load does not tell of `{name}`"))
+}
+
 fn measure(programs: &Programs, gateway: &Gateway, cores: Cores, quick: bool) -> Result<Measured> {
     let log = programs.kernel.folder.join("gateway.log");
     let running = Background::start(&mut cores.command(&gateway.command), gateway.port, &log)?;
@@ -138,11 +170,7 @@ fn measure(programs: &Programs, gateway: &Gateway, cores: Cores, quick: bool) ->
     let driver = [programs.peers.join("mcp-load").display().to_string()];
     let results =
         drive(programs, gateway, running.id(), &mut cores.command(&driver), &options.collect::<Vec<_>>())?;
-    let of = |name: &str| {
-        let found = results.iter().find(|result| result.name == name);
-        found.with_context(|| format!("mcp-load does not tell of `{name}`"))
-    };
-    let (one, many) = (of("lat")?, of("c64")?);
+    let (one, many) = (found(&results, "lat")?, found(&results, "c64")?);
     Ok(Measured {
         p50: one.p50_us,
         p99: one.p99_us,

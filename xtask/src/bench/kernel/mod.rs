@@ -38,6 +38,7 @@ pub(super) fn run(
     figures.extend(counted(&programs)?);
     println!("measuring under load");
     figures.extend(timed(&programs, quick)?);
+    figures.push(load::connections(&programs, if quick { 1 } else { ROUNDS }, quick)?);
     println!("measuring many servers");
     figures.extend(scale::figures(&programs)?);
     let size = stripped(&programs.kernel.program, &programs.kernel.folder)?;

@@ -29,8 +29,8 @@ use crate::servers::upstream::{AgentLists, FirstStart, WaitingCall};
 /// it would be empty. All of these have the caller's own connections begin, and wait for them likewise. Operators wait for
 /// the server of a tool that they call, and for nothing else.
 ///
-/// Servers that wait until somebody needs them all start with the first request of an agent's client, and one by one with
-/// the calls of operators.
+/// Servers that wait until somebody needs them all start with the first request of an agent's client that is no call of
+/// a tool, and one by one with calls.
 #[derive(Clone)]
 pub(crate) struct ResolveToolGate(Arc<Resolver>);
 
@@ -55,11 +55,13 @@ impl Gate for ResolveToolGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        if !is_operator(&request.context) {
+        let wanted = wanted(&self.0, request);
+        let is_call = request.method == Method::TOOLS_CALL;
+        let is_for_one = is_call && matches!(wanted, None | Some(RequiredLists::Tool { .. }));
+        if !is_for_one && !is_operator(&request.context) {
             self.0.visibility.fleet.release();
         }
-        let Some(wanted) = wanted(&self.0, request) else { return Flow::Pass(()) };
-        let is_call = request.method == Method::TOOLS_CALL;
+        let Some(wanted) = wanted else { return Flow::Pass(()) };
         let visibility = Arc::clone(&self.0.visibility);
         if let RequiredLists::Tool { start, name } = wanted {
             let mut request = request.take();

@@ -154,6 +154,19 @@ fn a_call_starts_a_kernel_that_stays_and_only_the_server_that_it_is_about() {
 }
 
 #[test]
+fn a_call_without_a_proof_starts_only_the_server_that_it_is_about_as_well() {
+    let home = with_noted_starts();
+    home.run(["servers", "--wait"]);
+    home.run(["stop"]);
+    let before = starts(&home);
+    let called = home.command(["call", "clock.now"]).env_remove("MGP_OPERATORS_TOKEN").output().unwrap();
+    assert!(called.status.success(), "{called:?}");
+    let listed = home.json(["servers", "--no-start"]);
+    assert_eq!(listed["servers"][1]["state"], "registered", "{listed}");
+    assert_eq!(starts(&home)[1], before[1]);
+}
+
+#[test]
 fn tools_and_searches_are_answered_from_what_servers_listed_last() {
     let home = with_noted_starts();
     let first = home.run(["tools"]);

@@ -36,7 +36,9 @@ impl Answer {
         }
         match (&direct.result, &direct.error, &self.result, &self.error) {
             (Some(wanted), _, Some(got), _) => difference(wanted, got, &OF_THE_ERA, digits),
-            (None, Some(wanted), _, Some(got)) => difference(wanted, got, &[], digits),
+            (None, Some(wanted), _, Some(got)) => {
+                difference(wanted, got, &["message"], digits).or_else(|| other_message(wanted, got, digits))
+            }
             (Some(_), _, _, Some(error)) => Some(format!("an error in place of a result: {error:?}")),
             _ => Some("a result in place of an error".into()),
         }
@@ -71,6 +73,20 @@ pub(super) fn difference(wanted: &Members, got: &Members, but: &[&str], digits: 
         }
     }
     None
+}
+
+/// The message of an error, if it is not that of the server on one line, with the server's name in front.
+fn other_message(wanted: &Members, got: &Members, digits: Digits) -> Option<String> {
+    let words = |members: &Members| {
+        let text: String = serde_json::from_str(members.get("message")?.get()).ok()?;
+        let text =
+            if digits == Digits::Same { text } else { text.replace(|c: char| c.is_ascii_digit(), "0") };
+        Some(text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let (wanted, got) = (words(wanted), words(got));
+    let said = got.as_ref().and_then(|got| got.split_first()).filter(|(name, _)| name.ends_with(':'));
+    let is_same = said.map(|(_, said)| said) == wanted.as_deref();
+    (!is_same).then(|| format!("the message is {got:?} in place of {wanted:?}"))
 }
 
 /// Returns the members with the letters of each in order: what a server writes in another order each time is the same
@@ -108,6 +124,17 @@ mod tests {
         assert!(differs(direct, rewritten, Digits::Same).is_some());
         assert!(differs(direct, r#"{"id":7,"result":{}}"#, Digits::Same).is_some());
         assert!(differs(direct, r#"{"id":7,"error":{"code":1}}"#, Digits::Same).is_some());
+    }
+
+    #[test]
+    fn the_message_of_an_error_has_the_name_of_its_server_and_stands_on_one_line() {
+        let direct = r#"{"error":{"code":-1,"message":"no pod\n  in 3 ms"}}"#;
+        let through = |message: &str| format!(r#"{{"error":{{"code":-1,"message":"{message}"}}}}"#);
+        assert_eq!(differs(direct, &through("kube: no pod in 3 ms"), Digits::Same), None);
+        assert_eq!(differs(direct, &through("kube: no pod in 4 ms"), Digits::Any), None);
+        for other in ["no pod in 3 ms", "kube: no pod", "kube: no pod in 4 ms"] {
+            assert!(differs(direct, &through(other), Digits::Same).is_some(), "{other}");
+        }
     }
 
     #[test]

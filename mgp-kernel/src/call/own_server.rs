@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mgp_discovery::config::model::ServerConfig;
-use mgp_types::{Flow, Gate, Object, RawJson, Request};
+use mgp_types::{Flow, Gate, RawJson, Request};
 
 use super::delegation::AGENT_META;
 
@@ -31,7 +31,7 @@ impl Gate for OwnServerGate {
     fn enter(&self, request: &mut Request) -> Flow {
         let principal = request.context.principal.as_ref().filter(|_| self.is_own);
         if let Some(agent) = principal.and_then(|principal| principal.agent_name()) {
-            let mut meta = request.params.object("_meta").unwrap_or_else(Object::new);
+            let mut meta = request.params.object("_meta").unwrap_or_default();
             meta.set(AGENT_META, RawJson::from_text(agent));
             request.params.set("_meta", meta.to_raw());
         }

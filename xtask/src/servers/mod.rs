@@ -80,30 +80,30 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 /// Prints how long commands take that find no kernel, beside the start and the call of the one server that is called.
 fn tell_cold(installed: &Installed, mut kernel: Kernel) -> Result<()> {
     kernel.serving = None;
-    let Some((server, (tool, arguments))) =
-        installed.servers.iter().find_map(|server| Some((server, server.calls.first()?)))
+    let Some((first, (tool, arguments))) =
+        installed.servers.iter().find_map(|first| Some((first, first.calls.first()?)))
     else {
         return Ok(());
     };
     let arguments = installed.filled(&arguments.to_string());
     let began = Instant::now();
-    let mut alone = direct(installed, server)?;
+    let mut alone = direct(installed, first)?;
     drop(alone.ask(
         "tools/call",
         json!({ "name": tool, "arguments": serde_json::from_str::<Value>(&arguments)? }),
     )?);
     let alone = began.elapsed();
-    let took = |arguments: &[&str]| {
+    let time_of = |arguments: &[&str]| {
         let began = Instant::now();
         let outcome = process::output(&mut kernel.command(arguments));
-        let took = began.elapsed();
+        let elapsed = began.elapsed();
         process::output(&mut kernel.command(&["stop"]))?;
-        outcome.map(|_| took)
+        outcome.map(|_| elapsed)
     };
-    let name = format!("{}.{tool}", server.id);
-    let called = took(&["call", &name, "--args", &arguments])?;
-    let found = took(&["search", "read a file"])?;
-    let [alone, called, found] = [alone, called, found].map(|took| took.as_secs_f64());
+    let name = format!("{}.{tool}", first.id);
+    let called = time_of(&["call", &name, "--args", &arguments])?;
+    let found = time_of(&["search", "read a file"])?;
+    let [alone, called, found] = [alone, called, found].map(|time| time.as_secs_f64());
     println!(
         "no kernel runs: `mgp call {name}` takes {called:.2} s (the server alone: {alone:.2} s), `mgp search` {found:.2} s"
     );

@@ -149,6 +149,7 @@ impl<C: Connect> SupervisorRun<C> {
 }
 
 /// The order that ends an attempt to connect.
+#[derive(Clone, Copy)]
 enum Interruption {
     /// The next attempt follows at once.
     Restart,

@@ -62,6 +62,8 @@ enum Part {
     Search,
     /// The kernel as a gateway, beside a floor and a proxy
     Kernel,
+    /// What many connections to the kernel take from one another
+    Connections,
     /// What the optional extensions add to a call of the kernel
     Extensions,
     /// The audit service with a million events
@@ -92,6 +94,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if chosen(Part::Kernel) {
         process::require("strip", STRIP)?;
         missed.extend(kernel::run(workspace, &args.kernel, &args.bench_dir, args.quick)?);
+    }
+    if chosen(Part::Connections) {
+        missed.extend(kernel::run_connections(workspace, &args.kernel, &args.bench_dir, args.quick)?);
     }
     if chosen(Part::Extensions) {
         missed.extend(kernel::run_extensions(workspace, &args.kernel, args.quick)?);

@@ -1,5 +1,6 @@
 //! Gateways under load.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -95,6 +96,7 @@ impl Best {
 /// Lets all gateways have their turn, so many times.
 pub(super) fn rounds(
     programs: &Programs,
+    proxy: &Path,
     upstream: Upstream,
     cores: Cores,
     rounds: usize,
@@ -105,19 +107,19 @@ pub(super) fn rounds(
     for _ in 0..rounds {
         let floor = measure(programs, &Gateway::floor(programs, upstream, server.port)?, cores, quick)?;
         // It is measured with the server that it is fastest with.
-        let proxy = match upstream {
+        let beside = match upstream {
             Upstream::Http => {
-                let gateway = Gateway::proxy(programs, &programs.proxy, server.port)?;
+                let gateway = Gateway::proxy(programs, proxy, server.port)?;
                 Some(measure(programs, &gateway, cores, quick)?)
             }
             Upstream::Stdio => None,
         };
         let ours = measure(programs, &Gateway::kernel(programs, upstream, server.port)?, cores, quick)?;
         best = Some(match best {
-            None => Best { floor, proxy, ours },
+            None => Best { floor, proxy: beside, ours },
             Some(best) => Best {
                 floor: best.floor.best(floor),
-                proxy: best.proxy.zip(proxy).map(|(best, proxy)| best.best(proxy)),
+                proxy: best.proxy.zip(beside).map(|(best, beside)| best.best(beside)),
                 ours: best.ours.best(ours),
             },
         });

@@ -33,18 +33,31 @@ pub(super) fn run(
 ) -> Result<Vec<String>> {
     let (_, peers) = super::build_peers(workspace, bench_dir)?;
     let programs = Programs::build(workspace, options, peers)?;
+    let proxy = programs::proxy(workspace, options)?;
     let mut figures = Vec::new();
     println!("counting instructions");
     figures.extend(counted(&programs)?);
     println!("measuring under load");
-    figures.extend(timed(&programs, quick)?);
-    figures.push(load::connections(&programs, if quick { 1 } else { ROUNDS }, quick)?);
+    figures.extend(timed(&programs, &proxy, quick)?);
     println!("measuring many servers");
     figures.extend(scale::figures(&programs)?);
     let size = stripped(&programs.kernel.program, &programs.kernel.folder)?;
     figures.push(Figure::ours("MB of the stripped program", size, Limit::AtMost(34.0)));
 
     Ok(report(figures, &origin("cargo xtask bench --only kernel", quick)?))
+}
+
+/// Measures what many connections take from one another. The names of the figures that are missed.
+pub(super) fn run_connections(
+    workspace: &Workspace,
+    options: &Options,
+    bench_dir: &Path,
+    quick: bool,
+) -> Result<Vec<String>> {
+    let (_, peers) = super::build_peers(workspace, bench_dir)?;
+    let programs = Programs::build(workspace, options, peers)?;
+    let figure = load::connections(&programs, if quick { 1 } else { ROUNDS }, quick)?;
+    Ok(report(vec![figure], &origin("cargo xtask bench --only connections", quick)?))
 }
 
 /// Measures what the optional extensions add to a call. The names of the figures that are missed.
@@ -90,12 +103,12 @@ fn counted(programs: &Programs) -> Result<Vec<Figure>> {
 }
 
 /// Times, throughput, processor and memory: the best of several rounds, in each of which all gateways have their turn.
-fn timed(programs: &Programs, quick: bool) -> Result<Vec<Figure>> {
+fn timed(programs: &Programs, proxy: &Path, quick: bool) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     let rounds = if quick { 1 } else { ROUNDS };
     for (cores, on) in [(Cores::One, "one core"), (Cores::All, "all cores")] {
         for way in [Upstream::Http, Upstream::Stdio] {
-            let best = load::rounds(programs, way, cores, rounds, quick)?;
+            let best = load::rounds(programs, proxy, way, cores, rounds, quick)?;
             let name = |what: &str| format!("{what}, HTTP to {}, {on}", way.name());
             figures.push(best.figure(&name("p50 µs, sequential"), |of| of.p50, Limit::OfFloor(1.7)));
             if way == Upstream::Stdio {

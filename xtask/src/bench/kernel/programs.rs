@@ -23,7 +23,6 @@ pub(crate) struct Options {
 /// The programs that are measured, and those that measure.
 pub(super) struct Programs {
     pub(super) kernel: KernelProgram,
-    pub(super) proxy: PathBuf,
     /// The floor, the server behind the gateways, and the load driver.
     pub(super) peers: PathBuf,
 }
@@ -54,19 +53,20 @@ impl KernelProgram {
 
 impl Programs {
     pub(super) fn build(workspace: &Workspace, options: &Options, peers: PathBuf) -> Result<Self> {
-        let kernel = KernelProgram::build(workspace, options)?;
-        let proxy = match &options.mcp_proxy {
-            Some(program) => {
-                program.canonicalize().with_context(|| format!("there is no {}", program.display()))?
-            }
-            None => installed_proxy(&workspace.target.join("bench/mcp-proxy"))?,
-        };
-        Ok(Self { kernel, proxy, peers })
+        Ok(Self { kernel: KernelProgram::build(workspace, options)?, peers })
     }
 
     pub(super) fn peer(&self, name: &str, arguments: &[&str]) -> Vec<String> {
         let program = self.peers.join(name).display().to_string();
         iter::once(program).chain(arguments.iter().map(|argument| (*argument).to_owned())).collect()
+    }
+}
+
+/// The program `mcp-proxy` that the kernel is measured beside.
+pub(super) fn proxy(workspace: &Workspace, options: &Options) -> Result<PathBuf> {
+    match &options.mcp_proxy {
+        Some(program) => program.canonicalize().with_context(|| format!("there is no {}", program.display())),
+        None => installed_proxy(&workspace.target.join("bench/mcp-proxy")),
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct AcceptedConfig {
     secrets: PathBuf,
 }
 
-/// What the file holds.
+/// The accepted configuration as it is stored, with the digests of its secrets.
 #[derive(Debug, Serialize, Deserialize)]
 struct Accepted {
     config: Config,

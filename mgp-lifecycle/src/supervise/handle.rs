@@ -109,7 +109,7 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
 
     /// Stops the server gracefully, if it runs, and starts it again, however often it was restarted before.
     ///
-    /// A connection attempt is not interrupted; a server that waits to be restarted waits no more.
+    /// An attempt to connect that goes on ends, and another one begins; a server that waits to be restarted waits no more.
     ///
     /// # Errors
     /// The server could not be connected to, or was stopped meanwhile. Further attempts follow as configured.

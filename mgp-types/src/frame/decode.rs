@@ -196,11 +196,11 @@ fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes, envelope: &mut Envelope) -> Re
 
 /// Returns the report of a message that is not JSON. A message that began as an answer gets no answer, and its call
 /// learns of it; a message that is cut short, like the last one of a broken connection, ends no call. A request that is
-/// nested too deeply is answered under its id, if that stands before what is nested.
+/// nested too deeply is answered under its id, if id and method stand before what is nested.
 #[cold]
 fn broken(bytes: &Bytes, envelope: &Envelope, error: JsonError) -> Malformed {
     let is_answer = envelope.answers && envelope.method.is_none() && error.fault != JsonFault::UnexpectedEnd;
-    let is_too_deep = error.fault == JsonFault::TooDeep;
+    let is_too_deep = error.fault == JsonFault::TooDeep && envelope.method.is_some();
     let id = envelope.id.clone().filter(|_| is_answer || is_too_deep);
     match id.and_then(|span| Id::from_json(&bytes[span])) {
         Some(id) => Malformed { id: Some(id), error: error.into(), answerable: !is_answer },
@@ -369,6 +369,7 @@ mod tests {
                 &format!(r#"{{"id":7,"method":"a","params":{}"#, r#"{"a":"#.repeat(200)),
                 (Some(7.into()), true),
             ),
+            (&format!(r#"{{"id":7,"params":{}"#, r#"{"a":"#.repeat(200)), (None, true)),
             (r#"{"id":7,"what":}"#, (None, true)),
             (r#"{"result":{"a":1,"a":2},"id":7}"#, (None, true)),
             (r#"{"jsonrpc":"2.0","id":7,"result":{"a":"#, (None, true)),

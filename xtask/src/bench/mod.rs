@@ -62,7 +62,7 @@ enum Part {
     Search,
     /// The kernel as a gateway, beside a floor and a proxy
     Kernel,
-    /// What many connections to the kernel take from one another
+    /// The kernel with many connections at once
     Connections,
     /// What the optional extensions add to a call of the kernel
     Extensions,

@@ -127,7 +127,7 @@ pub(super) fn rounds(
     best.context("there was no round")
 }
 
-/// What 256 connections get done, as a part of what 16 do, by clients without keys: the best of both of all rounds.
+/// Measures the calls a second of 256 connections without keys as a part of those of 16, each the best of all rounds.
 pub(super) fn connections(programs: &Programs, rounds: usize, quick: bool) -> Result<Figure> {
     let server = Server::start(programs)?;
     let (mut floor, mut ours) = ([0.0_f64; 2], [0.0_f64; 2]);

@@ -31,8 +31,7 @@ pub(super) fn run(
     bench_dir: &Path,
     quick: bool,
 ) -> Result<Vec<String>> {
-    let (_, peers) = super::build_peers(workspace, bench_dir)?;
-    let programs = Programs::build(workspace, options, peers)?;
+    let programs = programs(workspace, options, bench_dir)?;
     let proxy = programs::proxy(workspace, options)?;
     let mut figures = Vec::new();
     println!("counting instructions");
@@ -47,15 +46,14 @@ pub(super) fn run(
     Ok(report(figures, &origin("cargo xtask bench --only kernel", quick)?))
 }
 
-/// Measures what many connections take from one another. The names of the figures that are missed.
+/// Measures the kernel with many connections at once. The names of the figures that are missed.
 pub(super) fn run_connections(
     workspace: &Workspace,
     options: &Options,
     bench_dir: &Path,
     quick: bool,
 ) -> Result<Vec<String>> {
-    let (_, peers) = super::build_peers(workspace, bench_dir)?;
-    let programs = Programs::build(workspace, options, peers)?;
+    let programs = programs(workspace, options, bench_dir)?;
     let figure = load::connections(&programs, if quick { 1 } else { ROUNDS }, quick)?;
     Ok(report(vec![figure], &origin("cargo xtask bench --only connections", quick)?))
 }
@@ -66,6 +64,12 @@ pub(super) fn run_extensions(workspace: &Workspace, options: &Options, quick: bo
     println!("counting instructions");
     let figures = extensions::figures(&kernel)?;
     Ok(report(figures, &origin("cargo xtask bench --only extensions", quick)?))
+}
+
+/// Builds the program `mgp`, and those that it is measured with.
+fn programs(workspace: &Workspace, options: &Options, bench_dir: &Path) -> Result<Programs> {
+    let (_, peers) = super::build_peers(workspace, bench_dir)?;
+    Programs::build(workspace, options, peers)
 }
 
 /// Prints figures, and returns the names of those that are missed.

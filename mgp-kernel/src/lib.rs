@@ -22,6 +22,7 @@
 //! ```
 
 mod accepted;
+mod admin;
 mod approvals;
 mod audit_log_ends;
 mod call;
@@ -55,6 +56,7 @@ mod servers;
 mod settings;
 mod stack;
 mod telemetry;
+mod terminal;
 
 pub use self::error::StartError;
 pub use self::kernel::Kernel;

@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
 
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 
-use super::exit::Failure;
+use crate::terminal::Failure;
 
 /// Returns whether there is a terminal at which a person can be asked.
 pub(super) fn is_person_there() -> bool {

@@ -1,14 +1,25 @@
-//! The command line as clap parses it: the global options and all commands.
+//! The command line as clap parses it: the global options and all commands, and what is told of a wrong one.
 
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
-use super::output::Global;
+use super::output::{Global, Output};
 use super::{
-    access, audit, call, check, completions, config, confine, demo, export, import, init, keys, login, man,
-    model, open, operators, permissions, pins, registrations, search, secrets, serve, server_commands,
-    servers, servers_edit, service, spec, tools, trust,
+    access, audit, call, check, completions, config, confine, demo, export, import, init, login, man, model,
+    open, operators, permissions, pins, search, secrets, serve, server_commands, servers_edit, service, spec,
+    tools, trust,
 };
+use crate::admin::keys::{IssueKey, ListKeys, RevokeKey};
+use crate::admin::registrations::{
+    ApproveRegistration, DenyRegistration, KeepRegistration, ListRegistrations,
+};
+use crate::admin::server_orders::{RestartServer, StartServer};
 use crate::patterns::PatternServer;
+use crate::terminal::{Exit, Failure};
 
 /// A security gateway between MCP clients and MCP servers: one server for each client, any number of servers behind
 /// it
@@ -50,7 +61,7 @@ pub(super) enum Command {
     /// Sign out of a server, and forget its tokens
     Logout(login::LoginServer),
     /// List the configured servers and their states
-    Servers(servers::ServersArgs),
+    Servers(server_commands::ServersArgs),
     /// Be one of the servers that this program carries, such as `mgp server audit`
     #[command(subcommand)]
     Server(PatternServer),
@@ -68,10 +79,10 @@ pub(super) enum Command {
     Permissions(permissions::PermissionsCommand),
     /// Approve and remove servers that agents registered
     #[command(subcommand)]
-    Registrations(registrations::RegistrationsCommand),
+    Registrations(RegistrationsCommand),
     /// Issue and revoke API keys
     #[command(subcommand)]
-    Keys(keys::KeysCommand),
+    Keys(KeysCommand),
     /// Install, list and remove sentence encoders, with which tools are found by meaning
     #[command(subcommand)]
     Model(model::ModelCommand),
@@ -99,9 +110,9 @@ pub(super) enum Command {
     #[command(visible_alias = "log")]
     Logs(server_commands::LogsArgs),
     /// Restart a server
-    Restart(server_commands::ServerArgs),
+    Restart(RestartServer),
     /// Start a server that was stopped
-    Start(server_commands::ServerArgs),
+    Start(StartServer),
     /// Stop a server until it is started again; stop the kernel if no server is named
     Stop(server_commands::StopArgs),
     /// Reload the configuration of the running kernel
@@ -125,6 +136,28 @@ pub(super) enum Command {
     Untrust(trust::UntrustArgs),
 }
 
+#[derive(Debug, Subcommand)]
+pub(super) enum KeysCommand {
+    /// Issue a key; it is shown only once
+    New(IssueKey),
+    /// List keys, without their secrets
+    List(ListKeys),
+    /// Revoke a key, and end its sessions
+    Revoke(RevokeKey),
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum RegistrationsCommand {
+    /// List the servers that were registered while the kernel ran
+    List(ListRegistrations),
+    /// Approve a server that waits for approval, and start it in the running kernel
+    Approve(ApproveRegistration),
+    /// Remove a server that waits for approval
+    Deny(DenyRegistration),
+    /// Keep a server after the session that registered it ends
+    Keep(KeepRegistration),
+}
+
 impl Command {
     /// Returns whether the command depends on the configuration of the folder in which it runs.
     pub(super) const fn reads_configuration(&self) -> bool {
@@ -143,4 +176,44 @@ impl Command {
                 | Self::Untrust(_)
         )
     }
+}
+
+/// Prints why a command line is invalid, or the help that it asks for.
+pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
+    // Standard output may be closed, and then nobody reads the help.
+    if !error.use_stderr() {
+        let _ = error.print();
+        return Exit::Done.into();
+    }
+    let is_json = args.iter().any(|arg| arg == "--json");
+    if let Some(meant) = lacks_dashes(error, args) {
+        let failure = Failure::usage("the command of a server stands behind `--`")
+            .hint(format!("did you mean `{meant}`?"));
+        let global = Global { json: is_json, ..Global::default() };
+        Output::new(&global).failure(&failure);
+    } else if is_json {
+        let text = error.render().to_string();
+        let text = text.trim_start_matches("error: ");
+        let (message, hint) = text.split_once("\n\n").unwrap_or((text, ""));
+        let mut failure = Failure::usage(message.trim());
+        if !hint.trim().is_empty() {
+            failure = failure.hint(hint.trim());
+        }
+        let line = serde_json::to_string(&failure.written()).unwrap_or_default();
+        let _ = writeln!(std::io::stderr(), "{line}");
+    } else {
+        let _ = error.print();
+    }
+    Exit::Usage.into()
+}
+
+/// Returns the command that is meant by an `mgp add NAME COMMAND` without `--`.
+fn lacks_dashes(error: &clap::Error, args: &[OsString]) -> Option<String> {
+    let words: Vec<&str> = args.iter().skip(1).map(|arg| arg.to_str()).collect::<Option<_>>()?;
+    let (["add", name, command @ ..], ErrorKind::UnknownArgument) = (&*words, error.kind()) else {
+        return None;
+    };
+    let is_meant =
+        !name.starts_with('-') && command.first()?.starts_with(|c: char| c != '-') && !words.contains(&"--");
+    is_meant.then(|| format!("mgp add {name} -- {}", command.join(" ")))
 }

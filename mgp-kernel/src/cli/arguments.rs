@@ -4,7 +4,7 @@ use mgp_discovery::config::nearest;
 use mgp_types::RawJson;
 use serde_json::{Map, Value};
 
-use super::exit::Failure;
+use crate::terminal::Failure;
 
 /// Returns the arguments of a call. A key that is given several times becomes a list, as does one that the schema
 /// declares as an array.

@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::exit::{Exit, Failure};
+use crate::terminal::{Exit, Failure};
 
 /// The outcome of the start of a kernel in the background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,14 +12,14 @@ use tokio::time::{Instant, sleep};
 
 use super::arguments::arguments;
 use super::deciding::{awaited, decide};
-use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::link::KernelLink;
-use super::moment::span;
-use super::output::{Output, printable};
+use super::output::Output;
 use super::{proof, tools};
-use crate::operator::servers::{ServerRow, ServersToBegin};
-use crate::operator::tools::ToolRow;
+use crate::admin::command::{KernelNeed, ServersToBegin};
+use crate::admin::servers::ServerRow;
+use crate::admin::tools::ToolRow;
+use crate::terminal::{Exit, Failure, printable, span};
 
 #[derive(Debug, Args)]
 pub(super) struct CallArgs {
@@ -44,10 +44,7 @@ pub(super) struct CallArgs {
 }
 
 pub(super) async fn run(place: &KernelLocation, output: &Output, args: CallArgs) -> Result<Exit, Failure> {
-    let link = KernelLink::with_servers(place).await?;
-    let outcome = call(&link, output, args).await;
-    link.close().await;
-    outcome
+    KernelLink::with(place, KernelNeed::ANY_SERVERS, async |link| call(link, output, args).await).await
 }
 
 async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit, Failure> {
@@ -166,7 +163,7 @@ fn progress(report: &ProgressParams) {
 
 /// Writes the texts of a result, and of other content its kind and length. Characters that a terminal would act upon
 /// are spelled out unless `is_raw`.
-fn write_result(result: &CallToolResult, is_raw: bool, out: &mut Vec<u8>) -> io::Result<()> {
+fn write_result(result: &CallToolResult, is_raw: bool, out: &mut impl io::Write) -> io::Result<()> {
     for block in &result.content {
         if let Some(text) = block.as_text() {
             let shown = if is_raw { text.to_owned() } else { printable(text) };

@@ -5,7 +5,7 @@ use std::io;
 use clap::Args;
 use mgp_security::check::{CheckError, InputCheck};
 
-use super::exit::{Exit, Failure};
+use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {

@@ -10,8 +10,8 @@ use mgp_discovery::clients::{
     MAX_FILE_BYTES, OperatingSystem, ReadOptions, detect, read,
 };
 
-use super::exit::Failure;
 use crate::lifecycle::KERNEL;
+use crate::terminal::Failure;
 
 /// The places of the configuration files of clients on this machine.
 pub(super) struct ClientLocations {

@@ -4,8 +4,8 @@ use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
 use super::args::Cli;
-use super::exit::{Exit, Failure};
 use super::output::Output;
+use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Args)]
 pub(super) struct CompletionsArgs {

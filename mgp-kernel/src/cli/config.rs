@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
-use super::link::{KernelLink, KernelNeed};
+use super::link::operate;
 use super::output::Output;
-use crate::operator::config::ShownConfig;
-use crate::operator::method;
+use crate::admin::config::ShowConfig;
+use crate::terminal::{Exit, Failure};
 use crate::{settings, telemetry};
 
 #[derive(Debug, Subcommand)]
@@ -19,7 +18,7 @@ pub(super) enum ConfigCommand {
     /// Check the configuration without starting anything
     Check,
     /// Print the configuration that the kernel uses, without secrets
-    Show,
+    Show(ShowConfig),
     /// Print the JSON Schema of mgp.toml, for editors
     Schema,
     /// Print the reference of mgp.toml in Markdown
@@ -47,7 +46,7 @@ pub(super) async fn run(
 ) -> Result<Exit, Failure> {
     match command {
         ConfigCommand::Check => check(place, output),
-        ConfigCommand::Show => show(place, output).await,
+        ConfigCommand::Show(show) => operate(place, output, show).await,
         ConfigCommand::Schema => {
             output.write(mgp_discovery::config::schema().as_bytes())?;
             Ok(Exit::Done)
@@ -88,15 +87,5 @@ fn check(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
         writeln!(out, "servers {}", checked.servers)?;
         writeln!(out, "state   {}", checked.state)?;
         writeln!(out, "socket  {}", checked.socket)
-    })
-}
-
-async fn show(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
-    let link = KernelLink::open(place, KernelNeed::Configured).await?;
-    let shown: Result<ShownConfig, Failure> = link.ask(method::CONFIG_SHOW, &()).await;
-    link.close().await;
-    output.show(&shown?, |shown, out| {
-        serde_json::to_writer_pretty(&mut *out, &shown.config)?;
-        writeln!(out)
     })
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::exit::{Exit, Failure};
 use crate::servers::confine::become_program;
+use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Args)]
 pub(super) struct ConfineArgs {

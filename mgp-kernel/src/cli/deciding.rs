@@ -5,14 +5,10 @@ use mgp_types::mgp::RiskLevel;
 use mgp_types::{Error, Object};
 
 use super::answer::{is_person_there, typed_answer};
-use super::exit::{Exit, Failure};
 use super::link::KernelLink;
-use super::output::printable;
-use crate::operator::method;
-use crate::operator::permissions::{
-    ApproveQuestion, DecisionReset, DenyQuestion, OpenQuestion, PermissionDecided, ResetDecision,
-    ShowQuestion, ShownQuestion,
-};
+use crate::admin::permissions::ResetDecision;
+use crate::admin::questions::{ApproveQuestion, DenyQuestion, OpenQuestion, PermissionDecided, ShowQuestion};
+use crate::terminal::{Exit, Failure, printable};
 
 /// Returns the id of the question that a call waits for, if the call was refused for that reason.
 pub(super) fn awaited(error: &Error) -> Option<String> {
@@ -29,17 +25,15 @@ pub(super) async fn decide(link: &KernelLink, id: String, refused: &Error) -> Re
     if !is_person_there() {
         return Err(Failure::new(Exit::Waiting, refused.message().to_owned()));
     }
-    let shown: ShownQuestion = link.ask(method::PERMISSIONS_SHOW, &ShowQuestion { id }).await?;
+    let shown = link.ask(&ShowQuestion { id }).await?;
     let id = shown.question.id.clone();
     match says(&shown.question).await? {
         PersonDecision::Yes(lasts) => {
-            let yes = ApproveQuestion { lasts, ..ApproveQuestion::of(id) };
-            link.ask::<PermissionDecided>(method::PERMISSIONS_APPROVE, &yes).await.map(drop)
+            link.ask(&ApproveQuestion { lasts, ..ApproveQuestion::of(id) }).await.map(drop)
         }
         // Only this person made the call, so the question is forgotten and no denial is kept for the next call.
         PersonDecision::No => {
-            let forgotten = ResetDecision { what: id, permission: None, agent_id: None };
-            let _: DecisionReset = link.ask(method::PERMISSIONS_RESET, &forgotten).await?;
+            link.ask(&ResetDecision { what: id, permission: None, agent_id: None }).await?;
             Err(Failure::new(Exit::Auth, "you did not approve the call, so it was not made"))
         }
     }
@@ -49,12 +43,8 @@ pub(super) async fn decide(link: &KernelLink, id: String, refused: &Error) -> Re
 pub(super) async fn answer(link: &KernelLink, question: &OpenQuestion) -> Result<PermissionDecided, Failure> {
     let id = question.id.clone();
     match says(question).await? {
-        PersonDecision::Yes(lasts) => {
-            link.ask(method::PERMISSIONS_APPROVE, &ApproveQuestion { lasts, ..ApproveQuestion::of(id) }).await
-        }
-        PersonDecision::No => {
-            link.ask(method::PERMISSIONS_DENY, &DenyQuestion { id, expires_at: None }).await
-        }
+        PersonDecision::Yes(lasts) => link.ask(&ApproveQuestion { lasts, ..ApproveQuestion::of(id) }).await,
+        PersonDecision::No => link.ask(&DenyQuestion { id, expires_at: None }).await,
     }
 }
 

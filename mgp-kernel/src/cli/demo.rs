@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use super::exit::{Exit, Failure};
 use super::output::Output;
 use crate::demo::{self, Options};
+use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Args)]
 pub(super) struct DemoServerArgs {

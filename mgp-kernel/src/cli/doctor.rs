@@ -11,30 +11,30 @@ use serde::Serialize;
 use tokio::time::{Instant, sleep};
 
 use super::browsers::suggestion;
-use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::link::KernelLink;
 use super::operators::WITHOUT_PROOF;
-use super::output::{Output, printable};
+use super::output::Output;
 use super::pins::pins;
 use super::server_commands::last_lines;
 use super::status::told_of;
 use super::variables::{ServerEnvironment, VariableHint, missed};
+use crate::admin::audit::{VerifiedLog, VerifyLog};
+use crate::admin::command::{KernelNeed, PageRequest, ServersToBegin};
+use crate::admin::config::ListUnmatched;
+use crate::admin::keys::ListKeys;
+use crate::admin::operators::{ProofStatus, ReadProofStatus};
+use crate::admin::pins::PinRow;
+use crate::admin::questions::{ListPending, OpenQuestion, PendingDecisions, UndecidedPermission};
+use crate::admin::server_orders::{ReadServerLog, ServerLog};
+use crate::admin::servers::ServerRow;
+use crate::admin::status::{KernelStatus, ReadStatus};
 use crate::models::ModelStore;
-use crate::operator::audit::{VerifiedLog, VerifyLog};
-use crate::operator::keys::{KeyPage, ListKeys};
-use crate::operator::method;
-use crate::operator::operators::ProofStatus;
-use crate::operator::page::PageRequest;
-use crate::operator::permissions::{OpenQuestion, PendingDecisions, UndecidedPermission};
-use crate::operator::pins::PinRow;
 use crate::operator::proof::NeededProof;
-use crate::operator::servers::{ServerLog, ServerRow, ServersToBegin};
-use crate::operator::status::KernelStatus;
-use crate::server_inventory::UnmatchedRules;
 use crate::servers::confine::support;
 use crate::servers::upstream::is_needed;
 use crate::settings;
+use crate::terminal::{Exit, Failure, printable};
 
 /// The results of all checks, and whether all of them are in order.
 #[derive(Debug, Serialize)]
@@ -56,15 +56,9 @@ struct DoctorFinding {
 pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
     let mut findings = Vec::new();
     if let Some(config) = configured(place, &mut findings) {
-        match KernelLink::with_servers(place).await {
-            Ok(link) => {
-                let asked = kernel(&link, output, &config, &mut findings).await;
-                link.close().await;
-                if let Err(failure) = asked {
-                    findings.push(DoctorFinding::wrong("kernel", &failure));
-                }
-            }
-            Err(failure) => findings.push(DoctorFinding::wrong("kernel", &failure)),
+        let work = async |link: &KernelLink| kernel(link, output, &config, &mut findings).await;
+        if let Err(failure) = KernelLink::with(place, KernelNeed::ANY_SERVERS, work).await {
+            findings.push(DoctorFinding::failed("kernel", &failure));
         }
     }
     let examination = DoctorReport { healthy: findings.iter().all(|finding| finding.ok), findings };
@@ -91,17 +85,15 @@ fn configured(place: &KernelLocation, findings: &mut Vec<DoctorFinding>) -> Opti
             } else {
                 format!("{}, {} servers", files.join(" and "), configured.config.servers.len())
             };
-            let mut finding = DoctorFinding::right("configuration", told);
-            if configured.config.servers.is_empty() {
-                finding.hint = Some("`mgp add NAME -- COMMAND` adds a server".to_owned());
-            }
-            findings.push(finding);
+            let empty = configured.config.servers.is_empty();
+            let hint = empty.then_some("`mgp add NAME -- COMMAND` adds a server");
+            findings.push(DoctorFinding::right("configuration", told).hint(hint));
             if let Some(untrusted) = configured.untrusted {
                 findings.push(DoctorFinding::right("folder", untrusted));
             }
             for warning in configured.warnings {
                 let told = warning.trim_end().to_owned();
-                findings.push(DoctorFinding { what: "configuration", ok: false, told, hint: None });
+                findings.push(DoctorFinding::wrong("configuration", told));
             }
             findings.push(DoctorFinding::right("state", configured.state.display().to_string()));
             findings.push(confinement(&configured.config));
@@ -113,7 +105,7 @@ fn configured(place: &KernelLocation, findings: &mut Vec<DoctorFinding>) -> Opti
             Some(configured.config)
         }
         Err(failure) => {
-            findings.push(DoctorFinding::wrong("configuration", &failure));
+            findings.push(DoctorFinding::failed("configuration", &failure));
             None
         }
     }
@@ -122,34 +114,25 @@ fn configured(place: &KernelLocation, findings: &mut Vec<DoctorFinding>) -> Opti
 /// Reports how this system can confine servers, and whether that is enough for the servers that are to be confined.
 fn confinement(config: &Config) -> DoctorFinding {
     let support = support();
-    let mut finding = DoctorFinding::right("confinement", format!("this system holds {support}"));
+    let told = format!("this system holds {support}");
     let wanted = config.servers.iter().find(|server| server.enabled && server.is_confined());
-    if let (Err(_), Some(server)) = (support.confines(), wanted) {
-        finding.ok = false;
-        finding.hint = Some(format!(
-            "`{}` is to be confined and is not started on this system; \
-                 `confine = false` starts it unconfined",
+    match (support.confines(), wanted) {
+        (Err(_), Some(server)) => DoctorFinding::wrong("confinement", told).hint(Some(format!(
+            "`{}` is to be confined and is not started on this system; `confine = false` starts it unconfined",
             server.id
-        ));
+        ))),
+        _ => DoctorFinding::right("confinement", told),
     }
-    finding
 }
 
 /// Reports the embedder that finds tools by meaning, and whether its files are there.
 fn embedder(config: &Config) -> DoctorFinding {
-    let lacks = |told: String, hint: &str| DoctorFinding {
-        what: "embedder",
-        ok: false,
-        told,
-        hint: Some(hint.to_owned()),
-    };
+    let lacks = |told: String, hint: &str| DoctorFinding::wrong("embedder", told).hint(Some(hint));
     match settings::embedder(config, ModelStore::of_user().as_ref()) {
         Ok(EmbedderChoice::Static) => {
-            let mut finding = DoctorFinding::right("embedder", "the built-in table of words".to_owned());
-            if config.tools.embedder.as_deref().is_none_or(|words| words == usual::EMBEDDER) {
-                finding.hint = Some("`mgp model install` installs a sentence encoder".to_owned());
-            }
-            finding
+            let is_usual = config.tools.embedder.as_deref().is_none_or(|words| words == usual::EMBEDDER);
+            let hint = is_usual.then_some("`mgp model install` installs a sentence encoder");
+            DoctorFinding::right("embedder", "the built-in table of words").hint(hint)
         }
         Ok(EmbedderChoice::Encoder(folder)) => match SentenceEncoder::missing(&folder) {
             None => DoctorFinding::right("embedder", format!("the encoder in {}", folder.display())),
@@ -174,14 +157,11 @@ fn unasked(config: &Config) -> Option<DoctorFinding> {
         |permission: &&Permission| permission.risk() == RiskLevel::Dangerous && !never.contains(permission);
     let granted: Vec<_> = Permission::STANDARD.iter().filter(is_granted).map(Permission::as_str).collect();
     let is_wide = settings.policy == Some(ApprovalPolicy::AutoApprove) && !granted.is_empty();
-    is_wide.then(|| DoctorFinding {
-        what: "permissions",
-        ok: false,
-        told: format!("every server gets {} without a question", granted.join(", ")),
-        hint: Some(
-            "remove `never_automatic` of `[permissions]`, so that a human is asked for what is dangerous"
-                .to_owned(),
-        ),
+    is_wide.then(|| {
+        let told = format!("every server gets {} without a question", granted.join(", "));
+        let hint =
+            "remove `never_automatic` of `[permissions]`, so that a human is asked for what is dangerous";
+        DoctorFinding::wrong("permissions", told).hint(Some(hint))
     })
 }
 
@@ -191,18 +171,18 @@ async fn kernel(
     config: &Config,
     findings: &mut Vec<DoctorFinding>,
 ) -> Result<(), Failure> {
-    findings.push(DoctorFinding::right("kernel", "runs".to_owned()));
-    let KernelStatus { http, waiting, .. } = link.ask(method::KERNEL_STATUS, &()).await?;
+    findings.push(DoctorFinding::right("kernel", "runs"));
+    let KernelStatus { http, waiting, .. } = link.ask(&ReadStatus {}).await?;
     if !waiting.is_empty() {
         let told = format!("changes wait for an operator: {}", waiting.join(", "));
-        let hint = Some("`mgp reload` takes them; undo those that you did not make".to_owned());
-        findings.push(DoctorFinding { what: "configuration", ok: false, told, hint });
+        let hint = "`mgp reload` takes them; undo those that you did not make";
+        findings.push(DoctorFinding::wrong("configuration", told).hint(Some(hint)));
     }
     if let Some(http) = http {
         let hint =
             "end the program that has the address, or name another one as `http` of `[listen]` in mgp.toml";
-        let hint = http.error.is_some().then(|| hint.to_owned());
-        findings.push(DoctorFinding { what: "http", ok: http.error.is_none(), told: told_of(&http), hint });
+        let ok = http.error.is_none();
+        findings.push(DoctorFinding::of("http", ok, told_of(&http)).hint((!ok).then_some(hint)));
     }
     let servers = link.settled(output, &ServersToBegin::All).await?;
     findings.extend(variables(link, config, &servers).await?);
@@ -215,32 +195,27 @@ async fn kernel(
             told = format!("{told}: {error}");
         }
         let hint = (!ok).then(|| server.remedy());
-        findings.push(DoctorFinding { what: "server", ok, told, hint });
+        findings.push(DoctorFinding::of("server", ok, told).hint(hint));
     }
-    findings.push(record(link.ask(method::AUDIT_VERIFY, &VerifyLog::default()).await));
+    findings.push(record(link.ask(&VerifyLog::default()).await));
     findings.extend(reserved_keys(link).await?);
-    let UnmatchedRules { rules } = link.ask(method::CONFIG_UNMATCHED, &()).await?;
-    findings.extend(rules.into_iter().map(|rule| DoctorFinding {
-        what: "rule",
-        ok: !rule.is_configured,
-        told: format!("{}: {}", rule.rule, rule.told),
-        hint: rule.is_configured.then(|| "correct this entry of mgp.toml, or remove it".to_owned()),
+    let unmatched = link.ask(&ListUnmatched {}).await?;
+    findings.extend(unmatched.rules.into_iter().map(|rule| {
+        let hint = rule.is_configured.then_some("correct this entry of mgp.toml, or remove it");
+        DoctorFinding::of("rule", !rule.is_configured, format!("{}: {}", rule.rule, rule.told)).hint(hint)
     }));
-    let pending: PendingDecisions = link.ask(method::PERMISSIONS_PENDING, &()).await?;
-    findings.push(undecided(&pending));
-    findings.push(proof(&link.ask(method::OPERATORS_STANDING, &()).await?));
+    findings.push(undecided(&link.ask(&ListPending {}).await?));
+    findings.push(proof(&link.ask(&ReadProofStatus {}).await?));
     let pins = pins(link, None, true).await?;
     findings.push(DoctorFinding::right("definitions", counted(&pins)));
     findings.extend(pins.iter().take(MOST_DEFINITIONS).filter_map(|row| {
         let standing = row.standing.as_ref()?;
-        let mut finding = DoctorFinding::right("definition", standing.sentence(&row.server_id, &row.name));
-        finding.hint = Some(standing.way.clone());
-        Some(finding)
+        let told = standing.sentence(&row.server_id, &row.name);
+        Some(DoctorFinding::right("definition", told).hint(Some(&standing.way)))
     }));
     if let Some(more) = pins.len().checked_sub(MOST_DEFINITIONS).filter(|more| *more > 0) {
-        let mut finding = DoctorFinding::right("definition", format!("and {more} more"));
-        finding.hint = Some("`mgp pin list --waiting` shows all".to_owned());
-        findings.push(finding);
+        let hint = Some("`mgp pin list --waiting` shows all");
+        findings.push(DoctorFinding::right("definition", format!("and {more} more")).hint(hint));
     }
     Ok(())
 }
@@ -250,7 +225,8 @@ async fn kernel(
 async fn written(link: &KernelLink, row: &ServerRow) -> Result<Vec<String>, Failure> {
     let end = Instant::now() + PATIENCE_FOR_LINES;
     loop {
-        let ServerLog { lines, .. } = last_lines(link, row.id.clone(), LINES).await?;
+        let read = ReadServerLog { server_id: row.id.clone(), lines: LINES };
+        let ServerLog { lines, .. } = last_lines(link, &read).await?;
         let has_ended = matches!(row.state, ServerState::Restarting | ServerState::Error);
         if !lines.is_empty() || !has_ended || row.fault.is_some() || Instant::now() >= end {
             return Ok(lines);
@@ -274,19 +250,16 @@ async fn variables(
         let mut lines = written(link, row).await?;
         lines.extend(row.last_error.clone());
         let runs = row.state == ServerState::Connected;
-        findings.extend(missed(server, &lines, &surroundings).into_iter().map(|missed| DoctorFinding {
-            what: "environment",
-            ok: runs || missed.sign == VariableHint::Name,
-            told: match &missed.sign {
-                VariableHint::Line(written) => {
-                    format!("{} is not given {}, and wrote: {written}", server.id, missed.name)
+        findings.extend(missed(server, &lines, &surroundings).into_iter().map(|missed| {
+            let (id, name) = (&server.id, &missed.name);
+            let told = match &missed.sign {
+                VariableHint::Line(written) => format!("{id} is not given {name}, and wrote: {written}"),
+                VariableHint::Name => {
+                    format!("{id} is not given {name}, which is set here and probably meant for this server")
                 }
-                VariableHint::Name => format!(
-                    "{} is not given {}, which is set here and probably meant for this server",
-                    server.id, missed.name
-                ),
-            },
-            hint: Some(missed.remedy()),
+            };
+            let ok = runs || missed.sign == VariableHint::Name;
+            DoctorFinding::of("environment", ok, told).hint(Some(missed.remedy()))
         }));
     }
     Ok(findings)
@@ -303,8 +276,8 @@ fn record(verified: Result<VerifiedLog, Failure>) -> DoctorFinding {
         }
         Err(failure) => failure.message().to_owned(),
     };
-    let hint = "the file was changed, replaced or is damaged: keep it, and begin a new one".to_owned();
-    DoctorFinding { what: "record", ok: false, told, hint: Some(hint) }
+    let hint = "the file was changed, replaced or is damaged: keep it, and begin a new one";
+    DoctorFinding::wrong("record", told).hint(Some(hint))
 }
 
 /// Returns findings on the keys that are refused because the name of their owner is reserved for somebody else.
@@ -312,16 +285,15 @@ async fn reserved_keys(link: &KernelLink) -> Result<Vec<DoctorFinding>, Failure>
     let mut findings = Vec::new();
     let mut next = Some(0);
     while let Some(offset) = next {
-        let page = PageRequest { offset, limit: None };
-        let list: KeyPage = link.ask(method::KEYS_LIST, &ListKeys { owner: None, page }).await?;
-        findings.extend(list.keys.into_iter().filter(|key| key.reserved).map(|key| DoctorFinding {
-            what: "keys",
-            ok: false,
-            told: format!("the key {} is refused: its owner `{}` has a reserved name", key.id, key.owner),
-            hint: Some(format!(
-                "`mgp keys revoke {}` removes the key; `mgp keys new` issues one for another owner",
-                key.id
-            )),
+        let page = PageRequest::behind(offset);
+        let list = link.ask(&ListKeys { page, ..ListKeys::default() }).await?;
+        findings.extend(list.keys.into_iter().filter(|key| key.reserved).map(|key| {
+            let (id, owner) = (&key.id, &key.owner);
+            let told = format!("the key {id} is refused: its owner `{owner}` has a reserved name");
+            let hint = format!(
+                "`mgp keys revoke {id}` removes the key; `mgp keys new` issues one for another owner"
+            );
+            DoctorFinding::wrong("keys", told).hint(Some(hint))
         }));
         next = list.next_offset;
     }
@@ -339,7 +311,7 @@ fn proof(standing: &ProofStatus) -> DoctorFinding {
         Some(NeededProof::Account) => (true, "decisions take the password of this account"),
         _ => (true, "decisions take the operators' passphrase, or a token"),
     };
-    DoctorFinding { what: "proof", ok, told: told.to_owned(), hint: None }
+    DoctorFinding::of("proof", ok, told)
 }
 
 /// Reports what waits for a decision, and how to decide it.
@@ -352,8 +324,7 @@ fn undecided(pending: &PendingDecisions) -> DoctorFinding {
     let waiting = needs.len() + pending.questions.iter().filter(|question| !is_listed(question)).count();
     let mut told = vec![format!("{waiting} wait for a decision")];
     told.extend(needs.iter().map(|need| format!("{} needs {}", need.server_id, need.permission.as_str())));
-    let mut finding = DoctorFinding::right("permissions", told.join("; "));
-    finding.hint = match needs.first() {
+    let hint = match needs.first() {
         Some(UndecidedPermission { server_id, permission, .. }) => {
             let (permission, what) = (permission.as_str(), "mgp permissions");
             Some(format!(
@@ -363,7 +334,7 @@ fn undecided(pending: &PendingDecisions) -> DoctorFinding {
         None if waiting > 0 => Some("`mgp permissions pending` shows the questions".to_owned()),
         None => None,
     };
-    finding
+    DoctorFinding::right("permissions", told.join("; ")).hint(hint)
 }
 
 /// Returns how many definitions are held and flagged, as a text.
@@ -374,13 +345,24 @@ fn counted(pins: &[PinRow]) -> String {
 }
 
 impl DoctorFinding {
-    const fn right(what: &'static str, told: String) -> Self {
-        Self { what, ok: true, told, hint: None }
+    fn of(what: &'static str, ok: bool, told: impl Into<String>) -> Self {
+        Self { what, ok, told: told.into(), hint: None }
     }
 
-    fn wrong(what: &'static str, failure: &Failure) -> Self {
-        let hint = failure.advice().map(str::to_owned);
-        Self { what, ok: false, told: failure.message().to_owned(), hint }
+    fn right(what: &'static str, told: impl Into<String>) -> Self {
+        Self::of(what, true, told)
+    }
+
+    fn wrong(what: &'static str, told: impl Into<String>) -> Self {
+        Self::of(what, false, told)
+    }
+
+    fn failed(what: &'static str, failure: &Failure) -> Self {
+        Self::wrong(what, failure.message()).hint(failure.advice())
+    }
+
+    fn hint(self, hint: Option<impl Into<String>>) -> Self {
+        Self { hint: hint.map(Into::into), ..self }
     }
 }
 

@@ -14,11 +14,11 @@ use serde::Serialize;
 
 use super::answer::{agrees, is_person_there};
 use super::clients::{ClientLocations, is_mgp, text_of};
-use super::exit::{Exit, Failure};
 use super::import::kind;
 use super::kernel_location::{EffectiveConfig, KernelLocation};
-use super::output::{Output, printable};
+use super::output::Output;
 use super::program::called_as;
+use crate::terminal::{Exit, Failure, printable, with_causes};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -110,7 +110,8 @@ pub(super) async fn run(
         ask(output, &report).await?;
     }
     if plan.changes() && !export.dry_run {
-        report.backup = Some(plan.apply().map_err(|error| chain(&error))?);
+        report.backup =
+            Some(plan.apply().map_err(|error| Failure::usage(with_causes(&error.to_string(), &error)))?);
         report.written = true;
     }
     // A person who was asked has already seen the difference.
@@ -161,7 +162,7 @@ async fn ask(output: &Output, report: &ExportReport) -> Result<(), Failure> {
     if agrees("write this change?").await? { Ok(()) } else { Err(Failure::usage("nothing was changed")) }
 }
 
-fn write(report: &ExportReport, out: &mut Vec<u8>) -> io::Result<()> {
+fn write(report: &ExportReport, out: &mut impl io::Write) -> io::Result<()> {
     if report.diff.is_empty() && !report.written {
         return writeln!(out, "{} already has this entry", report.path.display());
     }
@@ -176,7 +177,8 @@ fn write(report: &ExportReport, out: &mut Vec<u8>) -> io::Result<()> {
 }
 
 fn take_back(output: &Output, client: ClientKind, path: PathBuf) -> Result<Exit, Failure> {
-    let kept_at = roll_back(&path).map_err(|error| chain(&error))?;
+    let kept_at =
+        roll_back(&path).map_err(|error| Failure::usage(with_causes(&error.to_string(), &error)))?;
     let done = RolledBack { client: client.name(), path, kept_at };
     output.show(&done, |done, out| {
         writeln!(out, "restored {}", done.path.display())?;
@@ -276,14 +278,4 @@ impl ExportArgs {
         kept.extend(elsewhere);
         Ok((removed, kept))
     }
-}
-
-fn chain(error: &dyn std::error::Error) -> Failure {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        message = format!("{message}: {source}");
-        cause = source.source();
-    }
-    Failure::usage(message)
 }

@@ -10,9 +10,9 @@ use mgp_discovery::clients::FileState;
 use serde::Serialize;
 
 use super::clients::ClientLocations;
-use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::output::Output;
+use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Args)]
 pub(super) struct InitArgs {

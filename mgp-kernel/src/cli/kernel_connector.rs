@@ -10,7 +10,6 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{Instant, sleep};
 
 use super::background::{self, StartLock, StartOutcome};
-use super::exit::{Exit, Failure};
 use super::link::{make_way, not_started};
 use super::output::Output;
 use super::state_in_use::{INSTEAD, StateInUse};
@@ -18,6 +17,7 @@ use crate::Kernel;
 use crate::kernel::ServerStarts;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
+use crate::terminal::{Exit, Failure};
 
 /// The kernel that serves a client: one of this process, or a running one that is shared. A state directory has one
 /// kernel at a time.

@@ -11,11 +11,11 @@ use mgp_discovery::config::{
     ConfigFile, FolderFile, FolderTrust, LoadedConfig, Locations, ProcessEnvironment, ServerFault,
 };
 
-use super::exit::Failure;
 use super::log::Verbosity;
 use super::output::{Global, Output};
 use crate::listen::socket;
 use crate::running::folder_state;
+use crate::terminal::Failure;
 
 /// The place of the configuration, the state directory and the socket of the kernel that a command is about.
 #[derive(Debug, Clone)]

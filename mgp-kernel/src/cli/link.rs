@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, PlainStack};
+use mgp_discovery::Config;
 use mgp_transport::Wire;
 use mgp_types::mgp::{ExtensionSet, Offer, ShutdownReason};
 use mgp_types::{Error, Origin, code};
@@ -14,22 +15,23 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
-use super::exit::{Exit, Failure};
 use super::kernel_connector::KernelConnector;
 use super::kernel_location::{EffectiveConfig, KernelLocation};
-use super::output::{Output, printable};
+use super::output::Output;
 use super::proof;
 use super::state_in_use::StateInUse;
 use crate::StartError;
 use crate::accepted::AcceptedConfig;
+use crate::admin::command::{KernelNeed, ServersToBegin};
+use crate::admin::operation::Operation;
+use crate::admin::servers::{ListServers, ServerRow};
+use crate::admin::status::{StepAside, SteppedAside};
 use crate::call::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
-use crate::operator::method;
 use crate::operator::proof::OperatorConnection;
-use crate::operator::servers::{ListServers, ServerList, ServerRow, ServersToBegin};
-use crate::operator::status::{StepAside, SteppedAside};
+use crate::terminal::{Exit, Failure, TextForm, printable, with_causes};
 
 /// A connection of a command to a kernel.
 pub(super) struct KernelLink {
@@ -39,18 +41,23 @@ pub(super) struct KernelLink {
     own: Option<Kernel>,
 }
 
-/// The part of a kernel that a command without servers needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KernelNeed {
-    /// The stored data: keys, rules, grants, pins and the audit log.
-    State,
-    /// The stored data and the configuration.
-    Configured,
+/// Runs a command that is one operation.
+pub(super) async fn operate<O: Operation<Reply: TextForm>>(
+    place: &KernelLocation,
+    output: &Output,
+    operation: O,
+) -> Result<Exit, Failure> {
+    let ask =
+        async |link: &KernelLink| link.ask(&operation).await.map_err(|failure| operation.refused(failure));
+    let reply = KernelLink::with(place, operation.need(), ask).await?;
+    let exit = operation.exit(&reply)?;
+    output.result(&reply)?;
+    Ok(exit)
 }
 
 impl KernelLink {
     /// Connects to the running kernel, or starts one in the background, whose servers start when somebody needs them.
-    pub(super) async fn with_servers(place: &KernelLocation) -> Result<Self, Failure> {
+    async fn with_servers(place: &KernelLocation) -> Result<Self, Failure> {
         let (configured, output) = (place.read()?, place.output());
         configured.tell_warnings(&output);
         let EffectiveConfig { config, state, socket, .. } = &configured;
@@ -70,16 +77,52 @@ impl KernelLink {
         }
     }
 
+    /// Connects to the kernel that is needed, does the `work`, and closes the connection.
+    pub(super) async fn with<T>(
+        place: &KernelLocation,
+        need: KernelNeed,
+        work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let link = Self::open(place, need).await?;
+        let outcome = work(&link).await;
+        link.close().await;
+        outcome
+    }
+
+    /// Connects to the kernel that is needed.
+    async fn open(place: &KernelLocation, need: KernelNeed) -> Result<Self, Failure> {
+        match need {
+            KernelNeed::State => Self::to_stored(place, |config| config.servers.clear()).await,
+            KernelNeed::Configured => {
+                let disable = |config: &mut Config| {
+                    config.servers.iter_mut().for_each(|server| server.enabled = false);
+                };
+                Self::to_stored(place, disable).await
+            }
+            KernelNeed::Running => Self::to_running(place).await?.ok_or_else(|| {
+                Failure::new(Exit::Unreachable, "no kernel runs, so no server runs either")
+                    .hint("`mgp serve` starts a kernel")
+            }),
+            KernelNeed::Servers(wanted) => {
+                let link = Self::with_servers(place).await?;
+                if wanted != ServersToBegin::None {
+                    link.settled(&place.output(), &wanted).await?;
+                }
+                Ok(link)
+            }
+        }
+    }
+
     /// Connects to the running kernel, or opens its data in this process, where that ends with the command: nothing stays
-    /// behind of a command that needs no server.
-    pub(super) async fn open(place: &KernelLocation, need: KernelNeed) -> Result<Self, Failure> {
+    /// behind of a command that needs no server. `reduce` leaves of the configuration what is needed.
+    async fn to_stored(place: &KernelLocation, reduce: fn(&mut Config)) -> Result<Self, Failure> {
         let configured = place.read()?;
         let mut held = StateInUse::new(&configured.state, &configured.socket, place.output());
         let kernel = loop {
             if let Some(link) = running(&configured, &mut held).await? {
                 return Ok(link);
             }
-            match started(&configured, need).await {
+            match started(&configured, reduce).await {
                 Ok(kernel) => break kernel,
                 Err(error) if error.is_in_use() => held.wait().await?,
                 Err(error) => return Err(not_started(&error)),
@@ -99,17 +142,14 @@ impl KernelLink {
         Ok(client.map(|client| Self { client, running: true, own: None }))
     }
 
-    /// Connects to the running kernel, for commands that make sense for no other one.
-    pub(super) async fn needed(place: &KernelLocation) -> Result<Self, Failure> {
-        Self::to_running(place).await?.ok_or_else(|| {
-            Failure::new(Exit::Unreachable, "no kernel runs, so no server runs either")
-                .hint("`mgp serve` starts a kernel")
-        })
+    /// Has the kernel do an operation.
+    pub(super) async fn ask<O: Operation>(&self, operation: &O) -> Result<O::Reply, Failure> {
+        self.request(O::NAME, operation).await
     }
 
     /// Sends a request to the kernel. If the kernel asks for proof that a person is there, gives the proof and sends
     /// the request again.
-    pub(super) async fn ask<R: DeserializeOwned>(
+    pub(super) async fn request<R: DeserializeOwned>(
         &self,
         method: &'static str,
         params: &impl Serialize,
@@ -133,8 +173,7 @@ impl KernelLink {
 
     /// Lists the servers, and has those of `begin` start if they wait until somebody needs them.
     pub(super) async fn servers(&self, begin: ServersToBegin) -> Result<Vec<ServerRow>, Failure> {
-        let ServerList { servers } = self.ask(method::SERVERS, &ListServers { begin }).await?;
-        Ok(servers)
+        self.ask(&ListServers { begin }).await.map(|list| list.servers)
     }
 
     /// Lists the servers when each of `wanted` is connected or has failed once. The kernel tries a failed server again for
@@ -185,7 +224,7 @@ impl KernelLink {
     /// Returns whether the kernel ends now: it does already, or it is the one with the number `pid`, and nobody else uses
     /// it.
     async fn steps_aside(&self, pid: Option<u32>) -> bool {
-        let answer = self.client.request(method::KERNEL_YIELD, &StepAside { pid }).await;
+        let answer = self.client.request(StepAside::NAME, &StepAside { pid }).await;
         match answer {
             Ok(answer) => answer.to::<SteppedAside>().is_ok_and(|answer| answer.ends),
             // One that just ends by itself closes the connection. One of an older version does not know the method, and stays.
@@ -288,16 +327,13 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<
     })
 }
 
-/// Starts a kernel in this process, with the part that is needed.
-async fn started(configured: &EffectiveConfig, need: KernelNeed) -> Result<Kernel, StartError> {
+/// Starts a kernel in this process, with what `reduce` leaves of the configuration.
+async fn started(configured: &EffectiveConfig, reduce: fn(&mut Config)) -> Result<Kernel, StartError> {
     let (wanted, state) = (configured.config.clone(), configured.state.clone());
     let files = configured.own_files();
     // All of it is what counts as accepted, not what this kernel needs of it.
     let (mut config, _) = AcceptedConfig::new(&state).held(&wanted);
-    match need {
-        KernelNeed::State => config.servers.clear(),
-        KernelNeed::Configured => config.servers.iter_mut().for_each(|server| server.enabled = false),
-    }
+    reduce(&mut config);
     let kernel = Kernel::open(config, state, files).await?;
     let _ = kernel.config().held(wanted);
     Ok(kernel)
@@ -316,16 +352,7 @@ fn older(error: Error, method: &str) -> Failure {
 }
 
 pub(super) fn not_started(error: &StartError) -> Failure {
-    let mut message = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(source) = cause {
-        let told = source.to_string();
-        if !message.ends_with(&told) {
-            message = format!("{message}: {told}");
-        }
-        cause = source.source();
-    }
-    Failure::usage(message)
+    Failure::usage(with_causes(&error.to_string(), error))
 }
 
 /// The longest time that a command waits for its servers to start.

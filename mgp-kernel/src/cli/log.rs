@@ -2,8 +2,8 @@
 
 use mgp_discovery::config::model::TelemetrySettings;
 
-use super::exit::Failure;
 use crate::Telemetry;
+use crate::terminal::Failure;
 
 /// Starts the log at the level of the command line, or else at the configured level.
 pub(super) fn start(verbosity: Verbosity, settings: &TelemetrySettings) -> Result<Telemetry, Failure> {

@@ -9,14 +9,13 @@ use mgp_discovery::config::model::{ServerConfig, ServerGrant, Sharing};
 use mgp_discovery::config::{Endpoint, ProcessEnvironment, nearest};
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
 use super::kernel_location::{EffectiveConfig, KernelLocation};
 use super::link::KernelLink;
 use super::open_url::open_in_browser;
-use super::output::{Output, printable};
-use crate::operator::method;
-use crate::operator::servers::{NamedServer, ServerStateChanged};
+use super::output::Output;
+use crate::admin::server_orders::ReconnectServer;
 use crate::servers::authorization;
+use crate::terminal::{Exit, Failure, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct LoginArgs {
@@ -176,9 +175,7 @@ impl FoundServer {
     ) -> Result<Exit, Failure> {
         let mut state = None;
         if let Some(link) = KernelLink::to_running(place).await? {
-            let named = NamedServer { server_id: self.server.id.as_str().into() };
-            let restarted: Result<ServerStateChanged, Failure> =
-                link.ask(method::SERVER_RECONNECT, &named).await;
+            let restarted = link.ask(&ReconnectServer { server_id: self.server.id.as_str().into() }).await;
             link.close().await;
             state = restarted.ok().map(|restarted| restarted.state.to_string());
         }

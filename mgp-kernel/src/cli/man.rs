@@ -7,8 +7,8 @@ use clap::{Args, Command, CommandFactory as _};
 use serde::Serialize;
 
 use super::args::Cli;
-use super::exit::{Exit, Failure};
 use super::output::Output;
+use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Args)]
 pub(super) struct ManArgs {

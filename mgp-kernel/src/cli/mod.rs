@@ -6,9 +6,7 @@
 //! cases, so a script can do by the protocol everything that a command can do.
 
 mod access;
-mod access_target;
 mod answer;
-mod approving;
 mod args;
 mod arguments;
 mod audit;
@@ -23,19 +21,16 @@ mod confine;
 mod deciding;
 mod demo;
 mod doctor;
-mod exit;
 mod export;
 mod import;
 mod init;
 mod kernel_connector;
 mod kernel_location;
-mod keys;
 mod link;
 mod log;
 mod login;
 mod man;
 mod model;
-mod moment;
 mod open;
 mod open_url;
 mod operators;
@@ -47,19 +42,15 @@ mod pins;
 mod pipe;
 mod program;
 mod proof;
-mod registrations;
 mod search;
 mod secrets;
 mod serve;
 mod server_commands;
-mod servers;
 mod servers_edit;
 mod service;
 mod spec;
 mod state_in_use;
-mod stats;
 mod status;
-mod table;
 mod tools;
 mod trust;
 mod variables;
@@ -70,17 +61,21 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use mgp_discovery::config::model::TelemetrySettings;
 
-use self::args::{Cli, Command};
-use self::exit::{Exit, Failure};
+use self::args::{Cli, Command, KeysCommand, RegistrationsCommand};
 use self::kernel_location::KernelLocation;
+use self::link::operate;
 use self::output::Output;
+use crate::admin::stats::ReadStats;
+// The name by which `pattern_server` knows the terminal.
+use crate::terminal as exit;
+use crate::terminal::{Exit, Failure};
 
 /// Runs the command that `args` describe, whose first element is the name of the program, and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        Err(error) => return exit::misused(&error, &args),
+        Err(error) => return args::misused(&error, &args),
     };
     let output = Output::new(&cli.global);
     // Confinement applies to a single thread, so this process must not have any other.
@@ -160,15 +155,20 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         }
         Command::Export(args) => begun(place, output, export::run(place, output, &args).await).await,
         Command::Server(server) => pattern_server::run(server).await,
-        Command::Servers(args) => servers::run(place, output, &args).await,
+        Command::Servers(args) => server_commands::servers(place, output, &args).await,
         Command::Model(args) => model::run(output, args).await,
         Command::Tools(args) => tools::run(place, output, args).await,
         Command::Search(args) => search::run(place, output, args).await,
         Command::Call(args) => call::run(place, output, args).await,
         Command::Access(args) => access::run(place, output, args).await,
         Command::Permissions(args) => permissions::run(place, output, args).await,
-        Command::Registrations(args) => registrations::run(place, output, args).await,
-        Command::Keys(args) => keys::run(place, output, args).await,
+        Command::Registrations(RegistrationsCommand::List(list)) => operate(place, output, list).await,
+        Command::Registrations(RegistrationsCommand::Approve(yes)) => operate(place, output, yes).await,
+        Command::Registrations(RegistrationsCommand::Deny(no)) => operate(place, output, no).await,
+        Command::Registrations(RegistrationsCommand::Keep(keep)) => operate(place, output, keep).await,
+        Command::Keys(KeysCommand::New(key)) => operate(place, output, key).await,
+        Command::Keys(KeysCommand::List(list)) => operate(place, output, list).await,
+        Command::Keys(KeysCommand::Revoke(key)) => operate(place, output, key).await,
         Command::Operators(args) => operators::run(place, output, args).await,
         Command::Secrets(args) => changed(place, output, secrets::run(place, output, args)).await,
         Command::Service(args) => service::run(place, output, args).await,
@@ -177,12 +177,12 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
         Command::Check(args) => check::run(&args),
         Command::Spec(args) => spec::run(place, output, args).await,
         Command::Logs(args) => server_commands::logs(place, output, args).await,
-        Command::Restart(args) => server_commands::restart(place, output, &args).await,
-        Command::Start(args) => server_commands::start(place, output, &args).await,
+        Command::Restart(args) => operate(place, output, args).await,
+        Command::Start(args) => operate(place, output, args).await,
         Command::Stop(args) => server_commands::stop(place, output, args).await,
         Command::Reload => server_commands::reload(place, output).await,
         Command::Status => status::run(place, output).await,
-        Command::Stats => stats::run(place, output).await,
+        Command::Stats => operate(place, output, ReadStats {}).await,
         Command::Doctor => doctor::run(place, output).await,
         Command::Completions(args) => completions::run(output, &args),
         Command::Man(args) => man::run(output, &args),

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
 use super::output::Output;
 use crate::models::{Downloader, InstallError, KNOWN, ModelStore, PublishedModel, known};
+use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ModelCommand {
@@ -130,12 +130,12 @@ fn list(output: &Output, store: &ModelStore) -> Result<Exit, Failure> {
         folder: store.folder(model),
     });
     let list = ModelList { models: models.collect() };
-    output.table(&list, "there is no model", |list, table| {
-        table.headings(&["MODEL", "SIZE", "INSTALLED", "LICENCE", "ABOUT"]);
-        for row in &list.models {
+    output.show(&list, |list, out| {
+        let rows = list.models.iter().map(|row| {
             let installed = if row.installed { "yes" } else { "no" };
-            table.row([row.name, &megabytes(row.size), installed, row.licence, row.about].map(str::to_owned));
-        }
+            [row.name, &megabytes(row.size), installed, row.licence, row.about].map(str::to_owned)
+        });
+        out.table(&["MODEL", "SIZE", "INSTALLED", "LICENCE", "ABOUT"], rows, "there is no model")
     })
 }
 

@@ -8,11 +8,11 @@ use mgp_discovery::config::ConfigFile;
 use mgp_discovery::config::model::FolderRule;
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::output::Output;
 use super::proof;
 use super::servers_edit::refused;
+use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Args)]
 pub(super) struct OpenArgs {

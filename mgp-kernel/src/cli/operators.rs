@@ -1,19 +1,18 @@
 //! `mgp operators`: sets the operators' passphrase, and issues tokens for scripts.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, BufRead as _};
 
 use clap::{Args, Subcommand};
 use mgp_types::mgp::Timestamp;
 
-use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
-use super::link::{KernelLink, KernelNeed};
-use super::moment::{Moment, moment};
+use super::link::KernelLink;
 use super::output::Output;
 use super::proof::{self, TOKEN};
-use crate::operator::method;
-use crate::operator::operators::{IssuedToken, NewToken, PassphraseSet, ProofStatus, SetPassphrase};
+use crate::admin::command::KernelNeed;
+use crate::admin::operators::{IssueToken, ReadProofStatus, SetPassphrase};
 use crate::operator::proof::NeededProof;
+use crate::terminal::{Exit, Failure, ahead};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum OperatorsCommand {
@@ -36,8 +35,8 @@ pub(super) struct PassphraseArgs {
 #[derive(Debug, Args)]
 pub(super) struct TokenArgs {
     /// The end of the token: a time, or a span such as 8h
-    #[arg(long, value_name = "WHEN", value_parser = moment, default_value = "8h")]
-    until: Moment,
+    #[arg(long, value_name = "WHEN", value_parser = ahead, default_value = "8h")]
+    until: Timestamp,
     /// Read the passphrase from standard input
     #[arg(long)]
     stdin: bool,
@@ -48,17 +47,15 @@ pub(super) async fn run(
     output: &Output,
     operators: OperatorsCommand,
 ) -> Result<Exit, Failure> {
-    let link = KernelLink::open(place, KernelNeed::State).await?;
-    let outcome = match operators {
-        OperatorsCommand::Passphrase(wanted) => passphrase(&link, output, &wanted).await,
-        OperatorsCommand::Token(wanted) => token(&link, output, &wanted).await,
+    let work = async |link: &KernelLink| match &operators {
+        OperatorsCommand::Passphrase(wanted) => passphrase(link, output, wanted).await,
+        OperatorsCommand::Token(wanted) => token(link, output, wanted).await,
     };
-    link.close().await;
-    outcome
+    KernelLink::with(place, KernelNeed::State, work).await
 }
 
 async fn passphrase(link: &KernelLink, output: &Output, wanted: &PassphraseArgs) -> Result<Exit, Failure> {
-    let standing: ProofStatus = link.ask(method::OPERATORS_STANDING, &()).await?;
+    let standing = link.ask(&ReadProofStatus {}).await?;
     let old = match (standing.passphrase_set, wanted.stdin) {
         (false, _) => None,
         (true, true) => Some(line()?),
@@ -70,8 +67,7 @@ async fn passphrase(link: &KernelLink, output: &Output, wanted: &PassphraseArgs)
         (false, false) => Some(proof::chosen().await?),
     };
     let is_set = new.is_some();
-    let set: PassphraseSet = link.ask(method::OPERATORS_PASSPHRASE, &SetPassphrase { new, old }).await?;
-    output.show(&set, |_, out| writeln!(out, "set"))?;
+    output.result(&link.ask(&SetPassphrase { new, old }).await?)?;
     if is_set {
         output.note(
             "decisions require the passphrase from now on; a terminal is asked again after ten minutes",
@@ -83,12 +79,10 @@ async fn passphrase(link: &KernelLink, output: &Output, wanted: &PassphraseArgs)
 }
 
 async fn token(link: &KernelLink, output: &Output, wanted: &TokenArgs) -> Result<Exit, Failure> {
-    let standing: ProofStatus = link.ask(method::OPERATORS_STANDING, &()).await?;
+    let standing = link.ask(&ReadProofStatus {}).await?;
     let needed = standing.needed.unwrap_or(NeededProof::Passphrase);
     let passphrase = if wanted.stdin { line()? } else { proof::ask(proof::prompt(needed)).await? };
-    let expires_at = wanted.until.ahead(Timestamp::now());
-    let issued: IssuedToken = link.ask(method::OPERATORS_TOKEN, &NewToken { passphrase, expires_at }).await?;
-    output.show(&issued, |issued, out| writeln!(out, "{}", issued.token))?;
+    output.result(&link.ask(&IssueToken { passphrase, expires_at: wanted.until }).await?)?;
     output.note(&format!("the token is not shown again; give it only to the script, as {TOKEN}"));
     Ok(Exit::Done)
 }

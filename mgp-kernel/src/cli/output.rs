@@ -2,16 +2,16 @@
 
 use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
-use mgp_types::is_hidden;
 use serde::Serialize;
 use tokio::io::Interest;
 use tokio::net::unix::pipe;
+use tokio::time::sleep;
 
-use super::exit::{Exit, Failure};
-use super::table::Table;
+use crate::terminal::{Exit, Failure, TextForm, TextWriter};
 
 /// The options of every command.
 #[derive(Debug, Clone, Default, Args)]
@@ -109,49 +109,30 @@ impl Output {
         self.watched
     }
 
+    /// Prints a result, and the notes on it.
+    pub(super) fn result(&self, result: &impl TextForm) -> Result<Exit, Failure> {
+        let exit = self.show(result, TextForm::write)?;
+        result.notes().iter().for_each(|note| self.note(note));
+        Ok(exit)
+    }
+
     /// Prints `value` as JSON, or the text that `plain` writes.
     pub(super) fn show<T: Serialize>(
         &self,
         value: &T,
-        plain: impl FnOnce(&T, &mut Vec<u8>) -> io::Result<()>,
+        plain: impl FnOnce(&T, &mut TextWriter) -> io::Result<()>,
     ) -> Result<Exit, Failure> {
-        let mut out = Vec::new();
-        if self.is_json() {
-            serde_json::to_writer(&mut out, value).map_err(|error| unwritten(&error))?;
+        let out = if self.is_json() {
+            let mut out = serde_json::to_vec(value).map_err(|error| unwritten(&error))?;
             out.push(b'\n');
+            out
         } else {
-            plain(value, &mut out).map_err(|error| unwritten(&error))?;
-        }
+            let heading = self.paint(Style::new().bold());
+            let mut text = TextWriter::new(heading, self.form == OutputForm::Quiet);
+            plain(value, &mut text).map_err(|error| unwritten(&error))?;
+            text.into_bytes()
+        };
         self.write(&out).map(|_| Exit::Done)
-    }
-
-    /// Prints `value` as JSON or as a table. If the table has no rows, the text `none` replaces it.
-    pub(super) fn table<T: Serialize>(
-        &self,
-        value: &T,
-        none: &str,
-        rows: impl FnOnce(&T, &mut Table),
-    ) -> Result<Exit, Failure> {
-        self.table_with(value, none, rows, |_, _| Ok(()))
-    }
-
-    /// Prints `value` as [`table`](Self::table) does, with the text that `told` writes below the rows.
-    pub(super) fn table_with<T: Serialize>(
-        &self,
-        value: &T,
-        none: &str,
-        rows: impl FnOnce(&T, &mut Table),
-        told: impl FnOnce(&T, &mut Vec<u8>) -> io::Result<()>,
-    ) -> Result<Exit, Failure> {
-        self.show(value, |value, out| {
-            let mut table = Table::default();
-            rows(value, &mut table);
-            if table.is_empty() {
-                return if self.form == OutputForm::Quiet { Ok(()) } else { writeln!(out, "{none}") };
-            }
-            table.write(out, self)?;
-            if self.form == OutputForm::Quiet { Ok(()) } else { told(value, out) }
-        })
     }
 
     /// Appends a line to `lines`: `value` as JSON, or `plain`.
@@ -181,8 +162,18 @@ impl Output {
         }
     }
 
+    /// Waits until it is time to look again at what a command follows. Returns whether it goes on: nobody interrupted it,
+    /// and somebody may still read.
+    pub(super) async fn follows(&self) -> bool {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => false,
+            () = self.unread() => false,
+            () = sleep(LOOK_EVERY) => true,
+        }
+    }
+
     /// Waits until the reader of standard output is gone. Never returns if that cannot be seen, as with a file.
-    pub(super) async fn unread(&self) {
+    async fn unread(&self) {
         // The pipe is opened anew, so that it stays as it is for other processes that write to it.
         let pipe = pipe::OpenOptions::new().open_sender("/dev/stdout");
         match pipe {
@@ -243,29 +234,9 @@ impl Output {
     }
 }
 
-/// Returns a peer's text in a form that is safe for a terminal: characters that are hidden or move the cursor are
-/// spelled out. Ends of lines, tabs and the emoji variation selector stay.
-pub(super) fn printable(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        let is_kept = matches!(c, '\n' | '\t' | '\u{fe0f}') || !is_hidden(c);
-        if is_kept { shown.push(c) } else { shown.extend(c.escape_unicode()) }
-    }
-    shown
-}
-
 fn unwritten(error: &dyn std::error::Error) -> Failure {
     Failure::usage(format!("the output cannot be written: {error}"))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_would_deceive_a_terminal_is_spelled_out() {
-        assert_eq!(printable("a\u{1b}[2Kb\u{202e}\r\n"), "a\\u{1b}[2Kb\\u{202e}\\u{d}\n");
-        assert_eq!(printable("Grüße 你好 ⚠\u{fe0f}"), "Grüße 你好 ⚠\u{fe0f}");
-        assert_eq!(printable("a\u{e0041}"), "a\\u{e0041}");
-    }
-}
+/// The time between two looks at what a command follows.
+const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -13,10 +13,10 @@ use mgp_discovery::launch::{
 };
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
 use super::kernel_location::{ConfigScope, KernelLocation};
-use super::output::{Output, printable};
+use super::output::Output;
 use super::servers_edit::{pair, refused};
+use crate::terminal::{Exit, Failure, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct PackageArgs {
@@ -150,7 +150,7 @@ fn question(needed: &RequiredInput) -> String {
     text
 }
 
-fn write(report: &PackageReport<'_>, out: &mut Vec<u8>) -> io::Result<()> {
+fn write(report: &PackageReport<'_>, out: &mut impl io::Write) -> io::Result<()> {
     writeln!(out, "starts, or reaches: {}", printable(report.command))?;
     for asked in &report.permissions {
         writeln!(out, "asks for {}: {}", asked.kind, printable(asked.words))?;

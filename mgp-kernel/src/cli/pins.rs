@@ -5,191 +5,246 @@ use std::io::{self, Write as _};
 use clap::{Args, Subcommand};
 use mgp_security::definition::DefinitionName;
 use mgp_types::mgp::ServerId;
+use serde::Serialize;
 
-use super::approving::{self, PinApproveArgs};
-use super::exit::{Exit, Failure};
+use super::answer::{agrees, is_person_there};
 use super::kernel_location::KernelLocation;
-use super::link::KernelLink;
-use super::output::{Output, printable};
-use super::spec;
-use super::table::Table;
-use crate::operator::method;
-use crate::operator::page::PageRequest;
-use crate::operator::pins::{ListPins, PinDiff, PinList, PinRow, PinStatus, PinnedName};
-use crate::operator::servers::ServersToBegin;
+use super::link::{KernelLink, operate};
+use super::output::Output;
+use crate::admin::command::{KernelNeed, PageRequest};
+use crate::admin::operation::Operation as _;
+use crate::admin::pins::{ApprovePin, ListPins, PinDiff, PinRow, PinnedName};
+use crate::terminal::{Exit, Failure, printable};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PinCommand {
     /// List the known definitions of tools, prompts and templates, and those that are refused
-    List(PinListArgs),
+    List(ListPins),
     /// Show the definition that waits for approval, or else the approved definition
-    Show(PinNameArgs),
+    Show(PinnedName),
     /// Show what changed in a definition since it was approved
-    Diff(PinNameArgs),
+    Diff(PinnedName),
     /// Approve a definition that is held or flagged, or all those of a server
     Approve(PinApproveArgs),
 }
 
 #[derive(Debug, Args)]
-pub(super) struct PinListArgs {
-    /// List the definitions of this server only
-    server: Option<String>,
-    /// List the definitions that are held or flagged only
-    #[arg(long)]
-    waiting: bool,
-    /// Skip the first N definitions
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    offset: u64,
-    /// List at most N definitions
-    #[arg(long, value_name = "N")]
-    limit: Option<u32>,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct PinNameArgs {
+pub(super) struct PinApproveArgs {
     /// The id of the server
-    server: String,
+    #[arg(required_unless_present = "since_config")]
+    server: Option<ServerId>,
     /// The definition, as its server names it: TOOL, prompt:NAME, template:URI_TEMPLATE, resource:URI
-    /// or text:instructions
-    name: String,
+    /// or text:instructions; all definitions that are held or flagged if left out
+    name: Option<DefinitionName>,
+    /// Approve only the definition with this digest, as `mgp pin diff` shows it
+    #[arg(long, requires = "name")]
+    digest: Option<String>,
+    /// Approve the definition with its lists in any order and any figures, for a server that writes them anew at each
+    /// start
+    #[arg(long, requires = "name", conflicts_with = "digest")]
+    any_order: bool,
+    /// Approve all definitions that changed since the configuration of their server changed
+    #[arg(long, conflicts_with = "name")]
+    since_config: bool,
+    /// Approve without asking
+    #[arg(long, short)]
+    yes: bool,
 }
 
 pub(super) async fn run(place: &KernelLocation, output: &Output, pin: PinCommand) -> Result<Exit, Failure> {
-    // Findings in definitions are known only for servers that have listed them, so the servers have to run.
-    let link = KernelLink::with_servers(place).await?;
-    let named = match &pin {
-        PinCommand::List(list) => list.server.as_deref(),
-        PinCommand::Show(named) | PinCommand::Diff(named) => Some(&*named.server),
-        PinCommand::Approve(approve) => approve.server.as_deref(),
-    };
-    let wanted = named.map_or(ServersToBegin::All, |id| ServersToBegin::Only(vec![id.into()]));
-    link.settled(output, &wanted).await?;
-    let outcome = match pin {
-        PinCommand::List(wanted) => list(&link, output, wanted).await,
-        PinCommand::Show(named) => show(&link, output, &named).await,
-        PinCommand::Diff(named) => diff(&link, output, &named).await,
-        PinCommand::Approve(wanted) => approving::run(&link, output, wanted).await,
-    };
-    link.close().await;
-    outcome
-}
-
-async fn list(link: &KernelLink, output: &Output, wanted: PinListArgs) -> Result<Exit, Failure> {
-    let asked = ListPins {
-        server_id: wanted.server.as_deref().map(ServerId::from),
-        waiting: wanted.waiting,
-        page: PageRequest { offset: wanted.offset, limit: wanted.limit },
-    };
-    let list: PinList = link.ask(method::PINS_LIST, &asked).await?;
-    let told = |list: &PinList, out: &mut Vec<u8>| {
-        for row in &list.pins {
-            let Some(standing) = &row.standing else { continue };
-            writeln!(out, "\n{}", printable(&standing.sentence(&row.server_id, &row.name)))?;
-            writeln!(out, "    {}", printable(&standing.way))?;
+    match pin {
+        PinCommand::List(list) => operate(place, output, list).await,
+        PinCommand::Diff(named) => operate(place, output, named).await,
+        PinCommand::Show(named) => {
+            let diff = KernelLink::with(place, named.need(), async |link| link.ask(&named).await).await?;
+            output.show(&diff, PinDiff::write_definition)
         }
-        Ok(())
-    };
-    let rows = |list: &PinList, table: &mut Table| {
-        table.headings(&["SERVER", "NAME", "STATE", "APPROVED", "WAITING", "MARK"]);
-        let short = |digest: &Option<String>| {
-            digest.as_ref().map_or_else(|| "-".to_owned(), |digest| digest.chars().take(19).collect())
-        };
-        for row in &list.pins {
-            table.row([
-                row.server_id.to_string(),
-                row.name.to_string(),
-                row.state.as_str().to_owned(),
-                short(&row.approved),
-                short(&row.waiting),
-                row.standing.as_ref().map_or_else(|| "-".to_owned(), |standing| standing.is.clone()),
-            ]);
+        PinCommand::Approve(wanted) => {
+            let need = KernelNeed::of_server(wanted.server.as_ref());
+            KernelLink::with(place, need, async |link| approve(link, output, wanted).await).await
         }
-    };
-    output.table_with(&list, "no definitions", rows, told)
-}
-
-async fn show(link: &KernelLink, output: &Output, named: &PinNameArgs) -> Result<Exit, Failure> {
-    let diff: PinDiff = link.ask(method::PINS_DIFF, &named.named()).await?;
-    output.show(&diff, |diff, out| {
-        writeln!(out, "{}", diff.state.as_str())?;
-        write_standing(out, diff)?;
-        if let Some(definition) = &diff.definition {
-            writeln!(out, "{}", printable(&String::from_utf8_lossy(definition.as_bytes())))?;
-        }
-        match &diff.waiting {
-            Some(digest) => writeln!(out, "waiting: {digest}"),
-            None => Ok(()),
-        }
-    })
-}
-
-async fn diff(link: &KernelLink, output: &Output, named: &PinNameArgs) -> Result<Exit, Failure> {
-    let diff: PinDiff = link.ask(method::PINS_DIFF, &named.named()).await?;
-    output.show(&diff, |diff, out| {
-        match diff.state {
-            PinStatus::Approved => writeln!(out, "the definition is the approved one")?,
-            PinStatus::New => {
-                writeln!(
-                    out,
-                    "the definition is new, and none was approved before; `mgp pin show` shows it"
-                )?;
-            }
-            PinStatus::Changed | PinStatus::Refused => {}
-        }
-        write_changes(out, diff)?;
-        write_standing(out, diff)?;
-        match &diff.waiting {
-            Some(digest) => writeln!(out, "waiting: {digest}"),
-            None => Ok(()),
-        }
-    })
+    }
 }
 
 /// Returns all pins, or those of one server; with `waiting`, only those that are held or flagged.
 pub(super) async fn pins(
     link: &KernelLink,
-    server: Option<&str>,
+    server: Option<&ServerId>,
     waiting: bool,
 ) -> Result<Vec<PinRow>, Failure> {
     let (mut all, mut next) = (Vec::new(), Some(0));
     while let Some(offset) = next {
-        let page = PageRequest { offset, limit: None };
-        let asked = ListPins { server_id: server.map(ServerId::from), waiting, page };
-        let list: PinList = link.ask(method::PINS_LIST, &asked).await?;
+        let page = PageRequest::behind(offset);
+        let list = link.ask(&ListPins { server_id: server.cloned(), waiting, page }).await?;
         all.extend(list.pins);
         next = list.next_offset;
     }
     Ok(all)
 }
 
-/// Writes what changed in a definition since it was approved, and what each change means for those who call the tool.
-pub(super) fn write_changes(out: &mut Vec<u8>, diff: &PinDiff) -> io::Result<()> {
-    for change in &diff.changes {
-        writeln!(out, "{}", printable(&change.at))?;
-        for (sign, text) in [('-', &change.before), ('+', &change.after)] {
-            if let Some(text) = text {
-                writeln!(out, "  {sign} {}", printable(text))?;
+/// The results of an approval of several definitions.
+#[derive(Debug, Serialize)]
+struct ApprovedPins {
+    approved: Vec<PinnedName>,
+    /// The definitions that were not approved: they need a decision of their own or a correction by their server, or
+    /// their approval failed.
+    left: Vec<UnapprovedPin>,
+}
+
+/// A definition that was not approved.
+#[derive(Debug, Serialize)]
+struct UnapprovedPin {
+    #[serde(flatten)]
+    named: PinnedName,
+    why: String,
+}
+
+async fn approve(link: &KernelLink, output: &Output, wanted: PinApproveArgs) -> Result<Exit, Failure> {
+    match (&wanted.server, &wanted.name) {
+        (Some(server_id), Some(name)) => {
+            let named = PinnedName { server_id: server_id.clone(), name: name.clone() };
+            one(link, output, &wanted, named).await
+        }
+        (server, _) => several(link, output, &wanted, server.as_ref()).await,
+    }
+}
+
+async fn one(
+    link: &KernelLink,
+    output: &Output,
+    wanted: &PinApproveArgs,
+    named: PinnedName,
+) -> Result<Exit, Failure> {
+    let diff = link.ask(&named).await?;
+    let mut approve = approval(&diff);
+    approve.any_order = wanted.any_order;
+    let is_held_for_content = diff
+        .standing
+        .as_ref()
+        .is_some_and(|standing| standing.is_held_for_content() && standing.is_approvable);
+    if is_held_for_content {
+        let mut shown = Vec::new();
+        diff.write_findings(&mut shown).map_err(|error| unshown(&error))?;
+        agreed(&shown, "approve this definition anyway?", wanted.yes).await?;
+    } else {
+        // Without a digest on the command line, the kernel approves the definition that waits.
+        approve.digest = None;
+    }
+    approve.digest = wanted.digest.clone().or(approve.digest);
+    output.result(&link.ask(&approve).await?)
+}
+
+async fn several(
+    link: &KernelLink,
+    output: &Output,
+    wanted: &PinApproveArgs,
+    server: Option<&ServerId>,
+) -> Result<Exit, Failure> {
+    let rows = pins(link, server, true).await?;
+    let is_meant = |row: &PinRow| {
+        !wanted.since_config || row.standing.as_ref().is_some_and(|standing| standing.since_config)
+    };
+    let (mut taken, mut left) = (Vec::new(), Vec::new());
+    for row in rows.into_iter().filter(is_meant) {
+        let PinRow { server_id, name, standing, .. } = row;
+        let named = PinnedName { server_id, name };
+        match standing {
+            Some(standing) if standing.is_approvable => {
+                taken.push(link.ask(&named).await?);
+            }
+            standing => {
+                left.push(UnapprovedPin { named, why: standing.map(|it| it.reason).unwrap_or_default() });
             }
         }
     }
-    if diff.omitted > 0 {
-        writeln!(out, "and {} more", diff.omitted)?;
+    if taken.is_empty() && left.is_empty() {
+        return Err(nothing(link, wanted, server).await?);
     }
-    diff.interface.iter().try_for_each(|change| spec::write_change(out, change))
-}
-
-/// Writes why a definition is held or flagged, and how to change that.
-fn write_standing(out: &mut Vec<u8>, diff: &PinDiff) -> io::Result<()> {
-    let Some(standing) = &diff.standing else { return Ok(()) };
-    writeln!(out, "{}", printable(&standing.sentence(&diff.server_id, &diff.name)))?;
-    writeln!(out, "{}", printable(&standing.way))
-}
-
-impl PinNameArgs {
-    fn named(&self) -> PinnedName {
-        PinnedName {
-            server_id: ServerId::from(self.server.as_str()),
-            name: DefinitionName::from(self.name.as_str()),
+    if !taken.is_empty() {
+        let mut shown = Vec::new();
+        taken.iter().try_for_each(|diff| diff.write_findings(&mut shown)).map_err(|error| unshown(&error))?;
+        let question = format!("approve {}?", counted(taken.len()));
+        agreed(&shown, &question, wanted.yes).await?;
+    }
+    let mut approved = Vec::new();
+    for diff in &taken {
+        let named = PinnedName { server_id: diff.server_id.clone(), name: diff.name.clone() };
+        // The request carries the digest that was shown, so that a definition that changed since then is not approved.
+        match link.ask(&approval(diff)).await {
+            Ok(_) => approved.push(named),
+            Err(failure) if failure.exit == Exit::Auth => return Err(failure),
+            Err(failure) => left.push(UnapprovedPin { named, why: failure.message().to_owned() }),
         }
     }
+    let outcome = ApprovedPins { approved, left };
+    output.show(&outcome, |outcome, out| {
+        for named in &outcome.approved {
+            writeln!(out, "approved {} of {}", printable(&named.name.to_string()), named.server_id)?;
+        }
+        for UnapprovedPin { named, why } in &outcome.left {
+            let name = printable(&named.name.to_string());
+            writeln!(out, "did not approve {name} of {}: {}", named.server_id, printable(why))?;
+        }
+        Ok(())
+    })?;
+    Ok(if outcome.left.is_empty() { Exit::Done } else { Exit::Tool })
+}
+
+/// Returns the request that approves exactly the definition in `diff`, despite the rules that hold or flag it.
+fn approval(diff: &PinDiff) -> ApprovePin {
+    ApprovePin {
+        server_id: diff.server_id.clone(),
+        name: diff.name.clone(),
+        digest: diff.waiting.clone(),
+        despite: diff.standing.as_ref().map(|standing| standing.rules.clone()).unwrap_or_default(),
+        any_order: false,
+    }
+}
+
+/// Returns the failure that says why there is nothing to approve.
+async fn nothing(
+    link: &KernelLink,
+    wanted: &PinApproveArgs,
+    server: Option<&ServerId>,
+) -> Result<Failure, Failure> {
+    let whose = server.map(|server| format!(" of `{server}`")).unwrap_or_default();
+    if wanted.since_config {
+        let message = format!("no definition{whose} changed with the configuration of its server");
+        return Ok(
+            Failure::usage(message).hint("`mgp pin list --waiting` shows what is held for other reasons")
+        );
+    }
+    let is_known = !pins(link, server, false).await?.is_empty();
+    let message = format!("no definition{whose} is held or flagged");
+    Ok(if is_known {
+        Failure::usage(message).hint("nothing has to be approved")
+    } else {
+        Failure::usage(message).hint("`mgp servers` shows the servers")
+    })
+}
+
+/// Shows the definitions to be approved, and asks a person to confirm.
+///
+/// # Errors
+/// The person does not agree, or there is no terminal to ask at.
+async fn agreed(shown: &[u8], question: &str, yes: bool) -> Result<(), Failure> {
+    let unasked = |error: io::Error| Failure::usage(format!("the question cannot be asked: {error}"));
+    // The definitions appear on standard error even if `--yes` skips the question.
+    io::stderr().write_all(shown).map_err(unasked)?;
+    if yes {
+        return Ok(());
+    }
+    if !is_person_there() {
+        return Err(Failure::usage("nothing was approved: there is no terminal to ask for confirmation")
+            .hint("`--yes` approves without asking"));
+    }
+    if agrees(question).await? { Ok(()) } else { Err(Failure::usage("nothing was approved")) }
+}
+
+fn counted(number: usize) -> String {
+    if number == 1 { "this definition".to_owned() } else { format!("these {number} definitions") }
+}
+
+fn unshown(error: &io::Error) -> Failure {
+    Failure::usage(format!("the definitions cannot be shown: {error}"))
 }

@@ -16,8 +16,8 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::Instant;
 
-use super::exit::{Exit, Failure};
 use super::kernel_connector::{JoinedKernel, KernelConnector};
+use crate::terminal::{Exit, Failure};
 
 /// Carries lines from standard input to a kernel, and its lines to standard output. Ends when the input has ended and the
 /// kernel has answered all requests, or when a kernel was stopped in whose place none may be started.

@@ -5,16 +5,17 @@ use std::{env, io};
 use mgp_types::Error;
 
 use super::answer::{agrees, is_person_there, read_hidden};
-use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
-use super::link::{KernelLink, KernelNeed};
+use super::link::KernelLink;
 use super::output::Output;
 use crate::accepted::AcceptedConfig;
-use crate::operator::config::ConfigReloaded;
-use crate::operator::method;
-use crate::operator::operators::{ProofStatus, ProvePresence, SetPassphrase};
+use crate::admin::command::KernelNeed;
+use crate::admin::config::ReloadConfig;
+use crate::admin::operation::Operation as _;
+use crate::admin::operators::{AdmitOperator, ProvePresence, ReadProofStatus, SetPassphrase};
 use crate::operator::proof::{NeededProof, is_guarded};
 use crate::running::users_state;
+use crate::terminal::{Exit, Failure};
 
 /// Returns the proof that the kernel demands in a refusal, if this process can give it.
 pub(super) fn demanded(refusal: &Error) -> Option<NeededProof> {
@@ -29,10 +30,7 @@ fn token() -> Option<String> {
 
 /// Makes the person prove to be there, for a decision that the command makes without the kernel.
 pub(super) async fn person(place: &KernelLocation) -> Result<(), Failure> {
-    let link = KernelLink::open(place, KernelNeed::State).await?;
-    let admitted = admitted(&link).await;
-    link.close().await;
-    admitted
+    KernelLink::with(place, KernelNeed::State, admitted).await
 }
 
 /// Makes the person prove to be there, where a passphrase guards what is decided.
@@ -42,14 +40,14 @@ pub(super) async fn person_if_guarded(place: &KernelLocation) -> Result<(), Fail
 
 /// Makes the person prove to be there, if the kernel requires proof.
 pub(super) async fn admitted(link: &KernelLink) -> Result<(), Failure> {
-    link.ask::<ProofStatus>(method::OPERATORS_ADMIT, &()).await.map(drop)
+    link.ask(&AdmitOperator {}).await.map(drop)
 }
 
 /// Gives the proof with the token of the environment, if there is one.
 pub(super) async fn by_token(link: &KernelLink) -> Result<bool, Failure> {
     let Some(token) = token() else { return Ok(false) };
     let proof = ProvePresence { token: Some(token), ..ProvePresence::default() };
-    link.client.request(method::OPERATORS_PROVE, &proof).await?;
+    link.client.request(ProvePresence::NAME, &proof).await?;
     Ok(true)
 }
 
@@ -64,7 +62,7 @@ pub(super) async fn give(link: &KernelLink, needed: NeededProof) -> Result<(), F
     for tries in 1.. {
         let passphrase = Some(ask(prompt(needed)).await?);
         let proof = ProvePresence { passphrase, ..ProvePresence::default() };
-        match link.client.request(method::OPERATORS_PROVE, &proof).await {
+        match link.client.request(ProvePresence::NAME, &proof).await {
             Ok(_) => break,
             Err(error) if tries < TRIES && demanded(&error).is_some() => {}
             Err(error) => return Err(error.into()),
@@ -91,10 +89,8 @@ pub(super) async fn take_change(place: &KernelLocation, output: &Output, before:
         if token().is_none() && !is_person_there() {
             return Err(Failure::usage("nobody gave the operators' passphrase"));
         }
-        let link = KernelLink::open(place, KernelNeed::State).await?;
-        let taken: Result<ConfigReloaded, Failure> = link.ask(method::CONFIG_RELOAD, &()).await;
-        link.close().await;
-        taken.map(drop)
+        let reload = async |link: &KernelLink| link.ask(&ReloadConfig {}).await.map(drop);
+        KernelLink::with(place, KernelNeed::State, reload).await
     };
     if let Err(failure) = taken.await {
         let why = failure.message();
@@ -107,22 +103,22 @@ pub(super) async fn offered(place: &KernelLocation, output: &Output) -> Result<(
     if !is_person_there() || output.is_json() {
         return Ok(());
     }
-    let link = KernelLink::open(place, KernelNeed::State).await?;
-    let standing: ProofStatus = link.ask(method::OPERATORS_STANDING, &()).await?;
-    let mut outcome = Ok(());
-    if standing.needed == Some(NeededProof::First)
-        && agrees("decisions take a proof that a person is there: set a passphrase for them now?").await?
-    {
-        outcome = set_up(&link).await;
-    }
-    link.close().await;
-    outcome
+    let offer = async |link: &KernelLink| {
+        let needed = link.ask(&ReadProofStatus {}).await?.needed;
+        let question = "decisions take a proof that a person is there: set a passphrase for them now?";
+        if needed == Some(NeededProof::First) && agrees(question).await? {
+            set_up(link).await
+        } else {
+            Ok(())
+        }
+    };
+    KernelLink::with(place, KernelNeed::State, offer).await
 }
 
 /// Has the person choose the operators' passphrase.
 async fn set_up(link: &KernelLink) -> Result<(), Failure> {
     let wanted = SetPassphrase { new: Some(chosen().await?), old: None };
-    link.client.request(method::OPERATORS_PASSPHRASE, &wanted).await.map(drop).map_err(Failure::from)
+    link.client.request(SetPassphrase::NAME, &wanted).await.map(drop).map_err(Failure::from)
 }
 
 /// Reads a new passphrase from the terminal, twice.

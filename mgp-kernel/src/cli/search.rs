@@ -11,11 +11,12 @@ use mgp_toolindex::{Index, Search};
 use mgp_types::mgp::{DiscoverTools, DiscoveredTools, MatchEvidence, SearchStrategy};
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::link::KernelLink;
 use super::output::{Output, OutputReader};
 use super::tools::tell_unheard;
+use crate::admin::command::KernelNeed;
+use crate::terminal::{Exit, Failure, or_dash};
 
 #[derive(Debug, Args)]
 pub(super) struct SearchArgs {
@@ -48,8 +49,6 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: SearchArg
     if let (Some(tools), Some(queries)) = (&args.tools, &args.queries) {
         return batch(&args, output, tools, queries).await;
     }
-    let link = KernelLink::with_servers(place).await?;
-    let servers = link.heard(output).await?;
     let mut wanted = DiscoverTools::new(args.query.join(" ")).max_results(args.top);
     if let Some(strategy) = args.strategy {
         wanted = wanted.strategy(strategy);
@@ -57,25 +56,29 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: SearchArg
     if args.why {
         wanted = wanted.explain();
     }
-    let found = link.client.discover_tools(&wanted).await;
-    link.close().await;
-    let found: DiscoveredTools = found?;
-    output.table(&found, "no tool fits; `mgp tools` lists all tools", |found, table| {
-        if args.why {
-            table.headings(&["TOOL", "FITS", "WORDS", "MEANING", "SERVER NAMED"]);
+    let search = async |link: &KernelLink| {
+        let servers = link.heard(output).await?;
+        Ok((servers, link.client.discover_tools(&wanted).await?))
+    };
+    let (servers, found): (_, DiscoveredTools) =
+        KernelLink::with(place, KernelNeed::ANY_SERVERS, search).await?;
+    output.show(&found, |found, out| {
+        let headings: &[&str] = if args.why {
+            &["TOOL", "FITS", "WORDS", "MEANING", "SERVER NAMED"]
         } else {
-            table.headings(&["TOOL", "FITS", "WHAT IT DOES"]);
-        }
-        for tool in &found.tools {
-            let fits = tool.relevance_score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}"));
+            &["TOOL", "FITS", "WHAT IT DOES"]
+        };
+        let rows = found.tools.iter().map(|tool| {
+            let mut cells =
+                vec![tool.name.clone(), or_dash(tool.relevance_score.map(|score| format!("{score:.2}")))];
             if let Some(MatchEvidence { words, meaning, prior }) = tool.evidence {
-                let [words, meaning, prior] = [words, meaning, prior].map(|share| format!("{share:.1}"));
-                table.row([tool.name.clone(), fits, words, meaning, prior]);
+                cells.extend([words, meaning, prior].map(|share| format!("{share:.1}")));
             } else {
-                let first = tool.description.lines().next().unwrap_or_default();
-                table.row([tool.name.clone(), fits, first.chars().take(80).collect()]);
+                cells.push(tool.description.lines().next().unwrap_or_default().chars().take(80).collect());
             }
-        }
+            cells
+        });
+        out.table(headings, rows, "no tool fits; `mgp tools` lists all tools")
     })?;
     tell_unheard(&servers, output);
     Ok(Exit::Done)

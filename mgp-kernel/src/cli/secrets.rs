@@ -10,10 +10,10 @@ use mgp_discovery::secrets::{SecretName, SecretStore, SecretStoreError, Secrets 
 use serde::Serialize;
 
 use super::answer::read_hidden;
-use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::output::Output;
 use crate::servers::logins::is_login;
+use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SecretsCommand {
@@ -146,14 +146,14 @@ fn list(place: &KernelLocation, output: &Output, store: &dyn SecretStore) -> Res
     let missing = uses.into_iter();
     secrets.extend(missing.map(|(name, used_by)| SecretRow { name, is_set: false, kept_in: None, used_by }));
     let list = SecretList { secrets };
-    output.table(&list, "no secrets; `mgp secrets set NAME` sets one", |list, table| {
-        table.headings(&["SECRET", "STATE", "USED BY"]);
-        for secret in &list.secrets {
+    output.show(&list, |list, out| {
+        let rows = list.secrets.iter().map(|secret| {
             let state = if secret.is_set { "set" } else { "not set" };
             let places: Vec<String> = secret.used_by.iter().map(SecretUse::shown).collect();
             let places = if places.is_empty() { "-".to_owned() } else { places.join(", ") };
-            table.row([secret.name.clone(), state.to_owned(), places]);
-        }
+            [secret.name.clone(), state.to_owned(), places]
+        });
+        out.table(&["SECRET", "STATE", "USED BY"], rows, "no secrets; `mgp secrets set NAME` sets one")
     })?;
     let mut by_place: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for secret in &list.secrets {

@@ -14,7 +14,6 @@ use mgp_types::{LOCAL_AGENT, Principal, PrincipalKind};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::background;
-use super::exit::{Exit, Failure};
 use super::kernel_connector::{KernelConnector, StartedKernel, started};
 use super::kernel_location::{EffectiveConfig, KernelLocation};
 use super::link::not_started;
@@ -26,6 +25,7 @@ use crate::listen::peer::{adopt_orphans, reap_adopted};
 use crate::listen::serve::{OnBusyAddress, OnTransportEnd, ServeOptions, serve};
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
 use crate::settings;
+use crate::terminal::{Exit, Failure};
 use crate::{Kernel, StartError};
 
 #[derive(Debug, Args)]

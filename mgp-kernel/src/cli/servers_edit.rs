@@ -9,10 +9,10 @@ use mgp_discovery::config::model::{ServerConfig, TransportKind};
 use mgp_discovery::config::{ConfigFile, EditError};
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
 use super::kernel_location::{ConfigScope, KernelLocation};
 use super::output::Output;
 use super::package::PackageArgs;
+use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Args)]
 pub(super) struct AddServerArgs {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::exit::{Exit, Failure};
 use super::output::Output;
+use crate::terminal::{Exit, Failure};
 
 /// The wait for a state directory that another process has open. The process may be a kernel that is just starting or
 /// stopping, or a command that ends soon, so the caller tries again for a while.

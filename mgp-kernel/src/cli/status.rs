@@ -6,18 +6,17 @@ use std::path::{Path, PathBuf};
 use mgp_types::mgp::ServerState;
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
 use super::kernel_location::{EffectiveConfig, KernelLocation};
 use super::link::KernelLink;
 use super::operators::WITHOUT_PROOF;
-use super::output::{Output, printable};
+use super::output::Output;
+use crate::admin::servers::ServerRow;
+use crate::admin::status::{KernelStatus, ReadStatus};
 use crate::lifecycle::HttpListening;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
-use crate::operator::method;
-use crate::operator::servers::ServerRow;
-use crate::operator::status::KernelStatus;
 use crate::running::{states_of, users_state};
+use crate::terminal::{Exit, Failure, printable};
 
 /// The output if no kernel runs.
 #[derive(Debug, Serialize)]
@@ -55,7 +54,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
         })?;
         return Ok(Exit::Unreachable);
     };
-    let status: Result<KernelStatus, Failure> = link.ask(method::KERNEL_STATUS, &()).await;
+    let status = link.ask(&ReadStatus {}).await;
     link.close().await;
     output.show(
         &ShownStatus { status: status?, socket, others },
@@ -122,7 +121,7 @@ async fn others(own: &Path) -> Vec<OtherKernel> {
 }
 
 impl OtherKernel {
-    fn write(&self, out: &mut Vec<u8>) -> io::Result<()> {
+    fn write(&self, out: &mut impl io::Write) -> io::Result<()> {
         let whose = self
             .folder
             .as_ref()

@@ -1,40 +1,28 @@
 //! `mgp tools`: lists tools, or shows everything about one tool.
 
-use std::io::Write as _;
-
 use clap::Args;
 use mgp_security::definition::{DefinitionKind, DefinitionName};
-use mgp_types::Object;
 use mgp_types::mgp::ServerState;
 
-use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::link::KernelLink;
-use super::output::{Output, printable};
-use crate::operator::definition_status::ShownDefinitionStatus;
-use crate::operator::method;
-use crate::operator::page::PageRequest;
-use crate::operator::servers::{ServerRow, ServersToBegin};
-use crate::operator::tools::{ListTools as Asked, ToolPage, ToolRow};
+use super::output::Output;
+use crate::admin::command::{KernelNeed, PageRequest, ServersToBegin};
+use crate::admin::servers::ServerRow;
+use crate::admin::tools::{ListTools, ToolRow};
+use crate::terminal::{Exit, Failure, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct ToolsArgs {
     /// List the tools of this server only, or show all that is known of this tool: SERVER or SERVER.TOOL
     #[arg(value_name = "SERVER[.TOOL]")]
     of: Option<String>,
-    /// Skip the first N tools
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    offset: u64,
-    /// List at most N tools
-    #[arg(long, value_name = "N")]
-    limit: Option<u32>,
+    #[command(flatten)]
+    page: PageRequest,
 }
 
 pub(super) async fn run(place: &KernelLocation, output: &Output, args: ToolsArgs) -> Result<Exit, Failure> {
-    let link = KernelLink::with_servers(place).await?;
-    let outcome = list(&link, output, args).await;
-    link.close().await;
-    outcome
+    KernelLink::with(place, KernelNeed::ANY_SERVERS, async |link| list(link, output, args).await).await
 }
 
 async fn list(link: &KernelLink, output: &Output, args: ToolsArgs) -> Result<Exit, Failure> {
@@ -48,50 +36,12 @@ async fn list(link: &KernelLink, output: &Output, args: ToolsArgs) -> Result<Exi
             servers.retain(|row| row.id == id);
             server_id = Some(id);
         } else {
-            let tool = one(link, output, of).await?;
-            output.show(&tool, |tool, out| {
-                let definition: serde_json::Value = tool.definition.to().unwrap_or_default();
-                writeln!(out, "{}  ({}, of {})", printable(&tool.name), tool.risk, tool.server_id)?;
-                if let Some(standing) = &tool.standing {
-                    writeln!(out, "{}: {}", standing.is, printable(&standing.reason))?;
-                    writeln!(out, "{}", printable(&standing.way))?;
-                }
-                let pretty = serde_json::to_string_pretty(&definition).unwrap_or_default();
-                writeln!(out, "{}", printable(&pretty))
-            })?;
-            return Ok(Exit::Done);
+            return output.result(&one(link, output, of).await?);
         }
     } else {
         servers = link.heard(output).await?;
     }
-    let page = PageRequest { offset: args.offset, limit: args.limit };
-    let tools: ToolPage = link.ask(method::TOOLS, &Asked { server_id, name: None, page }).await?;
-    output.table(&tools, "no tools; `mgp servers` shows the states of the servers", |tools, table| {
-        table.headings(&["TOOL", "RISK", "WHAT IT DOES"]);
-        for tool in &tools.tools {
-            let description = Object::from_raw(&tool.definition).ok();
-            let description = description.as_ref().and_then(|tool| tool.text("description"));
-            let first = description.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
-            let cut: String = first.chars().take(LINE).collect();
-            let risk = if tool.admitted { tool.risk.to_string() } else { "held".to_owned() };
-            let mark = tool.standing.as_ref().map(|standing| format!(" ({})", standing.is));
-            table.row([tool.name.clone(), risk + &mark.unwrap_or_default(), cut]);
-        }
-        for tool in &tools.held {
-            let command = tool.standing.command.as_deref().unwrap_or_default();
-            table.row([
-                tool.name.clone(),
-                tool.standing.is.clone(),
-                format!("{}: {command}", why(&tool.standing)),
-            ]);
-        }
-    })?;
-    if tools.tools.iter().any(|tool| tool.standing.is_some()) || !tools.held.is_empty() {
-        output.note("`mgp pin list --waiting` shows why tools are held or flagged, and the command that approves them");
-    }
-    if let Some(offset) = tools.next_offset {
-        output.note(&format!("there are more tools: `--offset {offset}` continues"));
-    }
+    output.result(&link.ask(&ListTools { server_id, name: None, page: args.page }).await?)?;
     tell_unheard(&servers, output);
     Ok(Exit::Done)
 }
@@ -114,8 +64,8 @@ pub(super) fn tell_unheard(servers: &[ServerRow], output: &Output) {
 
 /// Returns the tool that clients call `name`.
 pub(super) async fn one(link: &KernelLink, output: &Output, name: &str) -> Result<ToolRow, Failure> {
-    let asked = Asked { name: Some(name.to_owned()), ..Asked::default() };
-    let mut found: ToolPage = link.ask(method::TOOLS, &asked).await?;
+    let asked = ListTools { name: Some(name.to_owned()), ..ListTools::default() };
+    let mut found = link.ask(&asked).await?;
     let is_named = |row: &&ServerRow| {
         let rest = name.strip_prefix(row.id.as_str());
         rest.is_some_and(|rest| rest.starts_with(['.', '/', '_']))
@@ -129,7 +79,7 @@ pub(super) async fn one(link: &KernelLink, output: &Output, name: &str) -> Resul
         } else {
             link.settled(output, &ServersToBegin::Only(named)).await?
         };
-        found = link.ask(method::TOOLS, &asked).await?;
+        found = link.ask(&asked).await?;
     }
     if let Some(tool) = found.tools.pop() {
         return Ok(tool);
@@ -161,11 +111,3 @@ pub(super) async fn one(link: &KernelLink, output: &Output, name: &str) -> Resul
         format!("did you mean {}?", found.near.join(", "))
     }))
 }
-
-/// Returns the reason for a cell: the rules, or else the reason as text.
-fn why(standing: &ShownDefinitionStatus) -> String {
-    if standing.rules.is_empty() { standing.reason.clone() } else { standing.rules.join(", ") }
-}
-
-/// The largest number of characters of a description in a table.
-const LINE: usize = 80;

@@ -14,10 +14,10 @@ use mgp_types::mgp::AccessPermission;
 use serde::Serialize;
 
 use super::answer::{agrees, is_person_there};
-use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
-use super::output::{Output, printable};
+use super::output::Output;
 use super::proof;
+use crate::terminal::{Exit, Failure, printable};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -163,11 +163,9 @@ fn list(output: &Output) -> Result<Exit, Failure> {
     let locations = locations(None)?;
     let trusted = notes(&locations)?;
     let files = trusted.list().map_err(|error| Failure::usage(error.to_string()))?;
-    output.table(&TrustedFileList { files }, "no file is trusted", |listed, table| {
-        table.headings(&["FILE", "SHA-256"]);
-        for file in &listed.files {
-            table.row([file.path.display().to_string(), file.sha256.clone()]);
-        }
+    output.show(&TrustedFileList { files }, |listed, out| {
+        let rows = listed.files.iter().map(|file| [file.path.display().to_string(), file.sha256.clone()]);
+        out.table(&["FILE", "SHA-256"], rows, "no file is trusted")
     })
 }
 
@@ -239,7 +237,7 @@ impl ShownServer {
     }
 }
 
-fn write(shown: &ShownFolder, out: &mut Vec<u8>) -> io::Result<()> {
+fn write(shown: &ShownFolder, out: &mut impl io::Write) -> io::Result<()> {
     writeln!(out, "{}\nsha256 {}", printable(&shown.path.display().to_string()), shown.sha256)?;
     let mut line = |what: &str, text: &str| writeln!(out, "{what}{}", printable(text).replace('\n', "\\n"));
     for server in &shown.servers {

@@ -23,6 +23,7 @@ use mgp_types::{ClientFolders, ClientSession, Error, LOCAL_AGENT, Outbox, Princi
 use tokio::task::JoinSet;
 
 pub(crate) use self::sections::Sections;
+use crate::admin::operation::OperatorSections;
 use crate::approvals::ParkedCallLayer;
 use crate::call::cancel::UpstreamCanceller;
 use crate::call::connection_role::{ConnectedClient, ConnectionRole, ConnectionRoleService};
@@ -39,7 +40,7 @@ use crate::methods::{
 };
 use crate::notify::changes::{AccessChangeGate, ChangeListeners, tell_endings};
 use crate::notify::events::{ChannelAudience, publish_record};
-use crate::operator::{OperatorGate, OperatorSections};
+use crate::operator::OperatorGate;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::reload::ConfigReloader;

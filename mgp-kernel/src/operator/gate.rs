@@ -2,31 +2,16 @@
 
 use std::sync::Arc;
 
-use mgp_discovery::registry::Registry;
 use mgp_security::audit::trace_of;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId, method as name,
 };
 use mgp_types::{Error, Flow, Gate, Principal, PrincipalRole, Request, RequestKind, Response};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use super::known_names::KnownNames;
 use super::proof::OperatorConnection;
-use super::request::OperatorRequest;
-use super::servers::ListServers;
-use super::{
-    access, audit, config, keys, method, operators, permissions, pins, registrations, servers, stats, status,
-    tools,
-};
-use crate::catalog::ToolCatalog;
-use crate::lifecycle::Lifecycle;
-use crate::policies::Policies;
+use crate::admin::list::OperationEntry;
+use crate::admin::operation::{OperatorCall, OperatorSections, ProofNeed};
 use crate::record::{AuditTrail, random};
-use crate::reload::ConfigReloader;
-use crate::running::RunningConfig;
-use crate::server_inventory::{AccessTargets, unmatched_rules};
-use crate::servers::fleet::Fleet;
 
 /// A gate that serves the methods under `kernel/` to operators.
 ///
@@ -38,19 +23,6 @@ use crate::servers::fleet::Fleet;
 /// those that change something are recorded before they act. Everything else passes untouched.
 #[derive(Clone)]
 pub(crate) struct OperatorGate(pub(crate) Arc<OperatorSections>);
-
-/// The sections of the kernel that operators look after; each method gets those that it is about.
-pub(crate) struct OperatorSections {
-    pub(crate) config: Arc<RunningConfig>,
-    pub(crate) policies: Arc<Policies>,
-    pub(crate) audit: Arc<AuditTrail>,
-    pub(crate) tools: ToolCatalog,
-    pub(crate) targets: AccessTargets,
-    pub(crate) fleet: Arc<Fleet>,
-    pub(crate) registry: Registry,
-    pub(crate) reload: Arc<ConfigReloader>,
-    pub(crate) lifecycle: Arc<Lifecycle>,
-}
 
 impl Gate for OperatorGate {
     type Pass = ();
@@ -76,105 +48,19 @@ impl Gate for OperatorGate {
         }
         match &request.context.principal {
             Some(by) if by.role() == PrincipalRole::Operator => {
-                let (audit, trace) = (Arc::clone(&self.0.audit), trace_of(request));
-                let asked = OperatorRequest { audit, by: by.clone(), trace, connection };
-                Flow::answer_later(answer(Arc::clone(&self.0), asked, request.take()))
+                let (kernel, by, trace) = (Arc::clone(&self.0), by.clone(), trace_of(request));
+                let call = OperatorCall { kernel, by, trace, connection };
+                Flow::answer_later(answer(call, request.take()))
             }
             _ => Flow::refuse(Error::method_not_found(&request.method)),
         }
     }
 }
 
-async fn answer(
-    kernel: Arc<OperatorSections>,
-    asked: OperatorRequest,
-    request: Request,
-) -> Result<Response, Error> {
-    let (asked, request) = (&asked, &request);
-    let OperatorSections { config, policies, audit, tools, targets, fleet, registry, reload, lifecycle } =
-        &*kernel;
-    let Policies { access, grants, pending, definitions, keys, proofs, .. } = &**policies;
-    let shown_servers = || servers::list(&config.load(), definitions, fleet);
-    let known = KnownNames { targets, grants, keys, clients: &lifecycle.visitors };
-    let status = || status::status(lifecycle, proofs, config, shown_servers());
-    match request.method.as_str() {
-        method::ACCESS_LIST => reply(&access::list(access, &read(request)?)),
-        method::AUDIT_EXPORT => reply(&audit::export(audit, read(request)?).await?),
-        method::AUDIT_HEAD => reply(&audit::head(audit).await?),
-        method::AUDIT_QUERY => reply(&audit::query(audit, read(request)?).await?),
-        method::AUDIT_VERIFY => reply(&audit::verify(audit, read(request)?).await?),
-        method::CONFIG_RELOAD => reply(&config::reload(asked, config.state(), reload).await?),
-        method::CONFIG_SHOW => reply(&config::show(config)?),
-        method::CONFIG_UNMATCHED => reply(&unmatched_rules(targets, keys, audit.clock.now())),
-        method::KERNEL_STATUS => reply(&status()?),
-        method::KERNEL_STOP => {
-            let status = status()?;
-            status::stop(asked, lifecycle).await?;
-            reply(&status)
-        }
-        method::KERNEL_YIELD => reply(&status::step_aside(lifecycle, reload, &read(request)?).await?),
-        method::KEYS_LIST => reply(&keys::list(keys, audit.clock.now(), &read(request)?)),
-        method::KEYS_NEW => reply(&keys::issue(asked, keys, targets, read(request)?).await?),
-        method::KEYS_REVOKE => reply(&keys::revoke(asked, keys, config, &read(request)?).await?),
-        method::OPERATORS_PASSPHRASE => {
-            let set = operators::set_passphrase(asked, proofs, read(request)?).await?;
-            config.accept_running();
-            reply(&set)
-        }
-        method::OPERATORS_PROVE => reply(&operators::prove(asked, proofs, read(request)?).await?),
-        // A request to be admitted that has come this far is granted.
-        method::OPERATORS_ADMIT | method::OPERATORS_STANDING => reply(&operators::standing(asked, proofs)?),
-        method::OPERATORS_TOKEN => reply(&operators::new_token(asked, proofs, read(request)?).await?),
-        method::PERMISSIONS_APPROVE => {
-            reply(&permissions::approve(asked, pending, registry, read(request)?).await?)
-        }
-        method::PERMISSIONS_DENY => {
-            reply(&permissions::deny(asked, pending, registry, read(request)?).await?)
-        }
-        method::PERMISSIONS_GRANT => reply(&permissions::grant(asked, &known, read(request)?).await?),
-        method::PERMISSIONS_LIST => reply(&permissions::list(grants, pending, &read(request)?)),
-        method::PERMISSIONS_PENDING => reply(&permissions::pending(grants, pending, registry)),
-        method::PERMISSIONS_RESET => {
-            reply(&permissions::reset(asked, grants, pending, read(request)?).await?)
-        }
-        method::PERMISSIONS_REVOKE => reply(&permissions::revoke(asked, &known, &read(request)?).await?),
-        method::PERMISSIONS_SHOW => reply(&permissions::show(pending, registry, &read(request)?)?),
-        method::PERMISSIONS_WATCH => {
-            reply(&permissions::watch(grants, pending, registry, &read(request)?).await)
-        }
-        method::PINS_APPROVE => reply(&pins::approve(asked, definitions, fleet, read(request)?).await?),
-        method::PINS_DIFF => reply(&pins::diff(definitions, &read(request)?)?),
-        method::PINS_LIST => reply(&pins::list(definitions, &read(request)?)),
-        method::REGISTRATIONS_APPROVE => {
-            reply(&registrations::approve(asked, registry, &read(request)?).await?)
-        }
-        method::REGISTRATIONS_DENY => reply(&registrations::deny(asked, registry, read(request)?).await?),
-        method::REGISTRATIONS_KEEP => reply(&registrations::keep(asked, registry, read(request)?).await?),
-        method::REGISTRATIONS_LIST => reply(&registrations::list(registry, &read(request)?)),
-        method::SERVERS => {
-            let ListServers { begin } = read(request)?;
-            servers::begin(tools, fleet, &begin).await;
-            reply(&shown_servers())
-        }
-        method::SERVER_LOGS => reply(&servers::logs(&config.load(), definitions, fleet, &read(request)?)?),
-        method::SERVER_RECONNECT => {
-            reply(&servers::reconnect(asked, &config.load_full(), fleet, read(request)?).await?)
-        }
-        method::SERVER_RESTART => {
-            reply(&servers::restart(asked, &config.load_full(), fleet, read(request)?).await?)
-        }
-        method::SERVER_START => {
-            reply(&servers::start(asked, &config.load_full(), fleet, read(request)?).await?)
-        }
-        method::SERVER_STOP => {
-            reply(&servers::stop(asked, &config.load_full(), fleet, read(request)?).await?)
-        }
-        method::STATS => {
-            let uptime = lifecycle.life.uptime();
-            reply(&stats::stats(&config.load(), tools, fleet, uptime, audit, pending)?)
-        }
-        method::TOOLS => reply(&tools::list(&tools.catalog, definitions, &read(request)?)),
-        _ => Err(Error::method_not_found(&request.method)),
+async fn answer(call: OperatorCall, request: Request) -> Result<Response, Error> {
+    match OperationEntry::named(request.method.as_str()) {
+        Some(operation) => operation.run(call, request.params).await.map(Response::new),
+        None => Err(Error::method_not_found(&request.method)),
     }
 }
 
@@ -184,7 +70,12 @@ fn needs_no_proof(request: &Request, connection: &OperatorConnection) -> bool {
     if request.kind == RequestKind::Notify {
         return method.starts_with("notifications/");
     }
-    WITHOUT_PROOF.contains(&method) || connection.is_own() && TIGHTENING.contains(&method)
+    match OperationEntry::named(method).map(OperationEntry::proof) {
+        Some(ProofNeed::None) => true,
+        Some(ProofNeed::Others) => connection.is_own(),
+        Some(ProofNeed::All) => false,
+        None => WITHOUT_PROOF.contains(&method),
+    }
 }
 
 /// Returns whether a request is one that agents make, and operators as well.
@@ -214,14 +105,6 @@ async fn refuse(
     Err(error)
 }
 
-fn read<T: DeserializeOwned>(request: &Request) -> Result<T, Error> {
-    request.body()
-}
-
-fn reply<T: Serialize>(result: &T) -> Result<Response, Error> {
-    Response::with_body(result)
-}
-
 const PREFIX: &str = "kernel/";
 
 /// The methods of agents for which an operator is bound by no rule.
@@ -235,17 +118,8 @@ const OF_AGENTS: [&str; 7] = [
     name::TOOLS_CALL,
 ];
 
-/// The methods that only take something away, or end what the account could end anyway.
-const TIGHTENING: [&str; 5] = [
-    method::KERNEL_STOP,
-    method::PERMISSIONS_DENY,
-    method::PERMISSIONS_REVOKE,
-    method::SERVER_RECONNECT,
-    method::SERVER_STOP,
-];
-
-/// The methods that only read or end what nobody uses, and those that bring a proof. All others decide something, or may.
-const WITHOUT_PROOF: [&str; 37] = [
+/// The methods of MCP and MGP that only read. All others decide something, or may.
+const WITHOUT_PROOF: [&str; 12] = [
     "initialize",
     "ping",
     "server/discover",
@@ -258,29 +132,4 @@ const WITHOUT_PROOF: [&str; 37] = [
     name::HEALTH_PING,
     name::HEALTH_STATUS,
     name::TOOLS_DISCOVER,
-    method::ACCESS_LIST,
-    method::AUDIT_EXPORT,
-    method::AUDIT_HEAD,
-    method::AUDIT_QUERY,
-    method::AUDIT_VERIFY,
-    method::CONFIG_SHOW,
-    method::CONFIG_UNMATCHED,
-    method::KERNEL_STATUS,
-    method::KERNEL_YIELD,
-    method::KEYS_LIST,
-    method::OPERATORS_PASSPHRASE,
-    method::OPERATORS_PROVE,
-    method::OPERATORS_STANDING,
-    method::OPERATORS_TOKEN,
-    method::PERMISSIONS_LIST,
-    method::PERMISSIONS_PENDING,
-    method::PERMISSIONS_SHOW,
-    method::PERMISSIONS_WATCH,
-    method::PINS_DIFF,
-    method::PINS_LIST,
-    method::REGISTRATIONS_LIST,
-    method::SERVERS,
-    method::SERVER_LOGS,
-    method::STATS,
-    method::TOOLS,
 ];

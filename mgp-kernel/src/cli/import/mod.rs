@@ -5,7 +5,7 @@ mod sources;
 
 use std::collections::BTreeMap;
 use std::env;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -18,11 +18,11 @@ use self::config_import::{AddedServer, ConfigImport, ImportOutcome};
 use self::sources::{ImportSource, sources};
 use super::browsers::suggestion;
 use super::clients::{ClientLocations, is_mgp};
-use super::exit::{Exit, Failure};
 use super::kernel_location::{ConfigScope, KernelLocation};
-use super::output::{Output, printable};
+use super::output::Output;
 use super::secrets::unusable;
 use super::servers_edit::refused;
+use crate::terminal::{Exit, Failure, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct ImportArgs {
@@ -211,7 +211,7 @@ fn report(
 }
 
 /// Writes the report as a text. Names and notes are escaped, because anybody may have written the files they come from.
-fn write(report: &ImportReport, out: &mut Vec<u8>) -> io::Result<()> {
+fn write(report: &ImportReport, out: &mut impl io::Write) -> io::Result<()> {
     if report.clients.is_empty() {
         return writeln!(out, "no client was found on this machine; `mgp import FILE` reads a file");
     }

@@ -6,7 +6,7 @@ use mgp_discovery::clients::{ClientKind, DetectedClient, FileScope, FileState, I
 
 use super::ImportArgs;
 use crate::cli::clients::{ClientLocations, text_of};
-use crate::cli::exit::Failure;
+use crate::terminal::Failure;
 
 /// A client's file, and the result of reading it.
 pub(super) struct ImportSource {

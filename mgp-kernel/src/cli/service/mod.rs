@@ -11,11 +11,11 @@ use mgp_discovery::{AtomicFile, FileReaders};
 use serde::Serialize;
 
 use self::unit::{Manager, ServiceAccount, Unit, UnitFile};
-use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
 use super::output::Output;
 use super::proof;
 use crate::listen::socket;
+use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ServiceCommand {

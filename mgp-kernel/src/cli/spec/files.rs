@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mgp_discovery::tool_spec::SpecDocument;
 
-use crate::cli::exit::{Exit, Failure};
+use crate::terminal::{Exit, Failure};
 
 /// Returns the text of a file, or of standard input if the path is `-`.
 pub(super) fn text(path: &Path) -> Result<String, Failure> {

@@ -9,9 +9,9 @@ use mgp_types::RawJson;
 
 use super::source::tools_of;
 use super::{LintArgs, files};
-use crate::cli::exit::{Exit, Failure};
 use crate::cli::kernel_location::KernelLocation;
-use crate::cli::output::{Output, printable};
+use crate::cli::output::Output;
+use crate::terminal::{Exit, Failure, printable};
 
 pub(super) async fn run(place: &KernelLocation, output: &Output, args: &LintArgs) -> Result<Exit, Failure> {
     let documents = files::documents(&args.paths)?;

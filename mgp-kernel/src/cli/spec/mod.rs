@@ -8,14 +8,15 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use mgp_discovery::tool_spec::{InterfaceChange, SpecGenerator, ToolDiff, ToolVersion};
+use mgp_discovery::tool_spec::{SpecGenerator, ToolDiff, ToolVersion};
 use mgp_types::RawJson;
 use mgp_types::ext::{ERROR_DETAIL_SCHEMA, TOOL_CALL_SCHEMA, TOOL_RESULT_SCHEMA};
 
 use self::source::tools_of;
-use super::exit::{Exit, Failure};
 use super::kernel_location::KernelLocation;
-use super::output::{Output, printable};
+use super::output::Output;
+use crate::admin::pins::write_interface_change;
+use crate::terminal::{Exit, Failure, printable};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SpecCommand {
@@ -139,7 +140,7 @@ async fn diff(place: &KernelLocation, output: &Output, args: &DiffArgs) -> Resul
     Ok(if is_announced { Exit::Done } else { Exit::Tool })
 }
 
-fn write_diff(out: &mut Vec<u8>, diff: &ToolDiff) -> io::Result<()> {
+fn write_diff(out: &mut impl io::Write, diff: &ToolDiff) -> io::Result<()> {
     let version = |version: Option<ToolVersion>| version.map_or_else(|| "-".to_owned(), |it| it.to_string());
     let (old, new) = (version(diff.old_version), version(diff.new_version));
     writeln!(out, "{}  {old} -> {new}", printable(&diff.tool))?;
@@ -148,7 +149,7 @@ fn write_diff(out: &mut Vec<u8>, diff: &ToolDiff) -> io::Result<()> {
     }
     for change in &diff.changes {
         write!(out, "  ")?;
-        write_change(out, change)?;
+        write_interface_change(out, change)?;
     }
     match diff.least_version {
         Some(least) if !diff.is_announced => {
@@ -156,15 +157,5 @@ fn write_diff(out: &mut Vec<u8>, diff: &ToolDiff) -> io::Result<()> {
         }
         Some(least) if diff.new_version.is_none() => writeln!(out, "  the next version is at least {least}"),
         _ => Ok(()),
-    }
-}
-
-/// Writes a line with the class of a change, the change, and where it is.
-pub(super) fn write_change(out: &mut Vec<u8>, change: &InterfaceChange) -> io::Result<()> {
-    write!(out, "{:<13}  {}", change.class.as_str(), printable(&change.what).replace('\n', " "))?;
-    if change.at.is_empty() {
-        writeln!(out)
-    } else {
-        writeln!(out, "  ({})", printable(&change.at).replace('\n', " "))
     }
 }

@@ -7,15 +7,13 @@ use mgp_discovery::tool_spec::{SpecDocument, ToolInterface};
 use mgp_types::mgp::ServerId;
 
 use super::files;
-use crate::cli::exit::{Exit, Failure};
+use crate::admin::command::{KernelNeed, PageRequest, ServersToBegin};
+use crate::admin::tools::{ListTools, ToolRow};
 use crate::cli::kernel_location::KernelLocation;
 use crate::cli::link::KernelLink;
 use crate::cli::output::Output;
 use crate::cli::tools;
-use crate::operator::method;
-use crate::operator::page::PageRequest;
-use crate::operator::servers::ServersToBegin;
-use crate::operator::tools::{ListTools, ToolPage, ToolRow};
+use crate::terminal::{Exit, Failure};
 
 /// Returns the tools of a file if there is one of this name, and asks the kernel otherwise. The names of a server's tools
 /// have the server in front.
@@ -27,10 +25,8 @@ pub(super) async fn tools_of(place: &KernelLocation, source: &str) -> Result<Vec
         return of_text(path, &files::text(path)?);
     }
     place.tell_untrusted(&place.output());
-    let link = KernelLink::with_servers(place).await?;
-    let found = of_kernel(&link, &place.output(), source).await;
-    link.close().await;
-    found
+    let find = async |link: &KernelLink| of_kernel(link, &place.output(), source).await;
+    KernelLink::with(place, KernelNeed::ANY_SERVERS, find).await
 }
 
 /// Returns the tools of JSON or of a specification document.
@@ -79,9 +75,8 @@ async fn of_kernel(link: &KernelLink, output: &Output, name: &str) -> Result<Vec
 async fn of_server(link: &KernelLink, server: &ServerId) -> Result<Vec<ToolRow>, Failure> {
     let (mut rows, mut next) = (Vec::new(), Some(0));
     while let Some(offset) = next {
-        let page = PageRequest { offset, limit: None };
-        let asked = ListTools { server_id: Some(server.clone()), name: None, page };
-        let tools: ToolPage = link.ask(method::TOOLS, &asked).await?;
+        let page = PageRequest::behind(offset);
+        let tools = link.ask(&ListTools { server_id: Some(server.clone()), name: None, page }).await?;
         rows.extend(tools.tools);
         next = tools.next_offset;
     }

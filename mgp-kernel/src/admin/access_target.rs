@@ -3,34 +3,29 @@
 use mgp_types::mgp::{ServerId, ToolName, ToolPattern};
 use serde::Deserialize;
 
-use super::exit::Failure;
-use crate::operator::known_names::NameMistakes;
+use crate::terminal::Failure;
 
 /// A server or a tool, each of which may be a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct NamedTarget {
-    pub(super) server: String,
+pub(crate) struct NamedTarget {
+    pub(crate) server: String,
     /// The tool, or `None` for all tools of the server.
-    pub(super) tool: Option<String>,
-}
-
-/// A source of known servers and tools. Names with dots need it, because the id of a server may contain dots.
-pub(super) trait NameLookup {
-    /// Returns whether a server has this id.
-    fn has_server(&self, id: &str) -> bool;
-    /// Returns whether the server is known to have the tool.
-    fn has_tool(&self, server: &str, tool: &str) -> bool;
+    pub(crate) tool: Option<String>,
 }
 
 impl NamedTarget {
+    pub(crate) fn new(server: &ServerId, tool: Option<&ToolName>) -> Self {
+        Self { server: server.to_string(), tool: tool.map(ToString::to_string) }
+    }
+
     /// Returns the target that two words name. No dot in either word separates a server from a tool.
-    pub(super) fn in_two(server: String, tool: String) -> Self {
+    pub(crate) fn in_two(server: String, tool: String) -> Self {
         Self { server, tool: Some(tool).filter(|tool| tool != "*") }
     }
 
     /// Returns the target of one word whose form is unambiguous: `server`, `server.*`, `*.tool` or `server/tool`.
     /// Returns `None` for a word with dots and without `*` or `/`.
-    pub(super) fn in_one(word: &str) -> Result<Option<Self>, Failure> {
+    pub(crate) fn in_one(word: &str) -> Result<Option<Self>, Failure> {
         if !word.contains(['.', '/']) {
             return Ok(Some(Self { server: word.to_owned(), tool: None }));
         }
@@ -41,29 +36,26 @@ impl NamedTarget {
     }
 
     /// Returns the target of one word with dots and without a `*`: the server with that id, or else the tool of a
-    /// server whose id is the beginning of the word. A word that is both is refused. A word that is neither is taken as
-    /// a server, or refused if `unseen` says that the rule is to be made even for unknown names.
-    pub(super) fn by(word: &str, names: &impl NameLookup, unseen: bool) -> Result<Self, Failure> {
-        let pattern = Self::pattern(word)?;
-        let tool = pattern.tool.as_deref().unwrap_or_default();
-        let is_server = names.has_server(word);
+    /// server whose id is the beginning of the word. `known` are the servers and tools that there are, because the id of
+    /// a server may contain dots. A word that is both is refused. A word that is neither is taken as a server, or refused
+    /// if `unseen` says that the rule is to be made even for unknown names.
+    pub(crate) fn by(word: &str, known: &[Self], unseen: bool) -> Result<Self, Failure> {
         let whole = Self { server: word.to_owned(), tool: None };
-        if is_server && names.has_tool(&pattern.server, tool) {
-            return Err(ambiguous(word, &pattern.server, tool));
+        let of_server = Self::pattern(word)?;
+        let server = Self { server: of_server.server.clone(), tool: None };
+        match (known.contains(&whole), known.contains(&of_server), known.contains(&server)) {
+            (true, false, _) => Ok(whole),
+            (false, _, true) => Ok(of_server),
+            (false, _, false) if !unseen => Ok(whole),
+            _ => {
+                let (server, tool) = (server.server, of_server.tool.unwrap_or_default());
+                Err(Failure::usage(format!("`{word}` is either a server or a tool of `{server}`"))
+                    .hint(format!("write `{word}.*` for the server, or `{server}/{tool}` for the tool")))
+            }
         }
-        if is_server {
-            return Ok(whole);
-        }
-        if names.has_server(&pattern.server) {
-            return Ok(pattern);
-        }
-        if unseen {
-            return Err(ambiguous(word, &pattern.server, tool));
-        }
-        Ok(whole)
     }
 
-    pub(super) fn ids(self) -> (ServerId, Option<ToolName>) {
+    pub(crate) fn ids(self) -> (ServerId, Option<ToolName>) {
         (self.server.as_str().into(), self.tool.as_deref().map(ToolName::new))
     }
 
@@ -71,11 +63,6 @@ impl NamedTarget {
         let pattern: ToolPattern = word.parse().map_err(|error| Failure::usage(format!("{error}")))?;
         Ok(Self::in_two(pattern.server().as_str().to_owned(), pattern.tool().as_str().to_owned()))
     }
-}
-
-fn ambiguous(word: &str, server: &str, tool: &str) -> Failure {
-    Failure::usage(format!("`{word}` is either a server or a tool of `{server}`"))
-        .hint(format!("write `{word}.*` for the server, or `{server}/{tool}` for the tool"))
 }
 
 /// The data of the error by which the kernel refuses a rule that matches nothing.
@@ -96,7 +83,7 @@ struct MeantTarget {
 
 /// Adds a hint to the refusal of a rule that matches nothing: the command that is probably meant, and the option that
 /// accepts the name as written. `command` returns the command for the suggested target, which it gets as one word.
-pub(super) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Failure {
+pub(crate) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Failure {
     let Some(RuleSuggestion { reason, did_you_mean }) = failure.data() else { return failure };
     // The hint contains the suggestion, so the message need not.
     let failure = match reason {
@@ -114,41 +101,19 @@ pub(super) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Fai
     failure.hint(format!("did you mean `{}`? `--force` accepts the name as written", command(&word)))
 }
 
-/// Adds a hint to the refusal of a decision whose names are wrong: the command that is probably meant, or the known
-/// permissions. `command` returns the command with the names in place of those that were written.
-pub(super) fn advised_names(failure: Failure, command: impl Fn(&NameMistakes) -> String) -> Failure {
-    let Some(mistakes) = failure.data::<NameMistakes>() else { return failure };
-    let meant = [&mistakes.meant_server, &mistakes.meant_permission, &mistakes.meant_agent];
-    let hint = if meant.into_iter().any(Option::is_some) {
-        format!("did you mean `{}`? `--force` accepts what is written", command(&mistakes))
-    } else if mistakes.permissions.is_empty() {
-        "`mgp servers` shows the servers; `--force` accepts what is written".to_owned()
-    } else {
-        let known = mistakes.permissions.join(", ");
-        format!("the known permissions are {known}; `--force` accepts what is written")
-    };
-    failure.told(mistakes.reason).hint(hint)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    struct Known;
-
-    impl NameLookup for Known {
-        fn has_server(&self, id: &str) -> bool {
-            ["one", "one.admin", "one.two", "mind.cerebras"].contains(&id)
-        }
-
-        fn has_tool(&self, server: &str, tool: &str) -> bool {
-            (server, tool) == ("one", "two")
-        }
-    }
-
     fn named(word: &str, unseen: bool) -> Result<NamedTarget, Failure> {
+        let known = |server: &str, tool: Option<&str>| NamedTarget {
+            server: server.to_owned(),
+            tool: tool.map(str::to_owned),
+        };
+        let servers = ["one", "one.admin", "one.two", "mind.cerebras"].map(|server| known(server, None));
+        let known = [&servers[..], &[known("one", Some("two"))]].concat();
         NamedTarget::in_one(word)
-            .and_then(|named| named.map_or_else(|| NamedTarget::by(word, &Known, unseen), Ok))
+            .and_then(|named| named.map_or_else(|| NamedTarget::by(word, &known, unseen), Ok))
     }
 
     #[test]

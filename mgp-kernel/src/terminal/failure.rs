@@ -1,21 +1,18 @@
 //! The exit codes of commands, and the errors that they print.
 
-use std::ffi::OsString;
-use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
 use mgp_discovery::config::ConfigError;
 use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Object, Origin, RawJson, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::output::{Global, Output, printable};
+use super::text::printable;
 
 /// The outcome of a command, as the exit code that scripts see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Exit {
+pub(crate) enum Exit {
     /// 0: the command did what it was asked to.
     Done,
     /// 1: the command line or the configuration is wrong.
@@ -32,8 +29,8 @@ pub(super) enum Exit {
 
 /// An error that a command reports.
 #[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) exit: Exit,
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
     /// The code of the error: a number of MGP or JSON-RPC if a peer sent the error, or else a word.
     code: FailureCode,
     message: String,
@@ -51,7 +48,7 @@ enum FailureCode {
 
 /// The JSON form of an error, which `--json` prints on standard error in one line.
 #[derive(Debug, Serialize)]
-pub(super) struct WrittenFailure<'a> {
+pub(crate) struct WrittenFailure<'a> {
     error: WrittenError<'a>,
 }
 
@@ -64,46 +61,46 @@ struct WrittenError<'a> {
 }
 
 impl Failure {
-    pub(super) fn new(exit: Exit, message: impl Into<String>) -> Self {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, code: FailureCode::Word(exit.word()), message: message.into(), hint: None, data: None }
     }
 
-    pub(super) fn usage(message: impl Into<String>) -> Self {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
     }
 
     /// Adds a hint on what to do next.
-    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// Returns this failure with another message.
-    pub(super) fn told(self, message: String) -> Self {
+    pub(crate) fn told(self, message: String) -> Self {
         Self { message, ..self }
     }
 
     /// Returns the failure for a configuration that cannot be used. The severity at the beginning of the error's text
     /// is removed, because the output adds its own.
-    pub(super) fn configuration(error: &ConfigError) -> Self {
+    pub(crate) fn configuration(error: &ConfigError) -> Self {
         let text = error.to_string();
         let text = text.trim_end();
         Self::usage(text.strip_prefix("error: ").unwrap_or(text))
     }
 
-    pub(super) fn data<T: DeserializeOwned>(&self) -> Option<T> {
+    pub(crate) fn data<T: DeserializeOwned>(&self) -> Option<T> {
         self.data.as_ref()?.to().ok()
     }
 
-    pub(super) fn message(&self) -> &str {
+    pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    pub(super) fn advice(&self) -> Option<&str> {
+    pub(crate) fn advice(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
-    pub(super) fn written(&self) -> WrittenFailure<'_> {
+    pub(crate) fn written(&self) -> WrittenFailure<'_> {
         let error =
             WrittenError { code: self.code.clone(), message: &self.message, hint: self.hint.as_deref() };
         WrittenFailure { error }
@@ -135,15 +132,24 @@ impl From<Error> for Failure {
             ) => Exit::Usage,
             _ => Exit::Tool,
         };
-        let mut message = error.message().to_owned();
-        let mut cause = std::error::Error::source(&error);
-        while let Some(source) = cause {
-            message = format!("{message}: {source}");
-            cause = source.source();
-        }
+        let message = with_causes(error.message(), &error);
         let hint = error.recovery().as_ref().and_then(advice);
         Self { exit, code: FailureCode::Number(error.code()), message, hint, data: error.data().cloned() }
     }
+}
+
+/// Returns the message of an error with those of its causes, as far as they say more.
+pub(crate) fn with_causes(message: &str, error: &dyn std::error::Error) -> String {
+    let mut message = message.to_owned();
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        let told = source.to_string();
+        if !message.ends_with(&told) {
+            message = format!("{message}: {told}");
+        }
+        cause = source.source();
+    }
+    message
 }
 
 /// Returns a peer's advice on trying again, as a text for people.
@@ -179,7 +185,7 @@ const ADVICE: [&str; 6] = ["hint", "help", "suggestion", "action", "recovery", "
 
 impl Exit {
     /// Returns the exit code as a number.
-    pub(super) const fn number(self) -> u8 {
+    pub(crate) const fn number(self) -> u8 {
         match self {
             Self::Done => 0,
             Self::Usage => 1,
@@ -191,7 +197,7 @@ impl Exit {
     }
 
     /// Returns the kind of failure of a command that ended with this exit code.
-    pub(super) const fn of_number(number: Option<u64>) -> Self {
+    pub(crate) const fn of_number(number: Option<u64>) -> Self {
         match number {
             Some(3) => Self::Auth,
             Some(4) => Self::Unreachable,
@@ -219,46 +225,6 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Prints why a command line is invalid, or the help that it asks for.
-pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
-    // Standard output may be closed, and then nobody reads the help.
-    if !error.use_stderr() {
-        let _ = error.print();
-        return Exit::Done.into();
-    }
-    let is_json = args.iter().any(|arg| arg == "--json");
-    if let Some(meant) = lacks_dashes(error, args) {
-        let failure = Failure::usage("the command of a server stands behind `--`")
-            .hint(format!("did you mean `{meant}`?"));
-        let global = Global { json: is_json, ..Global::default() };
-        Output::new(&global).failure(&failure);
-    } else if is_json {
-        let text = error.render().to_string();
-        let text = text.trim_start_matches("error: ");
-        let (message, hint) = text.split_once("\n\n").unwrap_or((text, ""));
-        let mut failure = Failure::usage(message.trim());
-        if !hint.trim().is_empty() {
-            failure = failure.hint(hint.trim());
-        }
-        let line = serde_json::to_string(&failure.written()).unwrap_or_default();
-        let _ = writeln!(std::io::stderr(), "{line}");
-    } else {
-        let _ = error.print();
-    }
-    Exit::Usage.into()
-}
-
-/// Returns the command that is meant by an `mgp add NAME COMMAND` without `--`.
-fn lacks_dashes(error: &clap::Error, args: &[OsString]) -> Option<String> {
-    let words: Vec<&str> = args.iter().skip(1).map(|arg| arg.to_str()).collect::<Option<_>>()?;
-    let (["add", name, command @ ..], ErrorKind::UnknownArgument) = (&*words, error.kind()) else {
-        return None;
-    };
-    let is_meant =
-        !name.starts_with('-') && command.first()?.starts_with(|c: char| c != '-') && !words.contains(&"--");
-    is_meant.then(|| format!("mgp add {name} -- {}", command.join(" ")))
-}
-
 #[cfg(test)]
 mod tests {
     use mgp_types::mgp::Category;
@@ -268,6 +234,15 @@ mod tests {
     fn hint(recovery: Recovery) -> Option<String> {
         let error = Error::new(code::RATE_LIMITED, "busy").with_recovery(recovery);
         Failure::from(error).advice().map(str::to_owned)
+    }
+
+    #[test]
+    fn causes_are_told_once_and_the_code_is_not_told() {
+        let disk = || std::io::Error::other("the disk is full");
+        for message in ["it cannot be kept: the disk is full", "it cannot be kept"] {
+            let failure = Failure::from(Error::internal(message).with_source(disk()));
+            assert_eq!(failure.message(), "it cannot be kept: the disk is full");
+        }
     }
 
     #[test]

@@ -1,0 +1,336 @@
+//! The audit record: searched, verified and exported, a page at a time.
+
+use std::io::{self, Write as _};
+
+use clap::{Args, ValueEnum};
+use mgp_security::StoreError;
+use mgp_security::audit::{Filter, LogEntry, LogFlaw, LogReader, Order, Query, VerifyError};
+use mgp_types::mgp::{AgentId, AuditEvent, EventType, Outcome, ServerId, Timestamp, ToolName, TraceId};
+use mgp_types::{Error, RawJson};
+use serde::{Deserialize, Serialize};
+
+use super::operation::{Operation, OperatorCall, ProofNeed};
+pub(crate) use crate::audit_log_ends::LogEnd;
+use crate::record::AuditTrail;
+use crate::terminal::{Exit, Failure, TextForm, TextWriter, ago, printable};
+
+/// The filter for events; all of them by default.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct EventSelection {
+    /// Events of this type, such as TOOL_BLOCKED; repeat for more
+    #[arg(long = "type", value_name = "TYPE")]
+    event_types: Vec<String>,
+    /// Events of this agent
+    #[arg(long = "agent", value_name = "AGENT")]
+    agent_id: Option<AgentId>,
+    /// Events of this server
+    #[arg(long = "server", value_name = "SERVER")]
+    server_id: Option<ServerId>,
+    /// Events with this result: success, failure, blocked
+    #[arg(long, value_parser = outcome)]
+    pub(crate) result: Option<Outcome>,
+    /// Events from here on: a time, or a span such as 2h
+    #[arg(long, value_name = "WHEN", value_parser = ago)]
+    since: Option<Timestamp>,
+    /// Events up to here: a time, or a span such as 2h
+    #[arg(long, value_name = "WHEN", value_parser = ago)]
+    until: Option<Timestamp>,
+    /// Events of this trace, that is, of one chain of requests
+    #[arg(long = "trace", value_name = "ID")]
+    trace_id: Option<TraceId>,
+}
+
+/// Searches the record: a page of events.
+#[derive(Debug, Default, Args, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct QueryEvents {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) events: EventSelection,
+    /// List the oldest events first
+    #[arg(long)]
+    pub(crate) oldest_first: bool,
+    /// Begin after the event with this number
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) behind: Option<u64>,
+    /// List at most N events
+    #[arg(long, value_name = "N", default_value = "50")]
+    pub(crate) limit: Option<u32>,
+}
+
+/// A page of events.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct EventPage {
+    pub(crate) events: Vec<EventRow>,
+    /// The value of `behind` for the next page, if there may be one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_behind: Option<u64>,
+}
+
+/// An event with its place in the chain.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct EventRow {
+    pub(crate) seq: u64,
+    hash: String,
+    pub(crate) event: RawJson,
+}
+
+/// Reads where the record ends.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ReadLogEnd {}
+
+/// Verifies that nobody changed the record.
+#[derive(Debug, Default, Args, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct VerifyLog {
+    /// An end of the audit log that was kept elsewhere, as SEQ:HASH; repeat for more
+    #[arg(long, value_name = "SEQ:HASH", value_parser = end)]
+    known: Vec<LogEnd>,
+}
+
+/// The result of a check of the record.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct VerifiedLog {
+    pub(crate) intact: bool,
+    /// The number of events that were checked; `None` if the record was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) events: Option<u64>,
+    /// The end of the record, to be kept elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) head: Option<LogEnd>,
+    /// The number of the event where a change shows first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) changed_at: Option<u64>,
+    /// The fault that was found there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) flaw: Option<String>,
+}
+
+/// Exports the record: a page of events as text, the oldest first.
+#[derive(Debug, Default, Args, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ExportEvents {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) events: EventSelection,
+    /// The format of the export
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ExportFormat,
+    /// The number of the event behind which the page begins.
+    #[arg(skip)]
+    pub(crate) behind: u64,
+}
+
+/// The format of exported events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ExportFormat {
+    /// Writes each event as a line of JSON, with its number and hash
+    #[default]
+    Jsonl,
+    /// A table for spreadsheets
+    Csv,
+}
+
+/// A part of an export.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ExportPage {
+    pub(crate) text: String,
+    pub(crate) events: u64,
+    /// The value of `behind` for the next page, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next_behind: Option<u64>,
+}
+
+impl Operation for ReadLogEnd {
+    const NAME: &'static str = "kernel/audit/head";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = LogEnd;
+
+    async fn run(self, call: &OperatorCall) -> Result<LogEnd, Error> {
+        call.kernel.audit.log.flush().await?;
+        Ok(LogEnd::of(call.kernel.audit.log.head()))
+    }
+}
+
+impl Operation for QueryEvents {
+    const NAME: &'static str = "kernel/audit/query";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = EventPage;
+
+    async fn run(self, call: &OperatorCall) -> Result<EventPage, Error> {
+        let limit = self.limit.map_or(50, |limit| limit as usize).clamp(1, Query::MAX_LIMIT);
+        let mut query = Query::new(self.events.filter());
+        query.order = if self.oldest_first { Order::OldestFirst } else { Order::NewestFirst };
+        query.behind = self.behind;
+        query.limit = limit;
+        let audit = &call.kernel.audit;
+        let found = reading(audit, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
+        let next_behind = (found.len() == limit).then(|| found.last().map(|last| last.seq)).flatten();
+        let events = found.into_iter().map(|entry| EventRow {
+            seq: entry.seq,
+            hash: entry.hash.to_string(),
+            event: entry.event,
+        });
+        Ok(EventPage { events: events.collect(), next_behind })
+    }
+}
+
+impl TextForm for EventPage {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        self.events.iter().try_for_each(|row| writeln!(out, "{}", row.line()))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let more = |behind| format!("there may be more events: `--behind {behind}` continues");
+        self.next_behind.map(more).into_iter().collect()
+    }
+}
+
+impl EventRow {
+    /// Returns the event as a line.
+    pub(crate) fn line(&self) -> String {
+        let Ok(event) = self.event.to::<AuditEvent>() else { return format!("{}  is no event", self.seq) };
+        let server = event.target.server_id.as_ref().map_or("", ServerId::as_str);
+        let tool = event.target.tool_name.as_ref().map_or("", ToolName::as_str);
+        let parts = [server, tool].into_iter().filter(|part| !part.is_empty());
+        let mut target = parts.collect::<Vec<_>>().join(".");
+        for (name, value) in &event.target.arguments {
+            target = format!("{target}  {name}={value}");
+        }
+        let (actor, target) = (printable(&event.actor.id), printable(&target));
+        let (kind, result) = (printable(event.event_type.as_str()), event.result.as_str());
+        format!("{}  {}  {kind}  {result}  {actor}  {target}", self.seq, event.timestamp)
+    }
+}
+
+impl Operation for VerifyLog {
+    const NAME: &'static str = "kernel/audit/verify";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = VerifiedLog;
+
+    async fn run(self, call: &OperatorCall) -> Result<VerifiedLog, Error> {
+        if self.known.len() > MOST_KNOWN {
+            return Err(Error::invalid_params(format!(
+                "at most {MOST_KNOWN} ends can be held against the record"
+            )));
+        }
+        let audit = &call.kernel.audit;
+        let mut known = self.known.iter().map(LogEnd::read).collect::<Result<Vec<_>, _>>()?;
+        known.extend(audit.ends.known());
+        let ends: Vec<u64> = known.iter().map(|end| end.seq).collect();
+        let (seq, flaw) = match reading(audit, move |reader| reader.verify(&known)).await? {
+            Ok(verified) => {
+                let (events, head) = (Some(verified.events), Some(LogEnd::of(verified.head)));
+                return Ok(VerifiedLog { intact: true, events, head, ..VerifiedLog::default() });
+            }
+            Err(VerifyError::Changed { seq, flaw: LogFlaw::End }) if ends.contains(&seq) => {
+                let now = audit.log.head().seq;
+                let flaw = if seq > now {
+                    format!("cut: the last known event was {seq}, the record ends at {now}")
+                } else {
+                    format!("replaced: the event {seq} is not the one that was known to be the last")
+                };
+                (seq, flaw)
+            }
+            Err(VerifyError::Changed { seq, flaw }) => (seq, flaw.to_string()),
+            Err(VerifyError::Store(error)) => return Err(unreadable(error)),
+            Err(error) => return Err(Error::internal("the record cannot be checked").with_source(error)),
+        };
+        Ok(VerifiedLog { changed_at: Some(seq), flaw: Some(flaw), ..VerifiedLog::default() })
+    }
+
+    // The command ends with 5 if the log was changed.
+    fn exit(&self, reply: &VerifiedLog) -> Result<Exit, Failure> {
+        Ok(if reply.intact { Exit::Done } else { Exit::Tool })
+    }
+}
+
+impl TextForm for VerifiedLog {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        match (&self.head, self.changed_at) {
+            (Some(head), _) => {
+                writeln!(out, "intact: {} events", self.events.unwrap_or_default())?;
+                writeln!(out, "head {}:{}", head.seq, head.hash)
+            }
+            (None, at) => {
+                let flaw = self.flaw.as_deref().unwrap_or_default();
+                writeln!(out, "changed at event {}: {flaw}", at.unwrap_or_default())
+            }
+        }
+    }
+}
+
+impl Operation for ExportEvents {
+    const NAME: &'static str = "kernel/audit/export";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = ExportPage;
+
+    async fn run(self, call: &OperatorCall) -> Result<ExportPage, Error> {
+        let query = Query::after(self.events.filter(), self.behind, EXPORTED_AT_ONCE);
+        let found =
+            reading(&call.kernel.audit, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
+        let mut bytes = Vec::new();
+        if self.format == ExportFormat::Csv && self.behind == 0 {
+            bytes.extend_from_slice(LogEntry::CSV_HEADINGS);
+        }
+        for entry in &found {
+            match self.format {
+                ExportFormat::Jsonl => bytes.extend_from_slice(&entry.to_line()),
+                ExportFormat::Csv => bytes.extend_from_slice(&entry.to_csv().map_err(unreadable)?),
+            }
+        }
+        let next_behind =
+            (found.len() == EXPORTED_AT_ONCE).then(|| found.last().map(|last| last.seq)).flatten();
+        let text = String::from_utf8(bytes).map_err(|error| {
+            Error::internal("the record holds an event that is no text").with_source(error)
+        })?;
+        Ok(ExportPage { text, events: found.len() as u64, next_behind })
+    }
+}
+
+/// Reads the record on a thread that may wait for the medium, after everything that was recorded before is written.
+async fn reading<T: Send + 'static>(
+    audit: &AuditTrail,
+    read: impl FnOnce(&LogReader) -> T + Send + 'static,
+) -> Result<T, Error> {
+    audit.log.flush().await?;
+    let reader = audit.log.reader();
+    let done = tokio::task::spawn_blocking(move || read(&reader)).await;
+    done.map_err(|panic| Error::internal("the record could not be read").with_source(panic))
+}
+
+fn unreadable(error: StoreError) -> Error {
+    Error::internal(format!("the record cannot be read: {error}")).with_source(error)
+}
+
+impl EventSelection {
+    fn filter(self) -> Filter {
+        let mut filter = Filter::default();
+        filter.event_types = self.event_types.iter().map(|name| EventType::read(name)).collect();
+        filter.agent_id = self.agent_id;
+        filter.server_id = self.server_id;
+        filter.result = self.result;
+        filter.since = self.since;
+        filter.until = self.until;
+        filter.trace_id = self.trace_id;
+        filter
+    }
+}
+
+fn outcome(word: &str) -> Result<Outcome, String> {
+    Outcome::read(word).ok_or_else(|| format!("`{word}` is not a result: write success, failure or blocked"))
+}
+
+fn end(text: &str) -> Result<LogEnd, String> {
+    let parts = text.split_once(':').and_then(|(seq, hash)| Some((seq.parse().ok()?, hash.to_owned())));
+    parts.map(|(seq, hash)| LogEnd { seq, hash }).ok_or_else(|| {
+        format!("`{text}` is not an end of the audit log: write SEQ:HASH, as `mgp audit verify` prints it")
+    })
+}
+
+const MOST_KNOWN: usize = 1_000;
+/// The number of events in a page of an export. A page stays well under the limit of a message, even if each event is
+/// as long as it can be.
+const EXPORTED_AT_ONCE: usize = 100;

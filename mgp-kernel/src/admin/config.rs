@@ -1,0 +1,190 @@
+//! The configuration that the kernel runs with: shown, checked and reloaded.
+
+use std::io::{self, Write as _};
+
+use clap::Args;
+use mgp_discovery::clients::{args_without_secrets, without_secrets};
+use mgp_types::mgp::ServerId;
+use mgp_types::{Error, code};
+use serde::{Deserialize, Serialize};
+
+use super::command::KernelNeed;
+use super::operation::{Operation, OperatorCall, ProofNeed};
+use crate::AppliedConfig;
+use crate::server_inventory::{UnmatchedRules, unmatched_rules};
+use crate::terminal::{TextForm, TextWriter, printable};
+
+/// Shows the configuration as it is in effect.
+#[derive(Debug, Args, Serialize, Deserialize)]
+pub(crate) struct ShowConfig {}
+
+/// The configuration as it is in effect, and the folder of the state.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ShownConfig {
+    /// The folder in which keys, grants, pins and the record are kept.
+    state: String,
+    /// The parts of `mgp.toml` that are in effect, without possible secrets: the values of variables and headers, and
+    /// texts that look like one in a command line or an address.
+    config: serde_json::Value,
+}
+
+/// Reloads the configuration. If it is faulty, returns the fault, and the old one stays in effect.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ReloadConfig {}
+
+/// The changes since the configuration was reloaded.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ConfigReloaded {
+    added: Vec<ServerId>,
+    changed: Vec<ServerId>,
+    removed: Vec<ServerId>,
+    /// The sections of which something stays as it was until the kernel is started anew.
+    needs_restart: Vec<String>,
+}
+
+/// Lists the rules in effect that stand for nothing.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ListUnmatched {}
+
+impl Operation for ShowConfig {
+    const NAME: &'static str = "kernel/config/show";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = ShownConfig;
+
+    async fn run(self, call: &OperatorCall) -> Result<ShownConfig, Error> {
+        let config = &call.kernel.config;
+        let mut shown = serde_json::to_value(&**config.load())
+            .map_err(|error| Error::internal("the configuration cannot be written").with_source(error))?;
+        hide(&mut shown);
+        Ok(ShownConfig { state: config.state().display().to_string(), config: shown })
+    }
+
+    fn need(&self) -> KernelNeed {
+        KernelNeed::Configured
+    }
+}
+
+impl TextForm for ShownConfig {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, &self.config)?;
+        writeln!(out)
+    }
+}
+
+impl Operation for ReloadConfig {
+    const NAME: &'static str = "kernel/config/reload";
+    const PROOF: ProofNeed = ProofNeed::All;
+    type Reply = ConfigReloaded;
+
+    async fn run(self, call: &OperatorCall) -> Result<ConfigReloaded, Error> {
+        let state = call.kernel.config.state().display().to_string();
+        call.record_act("dev.cloto.mgp.config_reloaded", &[("state", &state)]).await?;
+        let applied = call.kernel.reload.accept().await;
+        let applied = applied.map_err(|error| Error::new(code::INVALID_PARAMS, error.to_string()))?;
+        let AppliedConfig { added, changed, removed, needs_restart } = applied;
+        let needs_restart = needs_restart.into_iter().map(str::to_owned).collect();
+        Ok(ConfigReloaded { added, changed, removed, needs_restart })
+    }
+}
+
+impl TextForm for ConfigReloaded {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        let Self { added, changed, removed, needs_restart } = self;
+        for (what, servers) in [("added", added), ("changed", changed), ("removed", removed)] {
+            for server in servers {
+                writeln!(out, "{what} {}", printable(server.as_str()))?;
+            }
+        }
+        if added.is_empty() && changed.is_empty() && removed.is_empty() {
+            writeln!(out, "no server changed")?;
+        }
+        for section in needs_restart {
+            writeln!(out, "[{section}] changed, and takes effect when the kernel is restarted")?;
+        }
+        Ok(())
+    }
+}
+
+impl Operation for ListUnmatched {
+    const NAME: &'static str = "kernel/config/unmatched";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = UnmatchedRules;
+
+    async fn run(self, call: &OperatorCall) -> Result<UnmatchedRules, Error> {
+        let now = call.kernel.audit.clock.now();
+        Ok(unmatched_rules(&call.kernel.targets, &call.kernel.policies.keys, now))
+    }
+}
+
+/// Removes values that may be secrets, wherever they stand.
+fn hide(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Array(items) => items.iter_mut().for_each(hide),
+        serde_json::Value::Object(members) => {
+            for (name, value) in members {
+                match value {
+                    serde_json::Value::Object(table) if SECRET_TABLES.contains(&name.as_str()) => {
+                        table.values_mut().for_each(|value| *value = "***".into());
+                    }
+                    serde_json::Value::Array(args) if name == "args" => hide_args(args),
+                    serde_json::Value::String(text) if SECRET_TEXTS.contains(&name.as_str()) => {
+                        *text = without_secrets(name, text);
+                    }
+                    _ => hide(value),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn hide_args(args: &mut [serde_json::Value]) {
+    let texts: Vec<_> = args.iter().map(|text| text.as_str().unwrap_or_default().to_owned()).collect();
+    for (argument, shown) in args.iter_mut().zip(args_without_secrets(&texts)) {
+        *argument = shown.into();
+    }
+}
+
+/// The members whose texts may contain a secret.
+const SECRET_TEXTS: [&str; 4] = ["command", "url", "otlp", "embedder"];
+/// The tables of which each value may be a secret.
+const SECRET_TABLES: [&str; 3] = ["env", "headers", "otlp_headers"];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn no_value_of_a_variable_or_header_is_shown() {
+        let mut config = json!({
+            "servers": [{"id": "a", "env": {"KEY": "s3cret"}, "agents": {"x": {"headers": {"A": "s3cret"}}}}],
+            "telemetry": {"otlp_headers": {"A": "s3cret"}},
+            "registration": {"env": ["NAME"]},
+        });
+        hide(&mut config);
+        let shown = config.to_string();
+        assert!(!shown.contains("s3cret"), "{shown}");
+        assert!(shown.contains("KEY") && shown.contains("NAME"), "{shown}");
+    }
+
+    #[test]
+    fn no_secret_in_a_command_line_or_an_address_is_shown() {
+        let mut config = json!({
+            "servers": [
+                {"command": "x", "args": ["--api-key", "s3cret", "--token=s3cret", "dir", "--port", "80"]},
+                {"url": "https://ada:s3cret@h.example/mcp?token=s3cret&x=1"},
+            ],
+            "telemetry": {"otlp": "https://ada:s3cret@otlp.example"},
+        });
+        hide(&mut config);
+        let shown = config.to_string();
+        assert!(!shown.contains("s3cret"), "{shown}");
+        assert_eq!(
+            config["servers"][0]["args"],
+            json!(["--api-key", "***", "--token=***", "dir", "--port", "80"])
+        );
+        assert_eq!(config["servers"][1]["url"], "https://ada:***@h.example/mcp?token=***&x=1");
+    }
+}

@@ -1,0 +1,335 @@
+//! API keys: issued, listed and revoked.
+
+use std::io::{self, Write as _};
+use std::num::NonZeroU32;
+
+use clap::Args;
+use mgp_discovery::config::nearest;
+use mgp_security::auth::{ApiPermission, KeyId, KeyInfo, KeyRequest, reserved_owner};
+use mgp_security::limit::Rates;
+use mgp_types::mgp::{Timestamp, ToolPatternError};
+use mgp_types::{Error, Principal, PrincipalRole, RunningCalls, shell_word};
+use serde::{Deserialize, Serialize};
+
+use super::access_target::advised;
+use super::command::{KernelNeed, PageRequest};
+use super::operation::{Operation, OperatorCall, ProofNeed};
+use crate::settings;
+use crate::terminal::{Exit, Failure, TextForm, TextWriter, ahead, or_dash};
+
+/// Issues a key.
+#[derive(Debug, Args, Serialize, Deserialize)]
+pub(crate) struct IssueKey {
+    /// The agent that uses the key
+    owner: String,
+    /// A permission of the key: list (search and list all tools), see:SERVER.TOOL, call:SERVER.TOOL, where `*` stands
+    /// for any characters, read (resources and prompts), register (servers); repeat for more
+    #[arg(long = "allow", value_name = "WHAT", value_parser = read_permission, default_value = "list")]
+    permissions: Vec<ApiPermission>,
+    /// Give the key the rights of an operator
+    #[arg(long)]
+    #[serde(default)]
+    operator: bool,
+    /// A note on the purpose of the key
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    #[serde(default)]
+    label: String,
+    /// The end of the key: a time, or a span such as 30d
+    #[arg(long = "until", value_name = "WHEN", value_parser = ahead)]
+    expires_at: Option<Timestamp>,
+    /// The maximum number of requests per minute
+    #[arg(long, value_name = "N")]
+    per_minute: Option<NonZeroU32>,
+    /// The maximum number of requests per hour
+    #[arg(long, value_name = "N")]
+    per_hour: Option<NonZeroU32>,
+    /// Issue the key even if it names servers or tools that do not exist
+    #[arg(long)]
+    #[serde(default)]
+    force: bool,
+}
+
+/// A key that was just issued, with its secret, which is shown only this once.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct IssuedKey {
+    secret: String,
+    #[serde(flatten)]
+    key: KeyRow,
+}
+
+/// The data of a key, without its secret.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct KeyRow {
+    pub(crate) id: String,
+    pub(crate) owner: String,
+    operator: bool,
+    permissions: Vec<ApiPermission>,
+    label: String,
+    created_at: Timestamp,
+    last_used: Option<Timestamp>,
+    expires_at: Option<Timestamp>,
+    expired: bool,
+    /// The rates at which the key may be used; left out for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rate_limit: Option<Rates>,
+    /// True if the key lets nobody in because its owner's name is reserved for somebody else.
+    #[serde(default)]
+    pub(crate) reserved: bool,
+}
+
+/// Lists all keys, or those of an owner, the oldest first.
+#[derive(Debug, Default, Args, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ListKeys {
+    /// List the keys of this agent only
+    #[arg(long)]
+    pub(crate) owner: Option<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) page: PageRequest,
+}
+
+/// A page of the keys.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct KeyPage {
+    pub(crate) keys: Vec<KeyRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next_offset: Option<u64>,
+}
+
+/// Revokes a key, and ends its sessions.
+#[derive(Debug, Args, Serialize, Deserialize)]
+pub(crate) struct RevokeKey {
+    /// The id of the key, as `mgp keys list` shows it
+    id: String,
+    /// Let running calls finish; otherwise they are cancelled, unless `listen.revoked_calls` says otherwise
+    #[arg(long)]
+    #[serde(default)]
+    let_calls_finish: bool,
+}
+
+/// The result of a revocation: whether there was such a key.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RevokedKey {
+    revoked: bool,
+}
+
+impl Operation for IssueKey {
+    const NAME: &'static str = "kernel/keys/new";
+    const PROOF: ProofNeed = ProofNeed::All;
+    type Reply = IssuedKey;
+
+    async fn run(self, call: &OperatorCall) -> Result<IssuedKey, Error> {
+        bounded("owner", &self.owner, 1, MAX_NAME)?;
+        if let Some(why) = reserved_owner(&self.owner) {
+            return Err(Error::invalid_params(format!(
+                "no key can be issued to `{}`: {why}; give the owner another name, such as `agent.build`",
+                self.owner.escape_debug(),
+            )));
+        }
+        bounded("label", &self.label, 0, MAX_LABEL)?;
+        if self.permissions.len() > MAX_PERMISSIONS {
+            return Err(Error::invalid_params(format!("a key has at most {MAX_PERMISSIONS} permissions")));
+        }
+        if !self.force {
+            let targets = call.kernel.targets.known();
+            for permission in &self.permissions {
+                if let ApiPermission::ToolInvoke(tools) | ApiPermission::ToolRead(tools) = permission {
+                    targets.check_pattern(tools)?;
+                }
+            }
+        }
+        let owner = &*self.owner;
+        let principal = if self.operator { Principal::operator(owner) } else { Principal::new(owner) };
+        let mut request = KeyRequest::new(&principal);
+        if let Some(rates) = self.rates() {
+            request = request.rate_limit(rates);
+        }
+        // No key may work of which nothing is recorded, so the record comes first.
+        call.record_act("dev.cloto.mgp.key_issued", &[("owner", owner)]).await?;
+        request = self.permissions.into_iter().fold(request.label(self.label), KeyRequest::allow);
+        request = self.expires_at.into_iter().fold(request, KeyRequest::expires_at);
+        let (info, secret) = call.kernel.policies.keys.issue(request).await?;
+        let now = call.kernel.audit.clock.now();
+        Ok(IssuedKey { secret: secret.expose().to_owned(), key: KeyRow::of(info, now) })
+    }
+
+    fn need(&self) -> KernelNeed {
+        KernelNeed::Configured
+    }
+
+    fn refused(&self, failure: Failure) -> Failure {
+        let calls = self.permissions.iter().any(|one| matches!(one, ApiPermission::ToolInvoke(_)));
+        let what = if calls { "call" } else { "see" };
+        let allow = |meant: &str| shell_word(&format!("{what}:{meant}"));
+        advised(failure, |meant| format!("mgp keys new {} --allow {}", shell_word(&self.owner), allow(meant)))
+    }
+}
+
+impl IssueKey {
+    /// Returns the rates at which the key may be used; `None` for no limit.
+    fn rates(&self) -> Option<Rates> {
+        let rates = self.per_minute.into_iter().fold(Rates::new(), Rates::per_minute);
+        let rates = self.per_hour.into_iter().fold(rates, Rates::per_hour);
+        (rates != Rates::new()).then_some(rates)
+    }
+}
+
+impl TextForm for IssuedKey {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        writeln!(out, "{}", self.secret)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        vec![format!("the id of the key is {}; the key itself is not shown again", self.key.id)]
+    }
+}
+
+impl Operation for ListKeys {
+    const NAME: &'static str = "kernel/keys/list";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = KeyPage;
+
+    async fn run(self, call: &OperatorCall) -> Result<KeyPage, Error> {
+        let (mut keys, now) = (call.kernel.policies.keys.keys(), call.kernel.audit.clock.now());
+        keys.sort_by_key(|key| (key.created_at, key.id));
+        let is_wanted = |key: &KeyRow| self.owner.as_ref().is_none_or(|owner| *owner == key.owner);
+        let rows = keys.into_iter().map(|key| KeyRow::of(key, now)).filter(is_wanted);
+        let (keys, next_offset) = self.page.of(rows);
+        Ok(KeyPage { keys, next_offset })
+    }
+}
+
+impl TextForm for KeyPage {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        let rows = self.keys.iter().map(|key| {
+            let allows: Vec<_> = key.permissions.iter().map(permission_word).collect();
+            let owner = if key.operator { format!("{} (operator)", key.owner) } else { key.owner.clone() };
+            let end = match key {
+                KeyRow { reserved: true, .. } => "refused: the owner's name is reserved".to_owned(),
+                KeyRow { expired: true, .. } => "expired".to_owned(),
+                key => or_dash(key.expires_at),
+            };
+            [key.id.clone(), owner, allows.join(","), key.label.clone(), or_dash(key.last_used), end]
+        });
+        out.table(&["ID", "OWNER", "ALLOWS", "LABEL", "LAST USED", "UNTIL"], rows, "no keys")
+    }
+}
+
+impl Operation for RevokeKey {
+    const NAME: &'static str = "kernel/keys/revoke";
+    const PROOF: ProofNeed = ProofNeed::All;
+    type Reply = RevokedKey;
+
+    async fn run(self, call: &OperatorCall) -> Result<RevokedKey, Error> {
+        let id = KeyId::read(&self.id).ok_or_else(|| {
+            Error::invalid_params("`id` is not that of a key: 16 hexadecimal digits, as `keys list` shows")
+        })?;
+        call.record_act("dev.cloto.mgp.key_revoked", &[("key", &self.id)]).await?;
+        let calls = match settings::revoked_calls(&call.kernel.config.load()) {
+            _ if self.let_calls_finish => RunningCalls::Finish,
+            configured => configured,
+        };
+        Ok(RevokedKey { revoked: call.kernel.policies.keys.revoke(id, calls).await? })
+    }
+
+    fn exit(&self, reply: &RevokedKey) -> Result<Exit, Failure> {
+        if reply.revoked {
+            return Ok(Exit::Done);
+        }
+        Err(Failure::usage(format!("there is no key {}", self.id)).hint("`mgp keys list` shows the keys"))
+    }
+}
+
+impl TextForm for RevokedKey {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        writeln!(out, "revoked")
+    }
+}
+
+impl KeyRow {
+    fn of(info: KeyInfo, now: Timestamp) -> Self {
+        Self {
+            id: info.id.to_string(),
+            owner: info.owner.as_str().to_owned(),
+            reserved: reserved_owner(info.owner.as_str()).is_some(),
+            operator: info.owner.role() == PrincipalRole::Operator,
+            permissions: info.permissions.iter().cloned().collect(),
+            label: info.label,
+            created_at: info.created_at,
+            last_used: info.last_used,
+            expires_at: info.expires_at,
+            expired: info.expires_at.is_some_and(|end| now >= end),
+            rate_limit: info.rate_limit,
+        }
+    }
+}
+
+/// Returns the name of a permission in commands and lists: `list`, `call:SERVER.TOOL`, `see:SERVER.TOOL`, `read`,
+/// `register`.
+fn permission_word(permission: &ApiPermission) -> String {
+    match permission {
+        ApiPermission::ToolInvoke(tool) => format!("call:{tool}"),
+        ApiPermission::ToolRead(tool) => format!("see:{tool}"),
+        ApiPermission::ToolsListAll => "list".to_owned(),
+        ApiPermission::AdminWrite => "register".to_owned(),
+        ApiPermission::AdminRead => "read".to_owned(),
+        _ => "another".to_owned(),
+    }
+}
+
+/// Parses a permission as [`permission_word`] writes it. `admin:read` and `admin:write` are older words for `read` and
+/// `register`.
+///
+/// # Errors
+/// Fails if the word is no permission, with a message for the person who wrote it.
+fn read_permission(word: &str) -> Result<ApiPermission, String> {
+    let pattern = |text: &str| text.parse().map_err(|error: ToolPatternError| error.to_string());
+    Ok(match word.split_once(':') {
+        None if word == "list" => ApiPermission::ToolsListAll,
+        None if word == "read" => ApiPermission::AdminRead,
+        None if word == "register" => ApiPermission::AdminWrite,
+        Some(("admin", "write")) => ApiPermission::AdminWrite,
+        Some(("admin", "read")) => ApiPermission::AdminRead,
+        Some(("call", tools)) => ApiPermission::ToolInvoke(pattern(tools)?),
+        Some(("see", tools)) => ApiPermission::ToolRead(pattern(tools)?),
+        _ => {
+            let meant = nearest(word, ["list", "read", "register"]);
+            return Err(match meant {
+                Some(meant) => format!("`{word}` is not something that a key allows; did you mean {meant}?"),
+                None => format!(
+                    "a key allows list, read, register, see:SERVER.TOOL or call:SERVER.TOOL, not `{word}`"
+                ),
+            });
+        }
+    })
+}
+
+fn bounded(name: &str, text: &str, least: usize, most: usize) -> Result<(), Error> {
+    if (least..=most).contains(&text.len()) {
+        return Ok(());
+    }
+    Err(Error::invalid_params(format!("`{name}` has to have {least} to {most} bytes")))
+}
+
+const MAX_NAME: usize = 512;
+const MAX_LABEL: usize = 4_096;
+const MAX_PERMISSIONS: usize = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permissions_of_keys_have_words_that_are_read_again() {
+        for word in ["list", "read", "register", "call:fs.read", "see:fs.*", "call:*", "call:fs/a.b"] {
+            assert_eq!(permission_word(&read_permission(word).unwrap()), word);
+        }
+        assert_eq!(read_permission("admin:read").unwrap(), ApiPermission::AdminRead);
+        assert_eq!(read_permission("admin:write").unwrap(), ApiPermission::AdminWrite);
+        assert!(read_permission("raed").unwrap_err().contains("did you mean read?"));
+        for word in ["", "call:", "call", "call:fs", "admin", "admin:all", "LIST"] {
+            assert!(read_permission(word).is_err(), "{word}");
+        }
+    }
+}

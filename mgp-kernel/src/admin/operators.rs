@@ -1,0 +1,168 @@
+//! The proofs of operators that a person is there, and the passphrase and tokens for them.
+
+use std::io::{self, Write as _};
+
+use mgp_types::Error;
+use mgp_types::mgp::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::operation::{Operation, OperatorCall, ProofNeed};
+use crate::operator::proof::{NeededProof, OperatorConnection, Proof};
+use crate::terminal::{TextForm, TextWriter};
+
+/// Reads whether a connection may decide.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ReadProofStatus {}
+
+/// Has a connection prove that a person is there: a request that is answered comes from one that may decide.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct AdmitOperator {}
+
+/// The status of a connection: whether it may decide.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ProofStatus {
+    /// True if a passphrase is set.
+    pub(crate) passphrase_set: bool,
+    /// The proof that the connection has to give before it decides, if it has to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) needed: Option<NeededProof>,
+    /// True if decisions take no proof at all.
+    pub(crate) without_proof: bool,
+}
+
+/// Proves that a person is there, by a passphrase or a token.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct ProvePresence {
+    pub(crate) passphrase: Option<String>,
+    pub(crate) token: Option<String>,
+}
+
+/// The result of a proof.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct PresenceProved {
+    proved: bool,
+}
+
+/// Sets a passphrase, or that decisions take no proof.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SetPassphrase {
+    /// The new passphrase; without one, decisions take no proof from now on.
+    pub(crate) new: Option<String>,
+    /// The current passphrase, if one is set.
+    pub(crate) old: Option<String>,
+}
+
+/// The result of setting a passphrase.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct PassphraseSet {
+    set: bool,
+}
+
+/// Issues a token that stands for the passphrase.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct IssueToken {
+    pub(crate) passphrase: String,
+    pub(crate) expires_at: Timestamp,
+}
+
+/// A token that was just issued, which is shown only this once.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct IssuedToken {
+    token: String,
+    expires_at: Timestamp,
+}
+
+impl Operation for ReadProofStatus {
+    const NAME: &'static str = "kernel/operators/standing";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = ProofStatus;
+
+    async fn run(self, call: &OperatorCall) -> Result<ProofStatus, Error> {
+        let proofs = &call.kernel.policies.proofs;
+        let needed = call.connection.as_ref().map(|connection| proofs.needed(connection)).transpose()?;
+        Ok(ProofStatus {
+            passphrase_set: proofs.is_passphrase_set(),
+            needed: needed.flatten(),
+            without_proof: proofs.is_without_proof(),
+        })
+    }
+}
+
+impl Operation for AdmitOperator {
+    const NAME: &'static str = "kernel/operators/admit";
+    const PROOF: ProofNeed = ProofNeed::All;
+    type Reply = ProofStatus;
+
+    async fn run(self, call: &OperatorCall) -> Result<ProofStatus, Error> {
+        ReadProofStatus {}.run(call).await
+    }
+}
+
+impl Operation for ProvePresence {
+    const NAME: &'static str = "kernel/operators/prove";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = PresenceProved;
+
+    async fn run(self, call: &OperatorCall) -> Result<PresenceProved, Error> {
+        // A client with a key has proved its identity by that.
+        let Some(connection) = &call.connection else { return Ok(PresenceProved { proved: true }) };
+        let proof = match (self.passphrase, self.token) {
+            (Some(passphrase), None) => Proof::Passphrase(passphrase),
+            (None, Some(token)) => Proof::Token(token),
+            _ => return Err(Error::invalid_params("a proof has either a `passphrase` or a `token`")),
+        };
+        let proved = call.kernel.policies.proofs.prove(connection, proof).await;
+        let what = if proved.is_ok() { "operator_proved" } else { "operator_not_proved" };
+        call.record_act(&format!("dev.cloto.mgp.{what}"), &[]).await?;
+        proved.map(|()| PresenceProved { proved: true })
+    }
+}
+
+impl Operation for SetPassphrase {
+    const NAME: &'static str = "kernel/operators/passphrase";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = PassphraseSet;
+
+    async fn run(self, call: &OperatorCall) -> Result<PassphraseSet, Error> {
+        call.record_act("dev.cloto.mgp.operator_passphrase_asked", &[]).await?;
+        call.kernel.policies.proofs.set_passphrase(of_socket(call)?, self.old, self.new).await?;
+        call.record_act("dev.cloto.mgp.operator_passphrase_set", &[]).await?;
+        call.kernel.config.accept_running();
+        Ok(PassphraseSet { set: true })
+    }
+}
+
+impl TextForm for PassphraseSet {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        writeln!(out, "set")
+    }
+}
+
+impl Operation for IssueToken {
+    const NAME: &'static str = "kernel/operators/token";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = IssuedToken;
+
+    async fn run(self, call: &OperatorCall) -> Result<IssuedToken, Error> {
+        let until = self.expires_at.to_string();
+        call.record_act("dev.cloto.mgp.operator_token_asked", &[("until", &until)]).await?;
+        let proofs = &call.kernel.policies.proofs;
+        let token = proofs.new_token(of_socket(call)?, self.passphrase, self.expires_at).await?;
+        Ok(IssuedToken { token, expires_at: self.expires_at })
+    }
+}
+
+impl TextForm for IssuedToken {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        writeln!(out, "{}", self.token)
+    }
+}
+
+/// Returns the connection whose person is asked for a passphrase; a holder of an operator's key has none.
+fn of_socket(call: &OperatorCall) -> Result<&OperatorConnection, Error> {
+    call.connection.as_deref().ok_or_else(|| {
+        Error::invalid_request(
+            "passphrases and tokens are for operators at the kernel's socket, not for those with a key",
+        )
+    })
+}

@@ -1,0 +1,267 @@
+//! The permissions of servers: granted, revoked, listed, and decisions that are forgotten.
+
+use std::io::{self, Write as _};
+
+use clap::Args;
+use clap::builder::{StringValueParser, TypedValueParser as _};
+use mgp_security::permission::{
+    ApprovalId, GrantLifetime, GrantRecord, GrantTerms, GrantVerdict, PendingApproval,
+};
+use mgp_types::Error;
+use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::command::PageRequest;
+use super::known_names::{DecidedAgent, check_names};
+use super::operation::{Operation, OperatorCall, ProofNeed};
+use super::questions::{OpenQuestion, PermissionDecided, decision_word, named, queued_ids, terms};
+use crate::terminal::{TextForm, TextWriter, or_dash};
+
+/// Grants a server a permission, whether or not it was asked for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct GrantPermission {
+    pub(crate) server_id: ServerId,
+    pub(crate) permission: Permission,
+    /// The agent for whose calls the decision holds; `None` for all agents.
+    pub(crate) agent_id: Option<AgentId>,
+    pub(crate) scope: Option<Scope>,
+    pub(crate) expires_at: Option<Timestamp>,
+    /// True if the permission is granted although there is no such server.
+    #[serde(default)]
+    pub(crate) force: bool,
+    /// True if neither an agent is named nor all of them are meant: all mistakes are told, and nothing is granted.
+    #[serde(default)]
+    pub(crate) agent_is_missing: bool,
+}
+
+/// Revokes a permission, or denies it before it is asked for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct RevokePermission {
+    pub(crate) server_id: ServerId,
+    pub(crate) permission: Permission,
+    /// The agent for whose calls the decision holds; `None` for all agents.
+    pub(crate) agent_id: Option<AgentId>,
+    /// True if the permission is denied although there is no such server.
+    #[serde(default)]
+    pub(crate) force: bool,
+}
+
+/// Forgets a decision: that of a question with its answer, or that about a permission of a server.
+#[derive(Debug, Args, Serialize, Deserialize)]
+pub(crate) struct ResetDecision {
+    /// The id of the question, or the server
+    #[arg(value_name = "ID|SERVER")]
+    pub(crate) what: String,
+    /// The permission, if a server is named
+    #[arg(value_parser = StringValueParser::new().map(|name| Permission::read(&name)))]
+    pub(crate) permission: Option<Permission>,
+    /// Forget the decision for this agent's calls only, if a server is named
+    #[arg(long = "agent", value_name = "AGENT", requires = "permission")]
+    pub(crate) agent_id: Option<AgentId>,
+}
+
+/// The result of a reset: whether there was a decision.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct DecisionReset {
+    reset: bool,
+}
+
+/// Lists the decisions by server and permission: all, those about a server, or the one that answers a question.
+#[derive(Debug, Default, Args, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ListGrants {
+    /// List the decisions about this server only
+    #[arg(value_name = "SERVER")]
+    pub(crate) about: Option<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) page: PageRequest,
+}
+
+/// A page of the decisions.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct GrantPage {
+    grants: Vec<GrantRow>,
+    /// The questions whose answers wait until the same call is made again, on the first page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    waiting: Vec<OpenQuestion>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<u64>,
+}
+
+/// A decision about a permission of a server.
+#[derive(Debug, Serialize, Deserialize)]
+struct GrantRow {
+    server_id: ServerId,
+    permission: Permission,
+    /// The agent for whose calls the decision holds; `None` for all agents.
+    agent_id: Option<AgentId>,
+    #[serde(default)]
+    lasts: GrantLifetime,
+    decision: Decision,
+    scope: Option<Scope>,
+    approved_by: String,
+    decided_at: Timestamp,
+    expires_at: Option<Timestamp>,
+}
+
+impl Operation for GrantPermission {
+    const NAME: &'static str = "kernel/permissions/grant";
+    const PROOF: ProofNeed = ProofNeed::All;
+    type Reply = PermissionDecided;
+
+    async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
+        let decided = match &self.agent_id {
+            Some(agent) => DecidedAgent::Named(agent),
+            None if self.agent_is_missing => DecidedAgent::Missing,
+            None => DecidedAgent::All,
+        };
+        if !self.force || matches!(decided, DecidedAgent::Missing) {
+            check_names(&call.kernel, &self.server_id, &self.permission, decided)?;
+        }
+        let terms = terms(self.scope, self.expires_at);
+        let grants = &call.kernel.policies.grants;
+        grants.grant_for(&call.by, self.agent_id, &self.server_id, &self.permission, terms).await?;
+        Ok(PermissionDecided { decision: Decision::Approved })
+    }
+}
+
+impl Operation for RevokePermission {
+    const NAME: &'static str = "kernel/permissions/revoke";
+    const PROOF: ProofNeed = ProofNeed::Others;
+    type Reply = PermissionDecided;
+
+    async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
+        if !self.force {
+            let agent = self.agent_id.as_ref().map_or(DecidedAgent::All, DecidedAgent::Named);
+            check_names(&call.kernel, &self.server_id, &self.permission, agent)?;
+        }
+        let grants = &call.kernel.policies.grants;
+        grants.revoke_for(&call.by, self.agent_id, &self.server_id, &self.permission).await?;
+        Ok(PermissionDecided { decision: Decision::Denied })
+    }
+}
+
+impl Operation for ResetDecision {
+    const NAME: &'static str = "kernel/permissions/reset";
+    const PROOF: ProofNeed = ProofNeed::All;
+    type Reply = DecisionReset;
+
+    async fn run(self, call: &OperatorCall) -> Result<DecisionReset, Error> {
+        let Some(permission) = &self.permission else {
+            return Ok(DecisionReset { reset: forget(call, &self.what).await? });
+        };
+        let server = ServerId::from(self.what.as_str());
+        let grants = &call.kernel.policies.grants;
+        let reset = grants.reset(&call.by, self.agent_id, &server, permission).await?;
+        Ok(DecisionReset { reset })
+    }
+}
+
+impl TextForm for DecisionReset {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        writeln!(out, "{}", if self.reset { "reset" } else { "there was no decision to forget" })
+    }
+}
+
+/// Forgets the answer to a question: where it waits for its call, or the decision that it has become.
+async fn forget(call: &OperatorCall, what: &str) -> Result<bool, Error> {
+    let (grants, pending) = (&call.kernel.policies.grants, &call.kernel.policies.pending);
+    let decided: Vec<_> =
+        grants.all_records().into_iter().filter(|record| record.question.is_some()).collect();
+    let ids = decided.iter().filter_map(|record| record.question.as_deref()).map(str::to_owned);
+    let id = named(what, ids.chain(queued_ids(&call.kernel)))?;
+    let mut was_there = pending.forget(&call.by, &ApprovalId::from(&*id)).await?;
+    for record in decided.into_iter().filter(|record| record.question.as_deref() == Some(&*id)) {
+        was_there |= grants.reset(&call.by, record.agent, &record.server, &record.permission).await?;
+    }
+    Ok(was_there)
+}
+
+impl Operation for ListGrants {
+    const NAME: &'static str = "kernel/permissions/list";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = GrantPage;
+
+    async fn run(self, call: &OperatorCall) -> Result<GrantPage, Error> {
+        let is_about = |server: &ServerId, question: Option<&str>| {
+            let answers = |about: &str| question.is_some_and(|id| id.starts_with(about));
+            self.about.as_deref().is_none_or(|about| about == server.as_str() || answers(about))
+        };
+        let is_wanted = |record: &GrantRecord| is_about(&record.server, record.question.as_deref());
+        let records = call.kernel.policies.grants.all_records().into_iter().filter(is_wanted);
+        let (grants, next_offset) = self.page.of(records.map(GrantRow::of));
+        // An answer about what a server itself needs is entered at once, and is among the decisions.
+        let waits = |open: &PendingApproval| {
+            self.page.offset == 0 && open.asker.is_some() && is_about(&open.server, Some(open.id.as_str()))
+        };
+        let answered = call.kernel.policies.pending.answered().into_iter();
+        Ok(GrantPage { grants, waiting: answered.filter(waits).map(OpenQuestion::of).collect(), next_offset })
+    }
+}
+
+impl TextForm for GrantPage {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        let rows = self.grants.iter().map(GrantRow::cells).chain(self.waiting.iter().map(answered_cells));
+        let headings = ["SERVER", "PERMISSION", "AGENT", "DECISION", "BY", "UNTIL", "SCOPE"];
+        out.table(&headings, rows, "nothing was decided")
+    }
+}
+
+impl GrantPage {
+    /// Returns whether nothing was decided.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.grants.is_empty() && self.waiting.is_empty()
+    }
+}
+
+/// Returns the row of a question whose answer waits for its call.
+fn answered_cells(answered: &OpenQuestion) -> [String; 7] {
+    let call = answered.tool_name.as_ref().map(|tool| format!("one call of {tool}"));
+    let permission = answered.permission.as_ref().map(|permission| permission.as_str().to_owned());
+    [
+        answered.server_id.to_string(),
+        permission.or(call).unwrap_or_default(),
+        answered.agent_id.clone().unwrap_or_else(|| "all".to_owned()),
+        or_dash(answered.decision.map(decision_word)),
+        answered.answered_by.clone().unwrap_or_default(),
+        answered.ends_at.map(|end| format!("{end}, or its call")).unwrap_or_default(),
+        format!("question {}", answered.id),
+    ]
+}
+
+impl GrantRow {
+    fn of(record: GrantRecord) -> Self {
+        let (decision, expires_at) = (record.verdict.decision(), record.verdict.end());
+        let terms = match record.verdict {
+            GrantVerdict::Approved(terms) => terms,
+            GrantVerdict::Denied { .. } => GrantTerms::default(),
+        };
+        Self {
+            server_id: record.server,
+            permission: record.permission,
+            agent_id: record.agent,
+            lasts: terms.lasts,
+            decision,
+            scope: terms.scope.map(|scope| *scope),
+            approved_by: record.approver.into(),
+            decided_at: record.decided_at,
+            expires_at,
+        }
+    }
+
+    fn cells(&self) -> [String; 7] {
+        [
+            self.server_id.to_string(),
+            self.permission.as_str().to_owned(),
+            self.agent_id.as_ref().map_or_else(|| "all".to_owned(), ToString::to_string),
+            decision_word(self.decision).to_owned(),
+            self.approved_by.clone(),
+            match (self.lasts, self.expires_at) {
+                (GrantLifetime::Session, None) => "the session or the kernel ends".to_owned(),
+                (_, end) => or_dash(end),
+            },
+            or_dash(self.scope.as_ref().and_then(|scope| serde_json::to_string(scope).ok())),
+        ]
+    }
+}

@@ -1,0 +1,352 @@
+//! The questions that wait for an operator: listed, shown, watched, approved and denied.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use mgp_security::permission::{
+    ApprovalAnswer, ApprovalId, ApprovalSubject, GrantLifetime, GrantTerms, GrantedTo, PendingApproval,
+};
+use mgp_types::Error;
+use mgp_types::mgp::{Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName, code};
+use serde::{Deserialize, Serialize};
+
+use super::operation::{Operation, OperatorCall, OperatorSections, ProofNeed};
+use super::registrations::{self, ApproveRegistration, DenyRegistration};
+use crate::terminal::{TextForm, TextWriter, printable};
+
+/// Lists the decisions that wait for an operator.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ListPending {}
+
+/// The decisions that wait for an operator.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct PendingDecisions {
+    /// The questions that calls wait for, the oldest first.
+    pub(crate) questions: Vec<OpenQuestion>,
+    /// The permissions that servers need and nobody has decided, whether or not a call waits for them.
+    pub(crate) undecided: Vec<UndecidedPermission>,
+}
+
+/// An open question.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct OpenQuestion {
+    /// The id by which the question is decided.
+    pub(crate) id: String,
+    pub(crate) server_id: ServerId,
+    /// The permission; `None` if the question is about one call.
+    pub(crate) permission: Option<Permission>,
+    pub(crate) tool_name: Option<ToolName>,
+    pub(crate) risk: RiskLevel,
+    /// The agent that called, if a call gave rise to the question.
+    pub(crate) agent_id: Option<String>,
+    /// The question in words for people.
+    pub(crate) message: String,
+    pub(crate) asked_at: Timestamp,
+    /// The time at which the question is forgotten or, if it was answered, its answer. A registration is never
+    /// forgotten.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ends_at: Option<Timestamp>,
+    /// The answer, which waits until the same is asked again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) decision: Option<Decision>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) answered_by: Option<String>,
+}
+
+/// Shows an open question.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ShowQuestion {
+    /// The id of the question, or the beginning of it.
+    pub(crate) id: String,
+}
+
+/// An open question with the whole call that it is about.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ShownQuestion {
+    #[serde(flatten)]
+    pub(crate) question: OpenQuestion,
+    /// All arguments of the call, for people; `None` if no call gave rise to the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) arguments: Option<String>,
+}
+
+/// A permission that nobody has decided about.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct UndecidedPermission {
+    pub(crate) server_id: ServerId,
+    pub(crate) permission: Permission,
+    pub(crate) risk: RiskLevel,
+}
+
+/// Waits for a question that is not known, and lists what waits then; after a while in any case.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct WatchQuestions {
+    /// The ids of the questions that the client knows.
+    pub(crate) known: Vec<String>,
+}
+
+/// Approves a question.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ApproveQuestion {
+    pub(crate) id: String,
+    pub(crate) scope: Option<Scope>,
+    pub(crate) expires_at: Option<Timestamp>,
+    /// The lifetime of the grant; by default until `expires_at`, or else for the session.
+    pub(crate) lasts: Option<GrantLifetime>,
+    /// The agents for whose calls the grant holds.
+    #[serde(default)]
+    pub(crate) granted_to: GrantedTo,
+    /// The number of calls that the approval of a call is for; by default the one that was asked about.
+    #[serde(default)]
+    pub(crate) max_uses: Option<u32>,
+}
+
+impl ApproveQuestion {
+    /// Approves the question for the agent that asked, until its session ends.
+    pub(crate) fn of(id: impl Into<String>) -> Self {
+        let id = id.into();
+        Self { id, scope: None, expires_at: None, lasts: None, granted_to: GrantedTo::Asker, max_uses: None }
+    }
+}
+
+/// Denies a question.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct DenyQuestion {
+    pub(crate) id: String,
+    /// The end of the denial; by default after the time that is configured.
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+/// The result of a decision.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct PermissionDecided {
+    pub(crate) decision: Decision,
+}
+
+impl Operation for ListPending {
+    const NAME: &'static str = "kernel/permissions/pending";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = PendingDecisions;
+
+    async fn run(self, call: &OperatorCall) -> Result<PendingDecisions, Error> {
+        Ok(PendingDecisions::of(&call.kernel))
+    }
+}
+
+impl PendingDecisions {
+    fn of(kernel: &OperatorSections) -> Self {
+        let undecided = kernel.policies.grants.waiting().into_iter();
+        let undecided = undecided.map(|(server_id, permission)| UndecidedPermission {
+            risk: permission.risk(),
+            server_id,
+            permission,
+        });
+        let questions = kernel.policies.pending.list().into_iter().map(OpenQuestion::of);
+        Self {
+            questions: questions.chain(registrations::questions(&kernel.registry)).collect(),
+            undecided: undecided.collect(),
+        }
+    }
+}
+
+impl TextForm for PendingDecisions {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        for question in &self.questions {
+            writeln!(out, "{}  {}", question.id, question.asked_at)?;
+            for line in printable(&question.message).lines() {
+                writeln!(out, "    {line}")?;
+            }
+        }
+        for needed in &self.undecided {
+            let (server, permission) = (printable(needed.server_id.as_str()), needed.permission.as_str());
+            writeln!(out, "{server} needs {} ({})", printable(permission), needed.risk)?;
+        }
+        if self.questions.is_empty() && self.undecided.is_empty() {
+            writeln!(out, "nothing waits for a decision")?;
+        }
+        Ok(())
+    }
+}
+
+impl Operation for ShowQuestion {
+    const NAME: &'static str = "kernel/permissions/show";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = ShownQuestion;
+
+    async fn run(self, call: &OperatorCall) -> Result<ShownQuestion, Error> {
+        let (pending, registry) = (&call.kernel.policies.pending, &call.kernel.registry);
+        let id = named(&self.id, all_ids(&call.kernel))?;
+        let Some(open) = pending.find(&ApprovalId::from(&*id)) else {
+            if let Some(question) = registrations::questions(registry).find(|question| question.id == id) {
+                return Ok(ShownQuestion { question, arguments: None });
+            }
+            let message = "there is no such question, or not any more";
+            return Err(Error::new(code::RESOURCE_NOT_FOUND, message));
+        };
+        let arguments = open.subject.arguments().map(|arguments| arguments.whole().to_owned());
+        Ok(ShownQuestion { question: OpenQuestion::of(open), arguments })
+    }
+}
+
+impl TextForm for ShownQuestion {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        let OpenQuestion { id, asked_at, ends_at, decision, answered_by, message, .. } = &self.question;
+        writeln!(out, "{id}  {asked_at}")?;
+        let until = ends_at.map(|end| format!(" until {end}")).unwrap_or_default();
+        match (decision, answered_by) {
+            (Some(decision), Some(by)) => {
+                let (word, by) = (decision_word(*decision), printable(by));
+                writeln!(out, "{word} by {by}{until}; `mgp permissions reset {id}` forgets the answer")?;
+            }
+            _ => writeln!(out, "waits for an answer{until}")?,
+        }
+        match &self.arguments {
+            // The first line of the message names the call, and all of its arguments follow.
+            Some(arguments) => {
+                let about = message.lines().next().unwrap_or_default();
+                writeln!(out, "{}\n{}", printable(about), printable(arguments))
+            }
+            None => writeln!(out, "{}", printable(message)),
+        }
+    }
+}
+
+impl Operation for WatchQuestions {
+    const NAME: &'static str = "kernel/permissions/watch";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = PendingDecisions;
+
+    /// Waits for a question. While a client waits here, calls wait longer for their answers.
+    async fn run(self, call: &OperatorCall) -> Result<PendingDecisions, Error> {
+        let open = &call.kernel.policies.pending;
+        let _watching = open.watch();
+        let mut count = open.count();
+        let is_new = |open: &PendingApproval| !self.known.iter().any(|known| known == open.id.as_str());
+        let unknown = async { while !open.list().iter().any(is_new) && count.changed().await.is_ok() {} };
+        // A client that goes on watching asks again; a client that is gone is noticed by that.
+        let _ = tokio::time::timeout(LONGEST_WATCH, unknown).await;
+        Ok(PendingDecisions::of(&call.kernel))
+    }
+}
+
+impl Operation for ApproveQuestion {
+    const NAME: &'static str = "kernel/permissions/approve";
+    const PROOF: ProofNeed = ProofNeed::All;
+    type Reply = PermissionDecided;
+
+    async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
+        let lasts = match (self.lasts, self.expires_at) {
+            (Some(lasts), _) => lasts,
+            (None, Some(_)) => GrantLifetime::Always,
+            (None, None) => GrantLifetime::Session,
+        };
+        let terms = terms(self.scope, self.expires_at).lasting(lasts);
+        let yes = ApprovalAnswer::new(call.by.clone(), Decision::Approved).with_terms(terms);
+        let yes = yes.granted_to(self.granted_to).for_calls(self.max_uses.unwrap_or(1));
+        decide(call, &self.id, &yes).await
+    }
+}
+
+impl Operation for DenyQuestion {
+    const NAME: &'static str = "kernel/permissions/deny";
+    const PROOF: ProofNeed = ProofNeed::Others;
+    type Reply = PermissionDecided;
+
+    async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
+        let no = ApprovalAnswer::new(call.by.clone(), Decision::Denied);
+        decide(call, &self.id, &no.with_terms(terms(None, self.expires_at))).await
+    }
+}
+
+impl TextForm for PermissionDecided {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        writeln!(out, "{}", decision_word(self.decision))
+    }
+}
+
+/// Returns the ids of the questions that are asked and of those that are answered.
+pub(super) fn queued_ids(kernel: &OperatorSections) -> impl Iterator<Item = String> {
+    let pending = &kernel.policies.pending;
+    let rows = pending.list().into_iter().chain(pending.answered());
+    rows.map(|open| open.id.as_str().to_owned())
+}
+
+fn all_ids(kernel: &OperatorSections) -> impl Iterator<Item = String> {
+    queued_ids(kernel).chain(registrations::questions(&kernel.registry).map(|question| question.id))
+}
+
+/// Returns the id that an operator means by `text`: that id, or the only one that begins so. A text by which no id begins
+/// is returned as it is.
+///
+/// # Errors
+/// -32602 if several ids begin so.
+pub(super) fn named(text: &str, ids: impl Iterator<Item = String>) -> Result<String, Error> {
+    let found: BTreeSet<String> = ids.filter(|id| !text.is_empty() && id.starts_with(text)).collect();
+    let mut begun = found.iter();
+    match (begun.next(), begun.next()) {
+        (Some(only), None) => Ok(only.clone()),
+        (Some(_), Some(_)) if !found.contains(text) => {
+            let ids = Vec::from_iter(found).join(", ");
+            Err(Error::invalid_params(format!("the ids of several questions begin with `{text}`: {ids}")))
+        }
+        _ => Ok(text.to_owned()),
+    }
+}
+
+async fn decide(call: &OperatorCall, id: &str, answer: &ApprovalAnswer) -> Result<PermissionDecided, Error> {
+    let id = &*named(id, all_ids(&call.kernel))?;
+    let decision = answer.decision;
+    if registrations::questions(&call.kernel.registry).any(|question| question.id == id) {
+        let server_id = ServerId::from(id);
+        match decision {
+            Decision::Approved => drop(ApproveRegistration { server_id }.run(call).await?),
+            _ => drop(DenyRegistration { server_id }.run(call).await?),
+        }
+    } else {
+        call.kernel.policies.pending.decide(&call.by, &ApprovalId::from(id), answer).await?;
+    }
+    Ok(PermissionDecided { decision })
+}
+
+/// Returns the terms of a grant within `scope`, until `end`.
+pub(super) fn terms(scope: Option<Scope>, end: Option<Timestamp>) -> GrantTerms {
+    let terms = scope.into_iter().fold(GrantTerms::default(), GrantTerms::within);
+    end.into_iter().fold(terms, GrantTerms::until)
+}
+
+/// Returns the word for a decision in lists.
+pub(super) const fn decision_word(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Approved => "approved",
+        Decision::Denied => "denied",
+        Decision::Deferred => "deferred",
+    }
+}
+
+impl OpenQuestion {
+    pub(super) fn of(open: PendingApproval) -> Self {
+        let (permission, tool_name, risk) = match open.subject {
+            ApprovalSubject::Permission { permission, risk, tool, .. } => (Some(permission), tool, risk),
+            ApprovalSubject::Call { tool, risk, .. } => (None, Some(tool), risk),
+            // A tool that is not known counts as dangerous.
+            _ => (None, None, RiskLevel::Dangerous),
+        };
+        Self {
+            id: open.id.as_str().to_owned(),
+            server_id: open.server,
+            permission,
+            tool_name,
+            risk,
+            agent_id: open.asker.map(|asker| asker.access_id().into_owned()),
+            message: open.message,
+            asked_at: open.asked_at,
+            ends_at: Some(open.ends_at),
+            decision: open.answer.as_ref().map(|(decision, _)| *decision),
+            answered_by: open.answer.map(|(_, by)| by.id().into_owned()),
+        }
+    }
+}
+
+const LONGEST_WATCH: Duration = Duration::from_secs(20);

@@ -1,0 +1,339 @@
+//! The servers that registered themselves: listed, approved, denied and kept.
+
+use std::io::{self, Write as _};
+
+use clap::Args;
+use mgp_discovery::clients::without_secrets;
+use mgp_discovery::registry::{
+    Approval, CodeFile, LaunchMethod, Lifetime, Registrant, Registry, ServerRegistration, visible,
+};
+use mgp_types::Error;
+use mgp_types::mgp::{Permission, RiskLevel, ServerId, ServerStatus, Timestamp, TrustLevel};
+use serde::{Deserialize, Serialize};
+
+use super::command::{KernelNeed, PageRequest};
+use super::operation::{Operation, OperatorCall, ProofNeed};
+use super::questions::OpenQuestion;
+use crate::terminal::{Failure, TextForm, TextWriter, printable};
+
+/// Lists the registered servers by id: all, or those that wait.
+#[derive(Debug, Default, Args, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ListRegistrations {
+    /// List the servers that wait for approval only
+    #[arg(long)]
+    waiting: bool,
+    #[command(flatten)]
+    #[serde(flatten)]
+    page: PageRequest,
+}
+
+/// A page of the registered servers.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RegistrationPage {
+    registrations: Vec<RegistrationRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<u64>,
+}
+
+/// A registered server, with all facts by which an operator decides about it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RegistrationRow {
+    server_id: ServerId,
+    state: RegistrationStatus,
+    /// The whole command line, or the address without possible secrets. Invisible characters are spelled out.
+    launch: String,
+    /// The working directory of the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder: Option<String>,
+    /// Code, or another program, that stands on the command line, and what is done with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inline_code: Option<String>,
+    /// The variables of the kernel's environment that the server gets.
+    #[serde(default)]
+    env: Vec<String>,
+    trust_level: TrustLevel,
+    #[serde(default)]
+    permissions: Vec<Permission>,
+    registered_by: String,
+    /// True if an agent registered the server; else an operator did.
+    by_agent: bool,
+    /// The author of the server, in the words of the client that registered it.
+    created_by: Option<String>,
+    justification: Option<String>,
+    registered_at: Timestamp,
+    approved_by: Option<String>,
+    /// One digest of the script and of all files that it loads, as they were inspected.
+    digest: Option<String>,
+    /// The inspected files, each with its digest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<CodeFile>,
+    /// True if the system confines the server.
+    #[serde(default)]
+    confined: bool,
+    /// The reason why the system does not confine the server, though it should.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unconfined: Option<String>,
+    /// True if the server ends with the session that it was registered for.
+    for_session: bool,
+}
+
+/// The status of a registered server: whether it may be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RegistrationStatus {
+    /// The server may be started.
+    Approved,
+    /// The server waits for approval.
+    Waiting,
+}
+
+/// Approves a server that waits, and starts it.
+#[derive(Debug, Args, Serialize, Deserialize)]
+pub(crate) struct ApproveRegistration {
+    /// The id under which the server was registered
+    #[arg(value_name = "ID")]
+    pub(super) server_id: ServerId,
+}
+
+/// The result of an approval of a server.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ApprovedRegistration {
+    server_id: ServerId,
+    status: ServerStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+/// Denies a server that waits: it is no longer registered.
+#[derive(Debug, Args, Serialize, Deserialize)]
+pub(crate) struct DenyRegistration {
+    /// The id under which the server was registered
+    #[arg(value_name = "ID")]
+    pub(super) server_id: ServerId,
+}
+
+/// Keeps a server after the session that registered it ends.
+#[derive(Debug, Args, Serialize, Deserialize)]
+pub(crate) struct KeepRegistration {
+    /// The id under which the server was registered
+    #[arg(value_name = "ID")]
+    server_id: ServerId,
+}
+
+impl Operation for ListRegistrations {
+    const NAME: &'static str = "kernel/registrations/list";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = RegistrationPage;
+
+    async fn run(self, call: &OperatorCall) -> Result<RegistrationPage, Error> {
+        let all = call.kernel.registry.registered();
+        let wanted = all.iter().filter(|server| !self.waiting || !server.is_approved());
+        let (registrations, next_offset) = self.page.of(wanted.map(|server| RegistrationRow::of(server)));
+        Ok(RegistrationPage { registrations, next_offset })
+    }
+}
+
+impl TextForm for RegistrationPage {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        if self.registrations.is_empty() {
+            writeln!(out, "no server was registered")?;
+        }
+        self.registrations.iter().try_for_each(|row| row.write(out))
+    }
+}
+
+impl Operation for ApproveRegistration {
+    const NAME: &'static str = "kernel/registrations/approve";
+    const PROOF: ProofNeed = ProofNeed::All;
+    type Reply = ApprovedRegistration;
+
+    async fn run(self, call: &OperatorCall) -> Result<ApprovedRegistration, Error> {
+        let told = call.kernel.registry.approve(&call.by, call.trace, &self.server_id).await?;
+        Ok(ApprovedRegistration { server_id: self.server_id, status: told.status, message: told.message })
+    }
+
+    // An approved server is started, so a kernel has to run.
+    fn need(&self) -> KernelNeed {
+        KernelNeed::Running
+    }
+
+    fn refused(&self, failure: Failure) -> Failure {
+        unknown(failure)
+    }
+}
+
+impl TextForm for ApprovedRegistration {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        writeln!(out, "approved {}: {}", printable(self.server_id.as_str()), self.status)?;
+        self.message.iter().try_for_each(|message| writeln!(out, "{}", printable(message)))
+    }
+}
+
+impl Operation for DenyRegistration {
+    const NAME: &'static str = "kernel/registrations/deny";
+    const PROOF: ProofNeed = ProofNeed::All;
+    type Reply = Self;
+
+    async fn run(self, call: &OperatorCall) -> Result<Self, Error> {
+        call.kernel.registry.deny(&call.by, call.trace, &self.server_id).await?;
+        Ok(self)
+    }
+
+    fn refused(&self, failure: Failure) -> Failure {
+        unknown(failure)
+    }
+}
+
+impl TextForm for DenyRegistration {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        writeln!(out, "{} is removed", printable(self.server_id.as_str()))
+    }
+}
+
+impl Operation for KeepRegistration {
+    const NAME: &'static str = "kernel/registrations/keep";
+    const PROOF: ProofNeed = ProofNeed::All;
+    type Reply = Self;
+
+    async fn run(self, call: &OperatorCall) -> Result<Self, Error> {
+        call.kernel.registry.keep(&call.by, call.trace, &self.server_id).await?;
+        Ok(self)
+    }
+
+    // A server that lives as long as a session is known only to the running kernel.
+    fn need(&self) -> KernelNeed {
+        KernelNeed::Running
+    }
+
+    fn refused(&self, failure: Failure) -> Failure {
+        unknown(failure)
+    }
+}
+
+impl TextForm for KeepRegistration {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        writeln!(out, "{} stays", printable(self.server_id.as_str()))
+    }
+}
+
+fn unknown(failure: Failure) -> Failure {
+    failure.hint("`mgp registrations list` shows the registered servers")
+}
+
+/// Returns the registered servers that wait for approval, each as a question whose id is that of the server.
+pub(super) fn questions(registry: &Registry) -> impl Iterator<Item = OpenQuestion> {
+    registry.registered().into_iter().filter(|server| !server.is_approved()).map(|server| {
+        let row = RegistrationRow::of(&server);
+        let message = format!(
+            "`{}` registered the server `{}`, which runs `{}`. Start it? Its files are shown by `mgp registrations list \
+             --waiting`.",
+            visible(&row.registered_by),
+            visible(row.server_id.as_str()),
+            row.launch
+        );
+        OpenQuestion {
+            id: row.server_id.as_str().to_owned(),
+            server_id: row.server_id,
+            permission: None,
+            tool_name: None,
+            // Nobody knows what the server does.
+            risk: RiskLevel::Dangerous,
+            agent_id: row.by_agent.then_some(row.registered_by),
+            message,
+            asked_at: row.registered_at,
+            ends_at: None,
+            decision: None,
+            answered_by: None,
+        }
+    })
+}
+
+impl RegistrationRow {
+    fn of(server: &ServerRegistration) -> Self {
+        let (registered_by, by_agent) = match &server.registrant {
+            Registrant::Agent(name) => (name.clone(), true),
+            Registrant::Operator(name) => (name.clone(), false),
+            _ => (String::new(), true),
+        };
+        let here = || std::env::current_dir().ok().map(|folder| visible(&folder.display().to_string()));
+        let (launch, env, folder) = match &server.launch {
+            LaunchMethod::Program { env, .. } => (server.launch.line(), env.clone(), here()),
+            LaunchMethod::Web { url, .. } => (visible(&without_secrets("url", url)), Vec::new(), None),
+            _ => (String::new(), Vec::new(), None),
+        };
+        let (state, approved_by) = match &server.approval {
+            Approval::Approved { by, .. } => (RegistrationStatus::Approved, Some(by.clone())),
+            _ => (RegistrationStatus::Waiting, None),
+        };
+        Self {
+            server_id: server.id.clone(),
+            state,
+            launch,
+            folder,
+            inline_code: server.inline_code(),
+            env,
+            trust_level: server.trust,
+            permissions: server.permissions.clone(),
+            registered_by,
+            by_agent,
+            created_by: server.label.clone(),
+            justification: server.justification.clone(),
+            registered_at: server.registered_at,
+            approved_by,
+            digest: server.digest.clone(),
+            files: server.files.clone(),
+            confined: server.is_confined(),
+            unconfined: server.unconfined.clone(),
+            for_session: server.lifetime != Lifetime::Kept,
+        }
+    }
+
+    /// Writes everything on which the decision about a server depends. Nothing is cut, because nothing may be approved
+    /// unseen.
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        writeln!(
+            out,
+            "{}: {}, registered by {}",
+            self.server_id,
+            self.state_word(),
+            printable(&self.registered_by)
+        )?;
+        let mut say =
+            |what: &str, told: &str| writeln!(out, "  {what:<12}{}", printable(told).replace('\n', " "));
+        say("starts", &self.launch)?;
+        if let Some(code) = &self.inline_code {
+            say("", code)?;
+        }
+        if let Some(folder) = &self.folder {
+            say("in", folder)?;
+        }
+        if !self.env.is_empty() {
+            say("variables", &self.env.join(", "))?;
+        }
+        let permissions: Vec<_> = self.permissions.iter().map(Permission::as_str).collect();
+        let permissions = permissions.join(", ");
+        say("trust", &self.trust_level.to_string())?;
+        say("permissions", if permissions.is_empty() { "none" } else { &permissions })?;
+        say("code", self.digest.as_deref().unwrap_or("not inspected"))?;
+        for file in &self.files {
+            say("", &format!("{}  {}", file.digest, file.path))?;
+        }
+        match &self.unconfined {
+            Some(why) => say("confined", &format!("no, although it has to be: {why}"))?,
+            None => say("confined", if self.confined { "yes, by the system" } else { "no" })?,
+        }
+        if let Some(because) = &self.justification {
+            say("because", because)?;
+        }
+        Ok(())
+    }
+
+    const fn state_word(&self) -> &'static str {
+        match self.state {
+            RegistrationStatus::Waiting => "waits",
+            RegistrationStatus::Approved if self.for_session => "for a session",
+            RegistrationStatus::Approved => "approved",
+        }
+    }
+}

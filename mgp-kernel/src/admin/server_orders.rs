@@ -1,0 +1,210 @@
+//! Orders about one server: restarted, started and stopped, and what it wrote to its standard error.
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use mgp_types::mgp::{AuditTarget, ServerId, ServerState, ShutdownReason};
+use mgp_types::{Error, code};
+use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, sleep};
+
+use super::command::KernelNeed;
+use super::operation::{Operation, OperatorCall, OperatorSections, ProofNeed};
+use super::servers::ServerList;
+use crate::servers::upstream::Upstream;
+use crate::terminal::{TextForm, TextWriter, printable};
+
+/// Restarts a server.
+#[derive(Debug, Args, Serialize, Deserialize)]
+pub(crate) struct RestartServer {
+    /// The id of the server
+    #[arg(value_name = "SERVER")]
+    server_id: ServerId,
+}
+
+/// Starts a server that was stopped.
+#[derive(Debug, Args, Serialize, Deserialize)]
+pub(crate) struct StartServer {
+    /// The id of the server
+    #[arg(value_name = "SERVER")]
+    server_id: ServerId,
+}
+
+/// Stops a server until it is started again.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StopServer {
+    pub(crate) server_id: ServerId,
+}
+
+/// Connects to a server with a URL anew, by the login that it has now. One that was stopped stays so.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ReconnectServer {
+    pub(crate) server_id: ServerId,
+}
+
+/// The state of a server after it was started or stopped.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ServerStateChanged {
+    pub(crate) state: ServerState,
+}
+
+/// Reads the last lines that a server wrote to its standard error.
+#[derive(Debug, Args, Serialize, Deserialize)]
+pub(crate) struct ReadServerLog {
+    /// The id of the server
+    #[arg(value_name = "SERVER")]
+    pub(crate) server_id: ServerId,
+    /// The number of lines
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
+    pub(crate) lines: u32,
+}
+
+/// The last lines of a server, the oldest first.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ServerLog {
+    pub(crate) lines: Vec<String>,
+    /// The state of the server, over all of its connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) state: Option<ServerState>,
+    /// The reason why the server does not run, if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+}
+
+impl Operation for RestartServer {
+    const NAME: &'static str = "kernel/server/restart";
+    const PROOF: ProofNeed = ProofNeed::All;
+    type Reply = ServerStateChanged;
+
+    async fn run(self, call: &OperatorCall) -> Result<ServerStateChanged, Error> {
+        let server = recorded(call, &self.server_id, "dev.cloto.mgp.server_restarted").await?;
+        server.restart(ShutdownReason::OperatorRequest).await?;
+        Ok(ServerStateChanged { state: server.state() })
+    }
+
+    fn need(&self) -> KernelNeed {
+        KernelNeed::Running
+    }
+}
+
+impl Operation for StartServer {
+    const NAME: &'static str = "kernel/server/start";
+    const PROOF: ProofNeed = ProofNeed::All;
+    type Reply = ServerStateChanged;
+
+    async fn run(self, call: &OperatorCall) -> Result<ServerStateChanged, Error> {
+        let server = recorded(call, &self.server_id, "dev.cloto.mgp.server_started").await?;
+        server.start();
+        let end = Instant::now() + LONGEST_START;
+        // The order to start is carried out later, so the state of a server that was stopped is none to answer with.
+        let is_on_its_way = |state| {
+            use ServerState::{Connecting, Disconnected, Registered};
+            matches!(state, Registered | Connecting | Disconnected)
+        };
+        while is_on_its_way(server.state()) && Instant::now() < end {
+            sleep(LOOK_EVERY).await;
+        }
+        Ok(ServerStateChanged { state: server.state() })
+    }
+
+    fn need(&self) -> KernelNeed {
+        KernelNeed::Running
+    }
+}
+
+impl Operation for StopServer {
+    const NAME: &'static str = "kernel/server/stop";
+    const PROOF: ProofNeed = ProofNeed::Others;
+    type Reply = ServerStateChanged;
+
+    async fn run(self, call: &OperatorCall) -> Result<ServerStateChanged, Error> {
+        let server = recorded(call, &self.server_id, "dev.cloto.mgp.server_stopped").await?;
+        server.stop(ShutdownReason::OperatorRequest, DRAIN).await;
+        Ok(ServerStateChanged { state: server.state() })
+    }
+
+    fn need(&self) -> KernelNeed {
+        KernelNeed::Running
+    }
+}
+
+impl Operation for ReconnectServer {
+    const NAME: &'static str = "kernel/server/reconnect";
+    const PROOF: ProofNeed = ProofNeed::Others;
+    type Reply = ServerStateChanged;
+
+    async fn run(self, call: &OperatorCall) -> Result<ServerStateChanged, Error> {
+        let server = known(&call.kernel, &self.server_id)?;
+        let config = call.kernel.config.load_full();
+        let has_url = config.server(self.server_id.as_str()).is_some_and(|server| server.url.is_some());
+        if has_url && server.state() != ServerState::Disconnected {
+            return RestartServer { server_id: self.server_id }.run(call).await;
+        }
+        Ok(ServerStateChanged { state: server.state() })
+    }
+}
+
+impl TextForm for ServerStateChanged {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        writeln!(out, "{}", self.state)
+    }
+}
+
+impl Operation for ReadServerLog {
+    const NAME: &'static str = "kernel/server/logs";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = ServerLog;
+
+    async fn run(self, call: &OperatorCall) -> Result<ServerLog, Error> {
+        let server = known(&call.kernel, &self.server_id)?;
+        let lines = server.log(self.lines.min(MOST_LINES) as usize);
+        let (mut state, mut reason) = (None, None);
+        let rows = ServerList::of(&call.kernel).servers.into_iter();
+        for row in rows.filter(|row| row.id == self.server_id) {
+            state = Some(row.state);
+            reason = reason.or_else(|| row.why().map(str::to_owned));
+        }
+        Ok(ServerLog { lines, state, reason })
+    }
+}
+
+impl TextForm for ServerLog {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        self.lines.iter().try_for_each(|line| writeln!(out, "{}", printable(line)))
+    }
+}
+
+/// Records what is about to be done with the server, and returns the server.
+async fn recorded(call: &OperatorCall, id: &ServerId, what: &str) -> Result<Arc<Upstream>, Error> {
+    let server = known(&call.kernel, id)?;
+    let target = AuditTarget::new(Some(id.clone()), None);
+    call.record(what, target, &[("state", server.state().as_str())]).await?;
+    Ok(server)
+}
+
+fn known(kernel: &OperatorSections, id: &ServerId) -> Result<Arc<Upstream>, Error> {
+    let (fleet, config) = (&kernel.fleet, kernel.config.load());
+    fleet.get(id.as_str()).ok_or_else(|| {
+        if config.servers.iter().any(|server| server.id == id.as_str() && !server.enabled) {
+            let message =
+                format!("the server `{id}` is switched off; `enabled = true` in its configuration starts it");
+            return Error::new(code::INVALID_PARAMS, message);
+        }
+        let near: Vec<_> = fleet.near(id.as_str()).iter().map(ToString::to_string).collect();
+        let message = if near.is_empty() {
+            format!("there is no server `{id}`; `mgp servers` shows those there are")
+        } else {
+            format!("there is no server `{id}`; did you mean {}?", near.join(", "))
+        };
+        Error::new(code::INVALID_PARAMS, message)
+    })
+}
+
+/// The longest time that the answer to an order to start waits for the server's state.
+const LONGEST_START: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+const DRAIN: Duration = Duration::from_secs(10);
+/// The largest number of lines of a log that are read at once.
+pub(crate) const MOST_LINES: u32 = 1_000;

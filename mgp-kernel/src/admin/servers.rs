@@ -1,0 +1,339 @@
+//! The list of servers, with their states and programs.
+
+use std::io;
+
+use mgp_discovery::config::ProcessEnvironment;
+use mgp_discovery::config::model::ServerConfig;
+use mgp_types::Error;
+use mgp_types::mgp::{ServerId, ServerState};
+use serde::{Deserialize, Serialize};
+
+use super::command::ServersToBegin;
+use super::definition_status::HeldCounts;
+use super::operation::{Operation, OperatorCall, OperatorSections, ProofNeed};
+use super::process_memory::ProcessGroups;
+use crate::servers::upstream::Upstream;
+use crate::terminal::{TextForm, TextWriter, or_dash, printable};
+
+/// Lists all servers by id.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ListServers {
+    /// The servers that start if they wait until somebody needs them.
+    #[serde(default)]
+    pub(crate) begin: ServersToBegin,
+}
+
+/// The list of all servers.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ServerList {
+    pub(crate) servers: Vec<ServerRow>,
+}
+
+/// A server, or a connection to it where agents have their own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ServerRow {
+    pub(crate) id: ServerId,
+    /// The agent whose connection it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agent_id: Option<String>,
+    pub(crate) state: ServerState,
+    /// True if the server is being connected to for the first time.
+    #[serde(default)]
+    pub(crate) starting: bool,
+    /// True if the configuration lets the server be used.
+    pub(crate) enabled: bool,
+    /// The number of its tools that are offered.
+    pub(crate) tools: u64,
+    /// True while the server is asked again for what has changed.
+    #[serde(default)]
+    pub(crate) listing: bool,
+    /// The number of its tools, prompts, templates and resources that are held until they are approved.
+    #[serde(default)]
+    pub(crate) held: u64,
+    /// The number of its definitions that are offered and flagged.
+    #[serde(default)]
+    pub(crate) flagged: u64,
+    /// The transport by which the server is reached.
+    pub(crate) transport: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) description: Option<String>,
+    /// The negotiated version of MGP; `None` for a plain MCP server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) mgp: Option<String>,
+    /// The revision of MCP that is spoken with the server, while it is connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) protocol: Option<String>,
+    /// The reason why this revision was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) protocol_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_error: Option<String>,
+    /// The reason why a start takes long, while it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) delay: Option<String>,
+    /// The reason why the server cannot be started as it is configured, such as a variable that is not set where the
+    /// kernel runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fault: Option<String>,
+    #[serde(default)]
+    pub(crate) restarts: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pid: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) uptime_secs: Option<u64>,
+    #[serde(default)]
+    pub(crate) calls: CallCounts,
+    /// The connections to the server, each with the program behind it: one, or one for each client that uses it.
+    #[serde(default)]
+    pub(crate) instances: Vec<ServerInstance>,
+}
+
+/// A connection to a server, and the program behind it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ServerInstance {
+    /// The client that has it to itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) client: Option<String>,
+    pub(crate) state: ServerState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pid: Option<u32>,
+    /// The resident memory of the program, with all processes that it has started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) memory_bytes: Option<u64>,
+}
+
+/// The counts of a server's calls, of all its connections together.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct CallCounts {
+    pub(crate) ended: u64,
+    pub(crate) failed: u64,
+    pub(crate) in_work: u64,
+    /// The time in microseconds that half of the calls took at most, as far as it was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) p50_micros: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) p95_micros: Option<u64>,
+}
+
+impl Operation for ListServers {
+    const NAME: &'static str = "kernel/servers";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = ServerList;
+
+    async fn run(self, call: &OperatorCall) -> Result<ServerList, Error> {
+        let OperatorSections { fleet, tools, .. } = &*call.kernel;
+        if self.begin != ServersToBegin::None {
+            fleet
+                .all()
+                .iter()
+                .filter(|server| self.begin.has(server.id()))
+                .for_each(|server| server.release());
+            // Searches find what was listed so far.
+            tools.index.settled().await;
+        }
+        Ok(ServerList::of(&call.kernel))
+    }
+}
+
+impl ServerList {
+    pub(super) fn of(kernel: &OperatorSections) -> Self {
+        let (fleet, config) = (&kernel.fleet, kernel.config.load());
+        let counts = HeldCounts::of(&kernel.policies.definitions);
+        let processes = ProcessGroups::read();
+        let mut servers: Vec<ServerRow> = Vec::new();
+        for view in fleet.views() {
+            let instance = ServerInstance {
+                client: view.client,
+                state: view.state,
+                pid: view.pid,
+                memory_bytes: view.pid.and_then(|pid| processes.memory(pid)),
+            };
+            // The instances of clients follow the first one, which lists for all.
+            let is_same = |row: &&mut ServerRow| row.id == view.id && view.agent.is_none();
+            if let Some(row) = servers.last_mut().filter(is_same) {
+                row.restarts += view.restarts;
+                if view.state == ServerState::Connected {
+                    (row.state, row.starting, row.last_error, row.delay) = (view.state, false, None, None);
+                }
+                row.instances.push(instance);
+                continue;
+            }
+            let configured = config.servers.iter().find(|server| view.id.as_str() == server.id);
+            let server = fleet.get(view.id.as_str());
+            servers.push(ServerRow {
+                instances: vec![instance],
+                state: view.state,
+                starting: server.as_ref().is_some_and(|server| server.is_starting()),
+                listing: server.as_ref().is_some_and(|server| server.is_listing()),
+                enabled: true,
+                tools: view.tools as u64,
+                mgp: view.mgp.map(|mgp| mgp.version),
+                protocol: view.protocol.map(|protocol| protocol.revision.to_string()),
+                protocol_reason: view.protocol.map(|protocol| protocol.reason.to_owned()),
+                last_error: view.last_error,
+                delay: view.delay,
+                fault: configured.and_then(fault),
+                restarts: view.restarts,
+                pid: view.pid,
+                uptime_secs: view.uptime.map(|uptime| uptime.as_secs()),
+                calls: server.map(|server| CallCounts::of(&server)).unwrap_or_default(),
+                ..ServerRow::idle(view.id, view.agent, configured, &counts)
+            });
+        }
+        // Servers that do not run are shown as well, so that nobody looks for them.
+        for server in &config.servers {
+            if !servers.iter().any(|running| running.id.as_str() == server.id) {
+                servers.push(ServerRow::idle(server.id.as_str().into(), None, Some(server), &counts));
+            }
+        }
+        servers.sort_by(|one, other| (&one.id, &one.agent_id).cmp(&(&other.id, &other.agent_id)));
+        Self { servers }
+    }
+}
+
+impl TextForm for ServerList {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        let rows = self.servers.iter().map(|server| {
+            [
+                server.id.to_string(),
+                server.state_word().to_owned(),
+                server.instances.len().to_string(),
+                or_dash(server.memory_bytes().map(|bytes| format!("{} MiB", bytes >> 20))),
+                server.tools.to_string(),
+                server.held.to_string(),
+                server.flagged.to_string(),
+                server.transport.clone(),
+                server.protocol.clone().unwrap_or_default(),
+                server.description.clone().unwrap_or_default(),
+            ]
+        });
+        let headings =
+            ["SERVER", "STATE", "INSTANCES", "MEMORY", "TOOLS", "HELD", "FLAGGED", "BY", "PROTOCOL", "FOR"];
+        out.table(&headings, rows, "no servers; `mgp add NAME -- COMMAND` adds one")
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for server in self.servers.iter().filter(|server| server.enabled) {
+            notes.extend(server.why().map(|why| format!("{}: {}", server.id, printable(why))));
+            if server.held + server.flagged > 0 {
+                let (id, held, flagged) = (&server.id, server.held, server.flagged);
+                notes.push(format!(
+                    "{id}: {held} held, {flagged} flagged; `mgp pin list {id} --waiting` shows the reasons, \
+                     `mgp pin approve {id}` approves all"
+                ));
+            }
+        }
+        if self.servers.iter().any(|server| server.starting) {
+            let wait =
+                "some servers are starting: `mgp servers --wait` waits until each is connected or has failed";
+            notes.push(wait.to_owned());
+        }
+        notes
+    }
+}
+
+impl ServerRow {
+    /// Returns the row of a server that does not run.
+    fn idle(
+        id: ServerId,
+        agent_id: Option<String>,
+        configured: Option<&ServerConfig>,
+        counts: &HeldCounts,
+    ) -> Self {
+        let (held, flagged) = counts.of_server(&id, agent_id.as_deref());
+        Self {
+            id,
+            agent_id,
+            state: ServerState::Registered,
+            starting: false,
+            enabled: configured.is_some_and(|server| server.enabled),
+            tools: 0,
+            listing: false,
+            held,
+            flagged,
+            transport: configured.map_or("registered", transport).to_owned(),
+            description: configured.and_then(|server| server.description.clone()),
+            mgp: None,
+            protocol: None,
+            protocol_reason: None,
+            last_error: None,
+            delay: None,
+            fault: configured.filter(|server| server.enabled).and_then(fault),
+            restarts: 0,
+            pid: None,
+            uptime_secs: None,
+            calls: CallCounts::default(),
+            instances: Vec::new(),
+        }
+    }
+
+    /// Returns the memory of all its programs, in bytes; `None` if it is not known.
+    pub(crate) fn memory_bytes(&self) -> Option<u64> {
+        self.instances.iter().filter_map(|instance| instance.memory_bytes).reduce(u64::saturating_add)
+    }
+
+    /// Returns the state as a word for people, which also says what is wrong with the configuration.
+    pub(crate) fn state_word(&self) -> &'static str {
+        match (self.enabled, &self.fault) {
+            (false, _) => "disabled",
+            (true, Some(_)) => "faulty",
+            (true, None) if self.starting => "starting",
+            (true, None) => self.state.as_str(),
+        }
+    }
+
+    /// Returns whether nothing is known of what the server offers, from this start or the last one, and it has not failed.
+    pub(crate) fn is_unheard(&self) -> bool {
+        let begins = self.starting || self.state == ServerState::Registered;
+        begins && self.enabled && self.fault.is_none() && self.tools + self.held == 0
+    }
+
+    /// Returns why the server does not run, or not yet, if that is known.
+    pub(crate) fn why(&self) -> Option<&str> {
+        self.fault.as_deref().or(self.last_error.as_deref()).or(self.delay.as_deref())
+    }
+
+    /// Returns the commands that say more about a server that does not run.
+    pub(crate) fn remedy(&self) -> String {
+        let id = &self.id;
+        if self.fault.is_some() {
+            "correct this where the kernel runs, and restart the kernel".to_owned()
+        } else if self.transport == "stdio" {
+            format!("`mgp logs {id}` shows what it wrote, `mgp restart {id}` starts it again at once")
+        } else {
+            format!(
+                "`mgp config check` shows the file with its address, `mgp restart {id}` tries again at once"
+            )
+        }
+    }
+}
+
+impl CallCounts {
+    pub(super) fn of(server: &Upstream) -> Self {
+        let reading = server.meter().read();
+        let micros = |part| {
+            let took = reading.quantile(part)?;
+            Some(u64::try_from(took.as_micros()).unwrap_or(u64::MAX))
+        };
+        Self {
+            p50_micros: micros(0.5),
+            p95_micros: micros(0.95),
+            ended: reading.calls,
+            failed: reading.failed,
+            in_work: reading.in_work,
+        }
+    }
+}
+
+fn fault(server: &ServerConfig) -> Option<String> {
+    server.expanded(&ProcessEnvironment).err().map(|fault| fault.to_string())
+}
+
+fn transport(server: &ServerConfig) -> &'static str {
+    match (&server.command, &server.url) {
+        (Some(_), _) => "stdio",
+        (None, Some(_)) => "http",
+        (None, None) => "unix",
+    }
+}

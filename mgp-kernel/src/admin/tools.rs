@@ -1,0 +1,160 @@
+//! All tools, with their definitions as their servers wrote them; the list that a model gets is another one.
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+
+use mgp_discovery::catalog::CatalogTool;
+use mgp_security::definition::{DefinitionGuard, DefinitionKind, DefinitionName, server_of};
+use mgp_types::mgp::{NameStyle, ResolvedTool, RiskLevel, ServerId, ToolName};
+use mgp_types::{Error, Object, RawJson};
+use serde::{Deserialize, Serialize};
+
+use super::command::PageRequest;
+use super::definition_status::{HeldTool, ShownDefinitionStatus, held_tools};
+use super::operation::{Operation, OperatorCall, ProofNeed};
+use crate::terminal::{TextForm, TextWriter, printable};
+
+/// Lists tools: all, those of a server, or the tool that clients call by a name.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ListTools {
+    pub(crate) server_id: Option<ServerId>,
+    pub(crate) name: Option<String>,
+    #[serde(flatten)]
+    pub(crate) page: PageRequest,
+}
+
+/// A page of the tools.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ToolPage {
+    pub(crate) tools: Vec<ToolRow>,
+    /// The tools that are not offered because their definitions are held: all that the request asks for, on the first
+    /// page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) held: Vec<HeldTool>,
+    /// The names that are like the requested one, if no tool has that name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) near: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next_offset: Option<u64>,
+}
+
+/// A tool.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ToolRow {
+    /// The name by which clients call the tool.
+    pub(crate) name: String,
+    pub(crate) server_id: ServerId,
+    pub(crate) tool_name: ToolName,
+    pub(crate) risk: RiskLevel,
+    /// True if the tool's definition is approved, so that it may be used.
+    pub(crate) admitted: bool,
+    /// The status of the tool's definition, if it is flagged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) standing: Option<ShownDefinitionStatus>,
+    pub(crate) definition: RawJson,
+}
+
+impl Operation for ListTools {
+    const NAME: &'static str = "kernel/tools";
+    const PROOF: ProofNeed = ProofNeed::None;
+    type Reply = ToolPage;
+
+    async fn run(self, call: &OperatorCall) -> Result<ToolPage, Error> {
+        let definitions = &call.kernel.policies.definitions;
+        let snapshot = call.kernel.tools.catalog.snapshot();
+        let row = |tool: &Arc<CatalogTool>| ToolRow::of(definitions, tool);
+        if let Some(name) = &self.name {
+            let tools: Vec<_> = snapshot.called(name).into_iter().map(row).collect();
+            let near = if tools.is_empty() { snapshot.near(name, |_| true) } else { Vec::new() };
+            return Ok(ToolPage {
+                tools,
+                held: held_tools(definitions, None, Some(name)),
+                near: near.iter().map(|tool| tool.shown.to_string()).collect(),
+                next_offset: None,
+            });
+        }
+        let server = self.server_id.as_ref();
+        let of = |tool: &&Arc<CatalogTool>| server.is_none_or(|server| *server == tool.resolved.server);
+        let (tools, next_offset) = self.page.of(snapshot.tools().iter().filter(of).map(row));
+        let held = if self.page.offset == 0 { held_tools(definitions, server, None) } else { Vec::new() };
+        Ok(ToolPage { tools, held, near: Vec::new(), next_offset })
+    }
+}
+
+impl TextForm for ToolPage {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        let rows = self.tools.iter().map(ToolRow::cells).chain(self.held.iter().map(HeldTool::cells));
+        let none = "no tools; `mgp servers` shows the states of the servers";
+        out.table(&["TOOL", "RISK", "WHAT IT DOES"], rows, none)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.tools.iter().any(|tool| tool.standing.is_some()) || !self.held.is_empty() {
+            let why = "`mgp pin list --waiting` shows why tools are held or flagged, and the command that approves them";
+            notes.push(why.to_owned());
+        }
+        let more = |offset| format!("there are more tools: `--offset {offset}` continues");
+        notes.extend(self.next_offset.map(more));
+        notes
+    }
+}
+
+impl ToolRow {
+    fn of(definitions: &DefinitionGuard, tool: &CatalogTool) -> Self {
+        let ResolvedTool { server, name, security, .. } = &*tool.resolved;
+        Self {
+            name: tool.shown.to_string(),
+            server_id: server.clone(),
+            tool_name: name.clone(),
+            risk: security.risk,
+            admitted: definitions.is_admitted_anywhere(server, DefinitionKind::Tool, name.as_str()),
+            standing: standing(definitions, &tool.resolved),
+            definition: tool.definition(NameStyle::DOTS),
+        }
+    }
+
+    fn cells(&self) -> [String; 3] {
+        let definition = Object::from_raw(&self.definition).ok();
+        let description = definition.as_ref().and_then(|tool| tool.text("description"));
+        let first = description.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
+        let risk = if self.admitted { self.risk.to_string() } else { "held".to_owned() };
+        let mark = self.standing.as_ref().map(|standing| format!(" ({})", standing.is));
+        [self.name.clone(), risk + &mark.unwrap_or_default(), first.chars().take(LINE).collect()]
+    }
+}
+
+impl TextForm for ToolRow {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        let definition: serde_json::Value = self.definition.to().unwrap_or_default();
+        writeln!(out, "{}  ({}, of {})", printable(&self.name), self.risk, self.server_id)?;
+        if let Some(standing) = &self.standing {
+            writeln!(out, "{}: {}", standing.is, printable(&standing.reason))?;
+            writeln!(out, "{}", printable(&standing.way))?;
+        }
+        let pretty = serde_json::to_string_pretty(&definition).unwrap_or_default();
+        writeln!(out, "{}", printable(&pretty))
+    }
+}
+
+impl HeldTool {
+    fn cells(&self) -> [String; 3] {
+        let ShownDefinitionStatus { is, rules, reason, command, .. } = &self.standing;
+        let why = if rules.is_empty() { reason.clone() } else { rules.join(", ") };
+        let command = command.as_deref().unwrap_or_default();
+        [self.name.clone(), is.clone(), format!("{why}: {command}")]
+    }
+}
+
+/// Returns the status of a tool's definition on any connection to its server, if it is held or flagged there.
+fn standing(definitions: &DefinitionGuard, tool: &ResolvedTool) -> Option<ShownDefinitionStatus> {
+    let name = DefinitionName::new(DefinitionKind::Tool, tool.name.as_str());
+    let found = definitions.found().into_iter();
+    let mut holders =
+        found.filter(|found| found.name == name && server_of(&found.server) == tool.server.as_str());
+    ShownDefinitionStatus::of(definitions, &holders.next()?.server, &name)
+}
+
+/// The largest number of characters of a description in a table.
+const LINE: usize = 80;

@@ -12,7 +12,6 @@ mod import;
 mod kind;
 mod secret;
 
-pub(crate) use self::import::variable;
 pub use self::{
     client_directories::{CandidateFile, ClientDirectories, FileScope, OperatingSystem},
     detect::{DetectedClient, FileState, detect, read_file},

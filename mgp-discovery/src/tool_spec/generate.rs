@@ -12,7 +12,7 @@ use super::schema_diff::resolved;
 use super::schema_rules::types;
 use super::section::SectionKind;
 use super::version::ToolVersion;
-use crate::clients::variable::UniqueNames;
+use crate::names::UniqueNames;
 
 /// A specification document, and what the definitions were silent about.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]

@@ -57,7 +57,7 @@ impl ClientLocations {
     }
 
     pub(super) fn options(&self) -> ReadOptions {
-        ReadOptions::default().project(&self.project)
+        ReadOptions { project: Some(self.project.clone()), ..ReadOptions::default() }
     }
 
     /// Returns the client that a file belongs to: by its path, or else by its name, or else by its content.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf, absolute};
 
 use clap::Args;
 use mgp_discovery::clients::{
-    CandidateFile, ClientEntry, ClientFileChange, ClientKind, Concealer, FileScope, LiteralSecrets, plan,
-    read, roll_back,
+    CandidateFile, ClientEntry, ClientFileChange, ClientKind, Concealer, FileScope, LiteralSecrets,
+    ReadOptions, plan, read, roll_back,
 };
 use mgp_discovery::config::ProcessEnvironment;
 use serde::Serialize;
@@ -99,7 +99,7 @@ pub(super) async fn run(
         doubled = export.parted(&configured, &path, text).map(|(removed, _)| removed).unwrap_or_default();
     }
     let change =
-        ClientFileChange::put(export.entry(place)?).named(&export.name).without(removed.iter().cloned());
+        ClientFileChange { name: export.name.clone(), entry: export.entry(place)?, without: removed.clone() };
     let plan = plan(export.to, &path, text.as_deref(), &change)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     let (client, diff) = (export.to.name(), plan.diff().to_owned());
@@ -241,7 +241,7 @@ impl ExportArgs {
         path: &Path,
         text: &str,
     ) -> Result<(Vec<String>, Vec<KeptServer>), Failure> {
-        let options = ClientLocations::this()?.options().secrets(LiteralSecrets::Keep);
+        let options = ReadOptions { secrets: LiteralSecrets::Keep, ..ClientLocations::this()?.options() };
         let read = read(self.to, text, &options)
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
         // Secrets are compared as well: of two servers that differ only in secrets, mgp has at most one.

@@ -55,13 +55,12 @@ impl ExportPlan {
             fs::create_dir_all(parent).map_err(refused(parent))?;
         }
         // The backup must also record that there was no file.
-        let backup = match &self.before {
-            Some(_) => copy_beside(&path, BACKUP)?,
-            None => {
-                let absent = beside(&path, BACKUP, ABSENT);
-                File::create_new(&absent).map_err(refused(&absent))?;
-                absent
-            }
+        let backup = if self.before.is_some() {
+            copy_beside(&path, BACKUP)?
+        } else {
+            let absent = beside(&path, BACKUP, ABSENT);
+            File::create_new(&absent).map_err(refused(&absent))?;
+            absent
         };
         AtomicFile::put(&path, &self.after, FileReaders::Kept).map_err(refused(&path))?;
         if current(&path)?.as_deref() != Some(&self.after) {

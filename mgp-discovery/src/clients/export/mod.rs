@@ -33,30 +33,14 @@ pub enum ClientEntry {
 
 /// A change to a client's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use]
+#[expect(clippy::exhaustive_structs, reason = "made by whoever changes a file")]
 pub struct ClientFileChange {
-    pub(super) name: String,
-    pub(super) entry: ClientEntry,
-    pub(super) without: Vec<String>,
-}
-
-impl ClientFileChange {
-    /// Creates a change that puts in the server as `mgp`. A server that has this name is replaced.
-    pub fn put(entry: ClientEntry) -> Self {
-        Self { name: "mgp".to_owned(), entry, without: Vec::new() }
-    }
-
-    /// Sets the name of the server, in place of `mgp`.
-    pub fn named(mut self, name: impl Into<String>) -> Self {
-        self.name = name.into();
-        self
-    }
-
-    /// Adds servers to take out, by the names that the client has for them.
-    pub fn without(mut self, names: impl IntoIterator<Item = String>) -> Self {
-        self.without.extend(names);
-        self
-    }
+    /// The name of the server that is put in. A server that has this name is replaced.
+    pub name: String,
+    /// The way in which the client reaches that server.
+    pub entry: ClientEntry,
+    /// The servers to take out, by the names that the client has for them.
+    pub without: Vec<String>,
 }
 
 /// The text of a file, and the text it would have after a change.

@@ -16,15 +16,13 @@ pub(super) fn entry(kind: ClientKind, change: &ClientFileChange) -> Result<Value
         put("type", json!(word));
     }
     match &change.entry {
-        ClientEntry::Command { command, args } => match kind {
-            ClientKind::Opencode => {
-                put("command", std::iter::once(command).chain(args).cloned().collect());
-            }
-            _ => {
-                put(if kind == ClientKind::Goose { "cmd" } else { "command" }, json!(command));
-                put("args", json!(args));
-            }
-        },
+        ClientEntry::Command { command, args } if kind == ClientKind::Opencode => {
+            put("command", std::iter::once(command).chain(args).cloned().collect());
+        }
+        ClientEntry::Command { command, args } => {
+            put(if kind == ClientKind::Goose { "cmd" } else { "command" }, json!(command));
+            put("args", json!(args));
+        }
         ClientEntry::Url(_) if kind == ClientKind::ClaudeDesktop => return Err(ExportError::NoUrl { kind }),
         ClientEntry::Url(url) => {
             let name = match kind {

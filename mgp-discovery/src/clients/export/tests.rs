@@ -9,6 +9,12 @@ fn mgp() -> ClientEntry {
     ClientEntry::Command { command: "mgp".to_owned(), args: vec!["serve".to_owned()] }
 }
 
+/// Returns the change that puts mgp in, in place of the servers `without`.
+fn put_mgp(without: &[&str]) -> ClientFileChange {
+    let without = without.iter().map(|&name| name.to_owned()).collect();
+    ClientFileChange { name: "mgp".to_owned(), entry: mgp(), without }
+}
+
 fn after(kind: ClientKind, file: &str, before: &str, change: &ClientFileChange) -> String {
     plan(kind, file, Some(before), change).unwrap().after().to_owned()
 }
@@ -18,7 +24,8 @@ fn a_new_file_is_written_for_every_client() {
     for kind in ClientKind::ALL {
         let url = ClientEntry::Url("http://127.0.0.1:7400/mcp".to_owned());
         for entry in [mgp(), url] {
-            let change = ClientFileChange::put(entry.clone()).named("kernel");
+            let change =
+                ClientFileChange { name: "kernel".to_owned(), entry: entry.clone(), without: Vec::new() };
             let after = match plan(kind, "file", None, &change) {
                 Err(ExportError::NoUrl { .. }) => continue,
                 Err(ExportError::Yaml { snippet, .. }) => snippet,
@@ -43,27 +50,27 @@ fn a_new_file_is_written_for_every_client() {
 fn comments_and_order_of_json_stay() {
     let before = "{\n    // mine\n    \"b\": 1,\n    \"mcpServers\": {\n        // files\n        \"fs\": {\"command\": \"x\"}, // all of them\n        \"z\": {\"command\": \"y\"} // last\n    },\n    \"a\": [1, 2,],\n}\n";
     let put = "{\n    // mine\n    \"b\": 1,\n    \"mcpServers\": {\n        // files\n        \"fs\": {\"command\": \"x\"}, // all of them\n        \"z\": {\"command\": \"y\"}, // last\n        \"mgp\": {\n            \"command\": \"mgp\",\n            \"args\": [\"serve\"]\n        }\n    },\n    \"a\": [1, 2,],\n}\n";
-    assert_eq!(after(ClientKind::Cursor, "mcp.json", before, &ClientFileChange::put(mgp())), put);
+    assert_eq!(after(ClientKind::Cursor, "mcp.json", before, &put_mgp(&[])), put);
     let replaced = "{\n    // mine\n    \"b\": 1,\n    \"mcpServers\": {\n        // files\n        \"mgp\": {\n            \"command\": \"mgp\",\n            \"args\": [\"serve\"]\n        }\n    },\n    \"a\": [1, 2,],\n}\n";
-    let change = ClientFileChange::put(mgp()).without(["fs".to_owned(), "z".to_owned()]);
+    let change = put_mgp(&["fs", "z"]);
     assert_eq!(after(ClientKind::Cursor, "mcp.json", before, &change), replaced);
 }
 
 #[test]
 fn json_on_one_line_and_with_other_line_ends_is_changed_as_well() {
-    let change = ClientFileChange::put(mgp()).without(["b".to_owned()]);
+    let change = put_mgp(&["b"]);
     let text = after(ClientKind::Cursor, "f", r#"{"mcpServers":{"a":{"command":"x"},"b":{}}}"#, &change);
     assert_eq!(text, r#"{"mcpServers":{"mgp":{"command":"mgp","args":["serve"]},"a":{"command":"x"}}}"#);
     let text = after(ClientKind::Cursor, "f", "\u{feff}{\r\n\t\"x\": 1\r\n}\r\n", &change);
     assert!(text.starts_with("\u{feff}{\r\n\t\"x\": 1,\r\n\t\"mcpServers\": {\r\n\t\t\"mgp\""), "{text:?}");
     assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
-    let again = after(ClientKind::Cursor, "f", &text, &ClientFileChange::put(mgp()));
+    let again = after(ClientKind::Cursor, "f", &text, &put_mgp(&[]));
     assert_eq!(again, text);
 }
 
 #[test]
 fn vs_code_has_two_places() {
-    let change = ClientFileChange::put(mgp());
+    let change = put_mgp(&[]);
     let text = after(ClientKind::VsCode, "settings.json", "{}", &change);
     assert!(text.contains("\"mcp\": {\n    \"servers\": {"), "{text}");
     assert!(after(ClientKind::VsCode, "mcp.json", "{}", &change).starts_with("{\n  \"servers\": {"));
@@ -72,7 +79,7 @@ fn vs_code_has_two_places() {
 
 #[test]
 fn yaml_is_left_to_the_person_with_the_text_to_write() {
-    let change = ClientFileChange::put(mgp()).without(["old".to_owned()]);
+    let change = put_mgp(&["old"]);
     for (kind, home) in [(ClientKind::Goose, "extensions"), (ClientKind::Continue, "mcpServers")] {
         let error = plan(kind, "config.yaml", Some("x: 1\n"), &change).unwrap_err();
         assert!(error.to_string().contains("in place of old"), "{error}");
@@ -86,7 +93,7 @@ fn yaml_is_left_to_the_person_with_the_text_to_write() {
 #[test]
 fn toml_keeps_its_comments() {
     let before = "# mine\nmodel = \"m\" # best\n\n[mcp_servers.old]\ncommand = \"b\"\n\n[tui]\nx = 1\n";
-    let change = ClientFileChange::put(mgp()).without(["old".to_owned()]);
+    let change = put_mgp(&["old"]);
     let text = after(ClientKind::Codex, "config.toml", before, &change);
     assert!(text.starts_with("# mine\nmodel = \"m\" # best\n"));
     assert!(
@@ -99,7 +106,7 @@ fn toml_keeps_its_comments() {
 
 #[test]
 fn what_cannot_be_changed_is_refused() {
-    let planned = |text| plan(ClientKind::Cursor, "f", Some(text), &ClientFileChange::put(mgp()));
+    let planned = |text| plan(ClientKind::Cursor, "f", Some(text), &put_mgp(&[]));
     assert!(matches!(planned("{\"mcpServers\": []}"), Err(ExportError::Occupied { .. })));
     assert!(matches!(planned("[]"), Err(ExportError::Occupied { .. })));
     assert!(matches!(planned("{\"mcpServers\": {\"a\": 1, \"a\": 2}}"), Err(ExportError::Repeated { .. })));
@@ -109,7 +116,7 @@ fn what_cannot_be_changed_is_refused() {
 #[test]
 fn no_secret_is_shown() {
     let before = "{\n  // \"OLD_TOKEN\": \"hunter2hunter2\"\n  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"x\",\n      \"args\": [\"--api-key\", \"opensesame\"],\n      \"env\": {\"PASSWORD\": \"open\\\"sesame\"}\n    }\n  }\n}\n";
-    let change = ClientFileChange::put(mgp()).without(["a".to_owned()]);
+    let change = put_mgp(&["a"]);
     let plan = plan(ClientKind::Cursor, "f", Some(before), &change).unwrap();
     let shown = format!("{}{plan:?}", plan.diff());
     assert!(!shown.contains("sesame") && !shown.contains("hunter2"), "{shown}");
@@ -122,7 +129,7 @@ fn a_file_is_written_with_a_way_back() {
     let path = directory.path().join("sub").join("mcp.json");
     let planned = |path: &Path| {
         let before = std::fs::read_to_string(path).ok();
-        plan(ClientKind::Cursor, path, before.as_deref(), &ClientFileChange::put(mgp())).unwrap()
+        plan(ClientKind::Cursor, path, before.as_deref(), &put_mgp(&[])).unwrap()
     };
     planned(&path).apply().unwrap();
     assert!(std::fs::read_to_string(&path).unwrap().contains("mgp"));
@@ -152,14 +159,14 @@ fn links_and_modes_are_kept() {
     std::fs::write(&path, "{}").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
     symlink(&path, &link).unwrap();
-    let planned = plan(ClientKind::Cursor, &link, Some("{}"), &ClientFileChange::put(mgp())).unwrap();
+    let planned = plan(ClientKind::Cursor, &link, Some("{}"), &put_mgp(&[])).unwrap();
     let backup = planned.apply().unwrap();
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
     for file in [path, backup] {
         assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o640);
     }
     let fresh = directory.path().join("fresh.json");
-    plan(ClientKind::Cursor, &fresh, None, &ClientFileChange::put(mgp())).unwrap().apply().unwrap();
+    plan(ClientKind::Cursor, &fresh, None, &put_mgp(&[])).unwrap().apply().unwrap();
     assert_eq!(std::fs::metadata(&fresh).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
@@ -184,7 +191,7 @@ proptest! {
     fn no_text_makes_reading_or_planning_panic(text in texts()) {
         for kind in ClientKind::ALL {
             let _ = read(kind, &text, &ReadOptions::default());
-            if let Ok(plan) = plan(kind, "f", Some(&text), &ClientFileChange::put(mgp()).without(["a".to_owned()])) {
+            if let Ok(plan) = plan(kind, "f", Some(&text), &put_mgp(&["a"])) {
                 prop_assert!(read(kind, plan.after(), &ReadOptions::default()).is_ok());
             }
         }
@@ -198,18 +205,18 @@ proptest! {
     ) {
         let plain = args.iter().chain([&command]).all(|text| !text.contains(['$', '{']));
         prop_assume!(plain && name != "mgp");
-        let options = ReadOptions::default().secrets(LiteralSecrets::Keep);
+        let options = ReadOptions { secrets: LiteralSecrets::Keep, ..ReadOptions::default() };
         for kind in ClientKind::ALL.into_iter().filter(|kind| kind.format() != Format::Yaml) {
             let entry = ClientEntry::Command { command: command.clone(), args: args.clone() };
-            let first = plan(kind, "f", None, &ClientFileChange::put(entry).named(&name)).unwrap();
+            let first = plan(kind, "f", None, &ClientFileChange { name: name.clone(), entry, without: Vec::new() }).unwrap();
             let one = read(kind, first.after(), &options).unwrap();
             prop_assert_eq!(&one.servers[0].config.command.as_deref(), &Some(command.as_str()));
             prop_assert_eq!(&one.servers[0].config.args, &args);
             // A second server beside it changes nothing else.
-            let second = plan(kind, "f", Some(first.after()), &ClientFileChange::put(mgp())).unwrap();
+            let second = plan(kind, "f", Some(first.after()), &put_mgp(&[])).unwrap();
             let two = read(kind, second.after(), &options).unwrap();
             prop_assert_eq!(&two.servers[0].config, &one.servers[0].config);
-            let gone = ClientFileChange::put(mgp()).without([name.clone()]);
+            let gone = put_mgp(&[&name]);
             let third = plan(kind, "f", Some(second.after()), &gone).unwrap();
             prop_assert!(read(kind, third.after(), &options).unwrap().servers.is_empty());
         }

@@ -3,19 +3,19 @@
 use std::collections::HashSet;
 
 /// Returns whether the environment can hold a variable of that name.
-pub(crate) fn is_name(name: &str) -> bool {
+pub(crate) fn is_variable(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// Returns a valid name of a variable, as near as possible to `given`. A valid name stays as it is.
-pub(crate) fn name(given: &str) -> String {
-    if is_name(given) && !given.contains(|c: char| c.is_ascii_lowercase()) {
+pub(crate) fn variable(given: &str) -> String {
+    if is_variable(given) && !given.contains(|c: char| c.is_ascii_lowercase()) {
         return given.to_owned();
     }
     let mut name: String =
         given.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
-    if !is_name(&name) {
+    if !is_variable(&name) {
         name.insert(0, '_');
     }
     name
@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn names_fit_the_environment() {
-        assert_eq!(name("api-key"), "API_KEY");
-        assert_eq!(name("7z"), "_7Z");
-        assert_eq!(name("A_B"), "A_B");
+        assert_eq!(variable("api-key"), "API_KEY");
+        assert_eq!(variable("7z"), "_7Z");
+        assert_eq!(variable("A_B"), "A_B");
     }
 }

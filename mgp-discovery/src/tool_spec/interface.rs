@@ -113,7 +113,7 @@ impl ToolInterface {
         })
     }
 
-    /// Returns the tools of a document. A schema that cannot be read is an empty one, of which [`lint`](super::lint)
+    /// Returns the tools of a document. A schema that cannot be read is an empty one, of which [`lint`](super::lint())
     /// tells.
     pub fn of_document(document: &SpecDocument) -> Vec<Self> {
         document.tools.iter().map(Self::documented).collect()

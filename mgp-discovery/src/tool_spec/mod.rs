@@ -1,7 +1,7 @@
 //! Specification documents of tools: `MCP_TOOL_SPECIFICATION.md` files in Markdown, owned and versioned by the module
 //! that has the tools.
 //!
-//! [`lint`] checks documents, [`generate`] writes one from definitions, and [`ToolDiff`] says what changed between two
+//! [`lint()`] checks documents, [`generate()`] writes one from definitions, and [`ToolDiff`] says what changed between two
 //! documents or definitions, and which version announces it. JSON Schemas are compiled by whoever calls.
 //!
 //! ```

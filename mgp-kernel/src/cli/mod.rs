@@ -68,7 +68,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use mgp_discovery::config::model::TelemetrySettings;
 
 use self::args::{Cli, Command};
 use self::exit::{Exit, Failure};
@@ -122,8 +121,6 @@ async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
     let telemetry = match cli.command {
         // `mgp serve` starts the log itself, because its configuration says more about it.
         Command::Serve(_) => None,
-        // The log of a server is read by `mgp logs`.
-        Command::Server(_) => Some(log::start(place.verbosity(), &TelemetrySettings::default())?),
         _ => log::start_if_asked(place.verbosity())?,
     };
     if cli.command.reads_configuration() {
@@ -159,7 +156,7 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
             .await
         }
         Command::Export(args) => begun(place, output, export::run(place, output, &args).await).await,
-        Command::Server(server) => pattern_server::run(server).await,
+        Command::Server(server) => pattern_server::run(&server),
         Command::Servers(args) => servers::run(place, output, &args).await,
         Command::Model(args) => model::run(output, args).await,
         Command::Tools(args) => tools::run(place, output, args).await,

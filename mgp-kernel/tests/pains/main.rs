@@ -79,5 +79,5 @@ fn main() -> ExitCode {
         carried::TESTS,
         data::TESTS,
     ];
-    runner::run(&[tests.concat(), sections::tests(), registry::tests()].concat(), &arguments)
+    runner::run(&[tests.concat(), sections::tests(), registry::tests()].concat())
 }

@@ -113,7 +113,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::patterns::federation::instance::instances;
+    use crate::federation::instance::instances;
 
     fn told(error: Error) -> Error {
         let urls = ["prod=https://example.com/mcp".parse().unwrap()];

@@ -78,7 +78,7 @@ impl Registrations {
     fn registration(&self, id: ServerId, server: &str) -> RegisterServer {
         let instance = self.remote.instance();
         let (name, variable) = (&instance.name, &instance.key.variable);
-        let mut args = vec!["server".into(), "federation".into()];
+        let mut args = vec!["federation".into()];
         args.extend(["--instance".into(), format!("{name}={}", instance.url.as_str())]);
         args.extend(["--key-env".into(), format!("{name}={variable}")]);
         if let Some(authorities) = &instance.authorities {
@@ -90,7 +90,7 @@ impl Registrations {
         let mut registration = RegisterServer::new(id, self.program.as_str(), args).with_mgp(mgp);
         registration.transport = Some("stdio".into());
         registration.env.insert(variable.clone(), format!("${{{variable}}}"));
-        registration.created_by = Some("mgp server federation".into());
+        registration.created_by = Some("mgp-patterns federation".into());
         registration.justification = Some(format!("The server `{server}` of the kernel `{name}`"));
         registration
     }

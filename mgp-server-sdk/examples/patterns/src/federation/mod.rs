@@ -30,9 +30,9 @@ use self::proxy::Proxy;
 use self::register::{EXTENSIONS, Registrations};
 use self::remote::{Instances, RemoteKernel};
 
-/// The options of `mgp server federation`.
+/// The options of `mgp-patterns federation`.
 #[derive(Debug, Args)]
-pub(crate) struct FederationServerArgs {
+pub(super) struct FederationServerArgs {
     /// A kernel elsewhere: its name, and the URL of its endpoint; repeat for more
     #[arg(long = "instance", value_name = "NAME=URL", required = true)]
     instances: Vec<OfInstance<InstanceUrl>>,
@@ -79,7 +79,7 @@ pub(super) async fn serve(args: FederationServerArgs) -> anyhow::Result<()> {
     if let (Some(url), Some(variable)) = (args.register_at, &args.register_key) {
         let local = Instance { name: "local".parse()?, url, key: ApiKey::read(variable)?, authorities: None };
         let local = Arc::new(RemoteKernel::new(local, timeout));
-        let program = std::env::args().next().unwrap_or_else(|| "mgp".into());
+        let program = std::env::args().next().unwrap_or_else(|| "mgp-patterns".into());
         for (_, remote) in instances.all() {
             let (remote, local, program) = (Arc::clone(remote), Arc::clone(&local), program.clone());
             background.spawn(follow(Registrations { remote, local, program, known: BTreeSet::new() }));

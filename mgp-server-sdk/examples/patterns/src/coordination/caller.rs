@@ -2,7 +2,8 @@
 
 use mgp_server_sdk::Cx;
 
-use crate::call::delegation::AGENT_META;
+/// The key in `_meta` under which a kernel says for which agent it calls.
+const AGENT_META: &str = "dev.cloto/mgp/agent";
 
 /// The agent for whom a kernel calls; nobody where there is no kernel that says so.
 ///

@@ -31,9 +31,9 @@ use self::store::EventStore;
 use self::tools::AuditService;
 use self::writer::EventWriter;
 
-/// The options of `mgp server audit`.
+/// The options of `mgp-patterns audit`.
 #[derive(Debug, Args)]
-pub(crate) struct AuditServerArgs {
+pub(super) struct AuditServerArgs {
     /// The file of the events; `mgp/audit-service.db` in the XDG data directory if left out
     #[arg(long, value_name = "PATH")]
     store: Option<PathBuf>,

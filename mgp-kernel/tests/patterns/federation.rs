@@ -1,4 +1,4 @@
-//! `mgp server federation` behind a kernel, with a second kernel elsewhere.
+//! `mgp-patterns federation` behind a kernel, with a second kernel elsewhere.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -17,6 +17,20 @@ use tokio_rustls::rustls::crypto::ring;
 
 use crate::home::Home;
 use crate::kernel::Kernel;
+use crate::patterns;
+use crate::runner::tests;
+
+tests! {
+    a_tool_elsewhere_is_found_called_denied_and_named_in_the_record,
+    a_kernel_that_was_killed_is_unavailable_and_called_again_when_it_is_back,
+    what_is_found_at_several_kernels_comes_with_how_each_of_them_does,
+    one_server_of_a_kernel_is_offered_as_soon_as_that_kernel_is_there,
+    a_wrong_key_is_refused_and_shown_nowhere,
+    a_federation_without_a_key_or_beyond_tls_does_not_start,
+    only_a_kernel_with_a_trusted_certificate_is_called,
+    parts_a_cancellation_and_a_timeout_pass_both_kernels,
+    servers_elsewhere_are_registered_approved_and_used_like_those_here,
+}
 
 /// A kernel elsewhere: its home, its program, and the port at which it listens.
 struct Elsewhere {
@@ -75,14 +89,14 @@ impl Here {
 
     fn home(arguments: &[&str], key: &str) -> Home {
         let home = Home::with_state();
-        let arguments = [&["server", "federation"], arguments].concat();
+        let arguments = [&["federation"], arguments].concat();
         let config = format!(
             "{}[confirmation]\ndangerous = false\n\
              [[permissions.grants]]\nserver = \"federation\"\npermission = \"network.outbound\"\n\
              [[servers]]\nid = \"federation\"\ncommand = {:?}\nargs = {arguments:?}\n\
              env = {{ PROD_KEY = \"${{secret:PROD_KEY}}\" }}\n",
             home.read("mgp.toml"),
-            env!("CARGO_BIN_EXE_mgp")
+            patterns(&home)
         );
         home.write("mgp.toml", &config);
         assert_eq!(home.run_with(["secrets", "set", "PROD_KEY", "--file"], key).code, Some(0));
@@ -137,7 +151,6 @@ fn strs(words: &[String]) -> Vec<&str> {
 }
 
 // covers: P-3-04, P-3-10, P-3-11, P-3-12
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_elsewhere_is_found_called_denied_and_named_in_the_record() {
     let elsewhere = Elsewhere::start(None);
     let here = Here::start(&strs(&reaching(&elsewhere)), &elsewhere.key);
@@ -185,7 +198,6 @@ async fn a_tool_elsewhere_is_found_called_denied_and_named_in_the_record() {
 }
 
 // covers: P-3-16, P-3-19
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kernel_that_was_killed_is_unavailable_and_called_again_when_it_is_back() {
     let mut elsewhere = Elsewhere::start(None);
     let here = Here::start(&strs(&reaching(&elsewhere)), &elsewhere.key);
@@ -202,7 +214,6 @@ async fn a_kernel_that_was_killed_is_unavailable_and_called_again_when_it_is_bac
 }
 
 // covers: EXT-13-06
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_found_at_several_kernels_comes_with_how_each_of_them_does() {
     let mut prod = Elsewhere::start(None);
     let gone = format!("gone=http://127.0.0.1:{}/mcp", free_port());
@@ -234,7 +245,6 @@ async fn what_is_found_at_several_kernels_comes_with_how_each_of_them_does() {
     assert_eq!(nobody.code(), code::UPSTREAM_UNAVAILABLE, "{nobody:?}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_server_of_a_kernel_is_offered_as_soon_as_that_kernel_is_there() {
     let mut elsewhere = Elsewhere::start(None);
     drop(elsewhere.kernel.take());
@@ -247,7 +257,6 @@ async fn one_server_of_a_kernel_is_offered_as_soon_as_that_kernel_is_there() {
 }
 
 // covers: P-3-08, P-3-09
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_key_is_refused_and_shown_nowhere() {
     let elsewhere = Elsewhere::start(None);
     let wrong = format!("{}x", elsewhere.key);
@@ -267,10 +276,13 @@ async fn a_wrong_key_is_refused_and_shown_nowhere() {
 }
 
 // covers: P-3-07
-#[tokio::test]
 async fn a_federation_without_a_key_or_beyond_tls_does_not_start() {
     let home = Home::with_state();
-    let run = |arguments: &[&str]| home.run([&["server", "federation"], arguments].concat());
+    let run = |arguments: &[&str]| {
+        let mut federation = std::process::Command::new(patterns(&home));
+        federation.arg("federation").args(arguments);
+        Home::ran(federation, "")
+    };
     let without_key = run(&["--instance", "prod=https://example.com/mcp"]);
     assert!(
         without_key.code != Some(0) && without_key.err.contains("--key-env prod=VARIABLE"),
@@ -289,7 +301,6 @@ async fn a_federation_without_a_key_or_beyond_tls_does_not_start() {
 }
 
 // covers: P-3-06
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_a_kernel_with_a_trusted_certificate_is_called() {
     let elsewhere = Elsewhere::start(None);
     let (port, certificate) = tls_in_front_of(elsewhere.port).await;
@@ -364,7 +375,6 @@ async fn wait(cx: Cx) -> Result<&'static str, ToolError> {
 }
 
 // covers: P-3-15, P-3-17, P-3-18
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn parts_a_cancellation_and_a_timeout_pass_both_kernels() {
     let work = Arc::<Work>::default();
     let server = Server::new("work", "1.0.0")
@@ -397,7 +407,6 @@ async fn parts_a_cancellation_and_a_timeout_pass_both_kernels() {
 }
 
 // covers: P-3-05, P-3-11, P-3-12
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_elsewhere_are_registered_approved_and_used_like_those_here() {
     let elsewhere = Elsewhere::start(None);
     let port = free_port();
@@ -409,7 +418,7 @@ async fn servers_elsewhere_are_registered_approved_and_used_like_those_here() {
     let registration = format!(
         "[registration]\nagents = [\"federation\"]\ncommands = [{:?}]\nenv = [\"PROD_KEY\"]\n\
          [[permissions.grants]]\nserver = \"remote.prod.clock\"\npermission = \"network.outbound\"\n",
-        env!("CARGO_BIN_EXE_mgp")
+        patterns(&home)
     );
     home.write("mgp.toml", &format!("{config}{registration}"));
     let issued = home.json(["keys", "new", "federation", "--allow", "register"]);

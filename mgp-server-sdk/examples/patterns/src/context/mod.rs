@@ -26,9 +26,9 @@ use self::fit::fit_context;
 use self::memory::{Memory, recall_memory, store_memory};
 use self::summarize::summarize;
 
-/// The options of `mgp server context`.
+/// The options of `mgp-patterns context`.
 #[derive(Debug, Args)]
-pub(crate) struct ContextServerArgs {
+pub(super) struct ContextServerArgs {
     /// The file in which memories are kept; if left out, they end with the server
     #[arg(long, value_name = "FILE")]
     memory: Option<PathBuf>,

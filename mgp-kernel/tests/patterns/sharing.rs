@@ -1,4 +1,4 @@
-//! The servers that the program carries, behind a kernel and its clients.
+//! The audit service and the coordinator behind a kernel that several clients share.
 
 use std::time::Duration;
 
@@ -7,6 +7,17 @@ use tokio::time::Instant;
 
 use crate::home::Home;
 use crate::kernel::{Kernel, Talk};
+use crate::patterns;
+use crate::runner::tests;
+
+tests! {
+    the_event_of_a_call_through_the_kernel_is_found_in_the_audit_service,
+    agents_that_are_clients_share_the_tasks_of_another_client,
+    a_chain_goes_from_one_specialist_to_the_next,
+    nobody_takes_the_name_of_another_client_at_the_coordinator,
+    who_may_not_delegate_yet_is_told_how_that_is_allowed,
+    the_command_of_the_program_becomes_one_of_its_servers,
+}
 
 /// A client that is a process of its own, and shares the kernel of the first.
 struct Connected {
@@ -47,11 +58,10 @@ impl Connected {
 }
 
 // covers: P-4-17
-#[test]
-fn the_event_of_a_call_through_the_kernel_is_found_in_the_audit_service() {
+async fn the_event_of_a_call_through_the_kernel_is_found_in_the_audit_service() {
     let home = Home::with_state();
     home.json(["add", "clock", "--", MGP, "demo-server", "clock"]);
-    home.json(["add", "audit", "--", MGP, "server", "audit"]);
+    home.json(["add", "audit", "--", &patterns(&home), "audit"]);
     let mut client = Connected::open(&home, &["clock.now", "audit.query_audit_log"]);
     client.talk.ask("tools/call", &json!({"name": "clock.now", "arguments": {}}));
     let of_the_call = json!({"server_id": "clock", "event_type": "TOOL_EXECUTED", "agent_id": "local"});
@@ -74,7 +84,7 @@ fn the_event_of_a_call_through_the_kernel_is_found_in_the_audit_service() {
 /// A user with the coordinator, who lets all of its clients delegate.
 fn with_coordinator() -> Home {
     let home = Home::with_state();
-    home.json(["add", "coordination", "--", MGP, "server", "coordination"]);
+    home.json(["add", "coordination", "--", &patterns(&home), "coordination"]);
     let config = home.read("mgp.toml");
     let grant = "[[permissions.grants]]\nserver = \"coordination\"\npermission = \"memory.write\"\n";
     home.write("mgp.toml", &format!("{config}\n{grant}"));
@@ -112,8 +122,7 @@ impl Agent {
 }
 
 // covers: P-1-13
-#[test]
-fn agents_that_are_clients_share_the_tasks_of_another_client() {
+async fn agents_that_are_clients_share_the_tasks_of_another_client() {
     let home = with_coordinator();
     let mut lead = Connected::open(&home, &["coordination.delegate_task", "coordination.collect_results"]);
     let (mut one, mut other) = (Agent::register(&home, "one", &[]), Agent::register(&home, "other", &[]));
@@ -136,8 +145,7 @@ fn agents_that_are_clients_share_the_tasks_of_another_client() {
 }
 
 // covers: P-1-13
-#[test]
-fn a_chain_goes_from_one_specialist_to_the_next() {
+async fn a_chain_goes_from_one_specialist_to_the_next() {
     let home = with_coordinator();
     let mut lead = Connected::open(&home, &["coordination.delegate_task", "coordination.collect_results"]);
     let mut researcher = Agent::register(&home, "researcher", &["research"]);
@@ -159,8 +167,7 @@ fn a_chain_goes_from_one_specialist_to_the_next() {
     assert_eq!(text["results"][0]["result"], "O moon");
 }
 
-#[test]
-fn nobody_takes_the_name_of_another_client_at_the_coordinator() {
+async fn nobody_takes_the_name_of_another_client_at_the_coordinator() {
     let home = with_coordinator();
     let mut mallory = Agent::register_from(&home, "mallory", "worker", &["deploy"]);
     let mut worker = Agent::register_from(&home, "lead", "worker", &["deploy"]);
@@ -173,26 +180,30 @@ fn nobody_takes_the_name_of_another_client_at_the_coordinator() {
     assert_eq!(worker.next(0)["task"], "deploy");
 }
 
-#[test]
-fn who_may_not_delegate_yet_is_told_how_that_is_allowed() {
+async fn who_may_not_delegate_yet_is_told_how_that_is_allowed() {
     let home = Home::with_state();
-    home.json(["add", "coordination", "--", MGP, "server", "coordination"]);
+    home.json(["add", "coordination", "--", &patterns(&home), "coordination"]);
     let mut lead = Connected::open(&home, &["coordination.delegate_task"]);
     let call = json!({"name": "coordination.delegate_task", "arguments": {"task": "work"}});
     let answer = lead.talk.ask("tools/call", &call).to_string();
     assert!(answer.contains("memory.write") && answer.contains("mgp permissions approve"), "{answer}");
 }
 
-#[test]
-fn the_command_of_a_carried_server_is_told_apart_from_the_list_of_servers() {
+async fn the_command_of_the_program_becomes_one_of_its_servers() {
     let home = Home::new();
     let help = home.run(["--help"]).out;
-    assert!(help.contains("one of the servers that this program carries"), "{help}");
+    assert!(help.contains("one of the servers of `mgp-patterns`"), "{help}");
     assert!(help.contains("List the configured servers"), "{help}");
-    let help = home.run(["server", "--help"]).out;
+    patterns(&home);
+    let server = |words: &[&str]| {
+        let mut command = home.command(["server"].iter().chain(words));
+        command.env("PATH", home.path("bin"));
+        Home::ran(command, "")
+    };
+    let help = server(&["--help"]).out;
     assert!(help.contains("audit ") && help.contains("coordination "), "{help}");
-    assert_eq!(home.run(["server", "nobody"]).code, Some(1));
-    let ran = home.run(["server", "audit", "--retention", "tiered"]);
+    assert_eq!(server(&["nobody"]).code, Some(1));
+    let ran = server(&["audit", "--retention", "tiered"]);
     assert!(ran.code == Some(1) && ran.err.contains("--keep-days"), "{ran:?}");
 }
 

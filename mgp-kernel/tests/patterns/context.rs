@@ -1,4 +1,4 @@
-//! `mgp server context` behind a kernel.
+//! `mgp-patterns context` behind a kernel.
 
 use std::time::Duration;
 
@@ -11,16 +11,26 @@ use tokio::time::Instant;
 
 use crate::home::Home;
 use crate::kernel::Kernel;
+use crate::patterns;
+use crate::runner::tests;
+
+tests! {
+    what_left_the_context_is_found_again_after_the_kernel_was_killed,
+    the_model_of_a_client_of_the_kernel_is_asked,
+    a_budget_that_overflows_evicts_the_tool_that_was_used_longest_ago,
+    a_memory_without_its_permission_is_not_written,
+    a_memory_that_another_server_has_open_is_refused,
+}
 
 /// A home whose kernel has the server `context`, with its memory in a file.
 fn home(further: &str) -> Home {
     let home = Home::with_state();
     let memory = home.path("memory.jsonl").display().to_string();
-    let program = env!("CARGO_BIN_EXE_mgp");
+    let (program, mgp) = (patterns(&home), env!("CARGO_BIN_EXE_mgp"));
     let config = format!(
         "{}{further}\n[[servers]]\nid = \"context\"\ncommand = {program:?}\n\
-         args = [\"server\", \"context\", \"--memory\", {memory:?}]\n\
-         [[servers]]\nid = \"clock\"\ncommand = {program:?}\nargs = [\"demo-server\", \"clock\"]\n\
+         args = [\"context\", \"--memory\", {memory:?}]\n\
+         [[servers]]\nid = \"clock\"\ncommand = {mgp:?}\nargs = [\"demo-server\", \"clock\"]\n\
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.read\"\n\
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.write\"\n",
         home.read("mgp.toml")
@@ -45,7 +55,6 @@ async fn called(client: &Client, tool: &str, arguments: Value) -> Value {
 }
 
 // covers: P-2-07, P-2-08
-#[tokio::test]
 async fn what_left_the_context_is_found_again_after_the_kernel_was_killed() {
     let home = home("");
     let (mut kernel, client) = started(&home).await;
@@ -71,7 +80,6 @@ async fn what_left_the_context_is_found_again_after_the_kernel_was_killed() {
 }
 
 // covers: P-2-06
-#[tokio::test]
 async fn the_model_of_a_client_of_the_kernel_is_asked() {
     let home = home("");
     let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
@@ -91,7 +99,6 @@ async fn the_model_of_a_client_of_the_kernel_is_asked() {
 }
 
 // covers: P-2-11
-#[tokio::test]
 async fn a_budget_that_overflows_evicts_the_tool_that_was_used_longest_ago() {
     let home = home("[tools]\nlevel = \"L3\"\n[tools.budget]\ncache_limit = 250\n");
     let (_kernel, client) = started(&home).await;
@@ -112,7 +119,6 @@ async fn a_budget_that_overflows_evicts_the_tool_that_was_used_longest_ago() {
     called(&client, "context.summarize", json!({"text": "It rains.", "max_tokens": 20})).await;
 }
 
-#[tokio::test]
 async fn a_memory_without_its_permission_is_not_written() {
     let home = home("");
     let config = home.read("mgp.toml");
@@ -124,10 +130,14 @@ async fn a_memory_without_its_permission_is_not_written() {
     assert_eq!(std::fs::read_to_string(home.path("memory.jsonl")).unwrap_or_default(), "");
 }
 
-#[test]
-fn a_memory_that_another_server_has_open_is_refused() {
+async fn a_memory_that_another_server_has_open_is_refused() {
     let home = Home::with_state();
-    let mut first = home.command(["server", "context", "--memory", "memory.jsonl"]);
+    let context = || {
+        let mut context = std::process::Command::new(patterns(&home));
+        context.args(["context", "--memory", "memory.jsonl"]).current_dir(home.path(""));
+        context
+    };
+    let mut first = context();
     let mut first =
         first.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
     let end = Instant::now() + Duration::from_secs(30);
@@ -135,7 +145,7 @@ fn a_memory_that_another_server_has_open_is_refused() {
         assert!(Instant::now() < end, "the memory is not opened");
         std::thread::sleep(Duration::from_millis(10));
     }
-    let second = home.run(["server", "context", "--memory", "memory.jsonl"]);
+    let second = Home::ran(context(), "");
     assert!(second.code != Some(0) && second.err.contains("--memory"), "{second:?}");
     first.kill().unwrap();
     first.wait().unwrap();

@@ -12,6 +12,9 @@ mod carried;
 mod data;
 mod definitions;
 mod effects;
+#[path = "../../../mgp-toolindex/examples/eval/evaluation/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the search needs a part")]
+mod evaluation;
 mod flows;
 mod front;
 mod harmless;

@@ -15,7 +15,8 @@ fn it_says_what_is_wrong_and_ends_with_the_codes_of_mgp() {
         (&["--help"][..], 0, "coordination"),
         (&["nobody"], 1, "nobody"),
         (&["audit", "--retention", "tiered"], 1, "--keep-days"),
-        (&["federation", "--instance", "a=http://example.com/mcp", "--key-env", "a=PATH"], 5, "https"),
+        (&["federation", "--instance", "a=http://example.com/mcp", "--key-env", "a=PATH"], 1, "https"),
+        (&["federation", "--instance", "a=https://example.com/mcp", "--key-env", "a=NO_KEY"], 5, "NO_KEY"),
         // Nobody is there, and nobody asks for anything.
         (&["coordination"], 0, ""),
     ] {

@@ -11,58 +11,55 @@ use super::{Measure, Quality};
 
 /// The quality of a search on a set of questions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Report {
+pub(crate) struct Report {
     /// The name of the settings.
-    pub name: String,
+    pub(crate) name: String,
     /// The strategy of the search.
-    pub strategy: SearchStrategy,
+    pub(crate) strategy: SearchStrategy,
     /// The actual strategy, if a question could not be searched as asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fallback: Option<SearchStrategy>,
+    pub(crate) fallback: Option<SearchStrategy>,
     /// The mean quality.
-    pub quality: Quality,
+    pub(crate) quality: Quality,
     /// The mean number of tokens of an answer.
-    pub tokens: f64,
+    pub(crate) tokens: f64,
     /// The latency of answers.
-    pub latency: Latency,
+    pub(crate) latency: Latency,
     /// The tools that questions need and the index does not have: they lower the quality whatever the settings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unknown: Vec<String>,
+    pub(crate) unknown: Vec<String>,
     /// The outcome of each question.
-    pub answers: Vec<QuestionResult>,
+    pub(crate) answers: Vec<QuestionResult>,
 }
 
 /// The outcome of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct QuestionResult {
+pub(crate) struct QuestionResult {
     /// The id of the question.
-    pub question: String,
+    pub(crate) question: String,
     /// The quality of the ranking.
-    pub quality: Quality,
+    pub(crate) quality: Quality,
     /// The tokens of the definitions in the answer.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
     /// The time of the answer in microseconds.
-    pub micros: u64,
+    pub(crate) micros: u64,
     /// The tools of the answer, the best first.
-    pub first: Vec<String>,
+    pub(crate) first: Vec<String>,
 }
 
 /// The microseconds that the given share of answers took at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Latency {
+pub(crate) struct Latency {
     /// The median.
-    pub p50: u64,
+    pub(crate) p50: u64,
     /// The time of 95 of 100 answers.
-    pub p95: u64,
+    pub(crate) p95: u64,
     /// The time of 99 of 100 answers.
-    pub p99: u64,
+    pub(crate) p99: u64,
 }
 
 impl Report {
-    pub(super) fn new(name: &str, strategy: SearchStrategy) -> Self {
+    pub(crate) fn new(name: &str, strategy: SearchStrategy) -> Self {
         Self {
             name: name.to_owned(),
             strategy,
@@ -76,7 +73,7 @@ impl Report {
     }
 
     /// Sums up the answers.
-    pub(super) fn finish(mut self) -> Self {
+    pub(crate) fn finish(mut self) -> Self {
         self.quality = Quality::mean(self.answers.iter().map(|answer| &answer.quality));
         self.tokens = mean(self.answers.iter().map(|answer| answer.tokens).sum(), self.answers.len());
         self.latency = Latency::of(self.answers.iter().map(|answer| answer.micros).collect());
@@ -116,7 +113,7 @@ impl fmt::Display for Report {
 
 impl Latency {
     /// Creates the latency of these times in microseconds.
-    pub fn of(mut micros: Vec<u64>) -> Self {
+    pub(crate) fn of(mut micros: Vec<u64>) -> Self {
         micros.sort_unstable();
         let at = |hundredths: usize| {
             let rank = (micros.len() * hundredths).div_ceil(100).saturating_sub(1);
@@ -130,12 +127,12 @@ fn mean(sum: u64, count: usize) -> f64 {
     share(usize::try_from(sum).unwrap_or(usize::MAX), count)
 }
 
-pub(super) fn micros(time: Duration) -> u64 {
+pub(crate) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Writes rows of equal length under a head, as Markdown.
-pub(super) fn write_table(f: &mut fmt::Formatter<'_>, rows: &[Vec<String>]) -> fmt::Result {
+pub(crate) fn write_table(f: &mut fmt::Formatter<'_>, rows: &[Vec<String>]) -> fmt::Result {
     let columns = rows.first().map_or(0, Vec::len);
     let wide = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0).max(3);
     let widths: Vec<usize> = (0..columns).map(wide).collect();
@@ -152,36 +149,4 @@ pub(super) fn write_table(f: &mut fmt::Formatter<'_>, rows: &[Vec<String>]) -> f
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn latencies_are_of_shares() {
-        assert_eq!(Latency::of((1..=200).rev().collect()), Latency { p50: 100, p95: 190, p99: 198 });
-        assert_eq!(Latency::of(vec![7]), Latency { p50: 7, p95: 7, p99: 7 });
-        assert_eq!(Latency::of(vec![]), Latency::default());
-    }
-
-    #[test]
-    fn a_report_reads_as_a_table_and_survives_json() {
-        let mut report = Report::new("words", SearchStrategy::Keyword);
-        report.answers.push(QuestionResult {
-            question: "q".into(),
-            quality: Quality::of(&["a".into()], &[vec!["a".into()]]),
-            tokens: 90,
-            micros: 12,
-            first: vec!["a".into()],
-        });
-        report.unknown.push("b".into());
-        let report = report.finish();
-        let table = report.to_string();
-        assert!(table.starts_with("| settings | R@1   | R@5 "), "{table}");
-        assert!(table.contains("| words    | 1.000 | 1.000 "), "{table}");
-        assert!(table.ends_with("1 questions; the index does not have b\n"), "{table}");
-        let json = serde_json::to_string(&report).unwrap();
-        assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
-    }
 }

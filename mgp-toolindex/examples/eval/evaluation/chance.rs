@@ -4,7 +4,7 @@ use super::quality::share;
 
 /// Returns the probability of such uneven numbers of wins and losses, or more uneven ones, if a win is as likely as a
 /// loss: the two-sided sign test.
-pub(super) fn sign_test(wins: usize, losses: usize) -> f64 {
+pub(crate) fn sign_test(wins: usize, losses: usize) -> f64 {
     let games = wins + losses;
     let fewer = wins.min(losses);
     // The sum is of logarithms, because 2^games exceeds the range of numbers.
@@ -22,7 +22,7 @@ const SAMPLES: usize = 2000;
 const SEED: u64 = 16;
 
 /// Returns the interval in which the mean of such differences lies in 95 of 100 samples of questions.
-pub(super) fn interval(differences: &[f64]) -> (f64, f64) {
+pub(crate) fn interval(differences: &[f64]) -> (f64, f64) {
     if differences.is_empty() {
         return (0.0, 0.0);
     }
@@ -49,32 +49,5 @@ impl SeededRandom {
         z ^= z >> 31;
         let scaled = (u128::from(z) * limit as u128) >> 64;
         usize::try_from(scaled).unwrap_or(0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn even_games_are_chance_and_uneven_ones_are_not() {
-        assert!((sign_test(0, 0) - 1.0).abs() < 1e-12);
-        assert!((sign_test(5, 5) - 1.0).abs() < 1e-12);
-        assert!((sign_test(1, 0) - 1.0).abs() < 1e-12);
-        assert!((sign_test(9, 1) - 22.0 / 1024.0).abs() < 1e-9);
-        assert!((sign_test(1, 9) - 22.0 / 1024.0).abs() < 1e-9);
-        assert!(sign_test(40_000, 60_000) < 1e-9);
-        assert!(sign_test(50_000, 50_100) > 0.5);
-    }
-
-    #[test]
-    fn the_interval_holds_the_mean_and_narrows() {
-        let few = [0.0, 1.0, 0.0, 1.0];
-        let many: Vec<f64> = few.iter().copied().cycle().take(400).collect();
-        let ((low, high), (lower, higher)) = (interval(&many), interval(&few));
-        assert!(lower < low && low < 0.5 && 0.5 < high && high < higher);
-        assert_eq!(interval(&many), interval(&many));
-        assert_eq!(interval(&[]), (0.0, 0.0));
-        assert_eq!(interval(&[0.25; 3]), (0.25, 0.25));
     }
 }

@@ -4,28 +4,27 @@ use serde::{Deserialize, Serialize};
 
 /// The quality of a ranking, or the mean of many; each measure from 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Quality {
+pub(crate) struct Quality {
     /// The share of needs that the first tool meets.
-    pub recall_1: f64,
+    pub(crate) recall_1: f64,
     /// The share of needs that the first five tools meet.
-    pub recall_5: f64,
+    pub(crate) recall_5: f64,
     /// The share of needs that the first ten tools meet.
-    pub recall_10: f64,
+    pub(crate) recall_10: f64,
     /// 1 if the first five tools meet all needs.
-    pub complete_5: f64,
+    pub(crate) complete_5: f64,
     /// The NDCG of the first five tools: how far in front the tools stand that meet a need, beside the best possible
     /// order.
-    pub ndcg_5: f64,
+    pub(crate) ndcg_5: f64,
     /// 1 divided by the rank of the first tool that meets a need.
-    pub mrr: f64,
+    pub(crate) mrr: f64,
 }
 
 impl Quality {
     /// Judges a ranking by needs, each of which names the tools that meet it.
     ///
     /// A tool meets at most one need, even if it stands in several.
-    pub fn of(ranking: &[String], needs: &[Vec<String>]) -> Self {
+    pub(crate) fn of(ranking: &[String], needs: &[Vec<String>]) -> Self {
         let mut met = vec![false; needs.len()];
         let mut met_by_rank = Vec::with_capacity(ranking.len());
         let mut first = None;
@@ -57,7 +56,7 @@ impl Quality {
     }
 
     /// Returns the mean of many.
-    pub fn mean<'a>(of: impl IntoIterator<Item = &'a Self>) -> Self {
+    pub(crate) fn mean<'a>(of: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sums = [0.0; Measure::ALL.len()];
         let mut count = 0;
         for quality in of {
@@ -74,9 +73,7 @@ impl Quality {
 /// A measure of a [`Quality`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the members of `Quality` say what they are")]
-#[non_exhaustive]
-pub enum Measure {
+pub(crate) enum Measure {
     #[serde(rename = "recall_1")]
     Recall1,
     #[serde(rename = "recall_5")]
@@ -92,11 +89,11 @@ pub enum Measure {
 
 impl Measure {
     /// All measures, in the order of the members.
-    pub const ALL: [Self; 6] =
+    pub(crate) const ALL: [Self; 6] =
         [Self::Recall1, Self::Recall5, Self::Recall10, Self::Complete5, Self::Ndcg5, Self::Mrr];
 
     /// Returns the name of the measure in tables.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Recall1 => "R@1",
             Self::Recall5 => "R@5",
@@ -108,7 +105,7 @@ impl Measure {
     }
 
     /// Returns the value of the measure.
-    pub const fn of(self, quality: &Quality) -> f64 {
+    pub(crate) const fn of(self, quality: &Quality) -> f64 {
         match self {
             Self::Recall1 => quality.recall_1,
             Self::Recall5 => quality.recall_5,
@@ -121,7 +118,7 @@ impl Measure {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "nothing that is counted here comes near 2^52")]
-pub(super) fn share(part: usize, whole: usize) -> f64 {
+pub(crate) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
@@ -129,62 +126,4 @@ pub(super) fn share(part: usize, whole: usize) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "ranks are small")]
 fn discount(rank: usize) -> f64 {
     1.0 / ((rank + 2) as f64).log2()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn judged(ranking: &str, needs: &str) -> Quality {
-        let names = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
-        Quality::of(&names(ranking), &needs.split('|').map(names).collect::<Vec<_>>())
-    }
-
-    fn assert_near(value: f64, expected: f64) {
-        assert!((value - expected).abs() < 1e-9, "{value} is not {expected}");
-    }
-
-    #[test]
-    fn the_right_tool_in_front_is_perfect() {
-        let quality = judged("a b c", "a");
-        for measure in Measure::ALL {
-            assert_near(measure.of(&quality), 1.0);
-        }
-        let nothing = judged("", "a");
-        for measure in Measure::ALL {
-            assert_near(measure.of(&nothing), 0.0);
-        }
-    }
-
-    #[test]
-    fn each_need_counts_once_however_many_tools_meet_it() {
-        let quality = judged("a a2 x y z b", "a a2|b");
-        assert_near(quality.recall_1, 0.5);
-        assert_near(quality.recall_5, 0.5);
-        assert_near(quality.recall_10, 1.0);
-        assert_near(quality.complete_5, 0.0);
-        assert_near(quality.ndcg_5, 1.0 / (1.0 + 1.0 / 3.0_f64.log2()));
-    }
-
-    #[test]
-    fn a_tool_of_two_needs_meets_one() {
-        let quality = judged("a x", "a b|a c");
-        assert_near(quality.recall_5, 0.5);
-    }
-
-    #[test]
-    fn a_tool_further_back_is_worth_less() {
-        let quality = judged("x y a", "a");
-        assert_near(quality.ndcg_5, 0.5);
-        assert_near(quality.mrr, 1.0 / 3.0);
-        assert_near(quality.recall_1, 0.0);
-    }
-
-    #[test]
-    fn the_mean_is_that_of_each_figure() {
-        let mean = Quality::mean(&[judged("a", "a"), judged("x a", "a")]);
-        assert_near(mean.recall_1, 0.5);
-        assert_near(mean.mrr, 0.75);
-        assert_eq!(Quality::mean(&[]), Quality::default());
-    }
 }

@@ -6,14 +6,13 @@ use serde::{Deserialize, Serialize};
 
 /// A question, and the tools that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct EvalQuestion {
+pub(crate) struct EvalQuestion {
     /// The id of the question in reports.
-    pub id: String,
+    pub(crate) id: String,
     /// The text of the query.
-    pub text: String,
+    pub(crate) text: String,
     /// The needs, each by the ids of tools that meet it equally well.
-    pub needs: Vec<Vec<String>>,
+    pub(crate) needs: Vec<Vec<String>>,
 }
 
 const MOST: usize = 100_000;
@@ -21,12 +20,12 @@ const LONGEST_LINE: usize = 256 * 1024;
 
 impl EvalQuestion {
     /// Creates a question that takes one tool for each of these needs.
-    pub fn new(id: impl Into<String>, text: impl Into<String>, needs: Vec<Vec<String>>) -> Self {
+    pub(crate) fn new(id: impl Into<String>, text: impl Into<String>, needs: Vec<Vec<String>>) -> Self {
         Self { id: id.into(), text: text.into(), needs }
     }
 
     /// Reads questions, a JSON object in each line; empty lines are skipped.
-    pub fn read_all(mut from: impl BufRead) -> Result<Vec<Self>, QuestionError> {
+    pub(crate) fn read_all(mut from: impl BufRead) -> Result<Vec<Self>, QuestionError> {
         let mut questions = Vec::new();
         let mut bytes = Vec::new();
         for line in 1.. {
@@ -62,8 +61,7 @@ impl EvalQuestion {
 
 /// The reason why questions cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum QuestionError {
+pub(crate) enum QuestionError {
     /// The source of the lines fails.
     #[error("line {line} cannot be read")]
     Unreadable {
@@ -100,46 +98,4 @@ pub enum QuestionError {
         /// The number of questions at most.
         most: usize,
     },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(lines: &str) -> Result<Vec<EvalQuestion>, QuestionError> {
-        EvalQuestion::read_all(lines.as_bytes())
-    }
-
-    #[test]
-    fn questions_are_read_line_by_line() {
-        let lines = "{\"id\":\"a\",\"text\":\"x\",\"needs\":[[\"s.t\"]]}\n\n{\"id\":\"b\",\"text\":\"y\",\"needs\":[[\"s.t\",\"s.u\"],[\"s.v\"]]}";
-        let questions = read(lines).unwrap();
-        assert_eq!(questions.len(), 2);
-        assert_eq!(questions[0], EvalQuestion::new("a", "x", vec![vec!["s.t".into()]]));
-        assert_eq!(questions[1].needs[0], ["s.t", "s.u"]);
-    }
-
-    #[test]
-    fn an_error_names_the_line() {
-        let good = "{\"id\":\"a\",\"text\":\"x\",\"needs\":[[\"s.t\"]]}\n";
-        let error = read(&format!("{good}\nnonsense\n")).unwrap_err();
-        assert!(error.to_string().starts_with("line 3 "), "{error}");
-        let error = read(&format!("{good}{{\"id\":\"a\",\"text\":\"x\",\"needs\":[]}}")).unwrap_err();
-        assert!(matches!(error, QuestionError::NeedsNothing { line: 2 }));
-        let error = read("{\"id\":\"a\",\"text\":\"x\",\"needs\":[[\"s.t\"],[]]}").unwrap_err();
-        assert!(matches!(error, QuestionError::NeedsNothing { line: 1 }));
-        let error = EvalQuestion::read_all(&b"{\"id\":\"\xff\"}"[..]).unwrap_err();
-        assert!(matches!(error, QuestionError::Malformed { line: 1, .. }));
-    }
-
-    #[test]
-    fn a_line_without_an_end_is_not_read_into_memory() {
-        let endless = io::BufReader::new(io::repeat(b'x'));
-        assert!(matches!(
-            EvalQuestion::read_all(endless).unwrap_err(),
-            QuestionError::TooLong { line: 1, .. }
-        ));
-        let empty = io::BufReader::new(&b""[..]);
-        assert!(EvalQuestion::read_all(empty).unwrap().is_empty());
-    }
 }

@@ -39,6 +39,14 @@ fn queries_pass() {
         "SELECT * FROM t -- a comment about DELETE FROM\nWHERE a = 1",
         "SELECT CASE WHEN a THEN 'insert into' ELSE 'x' END FROM t",
         "SELECT * FROM events FOR JSON AUTO",
+        "SELECT high, low, open, close FROM prices WHERE open > 1 ORDER BY close NULLS LAST",
+        "SELECT replace(name, '''', '') FROM t -- quotes",
+        "SELECT tags[1], data['key'] FROM t WHERE name LIKE 'C:\\%'",
+        "SELECT convert(a USING utf8), cast(a AS char CHARACTER SET utf8) FROM t USE INDEX (i)",
+        "EXPLAIN (ANALYZE, BUFFERS) SELECT a FROM t",
+        "EXPLAIN FORMAT = JSON SELECT a FROM t",
+        "DESC shop.users",
+        "FROM t SELECT a",
     ] {
         assert_eq!(check_sql(sql), Ok(()), "{sql}");
     }
@@ -122,6 +130,19 @@ fn writes_are_refused_wherever_they_stand() {
         "LOCK TABLE t",
         "USE other",
         "KILL 1",
+        "SELECT 1 KILL 53",
+        "SELECT 1DROP TABLE t",
+        "SELECT 1 USE other",
+        "SELECT 1 DISABLE TRIGGER a ON t",
+        "SELECT 1 DROP\u{a0}TABLE t",
+        "SELECT '\\', E'\\''; DROP TABLE t; --'",
+        "SELECT [a'b] ; DROP TABLE t --']",
+        "SELECT `a` /* ( */ INTO b FROM t",
+        "SELECT ( INTO",
+        "SELECT 1 /*T! ; DROP TABLE t */",
+        "WITH a AS (SELECT 1) VACUUM",
+        "EXPLAIN ANALYZE VACUUM",
+        "SELECT 1 SETTINGS readonly = 0",
         "LISTEN x",
     ] {
         assert!(check_sql(sql).is_err(), "{sql}");
@@ -138,7 +159,7 @@ fn what_cannot_be_read_is_refused() {
 }
 
 #[test]
-fn deep_nesting_is_refused_and_the_depth_below_it_is_read_in_time() {
+fn deep_brackets_are_refused_and_no_depth_takes_long() {
     for (open, middle, close) in [
         ("(", "1", ")"),
         ("SELECT * FROM (", "SELECT 1", ") a"),
@@ -152,9 +173,9 @@ fn deep_nesting_is_refused_and_the_depth_below_it_is_read_in_time() {
     ] {
         for start in ["SELECT ", "SELECT * FROM ", ""] {
             let nested = |depth| format!("{start}{}{middle}{}", open.repeat(depth), close.repeat(depth));
-            // If each level took twice as long as the one inside, these would never end.
-            let _ = check_sql(&nested(39));
-            assert!(check_sql(&nested(2000)).is_err(), "{start}{open}");
+            // If each level took twice as long as the one inside, this would never end.
+            let read = check_sql(&nested(2000));
+            assert!(read.is_err() || !open.contains('('), "{start}{open}");
         }
     }
 }

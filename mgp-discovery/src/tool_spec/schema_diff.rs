@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::schema_rules::{TYPES, member, types};
+use super::schema_rules::{TYPES, last_name, member, types};
 use super::version::ChangeClass;
 
 /// The side of a tool that a schema describes.
@@ -192,9 +192,8 @@ impl<'a> Comparison<'a> {
         while let Some(step) = steps.next() {
             match step {
                 "properties" => {
-                    let name = steps.next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
                     path.push_str(if path.is_empty() { "" } else { "." });
-                    path.push_str(&name);
+                    path.push_str(&last_name(steps.next().unwrap_or_default()));
                 }
                 "items" => path.push_str("[]"),
                 _ => {}

@@ -1,6 +1,5 @@
 //! `mgp export`: adds mgp to the configuration file of an MCP client.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf, absolute};
 
@@ -215,7 +214,7 @@ impl ExportArgs {
 
     fn entry(&self, place: &KernelLocation) -> Result<ClientEntry, Failure> {
         if let Some(url) = &self.url {
-            return Ok(ClientEntry::Url { url: url.clone(), headers: BTreeMap::new() });
+            return Ok(ClientEntry::Url(url.clone()));
         }
         let unknown =
             |what: &str| Failure::usage(format!("{what} is not UTF-8 and cannot be written as JSON"));
@@ -232,7 +231,7 @@ impl ExportArgs {
             args.push(text(whole).map_err(|_| unknown("the path of the configuration"))?);
         }
         args.push("serve".to_owned());
-        Ok(ClientEntry::Command { command, args, env: BTreeMap::new() })
+        Ok(ClientEntry::Command { command, args })
     }
 
     /// Returns the client's servers that mgp has too, and those that stay in the client's file.

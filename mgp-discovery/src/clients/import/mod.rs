@@ -13,7 +13,7 @@ pub(crate) use self::places::value_names;
 use self::{reference::ReferenceContext, variable::UniqueNames};
 use super::{
     ClientKind,
-    document::{self, DocumentMember, DocumentNode, Position},
+    document::{self, DocumentMember, DocumentNode, Position, SyntaxError},
 };
 use crate::config::{Secret, model::ServerConfig};
 
@@ -174,6 +174,12 @@ pub enum ImportError {
     TooManyServers,
 }
 
+impl From<SyntaxError> for ImportError {
+    fn from(wrong: SyntaxError) -> Self {
+        Self::Syntax { at: wrong.at, what: wrong.what }
+    }
+}
+
 /// Reads the servers of a client's file.
 pub fn read(kind: ClientKind, text: &str, options: &ReadOptions) -> Result<Imported, ImportError> {
     let text = document::without_bom(text);
@@ -230,8 +236,7 @@ pub(crate) fn parse(kind: ClientKind, text: &str) -> Result<DocumentNode, Import
     if text.len() > MAX_FILE_BYTES {
         return Err(ImportError::TooLong { bytes: text.len() });
     }
-    document::parse(kind.format(), text)
-        .map_err(|wrong| ImportError::Syntax { at: wrong.at, what: wrong.what })
+    Ok(document::parse(kind.format(), text)?)
 }
 
 /// A server's entry in a file.

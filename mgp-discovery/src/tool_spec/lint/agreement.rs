@@ -13,13 +13,10 @@ impl ToolLint<'_> {
     /// Compares the document with the definition of the tool.
     pub(super) fn definition(&mut self) {
         let (line, name) = (self.tool.line, &self.tool.name);
-        let Some(definition) = self.lint.definitions.iter().find(|tool| name::is_same(tool.name(), name))
-        else {
-            let known = self.lint.definitions.iter().map(ToolInterface::name);
-            let near = nearest(name, known).map(|near| format!("did you mean `{near}`?"));
-            let help =
-                near.unwrap_or_else(|| "document the tools that are defined, under their names".to_owned());
-            return self.error(SpecRule::Definition, line, format!("no tool `{name}` is defined"), help);
+        let Some(definition) = self.definitions.iter().find(|tool| name::is_same(tool.name(), name)) else {
+            let near = nearest(name, self.definitions.iter().map(ToolInterface::name));
+            let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+            return self.error(SpecRule::Definition, line, format!("no tool `{name}` is defined{near}"));
         };
         let documented = ToolInterface::documented(self.tool);
         for change in documented.changes_since(&definition.completed()) {
@@ -27,14 +24,7 @@ impl ToolLint<'_> {
                 change.at.starts_with("/inputSchema/") || change.at.starts_with("/outputSchema/");
             if is_interface && change.class != ChangeClass::Documentation {
                 let what = format!("the document differs from the definition: {}", change.what);
-                self.at(
-                    Severity::Error,
-                    SpecRule::Definition,
-                    line,
-                    change.at,
-                    what,
-                    "write what the definition says, or change the tool",
-                );
+                self.at(Severity::Error, SpecRule::Definition, line, change.at, what);
             }
         }
         if let (Some(said), Some(hint)) = (documented.idempotent, definition.idempotent)
@@ -43,20 +33,19 @@ impl ToolLint<'_> {
             let section = self.tool.section(SectionKind::Idempotency).map_or(line, |section| section.line);
             let what =
                 format!("the document says {said}, and `idempotentHint` of the definition says {hint}");
-            self.error(SpecRule::Idempotency, section, what, "say the same in both");
+            self.error(SpecRule::Idempotency, section, what);
         }
         let security = self.tool.section(SectionKind::Security);
         let is_named = |permission: &&String| security.is_some_and(|section| section.contains(permission));
         for permission in definition.permissions.iter().filter(|permission| !is_named(permission)) {
             let what = format!("the section does not name the permission `{permission}` of the definition");
-            let line = security.map_or(line, |section| section.line);
-            self.error(SpecRule::Security, line, what, "say what the tool needs it for");
+            self.error(SpecRule::Security, security.map_or(line, |section| section.line), what);
         }
     }
 
     /// Checks that the version announces what changed, and that there is a guide for a new major version.
     pub(super) fn changes(&mut self) {
-        let Some(old) = self.lint.since.iter().find(|old| name::is_same(old.name(), &self.tool.name)) else {
+        let Some(old) = self.since.iter().find(|old| name::is_same(old.name(), &self.tool.name)) else {
             return;
         };
         let new = ToolInterface::documented(self.tool);
@@ -65,22 +54,17 @@ impl ToolLint<'_> {
         if let (false, Some(version), Some(least), Some(change)) =
             (diff.is_announced, diff.new_version, diff.least_version, diff.changes.first())
         {
+            let class = change.class.as_str();
             let what =
-                format!("{version} does not announce a {} change: {}", change.class.as_str(), change.what);
-            self.error(SpecRule::VersionBump, line, what, format!("write at least {least}"));
+                format!("{version} does not announce a {class} change, as {least} does: {}", change.what);
+            self.error(SpecRule::VersionBump, line, what);
         }
         let is_major = new
             .version
             .zip(old.version)
             .is_some_and(|(new, old)| new.announces(old) == Some(ChangeClass::Breaking));
         if is_major && self.tool.migration().is_none() {
-            let what = "a new major version has no migration guide";
-            self.error(
-                SpecRule::Migration,
-                line,
-                what,
-                "add the section ### Migration Guide: what callers change, or where they read it",
-            );
+            self.error(SpecRule::Migration, line, "a new major version has no migration guide");
         }
     }
 }

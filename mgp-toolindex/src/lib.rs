@@ -35,8 +35,8 @@
 //! | [`discovery`] | §16.5, §16.6 | searches and requests for tools, as methods and as tools: a layer |
 //! | [`session`] | §16.7 | the tools of a session: pinned, used, found |
 //! | [`budget`] | §16.8 | tokens of definitions, and shorter forms |
-//! | [`level`] | §16.3 | the number of definitions for a host, and its costs |
-//! | [`eval`] | | the quality of a search on one's own tools and questions |
+//! | [`level`] | §16.3 | the number of definitions in the context from the start |
+//! | [`eval`] | | tools and queries in files, to try a search on one's own |
 //!
 //! | feature | what it adds |
 //! |---|---|

@@ -20,9 +20,13 @@ use std::path::PathBuf;
 use clap::Parser;
 use mgp_toolindex::Index;
 use mgp_toolindex::embed::EmbedderChoice;
-use mgp_toolindex::eval::{Comparison, Corpus, EvalQuestion, Report, Settings, ToolRow, evaluate};
+use mgp_toolindex::eval::{Corpus, ToolRow};
 use mgp_types::mgp::SearchStrategy;
 use serde::Serialize;
+
+use self::judge::{Comparison, EvalQuestion, Report, Settings, evaluate};
+
+mod judge;
 
 #[derive(Parser)]
 struct Args {

@@ -8,6 +8,8 @@
 //! same each time.
 
 mod invent;
+#[path = "../eval/judge/mod.rs"]
+mod judge;
 mod measure;
 
 use std::error::Error;

@@ -6,13 +6,13 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use mgp_toolindex::embed::{EmbedError, Embedder, EmbedderChoice, Purpose};
-use mgp_toolindex::eval::Latency;
 use mgp_toolindex::{Index, Search};
 use mgp_types::mgp::{SearchStrategy, ServerId};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::invent::{self, Chance, Servers};
+use crate::judge::Latency;
 
 /// The figures of one size.
 #[derive(Serialize, Deserialize)]

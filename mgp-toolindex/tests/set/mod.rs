@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use mgp_toolindex::embed::{Embedder, EmbedderChoice};
-use mgp_toolindex::eval::EvalQuestion;
 use mgp_toolindex::{Index, ServerTools, ToolListing};
 use mgp_types::RawJson;
 use serde_json::Value;
+
+use self::judge::EvalQuestion;
+
+#[path = "../../examples/eval/judge/mod.rs"]
+pub(crate) mod judge;
 
 /// Tools, and questions about them.
 pub(crate) struct Set {

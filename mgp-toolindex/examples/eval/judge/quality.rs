@@ -4,28 +4,27 @@ use serde::{Deserialize, Serialize};
 
 /// The quality of a ranking, or the mean of many; each measure from 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Quality {
+pub(crate) struct Quality {
     /// The share of needs that the first tool meets.
-    pub recall_1: f64,
+    pub(crate) recall_1: f64,
     /// The share of needs that the first five tools meet.
-    pub recall_5: f64,
+    pub(crate) recall_5: f64,
     /// The share of needs that the first ten tools meet.
-    pub recall_10: f64,
+    pub(crate) recall_10: f64,
     /// 1 if the first five tools meet all needs.
-    pub complete_5: f64,
+    pub(crate) complete_5: f64,
     /// The NDCG of the first five tools: how far in front the tools stand that meet a need, beside the best possible
     /// order.
-    pub ndcg_5: f64,
+    pub(crate) ndcg_5: f64,
     /// 1 divided by the rank of the first tool that meets a need.
-    pub mrr: f64,
+    pub(crate) mrr: f64,
 }
 
 impl Quality {
     /// Judges a ranking by needs, each of which names the tools that meet it.
     ///
     /// A tool meets at most one need, even if it stands in several.
-    pub fn of(ranking: &[String], needs: &[Vec<String>]) -> Self {
+    pub(crate) fn of(ranking: &[String], needs: &[Vec<String>]) -> Self {
         let mut met = vec![false; needs.len()];
         let mut met_by_rank = Vec::with_capacity(ranking.len());
         let mut first = None;
@@ -57,7 +56,7 @@ impl Quality {
     }
 
     /// Returns the mean of many.
-    pub fn mean<'a>(of: impl IntoIterator<Item = &'a Self>) -> Self {
+    pub(crate) fn mean<'a>(of: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sums = [0.0; Measure::ALL.len()];
         let mut count = 0;
         for quality in of {
@@ -74,9 +73,7 @@ impl Quality {
 /// A measure of a [`Quality`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the members of `Quality` say what they are")]
-#[non_exhaustive]
-pub enum Measure {
+pub(crate) enum Measure {
     #[serde(rename = "recall_1")]
     Recall1,
     #[serde(rename = "recall_5")]
@@ -92,11 +89,11 @@ pub enum Measure {
 
 impl Measure {
     /// All measures, in the order of the members.
-    pub const ALL: [Self; 6] =
+    pub(crate) const ALL: [Self; 6] =
         [Self::Recall1, Self::Recall5, Self::Recall10, Self::Complete5, Self::Ndcg5, Self::Mrr];
 
     /// Returns the name of the measure in tables.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Recall1 => "R@1",
             Self::Recall5 => "R@5",
@@ -108,7 +105,7 @@ impl Measure {
     }
 
     /// Returns the value of the measure.
-    pub const fn of(self, quality: &Quality) -> f64 {
+    pub(crate) const fn of(self, quality: &Quality) -> f64 {
         match self {
             Self::Recall1 => quality.recall_1,
             Self::Recall5 => quality.recall_5,

@@ -1,4 +1,4 @@
-//! Tools and queries in files, a JSON object in each line.
+//! Tools and queries in files, a JSON object in each line, so that a search can be tried on one's own.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, Read};

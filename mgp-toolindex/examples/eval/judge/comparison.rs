@@ -11,49 +11,46 @@ use super::{Measure, Quality, QuestionResult, Report};
 
 /// The differences of two reports on the same questions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Comparison {
+pub(crate) struct Comparison {
     /// The name of the settings before.
-    pub before: String,
+    pub(crate) before: String,
     /// The name of the settings after.
-    pub after: String,
+    pub(crate) after: String,
     /// The measures, before and after.
-    pub changes: Vec<MeasureChange>,
+    pub(crate) changes: Vec<MeasureChange>,
     /// The questions whose NDCG@5 rose.
-    pub wins: Vec<String>,
+    pub(crate) wins: Vec<String>,
     /// The questions whose NDCG@5 fell.
-    pub losses: Vec<String>,
+    pub(crate) losses: Vec<String>,
     /// The number of questions with the same NDCG@5.
-    pub ties: usize,
+    pub(crate) ties: usize,
     /// The number of questions that only one of the reports has, which are left out.
-    pub unpaired: usize,
+    pub(crate) unpaired: usize,
     /// The probability of such uneven wins and losses if neither of the settings is better.
-    pub chance: f64,
+    pub(crate) chance: f64,
     /// The verdict.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
 }
 
 /// A measure, before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct MeasureChange {
+pub(crate) struct MeasureChange {
     /// The measure.
-    pub measure: Measure,
+    pub(crate) measure: Measure,
     /// The value before.
-    pub before: f64,
+    pub(crate) before: f64,
     /// The value after.
-    pub after: f64,
+    pub(crate) after: f64,
     /// The lower end of the difference: with other questions of this kind it is higher in 39 of 40 cases.
-    pub low: f64,
+    pub(crate) low: f64,
     /// The upper end of the difference.
-    pub high: f64,
+    pub(crate) high: f64,
 }
 
 /// The verdict of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// The settings after are better, and hardly by chance.
     Better,
     /// The settings after are worse, and hardly by chance.
@@ -67,7 +64,7 @@ const SAME: f64 = 1e-9;
 
 impl Comparison {
     /// Compares two reports by the questions that both have.
-    pub fn of(before: &Report, after: &Report) -> Self {
+    pub(crate) fn of(before: &Report, after: &Report) -> Self {
         let earlier: HashMap<&str, &QuestionResult> =
             before.answers.iter().map(|answer| (answer.question.as_str(), answer)).collect();
         let (mut wins, mut losses) = (Vec::new(), Vec::new());

@@ -11,54 +11,51 @@ use super::{Measure, Quality};
 
 /// The quality of a search on a set of questions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Report {
+pub(crate) struct Report {
     /// The name of the settings.
-    pub name: String,
+    pub(crate) name: String,
     /// The strategy of the search.
-    pub strategy: SearchStrategy,
+    pub(crate) strategy: SearchStrategy,
     /// The actual strategy, if a question could not be searched as asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fallback: Option<SearchStrategy>,
+    pub(crate) fallback: Option<SearchStrategy>,
     /// The mean quality.
-    pub quality: Quality,
+    pub(crate) quality: Quality,
     /// The mean number of tokens of an answer.
-    pub tokens: f64,
+    pub(crate) tokens: f64,
     /// The latency of answers.
-    pub latency: Latency,
+    pub(crate) latency: Latency,
     /// The tools that questions need and the index does not have: they lower the quality whatever the settings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unknown: Vec<String>,
+    pub(crate) unknown: Vec<String>,
     /// The outcome of each question.
-    pub answers: Vec<QuestionResult>,
+    pub(crate) answers: Vec<QuestionResult>,
 }
 
 /// The outcome of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct QuestionResult {
+pub(crate) struct QuestionResult {
     /// The id of the question.
-    pub question: String,
+    pub(crate) question: String,
     /// The quality of the ranking.
-    pub quality: Quality,
+    pub(crate) quality: Quality,
     /// The tokens of the definitions in the answer.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
     /// The time of the answer in microseconds.
-    pub micros: u64,
+    pub(crate) micros: u64,
     /// The tools of the answer, the best first.
-    pub first: Vec<String>,
+    pub(crate) first: Vec<String>,
 }
 
 /// The microseconds that the given share of answers took at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Latency {
+pub(crate) struct Latency {
     /// The median.
-    pub p50: u64,
+    pub(crate) p50: u64,
     /// The time of 95 of 100 answers.
-    pub p95: u64,
+    pub(crate) p95: u64,
     /// The time of 99 of 100 answers.
-    pub p99: u64,
+    pub(crate) p99: u64,
 }
 
 impl Report {
@@ -116,7 +113,7 @@ impl fmt::Display for Report {
 
 impl Latency {
     /// Creates the latency of these times in microseconds.
-    pub fn of(mut micros: Vec<u64>) -> Self {
+    pub(crate) fn of(mut micros: Vec<u64>) -> Self {
         micros.sort_unstable();
         let at = |hundredths: usize| {
             let rank = (micros.len() * hundredths).div_ceil(100).saturating_sub(1);

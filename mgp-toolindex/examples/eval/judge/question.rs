@@ -6,14 +6,13 @@ use serde::{Deserialize, Serialize};
 
 /// A question, and the tools that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct EvalQuestion {
+pub(crate) struct EvalQuestion {
     /// The id of the question in reports.
-    pub id: String,
+    pub(crate) id: String,
     /// The text of the query.
-    pub text: String,
+    pub(crate) text: String,
     /// The needs, each by the ids of tools that meet it equally well.
-    pub needs: Vec<Vec<String>>,
+    pub(crate) needs: Vec<Vec<String>>,
 }
 
 const MOST: usize = 100_000;
@@ -21,12 +20,12 @@ const LONGEST_LINE: usize = 256 * 1024;
 
 impl EvalQuestion {
     /// Creates a question that takes one tool for each of these needs.
-    pub fn new(id: impl Into<String>, text: impl Into<String>, needs: Vec<Vec<String>>) -> Self {
+    pub(crate) fn new(id: impl Into<String>, text: impl Into<String>, needs: Vec<Vec<String>>) -> Self {
         Self { id: id.into(), text: text.into(), needs }
     }
 
     /// Reads questions, a JSON object in each line; empty lines are skipped.
-    pub fn read_all(mut from: impl BufRead) -> Result<Vec<Self>, QuestionError> {
+    pub(crate) fn read_all(mut from: impl BufRead) -> Result<Vec<Self>, QuestionError> {
         let mut questions = Vec::new();
         let mut bytes = Vec::new();
         for line in 1.. {
@@ -62,8 +61,7 @@ impl EvalQuestion {
 
 /// The reason why questions cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum QuestionError {
+pub(crate) enum QuestionError {
     /// The source of the lines fails.
     #[error("line {line} cannot be read")]
     Unreadable {

@@ -2,17 +2,17 @@
 
 use std::collections::HashSet;
 
+use mgp_toolindex::budget::{ListedDefinition, TokenCounter, default_counter};
+use mgp_toolindex::{Index, Search, SearchHit, VisibleTools};
 use mgp_types::mgp::{NameStyle, SearchStrategy, ToolFilter};
 use tokio::time::Instant;
 
 use super::report::micros;
 use super::{EvalQuestion, Quality, QuestionResult, Report};
-use crate::budget::{ListedDefinition, TokenCounter, default_counter};
-use crate::{Index, Search, SearchHit, VisibleTools};
 
 /// The settings of an evaluation.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings<'a> {
+pub(crate) struct Settings<'a> {
     name: &'a str,
     strategy: SearchStrategy,
     filter: Option<&'a ToolFilter>,
@@ -23,36 +23,36 @@ pub struct Settings<'a> {
 
 impl<'a> Settings<'a> {
     /// Creates settings with searches by words and meaning, and five tools in an answer. The name is for reports.
-    pub const fn new(name: &'a str) -> Self {
+    pub(crate) const fn new(name: &'a str) -> Self {
         Self { name, strategy: SearchStrategy::Hybrid, filter: None, sight: None, answer: 5, tokens: None }
     }
 
     /// Sets the strategy of the search.
-    pub const fn strategy(mut self, strategy: SearchStrategy) -> Self {
+    pub(crate) const fn strategy(mut self, strategy: SearchStrategy) -> Self {
         self.strategy = strategy;
         self
     }
 
     /// Searches only among these tools.
-    pub const fn filter(mut self, filter: &'a ToolFilter) -> Self {
+    pub(crate) const fn filter(mut self, filter: &'a ToolFilter) -> Self {
         self.filter = Some(filter);
         self
     }
 
     /// Searches only the tools that may be seen.
-    pub const fn sight(mut self, sight: &'a VisibleTools) -> Self {
+    pub(crate) const fn sight(mut self, sight: &'a VisibleTools) -> Self {
         self.sight = Some(sight);
         self
     }
 
     /// Sets the number of tools in an answer, which are counted in tokens.
-    pub const fn answer(mut self, tools: usize) -> Self {
+    pub(crate) const fn answer(mut self, tools: usize) -> Self {
         self.answer = tools;
         self
     }
 
     /// Sets the counter of tokens, in place of [`default_counter`].
-    pub const fn tokens(mut self, counter: &'a dyn TokenCounter) -> Self {
+    pub(crate) const fn tokens(mut self, counter: &'a dyn TokenCounter) -> Self {
         self.tokens = Some(counter);
         self
     }
@@ -62,7 +62,7 @@ impl<'a> Settings<'a> {
 const DEPTH: usize = 20;
 
 /// Asks an index questions, one after the other, and judges the answers.
-pub async fn evaluate(index: &Index, questions: &[EvalQuestion], settings: Settings<'_>) -> Report {
+pub(crate) async fn evaluate(index: &Index, questions: &[EvalQuestion], settings: Settings<'_>) -> Report {
     let default = default_counter();
     let counter = settings.tokens.unwrap_or(&*default);
     let shown = index.snapshot();
@@ -107,8 +107,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::embed::NullEmbedder;
-    use crate::{ServerTools, ToolListing};
+    use mgp_toolindex::embed::StaticEmbedder;
+    use mgp_toolindex::{ServerTools, ToolListing};
 
     #[derive(Debug)]
     struct Seven;
@@ -130,7 +130,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_evaluation_reports_what_was_found_and_what_cannot_be() {
-        let index = Index::new(Arc::new(NullEmbedder));
+        let index = Index::new(Arc::new(StaticEmbedder::new()));
         let tools = vec![tool("read_file", "Open a document"), tool("write_file", "Store text")];
         index.put_server(ServerTools::new("fs", tools)).await;
         index.settled().await;

@@ -35,7 +35,7 @@
 //! | [`discovery`] | §16.5, §16.6 | searches and requests for tools, as methods and as tools: a layer |
 //! | [`session`] | §16.7 | the tools of a session: pinned, used, found |
 //! | [`budget`] | §16.8 | tokens of definitions, and shorter forms |
-//! | [`level`] | §16.3 | the number of definitions for a host, and its costs |
+//! | [`level`] | §16.3 | the number of definitions in the context from the start |
 //! | [`rows`] | | tools and questions in files, for searches without a server |
 //!
 //! | feature | what it adds |

@@ -11,6 +11,7 @@
 //! report is written to a file, and `--against` takes such a file as well, so that two versions of the tools can be
 //! compared, too.
 
+#[allow(dead_code, unused_imports, reason = "its tests and those of the index need the rest")]
 mod evaluation;
 #[cfg(test)]
 mod tests;

@@ -8,33 +8,31 @@ use serde::{Deserialize, Serialize};
 /// steps with a hosted model; better values should be set. A number out of range counts as the nearest one within.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
-pub struct HostProfile {
+pub(crate) struct HostProfile {
     /// The tokens that the model reads in each turn beside definitions of tools: instructions, the conversation,
     /// results.
-    pub context_tokens: u32,
+    pub(crate) context_tokens: u32,
     /// The turns of the model for one task.
-    pub turns_per_task: f64,
+    pub(crate) turns_per_task: f64,
     /// The searches for one task. A session that goes on finds most of its tools in its cache.
-    pub searches_per_task: f64,
+    pub(crate) searches_per_task: f64,
     /// The number of tools of one task that are new in the session, so that its list changes.
-    pub new_tools_per_task: f64,
+    pub(crate) new_tools_per_task: f64,
     /// The price of a token that the prompt cache has, as a part of the price of a fresh one: 0.1 at large providers, 1
     /// for a host without a cache.
-    pub cached_input_ratio: f64,
+    pub(crate) cached_input_ratio: f64,
     /// The price of a written token, in tokens that are read.
-    pub output_ratio: f64,
+    pub(crate) output_ratio: f64,
     /// The treatment of the list of tools in the host.
-    pub lists: HostToolLists,
+    pub(crate) lists: HostToolLists,
     /// The number of tools that the host takes at most, where it has a limit.
-    pub most_tools: Option<u32>,
+    pub(crate) most_tools: Option<u32>,
 }
 
 /// The treatment of a list of tools by a host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum HostToolLists {
+pub(crate) enum HostToolLists {
     /// The model gets the whole list, and the new one when it changes. Definitions stand in front of the prompt, so
     /// that after a change all of it is read afresh.
     #[default]
@@ -49,7 +47,7 @@ const MOST: f64 = 10_000.0;
 
 impl HostProfile {
     /// Returns the profile with all numbers in range.
-    pub(super) fn sound(mut self) -> Self {
+    pub(crate) fn sound(mut self) -> Self {
         let default = Self::default();
         let sound = |value: f64, least: f64, most: f64, default: f64| {
             if value.is_finite() { value.clamp(least, most) } else { default }

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use mgp_toolindex::level::{Level, Sizes};
 use serde::Serialize;
 
-use super::{HostProfile, HostToolLists, Level, Sizes};
+use crate::host::{HostProfile, HostToolLists};
 
 /// The costs of each level with some tools in some host, and the best level.
 ///
@@ -12,45 +13,42 @@ use super::{HostProfile, HostToolLists, Level, Sizes};
 /// the host's prices. Savings of definitions stand beside their costs: a search is one more turn, in which the whole
 /// context is read once more, and a list that changes makes the prompt cache useless once.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct LevelComparison {
+pub(crate) struct LevelComparison {
     /// The counted sizes.
-    pub sizes: Sizes,
+    pub(crate) sizes: Sizes,
     /// The assumptions about the host.
-    pub host: HostProfile,
+    pub(crate) host: HostProfile,
     /// The costs of each level, L0 first.
-    pub levels: [LevelCost; 4],
+    pub(crate) levels: [LevelCost; 4],
     /// The costs of one search at L3.
-    pub search_cost: u64,
+    pub(crate) search_cost: u64,
     /// The costs of one change of the list.
-    pub list_change_cost: u64,
+    pub(crate) list_change_cost: u64,
     /// The number of tools of this size from which on L3 is cheaper than L0 in this host; `None` if it never is.
-    pub break_even_tools: Option<u64>,
+    pub(crate) break_even_tools: Option<u64>,
     /// The best level.
-    pub level: Level,
+    pub(crate) level: Level,
     /// The reason for the best level.
-    pub reason: LevelReason,
+    pub(crate) reason: LevelReason,
 }
 
 /// The costs of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct LevelCost {
+pub(crate) struct LevelCost {
     /// The level.
-    pub level: Level,
+    pub(crate) level: Level,
     /// The tokens of definitions in the context when the session begins.
-    pub definition_tokens: u64,
+    pub(crate) definition_tokens: u64,
     /// The turns of a task in excess of those at L0.
-    pub extra_turns: f64,
+    pub(crate) extra_turns: f64,
     /// The total costs of tools for a task.
-    pub cost_per_task: u64,
+    pub(crate) cost_per_task: u64,
 }
 
 /// The reason why a level is the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum LevelReason {
+pub(crate) enum LevelReason {
     /// There are so few tools that searching costs more than it saves.
     BelowBreakEven,
     /// There are so many tools that searching saves more than it costs.
@@ -63,7 +61,7 @@ pub enum LevelReason {
 
 impl LevelComparison {
     /// Returns the costs of these tools in this host.
-    pub fn of(sizes: Sizes, host: HostProfile) -> Self {
+    pub(crate) fn of(sizes: Sizes, host: HostProfile) -> Self {
         let host = host.sound();
         let costs = Costs { sizes: &sizes, host: &host };
         let levels = Level::ALL.map(|level| costs.of(level));
@@ -78,12 +76,6 @@ impl LevelComparison {
         let search_cost = whole(costs.search(costs.definitions(Level::L3)));
         let list_change_cost = whole(costs.list_change());
         Self { sizes, host, levels, search_cost, list_change_cost, break_even_tools, level, reason }
-    }
-
-    /// Returns the tokens of definitions that are not in the context when a session at L3 begins.
-    pub const fn saved_definition_tokens(&self) -> u64 {
-        let [all, _, _, hybrid] = &self.levels;
-        all.definition_tokens.saturating_sub(hybrid.definition_tokens)
     }
 }
 

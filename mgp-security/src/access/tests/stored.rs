@@ -2,15 +2,14 @@ use mgp_types::mgp::AccessPermission::{Allow, Deny};
 
 use super::*;
 use crate::StoreError;
-use crate::access::{AccessStore, SqliteAccessStore};
 use crate::sqlite::Database;
 
 #[tokio::test]
 async fn entries_outlive_the_process() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");
-    let open = || SqliteAccessStore::new(Database::open(&path).unwrap()).unwrap();
-    let policy = AccessPolicy::builder().store(open()).build().unwrap();
+    let open = || AccessPolicy::builder().database(Database::open(&path).unwrap()).build().unwrap();
+    let policy = open();
     let until = grant("a", "s", Some("t"), Allow).with_expires_at("2999-01-01T00:00:00Z".parse().ok());
     let until = until.with_granted_by("label").with_justification("it's \"needed\"\0");
     let stored = policy.grant(&admin(), None, until).await.unwrap();
@@ -18,12 +17,11 @@ async fn entries_outlive_the_process() {
     policy.grant(&admin(), None, grant("b", "s", None, Allow)).await.unwrap();
     policy.revoke(&admin(), None, revoke("b", "s", None)).await.unwrap();
     drop(policy);
-    let store = open();
-    let policy = AccessPolicy::builder().store(store.clone()).build().unwrap();
+    let policy = open();
     assert!(policy.decide("a", "s", Some("t")).allows());
     assert!(!policy.decide("a", "s", Some("u")).allows());
     assert!(!policy.decide("b", "s", None).allows());
-    let loaded = store.load().unwrap();
+    let loaded = policy.entries();
     assert_eq!(loaded.len(), 2);
     assert!(loaded.contains(&stored));
     // A number is never given twice, though the entry that had the last one is gone.
@@ -35,7 +33,7 @@ async fn entries_outlive_the_process() {
 fn entries_of_a_newer_version_are_not_touched() {
     let database = Database::in_memory().unwrap();
     database.migrate("access", &["CREATE TABLE a (x)", "CREATE TABLE b (x)"]).unwrap();
-    let error = SqliteAccessStore::new(database).unwrap_err();
+    let error = AccessPolicy::builder().database(database).build().unwrap_err();
     assert!(matches!(error, StoreError::Newer { section: "access", found: 2, known: 1 }), "{error}");
 }
 
@@ -43,14 +41,14 @@ fn entries_of_a_newer_version_are_not_touched() {
 fn two_kernels_do_not_share_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");
-    let first = SqliteAccessStore::new(Database::open(&path).unwrap()).unwrap();
+    let first = AccessPolicy::builder().database(Database::open(&path).unwrap()).build().unwrap();
     assert!(matches!(Database::open(&path), Err(StoreError::InUse)));
     drop(first);
     assert!(Database::open(&path).is_ok());
 }
 
-#[test]
-fn an_entry_that_was_tampered_with_opens_no_policy() {
+#[tokio::test]
+async fn an_entry_that_was_tampered_with_opens_no_policy() {
     let broken = [
         "UPDATE access_entries SET granted_at = 9223372036854775807",
         "UPDATE access_entries SET expires_at = -9223372036854775807",
@@ -58,11 +56,10 @@ fn an_entry_that_was_tampered_with_opens_no_policy() {
     ];
     for broken in broken {
         let database = Database::in_memory().unwrap();
-        let store = SqliteAccessStore::new(database.clone()).unwrap();
-        let entry = crate::access::AccessEntry::new(&admin(), grant("a", "s", None, Deny), at(0)).unwrap();
-        store.put(&entry).unwrap();
+        let open = || AccessPolicy::builder().database(database.clone()).build();
+        open().unwrap().grant(&admin(), None, grant("a", "s", None, Deny)).await.unwrap();
         database.connection().execute_batch(broken).unwrap();
-        let error = AccessPolicy::builder().store(store).build().unwrap_err();
+        let error = open().unwrap_err();
         assert!(matches!(error, StoreError::Damaged(_)), "{broken}: {error}");
     }
 }

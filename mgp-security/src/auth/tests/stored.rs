@@ -1,6 +1,5 @@
 use super::*;
 use crate::StoreError;
-use crate::auth::{KeyStore, SqliteKeyStore};
 use crate::rates::Rates;
 use crate::sqlite::Database;
 
@@ -9,8 +8,7 @@ use crate::sqlite::Database;
 async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");
-    let (hands, open) =
-        (ManualClock::default(), || SqliteKeyStore::new(Database::open(&path).unwrap()).unwrap());
+    let (hands, open) = (ManualClock::default(), || Database::open(&path).unwrap());
     let ring = KeyRing::with_clock(open(), hands.clock()).unwrap();
     let wanted = KeyRequest::new(&Principal::operator("admin"))
         .allow(ApiPermission::ToolInvoke("*.it's".parse().unwrap()))
@@ -49,7 +47,7 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
 fn keys_of_a_newer_version_are_not_touched() {
     let database = Database::in_memory().unwrap();
     database.migrate("auth", &["CREATE TABLE a (x)", "CREATE TABLE b (x)"]).unwrap();
-    let error = SqliteKeyStore::new(database).unwrap_err();
+    let error = KeyRing::open(database).unwrap_err();
     assert!(matches!(error, StoreError::Newer { section: "auth", .. }), "{error}");
 }
 
@@ -64,9 +62,9 @@ async fn a_key_that_was_tampered_with_opens_no_ring() {
         "PRAGMA ignore_check_constraints = ON; UPDATE api_keys SET digest = x'00'",
     ] {
         let database = Database::in_memory().unwrap();
-        let ring = KeyRing::open(SqliteKeyStore::new(database.clone()).unwrap()).unwrap();
+        let ring = KeyRing::open(database.clone()).unwrap();
         ring.issue(KeyRequest::new(&Principal::new("a")).rate_limit(Rates::new())).await.unwrap();
         database.connection().execute_batch(broken).unwrap();
-        assert!(SqliteKeyStore::new(database).unwrap().load().is_err(), "{broken}");
+        assert!(KeyRing::open(database).is_err(), "{broken}");
     }
 }

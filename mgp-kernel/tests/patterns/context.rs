@@ -14,13 +14,13 @@ use crate::kernel::Kernel;
 use crate::patterns;
 use crate::runner::tests;
 
-tests! {
+tests![
     what_left_the_context_is_found_again_after_the_kernel_was_killed,
     the_model_of_a_client_of_the_kernel_is_asked,
     a_budget_that_overflows_evicts_the_tool_that_was_used_longest_ago,
     a_memory_without_its_permission_is_not_written,
     a_memory_that_another_server_has_open_is_refused,
-}
+];
 
 /// A home whose kernel has the server `context`, with its memory in a file.
 fn home(further: &str) -> Home {

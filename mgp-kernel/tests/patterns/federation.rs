@@ -20,7 +20,7 @@ use crate::kernel::Kernel;
 use crate::patterns;
 use crate::runner::tests;
 
-tests! {
+tests![
     a_tool_elsewhere_is_found_called_denied_and_named_in_the_record,
     a_kernel_that_was_killed_is_unavailable_and_called_again_when_it_is_back,
     what_is_found_at_several_kernels_comes_with_how_each_of_them_does,
@@ -30,7 +30,7 @@ tests! {
     only_a_kernel_with_a_trusted_certificate_is_called,
     parts_a_cancellation_and_a_timeout_pass_both_kernels,
     servers_elsewhere_are_registered_approved_and_used_like_those_here,
-}
+];
 
 /// A kernel elsewhere: its home, its program, and the port at which it listens.
 struct Elsewhere {

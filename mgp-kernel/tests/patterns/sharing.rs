@@ -10,14 +10,14 @@ use crate::kernel::{Kernel, Talk};
 use crate::patterns;
 use crate::runner::tests;
 
-tests! {
+tests![
     the_event_of_a_call_through_the_kernel_is_found_in_the_audit_service,
     agents_that_are_clients_share_the_tasks_of_another_client,
     a_chain_goes_from_one_specialist_to_the_next,
     nobody_takes_the_name_of_another_client_at_the_coordinator,
     who_may_not_delegate_yet_is_told_how_that_is_allowed,
     the_command_of_the_program_becomes_one_of_its_servers,
-}
+];
 
 /// A client that is a process of its own, and shares the kernel of the first.
 struct Connected {

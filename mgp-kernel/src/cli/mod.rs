@@ -76,10 +76,15 @@ use self::output::Output;
 
 /// Runs the command that `args` describe, whose first element is the name of the program, and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
-    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    let cli = match Cli::try_parse_from(&args) {
+    run_words(&args.into_iter().map(Into::into).collect::<Vec<_>>())
+}
+
+/// Runs a command. It knows the types of its arguments, so that the whole command line is compiled here and not again in
+/// each program that calls [`run`].
+fn run_words(args: &[OsString]) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
-        Err(error) => return exit::misused(&error, &args),
+        Err(error) => return exit::misused(&error, args),
     };
     let output = Output::new(&cli.global);
     // Confinement applies to a single thread, so this process must not have any other.

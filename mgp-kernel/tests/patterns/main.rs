@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     // By the name of the program, this is the program.
     let name = std::env::args_os().next().unwrap_or_default();
     if std::path::Path::new(&name).file_name().is_some_and(|name| name == "mgp-patterns") {
-        return mgp_patterns::run(std::env::args_os());
+        return mgp_patterns::run(std::env::args_os().collect());
     }
     runner::run(&[sharing::TESTS, context::TESTS, federation::TESTS].concat())
 }

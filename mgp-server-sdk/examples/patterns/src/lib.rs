@@ -54,7 +54,7 @@ impl PatternServer {
 
 /// Serves the server that `args` name, whose first element is the name of the program, and returns the exit code: 1 for a wrong
 /// command line, 5 for a server that failed, like the exit codes of `mgp`.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub fn run(args: Vec<OsString>) -> ExitCode {
     let args = match PatternsArgs::try_parse_from(args) {
         Ok(args) => args,
         Err(error) => {

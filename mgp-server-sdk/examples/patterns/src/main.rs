@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    mgp_patterns::run(std::env::args_os())
+    mgp_patterns::run(std::env::args_os().collect())
 }

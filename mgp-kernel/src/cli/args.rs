@@ -5,10 +5,9 @@ use clap::{Parser, Subcommand};
 use super::output::Global;
 use super::{
     access, audit, call, check, completions, config, confine, demo, export, import, init, keys, login, man,
-    model, open, operators, permissions, pins, registrations, search, secrets, serve, server_commands,
-    servers, servers_edit, service, spec, tools, trust,
+    model, open, operators, pattern_server, permissions, pins, registrations, search, secrets, serve,
+    server_commands, servers, servers_edit, service, spec, tools, trust,
 };
-use crate::patterns::PatternServer;
 
 /// A security gateway between MCP clients and MCP servers: one server for each client, any number of servers behind
 /// it
@@ -51,9 +50,9 @@ pub(super) enum Command {
     Logout(login::LoginServer),
     /// List the configured servers and their states
     Servers(servers::ServersArgs),
-    /// Be one of the servers that this program carries, such as `mgp server audit`
-    #[command(subcommand)]
-    Server(PatternServer),
+    /// Become one of the servers of `mgp-patterns`, such as `mgp server audit`
+    #[command(disable_help_flag = true)]
+    Server(pattern_server::PatternServerArgs),
     /// List tools
     Tools(tools::ToolsArgs),
     /// Search tools by their purpose

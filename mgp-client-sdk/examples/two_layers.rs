@@ -2,7 +2,7 @@
 //! `two_layers target/debug/examples/echo stdio`. The agent may call the tool `echo` and no other.
 
 use mgp_security::access::{AccessGate, AccessPolicy};
-use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryLogStore, Query};
+use mgp_security::audit::{AuditLayer, AuditLog, Filter, LogStore, Query};
 use mgp_transport::{ConnectionLimits, child::ChildCommand, connect, era};
 use mgp_types::mgp::{AccessGrant, AccessPermission::Allow};
 use mgp_types::{Error, Gate, Object, Principal, Request, Response, mcp::Implementation};
@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     tokio::spawn(connection);
     let me = era::ClientIdentity::new(Implementation::new("two_layers", "1.0.0"));
     let server = era::ClientEra::negotiate(wire, me, era::EraOptions::new()).await?;
-    let (log, policy) = (AuditLog::open(MemoryLogStore::new(100))?, AccessPolicy::builder().build()?);
+    let (log, policy) = (AuditLog::open(LogStore::in_memory()?)?, AccessPolicy::builder().build()?);
     let grant = AccessGrant::of_server("agent".into(), "child".into(), Allow).for_tool("echo".into());
     policy.grant(&Principal::operator("me"), None, grant).await?;
     let audit = AuditLayer::new(log.clone()).for_server("child".into()).for_agent("agent".into());

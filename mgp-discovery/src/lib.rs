@@ -28,6 +28,8 @@ pub mod catalog;
 pub mod clients;
 pub mod config;
 pub mod launch;
+mod names;
+mod nearest;
 mod position;
 pub mod registry;
 pub mod secrets;

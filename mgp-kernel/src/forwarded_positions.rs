@@ -103,7 +103,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
-    use mgp_security::audit::MemoryLogStore;
+    use mgp_security::audit::LogStore;
     use mgp_types::mgp::{
         Actor, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, Timestamp, TraceId,
     };
@@ -112,7 +112,7 @@ mod tests {
 
     /// A log with as many events, which differ from those of a log with another type.
     async fn log(events: u8, kind: EventType) -> AuditLog {
-        let log = AuditLog::open(MemoryLogStore::new(100)).unwrap();
+        let log = AuditLog::open(LogStore::in_memory().unwrap()).unwrap();
         for _ in 0..events {
             record(&log, kind.clone()).await;
         }

@@ -44,7 +44,7 @@ mod offered;
 mod operator;
 mod paths;
 #[cfg(unix)]
-mod patterns;
+mod pattern_servers;
 mod policies;
 mod record;
 mod reload;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use mgp_discovery::Config;
 use mgp_lifecycle::idempotency::IdempotencyBook;
 use mgp_lifecycle::store::{EffectStore, StoreError};
-use mgp_security::access::{AccessPolicy, SqliteAccessStore};
-use mgp_security::auth::{KeyRing, SqliteKeyStore};
-use mgp_security::definition::{DefinitionGuard, PinnedDefinitions, SqlitePins};
+use mgp_security::access::AccessPolicy;
+use mgp_security::auth::KeyRing;
+use mgp_security::definition::{DefinitionGuard, PinnedDefinitions};
 use mgp_security::limit::LimitGate;
-use mgp_security::permission::{GrantBook, PendingApprovals, SqliteGrants, SqliteQuestions};
+use mgp_security::permission::{GrantBook, PendingApprovals};
 use mgp_security::scope::ScopeBook;
 use mgp_security::sqlite::Database;
 
@@ -66,17 +66,16 @@ impl Policies {
         take_over(&users_state(state).join("mgp.db"), &path)?;
         let database = Database::open(&path).map_err(|error| StartError::Kept { path, error })?;
         let access = AccessPolicy::builder()
-            .store(SqliteAccessStore::new(database.clone())?)
+            .database(database.clone())
             .audit(audit.port())
             .clock(clock.clone())
             .default_policy(config.default_policy())
             .build()?;
-        let grants =
-            GrantBook::open(SqliteGrants::new(database.clone())?, audit.port(), clock.clone()).await?;
-        let questions = SqliteQuestions::new(database.clone())?;
-        let pending = settings::pending(config, clock.clone(), grants.clone()).with_store(questions)?;
-        let pins = PinnedDefinitions::load(settings::first_use(config), SqlitePins::new(database.clone())?)?;
-        let keys = KeyRing::open(SqliteKeyStore::new(database)?)?;
+        let grants = GrantBook::open(database.clone(), audit.port(), clock.clone()).await?;
+        let pending =
+            settings::pending(config, clock.clone(), grants.clone()).with_database(database.clone())?;
+        let pins = PinnedDefinitions::load(settings::first_use(config), database.clone())?;
+        let keys = KeyRing::open(database)?;
         let scopes = ScopeBook::new(clock.clone());
         settings::check_token_holders(config)?;
         scopes.set(settings::scopes(config)?);

@@ -11,7 +11,7 @@ use mgp_discovery::Config;
 use mgp_discovery::config::model::{AuditArguments, AuditDurability};
 use mgp_security::Clock;
 use mgp_security::audit::{
-    ArgumentRecording, AuditLog, ChainKey, Durability, Redaction, Retention, SqliteLogStore,
+    ArgumentRecording, AuditLog, ChainKey, Durability, LogStore, Redaction, Retention,
 };
 use mgp_types::mgp::AuditPort;
 use tokio::time::{MissedTickBehavior, interval};
@@ -50,8 +50,7 @@ impl AuditTrail {
 /// Opens the record that the configuration names.
 fn open(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
     let path = config.audit.path.as_ref().map_or_else(|| state.join("audit.db"), PathBuf::from);
-    let store =
-        SqliteLogStore::open(&path).map_err(|error| StartError::Kept { path: path.clone(), error })?;
+    let store = LogStore::open(&path).map_err(|error| StartError::Kept { path: path.clone(), error })?;
     let durability = match config.audit.durability {
         AuditDurability::Sync => Durability::BeforeReply,
         _ => Durability::Async,

@@ -4,11 +4,9 @@
 use std::task::{Context, Poll};
 
 use divan::{AllocProfiler, Bencher};
-use mgp_security::access::{AccessEntry, AccessGate, AccessPolicy, AccessStore, MemoryAccessStore};
-use mgp_types::mgp::{
-    AccessGrant, AccessPermission, AgentId, EffectiveSecurity, ResolvedTool, RiskLevel, ServerId, Timestamp,
-    ToolName,
-};
+use mgp_security::access::{AccessGate, AccessPolicy};
+use mgp_security::sqlite::Database;
+use mgp_types::mgp::{AccessGrant, AccessPermission, AgentId, EffectiveSecurity, ResolvedTool, RiskLevel};
 use mgp_types::{Error, Gate, Object, Principal, Request, Response};
 use tower_service::Service;
 
@@ -91,19 +89,18 @@ fn warm() -> AccessPolicy {
 
 /// Ten entries for each of ten thousand agents.
 fn policy() -> AccessPolicy {
-    let (store, admin) = (MemoryAccessStore::new(), Principal::operator("admin"));
-    for agent in 0..AGENTS {
-        for place in 0..10 {
-            let (agent, server) =
-                (AgentId::new(format!("agent.{agent}")), ServerId::new(format!("server.{place}")));
-            let grant = AccessGrant::of_server(agent, server, AccessPermission::Allow);
-            let grant =
-                if place == 0 { grant } else { grant.for_tool(ToolName::new(format!("tool.{place}"))) };
-            let entry = AccessEntry::new(&admin, grant, Timestamp::EPOCH).expect("the names are short");
-            store.put(&entry).expect("there is memory");
-        }
-    }
-    AccessPolicy::builder().store(store).build().expect("memory can be read")
+    let database = Database::in_memory().expect("there is memory");
+    let open = || AccessPolicy::builder().database(database.clone()).build().expect("memory can be read");
+    drop(open());
+    let entries = format!(
+        "WITH RECURSIVE agents (agent) AS (VALUES (0) UNION ALL SELECT agent + 1 FROM agents WHERE agent < {AGENTS} - 1),
+             places (place) AS (VALUES (0) UNION ALL SELECT place + 1 FROM places WHERE place < 9)
+         INSERT INTO access_entries (agent, server, tool, permission, granted_by, granted_at)
+             SELECT 'agent.' || agent, 'server.' || place, iif(place = 0, '', 'tool.' || place), 'allow', 'admin', 0
+             FROM agents, places"
+    );
+    database.connection().execute_batch(&entries).expect("the entries differ");
+    open()
 }
 
 /// A service that answers at once.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::task::{Context, Poll};
 
 use divan::{AllocProfiler, Bencher};
-use mgp_security::audit::{AuditLayer, AuditLog, Durability, Filter, Query, SqliteLogStore};
+use mgp_security::audit::{AuditLayer, AuditLog, Durability, Filter, LogStore, Query};
 use mgp_types::mgp::{
     Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Timestamp, TraceId,
 };
@@ -53,7 +53,7 @@ fn request() -> Request {
 }
 
 fn log(path: &Path, durability: Durability) -> AuditLog {
-    let store = SqliteLogStore::open(path).expect("a new database");
+    let store = LogStore::open(path).expect("a new database");
     let log = AuditLog::builder(store).capacity(200_000).open().expect("an empty log");
     log.with_durability(durability)
 }
@@ -80,7 +80,7 @@ fn call_recorded_async(bencher: Bencher<'_, '_>) {
 fn sustained() {
     const EVENTS: u32 = 300_000;
     let directory = tempfile::tempdir().expect("a directory");
-    let store = SqliteLogStore::open(&directory.path().join("audit.db")).expect("a new database");
+    let store = LogStore::open(&directory.path().join("audit.db")).expect("a new database");
     let log = AuditLog::open(store).expect("an empty log").with_durability(Durability::Async);
     let mut service = AuditLayer::new(log.clone()).for_server("tool.terminal".into()).layer(Tool);
     let started = Instant::now();

@@ -7,10 +7,11 @@ use std::future::{Ready, ready};
 use std::task::{Context, Poll};
 
 use divan::{Bencher, black_box};
-use mgp_security::auth::{HttpAuth, HttpAuthLayer, KeyRing, MemoryKeyStore};
+use mgp_security::auth::{HttpAuth, HttpAuthLayer, KeyRing};
 use mgp_security::jose::{Algorithm, Header, SigningKey};
 use mgp_security::network::{Fetcher, NetworkPolicy};
 use mgp_security::oauth::{Issuer, ResourceServer};
+use mgp_security::sqlite::Database;
 use mgp_types::Principal;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -64,7 +65,7 @@ impl Scene {
             .principals(|_, _| Some(Principal::new("agent.ada")))
             .build(&fetcher)
             .unwrap();
-        let ring = KeyRing::open(MemoryKeyStore::new()).unwrap();
+        let ring = KeyRing::open(Database::in_memory().unwrap()).unwrap();
         let mut door = HttpAuthLayer::new(ring).tokens(server).layer(Nothing);
         let token = |id: usize| {
             let claims = json!({
@@ -144,7 +145,7 @@ fn a_known_token(bencher: Bencher<'_, '_>) {
 #[divan::bench(sample_count = 100, sample_size = 100)]
 fn no_token(bencher: Bencher<'_, '_>) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let ring = KeyRing::open(MemoryKeyStore::new()).unwrap();
+    let ring = KeyRing::open(Database::in_memory().unwrap()).unwrap();
     let mut door = HttpAuthLayer::new(ring).optional().layer(Nothing);
     bencher
         .with_inputs(|| http::Request::post("/mcp").body(()).unwrap())

@@ -8,9 +8,8 @@ use divan::{AllocProfiler, Bencher};
 use futures_util::FutureExt;
 use mgp_security::Clock;
 use mgp_security::confirmation::{ConfirmationGate, ConfirmationSettings};
-use mgp_security::permission::{
-    GrantBook, GrantTerms, MemoryGrants, PendingApprovals, PermissionGate, PermissionSettings,
-};
+use mgp_security::permission::{GrantBook, GrantTerms, PendingApprovals, PermissionGate, PermissionSettings};
+use mgp_security::sqlite::Database;
 use mgp_types::mgp::{
     AuditEvent, AuditPort, EffectiveSecurity, ExtensionSet, Negotiated, Offer, Permission, ResolvedTool,
     RiskLevel, Scope,
@@ -83,7 +82,7 @@ fn request(meta: bool) -> Request {
 fn gate(revision: Revision, terms: &GrantTerms) -> PermissionGate {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("there is memory");
     let book = runtime
-        .block_on(GrantBook::open(MemoryGrants::default(), Arc::new(Forgetful), Clock::system()))
+        .block_on(GrantBook::open(Database::in_memory().unwrap(), Arc::new(Forgetful), Clock::system()))
         .expect("memory does not fail");
     let ada = Principal::operator("ada");
     for server in (0..100).map(|number| format!("server-{number}")).chain(["s".to_owned()]) {

@@ -107,6 +107,44 @@ impl AuditPort for RecordingAuditPort {
     }
 }
 
+/// Returns a database in memory.
+#[cfg(feature = "sqlite")]
+pub(crate) fn database() -> crate::sqlite::Database {
+    crate::sqlite::Database::in_memory().unwrap()
+}
+
+/// Makes each row that is added to `table` fail, as on a full disk, while `when` is true in SQL.
+#[cfg(feature = "sqlite")]
+pub(crate) fn fill(database: &crate::sqlite::Database, table: &str, when: &str) {
+    // SQLite calls a table full whose numbers are used up.
+    let full = format!(
+        "CREATE TEMP TABLE numbers (number INTEGER PRIMARY KEY AUTOINCREMENT, x);
+         INSERT INTO numbers VALUES (9223372036854775807, 1);
+         CREATE TEMP TRIGGER full BEFORE INSERT ON {table} WHEN {when} BEGIN INSERT INTO numbers (x) VALUES (1); END"
+    );
+    database.connection().execute_batch(&full).unwrap();
+}
+
+/// Ends what [`fill`] began.
+#[cfg(feature = "sqlite")]
+pub(crate) fn make_room(database: &crate::sqlite::Database) {
+    database.connection().execute_batch("DROP TRIGGER full; DROP TABLE numbers").unwrap();
+}
+
+/// Holds up everybody who reads or writes the database, until the returned value is dropped.
+#[cfg(feature = "sqlite")]
+pub(crate) fn hold(database: &crate::sqlite::Database) -> std::sync::mpsc::Sender<()> {
+    let ((go, wait), (begun, begins)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel());
+    let database = database.clone();
+    std::thread::spawn(move || {
+        let _held = database.connection();
+        begun.send(()).unwrap();
+        let _dropped = wait.recv();
+    });
+    begins.recv().unwrap();
+    go
+}
+
 /// A server that keeps the requests it receives and answers as it is told, by default with `{}`.
 #[derive(Clone)]
 pub(crate) struct TestServer {

@@ -37,7 +37,7 @@
 //! | `scope` | `scope` | scopes of callers, and sessions of them |
 //! | `schema` | `Schema` | JSON Schema, without fetching |
 //! | `ext` | `ArgumentJudge`, `Violation` | the faults of a value one by one, and patterns that take linear time |
-//! | `sqlite` | `sqlite` | SQLite stores for all of these |
+//! | `sqlite` | `sqlite` | the database in which `access`, `audit`, `auth`, `permission` and `validate`, which bring it, store what outlives the process |
 //!
 //! With `validate` and `code-safety`, the module `check` judges single inputs. With `validate` and `ext`, the module
 //! `reference` fetches data of other servers by reference.
@@ -50,8 +50,6 @@ pub mod access;
 pub mod audit;
 #[cfg(feature = "auth")]
 pub mod auth;
-#[cfg(any(feature = "access", feature = "audit", feature = "auth", feature = "permission"))]
-mod blocking;
 #[cfg(any(feature = "validate", feature = "network"))]
 mod characters;
 #[cfg(all(feature = "validate", feature = "code-safety"))]

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mgp_types::mgp::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, Transaction, params};
 
 use crate::StoreError;
 
@@ -95,34 +96,32 @@ impl Database {
     /// # Errors
     /// [`StoreError::Newer`] if the tables have a version that is not known here; other errors if SQLite refuses.
     pub fn migrate(&self, section: &'static str, migrations: &[&str]) -> Result<(), StoreError> {
-        let mut connection = self.connection();
-        let transaction = connection.transaction()?;
-        transaction.execute_batch(VERSIONS)?;
-        let found: u32 = transaction
-            .query_row("SELECT version FROM mgp_schema WHERE section = ?1", [section], |row| row.get(0))
-            .optional()?
-            .unwrap_or(0);
-        let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
-        if found > known {
-            return Err(StoreError::Newer { section, found, known });
-        }
-        if found == known {
-            return Ok(());
-        }
-        for migration in migrations.iter().skip(found as usize) {
-            transaction.execute_batch(migration)?;
-        }
-        transaction.execute(
-            "INSERT INTO mgp_schema (section, version) VALUES (?1, ?2)
+        self.transaction(|transaction| {
+            transaction.execute_batch(VERSIONS)?;
+            let found: u32 = transaction
+                .query_row("SELECT version FROM mgp_schema WHERE section = ?1", [section], |row| row.get(0))
+                .optional()?
+                .unwrap_or(0);
+            let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
+            if found > known {
+                return Err(StoreError::Newer { section, found, known });
+            }
+            if found == known {
+                return Ok(());
+            }
+            for migration in migrations.iter().skip(found as usize) {
+                transaction.execute_batch(migration)?;
+            }
+            transaction.execute(
+                "INSERT INTO mgp_schema (section, version) VALUES (?1, ?2)
              ON CONFLICT (section) DO UPDATE SET version = excluded.version",
-            params![section, known],
-        )?;
-        transaction.commit()?;
-        Ok(())
+                params![section, known],
+            )?;
+            Ok(())
+        })
     }
 
     /// Returns what `read` makes of each row that `query` selects.
-    #[cfg(any(feature = "access", feature = "permission", feature = "validate"))]
     pub(crate) fn read_all<T>(
         &self,
         query: &str,
@@ -138,12 +137,62 @@ impl Database {
         Ok(all)
     }
 
+    /// Runs one statement, and returns the number of rows that it changed.
+    pub(crate) fn execute(&self, statement: &str, values: impl Params) -> Result<usize, StoreError> {
+        Ok(self.connection().execute(statement, values)?)
+    }
+
+    /// Makes the changes of `change` in one transaction: all of them or, if it fails, none.
+    pub(crate) fn transaction<T>(
+        &self,
+        change: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut connection = self.connection();
+        let transaction = connection.transaction()?;
+        let outcome = change(&transaction)?;
+        transaction.commit()?;
+        Ok(outcome)
+    }
+
     fn prepare(connection: Connection, lock: Option<File>) -> Result<Self, StoreError> {
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
         connection.pragma_update(None, "trusted_schema", "OFF")?;
         Ok(Self(Arc::new(DatabaseInner { connection: Mutex::new(connection), _lock: lock })))
     }
+}
+
+/// Runs `work` on a thread that may wait for a disk. The caller has to be within a tokio runtime.
+///
+/// # Errors
+/// The errors of `work`; a panic in it is reported as [`StoreError::Unavailable`].
+///
+/// # Cancel safety
+/// Once it has begun, `work` runs to its end, even if the returned future is dropped.
+pub(crate) async fn off_the_runtime<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|panic| Err(StoreError::Unavailable(Box::new(panic))))
+}
+
+/// Returns the text in a column.
+pub(crate) fn text<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str, StoreError> {
+    Ok(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
+}
+
+/// Returns the time in a column.
+pub(crate) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp, StoreError> {
+    moment(row.get(column)?)
+}
+
+/// Returns the time in a column, where there is one.
+pub(crate) fn optional_time(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>, StoreError> {
+    row.get::<_, Option<i64>>(column)?.map(moment).transpose()
+}
+
+fn moment(millis: i64) -> Result<Timestamp, StoreError> {
+    Timestamp::from_millis(millis).ok_or_else(|| StoreError::Damaged("a time is out of range".to_owned()))
 }
 
 impl From<rusqlite::Error> for StoreError {
@@ -321,6 +370,12 @@ mod tests {
             assert!(matches!(&error, StoreError::NotOwn(what) if what.contains("symbolic link")), "{error}");
             std::fs::remove_file(file).unwrap();
         }
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_told_as_an_error() {
+        let outcome = off_the_runtime::<()>(|| panic!("the disk is on fire")).await;
+        assert!(matches!(outcome, Err(StoreError::Unavailable(_))));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use mgp_security::StoreError;
-use mgp_security::audit::{AuditLog, Durability, Filter, GAP, LogReader, Query, SqliteLogStore, VerifyError};
+use mgp_security::audit::{AuditLog, Durability, Filter, GAP, LogReader, LogStore, Query, VerifyError};
 use mgp_security::sqlite::Database;
 use mgp_types::code;
 use mgp_types::mgp::{
@@ -33,7 +33,7 @@ fn event(number: u64) -> AuditEvent {
 }
 
 fn open(path: &Path) -> AuditLog {
-    AuditLog::open(SqliteLogStore::open(path).unwrap()).unwrap()
+    AuditLog::open(LogStore::open(path).unwrap()).unwrap()
 }
 
 fn numbers(reader: &LogReader) -> Vec<u64> {
@@ -112,7 +112,7 @@ fn a_process_that_is_killed_loses_no_event_that_it_had_promised() {
 async fn a_full_disk_fails_closed_says_so_and_is_recovered_from() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(&directory.path().join("audit.db")).unwrap();
-    let log = AuditLog::open(SqliteLogStore::new(database.clone()).unwrap()).unwrap();
+    let log = AuditLog::open(LogStore::new(database.clone()).unwrap()).unwrap();
     let limit = |pages: u32| database.connection().pragma_update(None, "max_page_count", pages).unwrap();
     limit(64);
     let mut promised = 0;
@@ -157,7 +157,7 @@ async fn a_log_of_a_newer_version_is_left_alone() {
     let newer = "UPDATE mgp_schema SET version = 99 WHERE section = 'audit'";
     Database::open(&path).unwrap().connection().execute(newer, []).unwrap();
     let before = fs::read(&path).unwrap();
-    let error = SqliteLogStore::open(&path).unwrap_err();
+    let error = LogStore::open(&path).unwrap_err();
     assert!(matches!(error, StoreError::Newer { section: "audit", found: 99, .. }), "{error}");
     assert_eq!(fs::read(&path).unwrap(), before);
 }
@@ -168,8 +168,8 @@ async fn a_second_writer_is_refused_and_a_reader_sees_what_is_durable() {
     let path = directory.path().join("audit.db");
     let log = open(&path);
     log.record(event(1)).await.unwrap();
-    assert!(matches!(SqliteLogStore::open(&path), Err(StoreError::InUse)));
-    let reader = LogReader::of_store(SqliteLogStore::open_read_only(&path).unwrap(), None);
+    assert!(matches!(LogStore::open(&path), Err(StoreError::InUse)));
+    let reader = LogReader::of_store(LogStore::open_read_only(&path).unwrap(), None);
     assert_eq!(numbers(&reader), [1]);
     log.record(event(2)).await.unwrap();
     assert_eq!(numbers(&reader), [1, 2]);
@@ -221,6 +221,6 @@ fn what_is_no_log_is_not_opened() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("audit.db");
     fs::write(&path, vec![0x5a; 16_384]).unwrap();
-    assert!(matches!(SqliteLogStore::open(&path), Err(StoreError::Damaged(_))));
-    assert!(SqliteLogStore::open_read_only(&directory.path().join("none.db")).is_err());
+    assert!(matches!(LogStore::open(&path), Err(StoreError::Damaged(_))));
+    assert!(LogStore::open_read_only(&directory.path().join("none.db")).is_err());
 }

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use mgp_security::Clock;
 use mgp_security::permission::{
-    ApprovalAnswer, GrantBook, GrantTerms, HandleKey, HeldPermissionsGate, MemoryGrants, OnRefusal,
-    PendingApprovals, PermissionAnswerGate, PermissionGate, PermissionSettings, Settlement,
+    ApprovalAnswer, GrantBook, GrantTerms, HandleKey, HeldPermissionsGate, OnRefusal, PendingApprovals,
+    PermissionAnswerGate, PermissionGate, PermissionSettings, Settlement,
 };
+use mgp_security::sqlite::Database;
 use mgp_transport::era::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, EraMode, EraOptions, ServerEra, ServerIdentity,
 };
@@ -128,7 +129,7 @@ async fn dial(
 }
 
 async fn book() -> GrantBook {
-    GrantBook::open(MemoryGrants::default(), Arc::new(Forgetful), Clock::system()).await.unwrap()
+    GrantBook::open(Database::in_memory().unwrap(), Arc::new(Forgetful), Clock::system()).await.unwrap()
 }
 
 fn run(permissions: &[Permission]) -> Request {

@@ -30,30 +30,29 @@
 //! |---|---|---|
 //! | [`Index`] | §16.4 | the tools, changed by one writer, read without waiting; searches |
 //! | [`ToolListing`], [`Tool`] | §16.4 | a tool as its server lists it, and as the index keeps it |
-//! | [`embed`] | §16.4 | embedders: a built-in table, sentence encoders, services |
+//! | [`embed`] | §16.4 | embedders: a built-in table, sentence encoders |
 //! | [`category`] | §16.4 | the hierarchy of categories |
 //! | [`discovery`] | §16.5, §16.6 | searches and requests for tools, as methods and as tools: a layer |
 //! | [`session`] | §16.7 | the tools of a session: pinned, used, found |
 //! | [`budget`] | §16.8 | tokens of definitions, and shorter forms |
-//! | [`level`] | §16.3 | the number of definitions for a host, and its costs |
-//! | [`eval`] | | the quality of a search on one's own tools and questions |
+//! | [`level`] | §16.3 | the number of definitions in the context from the start |
+//! | [`rows`] | | tools and questions in files, for searches without a server |
 //!
 //! | feature | what it adds |
 //! |---|---|
 //! | `store` (default) | vectors that take long to make survive a restart, in SQLite |
 //! | `tiktoken` | tokens are counted as OpenAI's models count them, instead of estimated |
 //! | `fastembed` | sentence encoders by onnxruntime, which is loaded on demand |
-//! | `http` | embedding services that speak OpenAI's protocol |
 
 pub mod budget;
 pub mod category;
 pub mod discovery;
 pub mod embed;
-pub mod eval;
 mod index;
 mod keyword;
 pub mod level;
 mod rank;
+pub mod rows;
 pub mod session;
 mod slot;
 mod text;

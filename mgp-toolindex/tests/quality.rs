@@ -13,10 +13,10 @@
 
 mod set;
 
-use mgp_toolindex::eval::{Comparison, Report, Settings, evaluate};
 use mgp_types::mgp::SearchStrategy;
 
 use self::set::Set;
+use self::set::evaluation::{Comparison, Report, Settings, evaluate};
 
 /// The recorded R@5 of hybrid search; it may fall by less than a point.
 const RECORDED: f64 = 0.737;

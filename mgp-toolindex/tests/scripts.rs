@@ -14,10 +14,10 @@
 mod set;
 
 use mgp_toolindex::Search;
-use mgp_toolindex::eval::{Settings, evaluate};
 use mgp_types::mgp::SearchStrategy;
 
 use self::set::Set;
+use self::set::evaluation::{Settings, evaluate};
 
 /// The R@5 at least, among the tools of all languages together.
 const FOUND: f64 = 0.85;

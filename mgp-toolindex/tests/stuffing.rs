@@ -15,11 +15,11 @@ mod set;
 
 use std::collections::BTreeMap;
 
-use mgp_toolindex::eval::EvalQuestion;
 use mgp_toolindex::{Index, Search};
 
 use self::attacks::{Attack, Kind};
 use self::set::Set;
+use self::set::evaluation::EvalQuestion;
 
 /// The success rate of attacks of one kind at most.
 struct Bound {

@@ -7,15 +7,12 @@ use std::task::{Context, Poll};
 
 use mgp_client_sdk::Client;
 use mgp_security::access::{AccessGate, AccessPolicy, TaskOwnersGate};
-use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryLogStore, Query, TraceIdGate};
+use mgp_security::audit::{AuditLayer, AuditLog, Filter, LogStore, Query, TraceIdGate};
 use mgp_security::confirmation::{ConfirmationGate, ConfirmationSettings};
-use mgp_security::definition::{
-    DefinitionGuard, DefinitionGuardLayer, FirstUse, MemoryPins, PinnedDefinitions,
-};
+use mgp_security::definition::{DefinitionGuard, DefinitionGuardLayer, FirstUse, PinnedDefinitions};
 use mgp_security::limit::{LimitGate, Limits};
-use mgp_security::permission::{
-    GrantBook, GrantTerms, MemoryGrants, PendingApprovals, PermissionGate, PermissionSettings,
-};
+use mgp_security::permission::{GrantBook, GrantTerms, PendingApprovals, PermissionGate, PermissionSettings};
+use mgp_security::sqlite::Database;
 use mgp_security::tool::{ResolveToolLayer, ToolRules};
 use mgp_security::validator::{ValidateGate, Validators};
 use mgp_security::{Clock, RejectGate};
@@ -102,11 +99,12 @@ impl Kernel {
         let (near, far) = memory::pair(1 << 16);
         let (_, connection) = connect(far.0, far.1, &server, ConnectionLimits::default());
         tokio::spawn(connection);
-        let log = AuditLog::open(MemoryLogStore::new(1_000)).unwrap();
+        let log = AuditLog::open(LogStore::in_memory().unwrap()).unwrap();
         let audit = Arc::new(log.clone());
         let policy = AccessPolicy::builder().audit(audit.clone()).clock(setup.clock.clone()).build().unwrap();
-        let book =
-            GrantBook::open(MemoryGrants::default(), audit.clone(), setup.clock.clone()).await.unwrap();
+        let book = GrantBook::open(Database::in_memory().unwrap(), audit.clone(), setup.clock.clone())
+            .await
+            .unwrap();
         let pending = PendingApprovals::new(setup.clock.clone());
         let approver = Arc::new(pending.clone());
         let gate =
@@ -115,7 +113,7 @@ impl Kernel {
             .confirmation
             .unwrap_or_else(|| ConfirmationSettings::new().with_permission_instead(book.clone()));
         let guard = Arc::new(DefinitionGuard::new(
-            PinnedDefinitions::load(setup.first_use, MemoryPins::default()).unwrap(),
+            PinnedDefinitions::load(setup.first_use, Database::in_memory().unwrap()).unwrap(),
         ));
         let lists = DefinitionGuardLayer::new(server_id(), guard.clone(), audit, setup.clock.clone());
         let session = Arc::new(OnceLock::<Arc<Session>>::new());

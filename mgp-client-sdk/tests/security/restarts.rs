@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use mgp_client_sdk::{Client, RestartSettings};
 use mgp_security::Clock;
-use mgp_security::audit::{AuditLog, MemoryLogStore};
-use mgp_security::permission::{GrantBook, GrantTerms, MemoryGrants, PermissionGate, PermissionSettings};
+use mgp_security::audit::{AuditLog, LogStore};
+use mgp_security::permission::{GrantBook, GrantTerms, PermissionGate, PermissionSettings};
+use mgp_security::sqlite::Database;
 use mgp_transport::era::EraMode;
 use mgp_transport::{ConnectionLimits, connect, memory};
 use mgp_types::mgp::{ApprovalPolicy, ExtensionSet, Offer, Permission};
@@ -27,9 +28,10 @@ async fn permissions_are_granted_again_before_the_server_counts_as_connected() {
     let settings = PermissionSettings::new(ApprovalPolicy::ConfigOnly)
         .with_grant(Permission::NetworkOutbound, GrantTerms::default())
         .unwrap();
-    let log = AuditLog::open(MemoryLogStore::new(100)).unwrap();
-    let book =
-        GrantBook::open(MemoryGrants::default(), Arc::new(log.clone()), Clock::system()).await.unwrap();
+    let log = AuditLog::open(LogStore::in_memory().unwrap()).unwrap();
+    let book = GrantBook::open(Database::in_memory().unwrap(), Arc::new(log.clone()), Clock::system())
+        .await
+        .unwrap();
     let gate = PermissionGate::new(server_id(), settings, book);
     let running = Arc::new(Mutex::new(None::<AbortHandle>));
     let (connecting, restoring, seen) = (running.clone(), gate.clone(), reached.clone());

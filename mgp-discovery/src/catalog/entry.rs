@@ -6,7 +6,6 @@ use mgp_types::json::write_string;
 use mgp_types::mgp::{NameStyle, ResolvedTool, ServerId};
 use mgp_types::{Object, RawJson, UriTemplate};
 
-use super::lookup::HasNames;
 use super::name::CatalogNames;
 
 /// A tool, as clients know it.
@@ -17,7 +16,7 @@ pub struct CatalogTool {
     pub shown: Arc<str>,
     /// The tool, as its server knows it.
     pub resolved: Arc<ResolvedTool>,
-    names: CatalogNames,
+    pub(super) names: CatalogNames,
     written: WrittenDefinition,
 }
 
@@ -32,7 +31,7 @@ pub struct CatalogPrompt {
     /// The name of the prompt at its server.
     pub name: Arc<str>,
     definition: Object,
-    names: CatalogNames,
+    pub(super) names: CatalogNames,
     written: WrittenDefinition,
 }
 
@@ -139,18 +138,6 @@ impl WrittenDefinition {
             NameStyle::UNDERSCORES => self.underscores.get_or_init(|| called(names.underscores())).clone(),
             _ => called(&write()),
         }
-    }
-}
-
-impl HasNames for CatalogTool {
-    fn names(&self) -> &CatalogNames {
-        &self.names
-    }
-}
-
-impl HasNames for CatalogPrompt {
-    fn names(&self) -> &CatalogNames {
-        &self.names
     }
 }
 

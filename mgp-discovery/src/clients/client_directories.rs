@@ -77,76 +77,16 @@ impl ClientDirectories {
     /// first path.
     pub fn candidates(&self, kind: ClientKind) -> Vec<CandidateFile> {
         let mut found = Vec::new();
-        let mut user =
-            |path: PathBuf, sign: PathBuf| found.push(CandidateFile { path, sign, scope: FileScope::User });
-        let home = |path: &str| self.home.join(path);
-        match kind {
-            ClientKind::ClaudeDesktop => {
-                user(self.config.join("Claude/claude_desktop_config.json"), self.config.join("Claude"));
-                if self.system == OperatingSystem::Linux {
-                    user(self.config.join("claude/claude_desktop_config.json"), self.config.join("claude"));
-                }
-            }
-            ClientKind::ClaudeCode => match &self.claude {
-                Some(directory) => user(directory.join(".claude.json"), directory.clone()),
-                None => user(home(".claude.json"), home(".claude")),
-            },
-            ClientKind::Cursor => user(home(".cursor/mcp.json"), home(".cursor")),
-            ClientKind::VsCode => {
-                for name in ["Code", "Code - Insiders"] {
-                    let directory = self.config.join(name).join("User");
-                    user(directory.join("mcp.json"), directory.clone());
-                    user(directory.join("settings.json"), directory);
-                }
-            }
-            ClientKind::Zed => {
-                // Zed keeps to `~/.config` on macOS as well.
-                let directory = match self.system {
-                    OperatingSystem::MacOs => home(".config/zed"),
-                    OperatingSystem::Linux => self.config.join("zed"),
-                    OperatingSystem::Windows => self.config.join("Zed"),
-                };
-                user(directory.join("settings.json"), directory);
-            }
-            ClientKind::Windsurf => {
-                user(home(".codeium/windsurf/mcp_config.json"), home(".codeium/windsurf"));
-            }
-            ClientKind::Gemini => user(home(".gemini/settings.json"), home(".gemini")),
-            ClientKind::Cline => {
-                let storage = self.config.join("Code/User/globalStorage/saoudrizwan.claude-dev");
-                user(storage.join("settings/cline_mcp_settings.json"), storage);
-            }
-            ClientKind::Continue => user(home(".continue/config.yaml"), home(".continue")),
-            ClientKind::Goose => {
-                let directory = match self.system {
-                    OperatingSystem::MacOs => home(".config/goose"),
-                    OperatingSystem::Linux => self.config.join("goose"),
-                    OperatingSystem::Windows => self.config.join("Block/goose/config"),
-                };
-                user(directory.join("config.yaml"), directory);
-            }
-            ClientKind::Codex => user(home(".codex/config.toml"), home(".codex")),
-            ClientKind::Opencode | ClientKind::Crush => {
-                let name = kind.name();
-                let directory = if self.system == OperatingSystem::Linux {
-                    self.config.join(name)
-                } else {
-                    home(".config").join(name)
-                };
-                user(directory.join(format!("{name}.json")), directory.clone());
-                if kind == ClientKind::Opencode {
-                    user(directory.join("opencode.jsonc"), directory);
-                }
-            }
-            ClientKind::LmStudio => user(home(".lmstudio/mcp.json"), home(".lmstudio")),
-            ClientKind::Kiro => user(home(".kiro/settings/mcp.json"), home(".kiro")),
-            ClientKind::Sema4 => {
-                let directory = match self.system {
-                    OperatingSystem::Windows => home("AppData/Local/sema4ai/sema4ai-studio"),
-                    OperatingSystem::Linux | OperatingSystem::MacOs => home(".sema4ai/sema4ai-studio"),
-                };
-                user(directory.join("mcp_servers.json"), directory);
-            }
+        for (directory, files) in self.user_directories(kind) {
+            found.extend(files.iter().map(|file| CandidateFile {
+                path: directory.join(file),
+                sign: directory.clone(),
+                scope: FileScope::User,
+            }));
+        }
+        if kind == ClientKind::ClaudeCode && self.claude.is_none() {
+            let (path, sign) = (self.home.join(".claude.json"), self.home.join(".claude"));
+            found.push(CandidateFile { path, sign, scope: FileScope::User });
         }
         if let Some(project) = &self.project {
             found.extend(project_files(kind).iter().map(|file| CandidateFile {
@@ -156,6 +96,64 @@ impl ClientDirectories {
             }));
         }
         found
+    }
+
+    /// Returns the directories of a client for its user, each with the files in it that may have servers.
+    fn user_directories(&self, kind: ClientKind) -> Vec<(PathBuf, &'static [&'static str])> {
+        let home = |path: &str| self.home.join(path);
+        let config = |path: &str| self.config.join(path);
+        // Some clients keep to `~/.config` on macOS as well.
+        let dot_config = |path: &str| match self.system {
+            OperatingSystem::MacOs => home(".config").join(path),
+            _ => config(path),
+        };
+        let is_windows = self.system == OperatingSystem::Windows;
+        let one = |directory: PathBuf, files: &'static [&'static str]| vec![(directory, files)];
+        match kind {
+            ClientKind::ClaudeDesktop => {
+                let names = if self.system == OperatingSystem::Linux {
+                    &["Claude", "claude"][..]
+                } else {
+                    &["Claude"]
+                };
+                names.iter().map(|name| (config(name), &["claude_desktop_config.json"][..])).collect()
+            }
+            ClientKind::ClaudeCode => {
+                self.claude.iter().map(|directory| (directory.clone(), &[".claude.json"][..])).collect()
+            }
+            ClientKind::Cursor => one(home(".cursor"), &["mcp.json"]),
+            ClientKind::VsCode => ["Code", "Code - Insiders"]
+                .map(|name| (config(name).join("User"), &["mcp.json", "settings.json"][..]))
+                .into(),
+            ClientKind::Zed => one(dot_config(if is_windows { "Zed" } else { "zed" }), &["settings.json"]),
+            ClientKind::Windsurf => one(home(".codeium/windsurf"), &["mcp_config.json"]),
+            ClientKind::Gemini => one(home(".gemini"), &["settings.json"]),
+            ClientKind::Cline => one(
+                config("Code/User/globalStorage/saoudrizwan.claude-dev"),
+                &["settings/cline_mcp_settings.json"],
+            ),
+            ClientKind::Continue => one(home(".continue"), &["config.yaml"]),
+            ClientKind::Goose => {
+                one(dot_config(if is_windows { "Block/goose/config" } else { "goose" }), &["config.yaml"])
+            }
+            ClientKind::Codex => one(home(".codex"), &["config.toml"]),
+            ClientKind::Opencode | ClientKind::Crush => {
+                let directory =
+                    if is_windows { home(".config").join(kind.name()) } else { dot_config(kind.name()) };
+                let is_crush = kind == ClientKind::Crush;
+                one(directory, if is_crush { &["crush.json"] } else { &["opencode.json", "opencode.jsonc"] })
+            }
+            ClientKind::LmStudio => one(home(".lmstudio"), &["mcp.json"]),
+            ClientKind::Kiro => one(home(".kiro"), &["settings/mcp.json"]),
+            ClientKind::Sema4 => {
+                let directory = if is_windows {
+                    "AppData/Local/sema4ai/sema4ai-studio"
+                } else {
+                    ".sema4ai/sema4ai-studio"
+                };
+                one(home(directory), &["mcp_servers.json"])
+            }
+        }
     }
 }
 

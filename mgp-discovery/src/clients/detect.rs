@@ -8,38 +8,22 @@ use std::{
 
 use super::{ClientDirectories, ClientKind, FileScope, ImportError, MAX_FILE_BYTES, document, import};
 
-/// Read access to the files of a machine.
-pub trait FileSystem {
-    /// Returns the text of a file; `None` if there is no such file.
-    fn read(&self, path: &Path) -> io::Result<Option<String>>;
-
-    /// Returns whether there is a directory at `path`.
-    fn has_directory(&self, path: &Path) -> bool;
-}
-
-/// The files of this machine.
-#[derive(Debug, Clone, Copy, Default)]
-#[expect(clippy::exhaustive_structs, reason = "there is nothing to say about it")]
-pub struct LocalFileSystem;
-
-impl FileSystem for LocalFileSystem {
-    fn read(&self, path: &Path) -> io::Result<Option<String>> {
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(why) if matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                return Ok(None);
-            }
-            Err(why) => return Err(why),
-        };
-        let mut text = String::new();
-        // One byte more tells that the file is too long.
-        file.take(MAX_FILE_BYTES as u64 + 1).read_to_string(&mut text)?;
-        Ok(Some(text))
-    }
-
-    fn has_directory(&self, path: &Path) -> bool {
-        path.is_dir()
-    }
+/// Reads a client's file; `None` if there is no such file. Of a file longer than [`MAX_FILE_BYTES`] it reads one byte
+/// more than that.
+///
+/// # Errors
+/// The system refuses, or the file is not UTF-8.
+pub fn read_file(path: &Path) -> io::Result<Option<String>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(why) if matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(why) => return Err(why),
+    };
+    let mut text = String::new();
+    file.take(MAX_FILE_BYTES as u64 + 1).read_to_string(&mut text)?;
+    Ok(Some(text))
 }
 
 /// A client that is on the machine.
@@ -71,13 +55,13 @@ pub enum FileState {
 }
 
 /// Returns the installed clients, each with its existing files; for a client without any, with the file to create.
-pub fn detect(places: &ClientDirectories, files: &impl FileSystem) -> Vec<DetectedClient> {
+pub fn detect(places: &ClientDirectories) -> Vec<DetectedClient> {
     let mut detected = Vec::new();
     for kind in ClientKind::ALL {
         let candidates = places.candidates(kind);
         let found_before = detected.len();
         for candidate in &candidates {
-            let state = match files.read(&candidate.path) {
+            let state = match read_file(&candidate.path) {
                 Ok(None) => continue,
                 Ok(Some(text)) => state(kind, &text),
                 Err(why) => FileState::Unreadable(why),
@@ -91,7 +75,7 @@ pub fn detect(places: &ClientDirectories, files: &impl FileSystem) -> Vec<Detect
         }
         let has_user_file = detected[found_before..].iter().any(|found| found.scope == FileScope::User);
         let sign = candidates.iter().find(|candidate| {
-            candidate.scope == FileScope::User && !has_user_file && files.has_directory(&candidate.sign)
+            candidate.scope == FileScope::User && !has_user_file && candidate.sign.is_dir()
         });
         if let Some(candidate) = sign {
             let (path, scope) = (candidate.path.clone(), candidate.scope);
@@ -112,39 +96,32 @@ fn state(kind: ClientKind, text: &str) -> FileState {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::fs;
 
     use super::*;
     use crate::clients::OperatingSystem;
 
-    struct Fake(BTreeMap<&'static str, &'static str>);
-
-    impl FileSystem for Fake {
-        fn read(&self, path: &Path) -> io::Result<Option<String>> {
-            Ok(self.0.get(path.to_str().unwrap()).map(|text| (*text).to_owned()))
-        }
-
-        fn has_directory(&self, path: &Path) -> bool {
-            self.0.keys().any(|file| Path::new(file).starts_with(path) && Path::new(file) != path)
-        }
-    }
-
     #[test]
     fn clients_are_found_with_how_many_servers_they_have() {
-        let files = Fake(BTreeMap::from([
-            ("/h/.cursor/mcp.json", r#"{"mcpServers": {"a": {}, "b": {}}}"#),
-            ("/h/.codex/history", ""),
-            ("/h/.config/goose/config.yaml", "extensions: ["),
-            ("/p/.mcp.json", "{}"),
-        ]));
-        let places = ClientDirectories::new(OperatingSystem::Linux, "/h").project("/p");
-        let found = detect(&places, &files);
+        let folder = tempfile::tempdir().unwrap();
+        for (file, text) in [
+            ("h/.cursor/mcp.json", r#"{"mcpServers": {"a": {}, "b": {}}}"#),
+            ("h/.codex/history", ""),
+            ("h/.config/goose/config.yaml", "extensions: ["),
+            ("p/.mcp.json", "{}"),
+        ] {
+            let file = folder.path().join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let (home, project) = (folder.path().join("h"), folder.path().join("p"));
+        let found = detect(&ClientDirectories::new(OperatingSystem::Linux, &home).project(project));
         let kinds: Vec<&str> = found.iter().map(|found| found.kind.name()).collect();
         assert_eq!(kinds, ["claude-code", "cursor", "goose", "codex"]);
         assert!(matches!(found[0].state, FileState::Servers(0)));
         assert!(matches!(found[1].state, FileState::Servers(2)));
         assert!(matches!(found[2].state, FileState::Broken(_)));
         assert!(matches!(found[3].state, FileState::Missing));
-        assert_eq!(found[3].path, Path::new("/h/.codex/config.toml"));
+        assert_eq!(found[3].path, home.join(".codex/config.toml"));
     }
 }

@@ -12,10 +12,9 @@ mod import;
 mod kind;
 mod secret;
 
-pub(crate) use self::import::variable;
 pub use self::{
     client_directories::{CandidateFile, ClientDirectories, FileScope, OperatingSystem},
-    detect::{DetectedClient, FileState, FileSystem, LocalFileSystem, detect},
+    detect::{DetectedClient, FileState, detect, read_file},
     document::Format,
     export::{ApplyError, ClientEntry, ClientFileChange, ExportError, ExportPlan, plan, roll_back},
     import::{

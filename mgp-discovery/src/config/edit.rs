@@ -148,18 +148,9 @@ impl ConfigFile {
         &self.before
     }
 
-    /// Writes the file in one step: at any time the file is the old one or the new one. Its mode is kept; a new file is
-    /// only for its owner. A text that could not be read again is not written.
-    pub fn save(&self) -> Result<(), EditError> {
-        self.write(FileReaders::Kept)
-    }
-
-    /// Writes the file as [`save`](Self::save) does, but no other user can read the new file, whatever the mode was.
-    pub fn save_for_owner(&self) -> Result<(), EditError> {
-        self.write(FileReaders::Owner)
-    }
-
-    fn write(&self, readers: FileReaders) -> Result<(), EditError> {
+    /// Writes the file in one step: at any time the file is the old one or the new one. A new file is only for its owner.
+    /// A text that could not be read again is not written.
+    pub fn save(&self, readers: FileReaders) -> Result<(), EditError> {
         let text = self.text();
         Config::parse(&self.path, &text)?;
         AtomicFile::put(&self.path, &text, readers)

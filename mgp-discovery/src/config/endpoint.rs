@@ -194,8 +194,8 @@ impl ServerConfig {
 }
 
 impl ServerConfig {
-    /// Returns the secrets that the server refers to, each with the key that does: `env.TOKEN`, `agents.ada.env.TOKEN`.
-    pub fn secret_references(&self) -> Vec<SecretReference> {
+    /// Returns the texts that may have references, each with its key: `env.TOKEN`, `agents.ada.env.TOKEN`.
+    pub(super) fn texts(&self) -> Vec<(String, &str)> {
         let mut texts: Vec<(String, &str)> = Vec::new();
         let one =
             [("command", &self.command), ("cwd", &self.cwd), ("url", &self.url), ("socket", &self.socket)];
@@ -214,8 +214,13 @@ impl ServerConfig {
             texts.extend(named(&format!("agents.{id}.env"), &own.env));
             texts.extend(named(&format!("agents.{id}.headers"), &own.headers));
         }
+        texts
+    }
+
+    /// Returns the secrets that the server refers to, each with the key that does.
+    pub fn secret_references(&self) -> Vec<SecretReference> {
         let mut found = Vec::new();
-        for (key, text) in texts {
+        for (key, text) in self.texts() {
             let template = Template::parse(text);
             let secrets = template.iter().flat_map(Template::secrets);
             found.extend(

@@ -1,5 +1,7 @@
 //! The part of a changed configuration that takes effect before a person has accepted it: what tightens.
 
+use std::collections::BTreeSet;
+
 use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy};
 use serde_json::Value;
 
@@ -56,14 +58,9 @@ impl Config {
 fn differences(one: &Config, other: &Config) -> Vec<String> {
     let read = |config: &Config| serde_json::to_value(config).unwrap_or_default();
     let (one, other) = (read(one), read(other));
-    let sections =
-        |value: &Value| value.as_object().into_iter().flat_map(|all| all.keys().cloned()).collect();
-    let names = |one: &Value, other: &Value| -> Vec<String> {
-        let mut names: Vec<String> = sections(one);
-        names.extend(sections(other));
-        names.sort();
-        names.dedup();
-        names
+    let names = |one: &Value, other: &Value| -> BTreeSet<String> {
+        let both = one.as_object().into_iter().chain(other.as_object());
+        both.flat_map(|members| members.keys().cloned()).collect()
     };
     let mut found = Vec::new();
     for section in names(&one, &other) {
@@ -75,9 +72,7 @@ fn differences(one: &Config, other: &Config) -> Vec<String> {
                 let lacks = |all: &[Value], server: &Value| !all.contains(server);
                 let changed = other.iter().filter(|server| lacks(one, server)).map(id);
                 let kept = one.iter().filter(|server| lacks(other, server)).map(id);
-                let mut ids: Vec<String> = changed.chain(kept).collect();
-                ids.sort();
-                ids.dedup();
+                let ids: BTreeSet<String> = changed.chain(kept).collect();
                 found.extend(ids.into_iter().map(|id| format!("servers.{id}")));
             }
             (one @ Value::Object(_), other @ Value::Object(_)) => {

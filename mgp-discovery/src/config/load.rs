@@ -76,29 +76,17 @@ impl Config {
         environment: &dyn Environment,
     ) -> Result<LoadedConfig, ConfigError> {
         let mut problems = Vec::new();
-        let own = locations.own_file().and_then(|file| match read(file, locations.required()) {
-            Ok(text) => text.map(|text| (file, text)),
-            Err(error) => {
+        let mut read_or_noted = |read: Result<Option<ReadFile>, ConfigError>| {
+            read.unwrap_or_else(|error| {
                 problems.extend_from_slice(error.problems());
                 None
-            }
-        });
-        let folder = folder.and_then(|file| match utf8(file.path(), file.bytes()) {
-            Ok(text) => Some((file.path(), text)),
-            Err(error) => {
-                problems.extend_from_slice(error.problems());
-                None
-            }
-        });
-        let [own, folder] = [own, folder].map(|file| {
-            file.and_then(|(path, text)| match ReadFile::parse(path, &text) {
-                Ok(read) => Some(read),
-                Err(error) => {
-                    problems.extend_from_slice(error.problems());
-                    None
-                }
             })
+        };
+        let own = locations.own_file().map_or(Ok(None), |path| {
+            read(path, locations.required())?.map(|text| ReadFile::parse(path, &text)).transpose()
         });
+        let folder = folder.map(|file| ReadFile::parse(file.path(), &utf8(file.path(), file.bytes())?));
+        let (own, folder) = (read_or_noted(own), read_or_noted(folder.transpose()));
         if !problems.is_empty() {
             return Err(ConfigError::new(problems));
         }

@@ -28,8 +28,7 @@ impl Locations {
     /// `directory`, and `mgp/servers.toml` in `$XDG_CONFIG_HOME` or in `~/.config`. Trusted folders are noted [in the
     /// user's state directory](TrustedFolders::from_env).
     pub fn from_env(environment: &dyn Environment, directory: &Path) -> Self {
-        let set = |name| environment.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        if let Some(file) = set("MGP_CONFIG_PATH") {
+        if let Some(file) = environment.variable("MGP_CONFIG_PATH").filter(|file| !file.is_empty()) {
             return Self::only(directory.join(file));
         }
         Self::of_folder(environment, directory)
@@ -37,11 +36,8 @@ impl Locations {
 
     /// Creates the same locations as [`from_env`](Self::from_env), without regard to `$MGP_CONFIG_PATH`.
     pub fn of_folder(environment: &dyn Environment, directory: &Path) -> Self {
-        let set = |name| environment.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        // The XDG specification has relative paths ignored.
-        let config = set("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
-        let home = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".config"));
-        let user = config.or_else(home).map(|config| config.join("mgp").join("servers.toml"));
+        let config = environment.user_directory("XDG_CONFIG_HOME", ".config");
+        let user = config.map(|config| config.join("mgp").join("servers.toml"));
         let locations = Self::of(Some(directory.join("mgp.toml")), user);
         Self { trusted: TrustedFolders::from_env(environment), ..locations }
     }

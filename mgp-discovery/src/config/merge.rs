@@ -2,8 +2,8 @@
 //! them, and otherwise only tightens.
 //!
 //! Each key has one rule, and [`FOLDER_KEYS`](super::folder_keys::FOLDER_KEYS) names it for `docs/configuration.md`.
-//! Every structure of the configuration is taken apart without `..`, so that a new key does not compile before it has a
-//! rule.
+//! A key for which nothing is done here is the user's alone. A server is taken apart without `..`, so that a new key of
+//! servers does not compile before it has a rule.
 
 mod servers;
 
@@ -12,14 +12,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy};
+use toml_edit::Item;
 
 use super::folder_keys::IgnoredReason;
 use super::model::{
-    AccessRule, AccessSettings, ArgumentTypes, AuditDurability, AuditSettings, Config, ConfirmationSettings,
-    EffectSettings, FirstUse, KernelSettings, LimitSettings, ListenSettings, NameSettings,
-    PermissionSettings, RegistrationSettings, RuleSource, TelemetrySettings, ToolSettings, ValidatorSettings,
-    usual,
+    AccessRule, AccessSettings, ArgumentTypes, AuditDurability, Config, ConfirmationSettings, FirstUse,
+    LimitSettings, PermissionSettings, RuleSource, ValidatorSettings, usual,
 };
+use super::shape::{self, KeyShape, Shape, TableShape};
 use super::source::{ConfigSource, ValuePath};
 
 /// The configuration of a user and a folder, and the treatment of the folder's keys.
@@ -31,65 +31,29 @@ pub(super) struct Merged {
     pub(super) ignored: Vec<(ValuePath, IgnoredReason)>,
 }
 
-/// Ignores all keys of a section that only the user may set. A missing key does not compile.
-macro_rules! all_users_only {
-    ($merge:ident, $section:literal, $folder:ident => $settings:ident { $($key:ident),+ $(,)? }) => {{
-        let $settings { $($key: _),+ } = $folder;
-        $merge.users_only($section, &[$(stringify!($key)),+]);
-    }};
-}
-
 /// Merges the configuration of a user with the `folder` configuration, which was read from the trusted file `source`.
 pub(super) fn merge(user: Config, folder: Config, source: &ConfigSource) -> Merged {
-    let Config {
-        pass_env,
-        servers,
-        listen,
-        agents,
-        access,
-        permissions,
-        confirmation,
-        validators,
-        folders,
-        audit,
-        limits,
-        effects,
-        tools,
-        names,
-        registration,
-        telemetry,
-        kernel,
-    } = folder;
     let mut merge = Merge {
         source,
         own: BTreeSet::new(),
         merged: Merged { config: user, applied: Vec::new(), ignored: Vec::new() },
     };
-    merge.servers(servers);
-    if !pass_env.is_empty() {
-        merge.ignore(root().key("pass_env"), IgnoredReason::UsersOnly);
-    }
-    if !agents.is_empty() {
-        merge.ignore(root().key("agents"), IgnoredReason::UsersOnly);
-    }
-    if !folders.is_empty() {
-        merge.ignore(root().key("folders"), IgnoredReason::UsersOnly);
-    }
-    merge.listen(&listen);
-    merge.access(access);
-    merge.permissions(permissions);
-    merge.confirmation(&confirmation);
-    merge.validators(validators);
-    merge.audit(&audit);
-    merge.limits(&limits);
-    all_users_only!(merge, "effects", effects => EffectSettings { enabled });
-    all_users_only!(merge, "tools", tools => ToolSettings {
-        level, pinned, strategy, embedder, trust_sent_vectors, creating, tell_uses, budget,
+    merge.servers(folder.servers);
+    let require_keys = folder.listen.require_keys;
+    merge.switched_on("listen", "require_keys", require_keys, |config| &mut config.listen.require_keys);
+    merge.access(folder.access);
+    merge.permissions(folder.permissions);
+    merge.confirmation(&folder.confirmation);
+    merge.validators(folder.validators);
+    let rank = |durability| u8::from(durability == AuditDurability::Sync);
+    let durability = folder.audit.durability;
+    merge.strictest("audit", "durability", durability, rank, |config| &mut config.audit.durability);
+    merge.limits(&folder.limits);
+    let max_servers = folder.registration.max_servers;
+    merge.least("registration", "max_servers", max_servers, Some(usual::MAX_SERVERS), |config| {
+        &mut config.registration.max_servers
     });
-    all_users_only!(merge, "names", names => NameSettings { style, clients });
-    merge.registration(&registration);
-    all_users_only!(merge, "telemetry", telemetry => TelemetrySettings { log, otlp, otlp_headers, metrics });
-    all_users_only!(merge, "kernel", kernel => KernelSettings { name, state, socket, drain_secs, linger, agents_manage });
+    merge.users_only();
     merge.merged
 }
 
@@ -117,11 +81,27 @@ impl Merge<'_> {
         self.merged.ignored.push((place, reason));
     }
 
-    /// Ignores keys that only the user may set.
-    fn users_only(&mut self, section: &str, keys: &[&str]) {
-        for key in keys {
-            if self.says(section, key) {
-                self.ignore(root().key(section).key(*key), IgnoredReason::UsersOnly);
+    /// Ignores the keys of the folder's file for which nothing was done: only the user may set them.
+    fn users_only(&mut self) {
+        let document = self.source.document();
+        let is_said = |item: Option<&Item>| {
+            item.is_some_and(|item| !item.as_array().is_some_and(toml_edit::Array::is_empty))
+        };
+        for KeyShape { name: section, shape, .. } in &shape::root().keys {
+            let Some(item) = document.get(section).filter(|_| section != "servers") else { continue };
+            let places: Vec<ValuePath> = match shape {
+                Shape::Table(TableShape { keys, .. }) => keys
+                    .iter()
+                    .filter(|key| is_said(item.get(&key.name)))
+                    .map(|key| root().key(section).key(&key.name))
+                    .collect(),
+                _ => is_said(Some(item)).then(|| root().key(section)).into_iter().collect(),
+            };
+            for place in places {
+                let ignored = self.merged.ignored.iter().map(|(place, _)| place);
+                if !self.merged.applied.iter().chain(ignored).any(|told| told.is_within(&place)) {
+                    self.ignore(place, IgnoredReason::UsersOnly);
+                }
             }
         }
     }
@@ -180,49 +160,15 @@ impl Merge<'_> {
         self.note(section, key, holds);
     }
 
-    fn listen(&mut self, folder: &ListenSettings) {
-        let ListenSettings {
-            http: _,
-            public_url: _,
-            tls: _,
-            oauth: _,
-            rest: _,
-            envelopes: _,
-            data_references: _,
-            data_url: _,
-            auth_member: _,
-            allowed_hosts: _,
-            allowed_origins: _,
-            require_keys,
-            agent: _,
-            max_connections: _,
-            max_connections_per_peer: _,
-            max_sessions: _,
-            max_sessions_per_agent: _,
-            header_timeout_ms: _,
-            idle_timeout_ms: _,
-            revoked_calls: _,
-        } = *folder;
-        self.users_only("listen", &["http", "allowed_hosts", "allowed_origins", "agent", "revoked_calls"]);
-        let connections = [
-            "max_connections", "max_connections_per_peer", "max_sessions", "max_sessions_per_agent",
-            "header_timeout_ms", "idle_timeout_ms", "rest", "envelopes", "public_url", "tls", "oauth",
-            "data_references", "data_url", "auth_member",
-        ];
-        self.users_only("listen", &connections);
-        self.switched_on("listen", "require_keys", require_keys, |config| &mut config.listen.require_keys);
-    }
-
     fn access(&mut self, folder: AccessSettings) {
-        let AccessSettings { default, rules } = folder;
-        if let Some(wanted) = default {
+        if let Some(wanted) = folder.default {
             let holds = wanted == DefaultPolicy::OptIn || self.merged.config.default_policy() == wanted;
             if wanted == DefaultPolicy::OptIn {
-                self.merged.config.access.default = default;
+                self.merged.config.access.default = folder.default;
             }
             self.note("access", "default", holds);
         }
-        for (index, rule) in rules.into_iter().enumerate() {
+        for (index, rule) in folder.rules.into_iter().enumerate() {
             let place = root().key("access").key("rules").index(index);
             let AccessRule { agent, server, tool, permission, source: _ } = rule;
             let is_denied = |rule: &AccessRule| {
@@ -244,15 +190,7 @@ impl Merge<'_> {
 
     fn permissions(&mut self, folder: PermissionSettings) {
         // The kernel of the user keeps questions and denials, so that their times are the user's.
-        let PermissionSettings {
-            policy,
-            grants,
-            never_automatic,
-            patience_secs,
-            pending_secs: _,
-            denied_secs: _,
-        } = folder;
-        if let Some(wanted) = policy {
+        if let Some(wanted) = folder.policy {
             let own = self.merged.config.permissions.policy.unwrap_or(ApprovalPolicy::Interactive);
             let holds = strictness(wanted) >= strictness(own);
             if holds {
@@ -260,7 +198,7 @@ impl Merge<'_> {
             }
             self.note("permissions", "policy", holds);
         }
-        for (index, grant) in grants.into_iter().enumerate() {
+        for (index, grant) in folder.grants.into_iter().enumerate() {
             let place = root().key("permissions").key("grants").index(index);
             if grant.server.as_ref().is_some_and(|server| self.own.contains(server)) {
                 self.merged.config.permissions.grants.push(grant);
@@ -269,7 +207,7 @@ impl Merge<'_> {
                 self.ignore(place, IgnoredReason::AnothersServer);
             }
         }
-        if let Some(more) = never_automatic {
+        if let Some(more) = folder.never_automatic {
             let settings = &mut self.merged.config.permissions;
             let before = settings.never_automatic();
             let own = settings.never_automatic.insert(before);
@@ -277,9 +215,13 @@ impl Merge<'_> {
             own.extend(new);
             self.note("permissions", "never_automatic", true);
         }
-        self.least("permissions", "patience_secs", patience_secs, Some(usual::PATIENCE_SECS), |config| {
-            &mut config.permissions.patience_secs
-        });
+        self.least(
+            "permissions",
+            "patience_secs",
+            folder.patience_secs,
+            Some(usual::PATIENCE_SECS),
+            |config| &mut config.permissions.patience_secs,
+        );
     }
 
     fn confirmation(&mut self, folder: &ConfirmationSettings) {
@@ -295,29 +237,20 @@ impl Merge<'_> {
     }
 
     fn validators(&mut self, folder: ValidatorSettings) {
-        let ValidatorSettings {
-            roots,
-            allow_paths: _,
-            scratch: _,
-            allowed_hosts: _,
-            denied_hosts,
-            only_allowed_hosts,
-            first_use,
-            argument_types,
-        } = folder;
-        self.users_only("validators", &["allow_paths", "scratch", "allowed_hosts"]);
-        self.roots(&roots);
-        if !denied_hosts.is_empty() {
-            self.merged.config.validators.denied_hosts.extend(denied_hosts);
+        self.roots(&folder.roots);
+        if !folder.denied_hosts.is_empty() {
+            self.merged.config.validators.denied_hosts.extend(folder.denied_hosts);
             self.note("validators", "denied_hosts", true);
         }
-        self.switched_on("validators", "only_allowed_hosts", only_allowed_hosts, |config| {
+        self.switched_on("validators", "only_allowed_hosts", folder.only_allowed_hosts, |config| {
             &mut config.validators.only_allowed_hosts
         });
         let rank = |first_use| u8::from(first_use == FirstUse::Approve);
-        self.strictest("validators", "first_use", first_use, rank, |config| &mut config.validators.first_use);
+        self.strictest("validators", "first_use", folder.first_use, rank, |config| {
+            &mut config.validators.first_use
+        });
         let rank = |types| u8::from(types == ArgumentTypes::Exact);
-        self.strictest("validators", "argument_types", argument_types, rank, |config| {
+        self.strictest("validators", "argument_types", folder.argument_types, rank, |config| {
             &mut config.validators.argument_types
         });
     }
@@ -349,44 +282,16 @@ impl Merge<'_> {
         }
     }
 
-    fn audit(&mut self, folder: &AuditSettings) {
-        let AuditSettings { path: _, durability, arguments: _, keep_days: _, keep_bytes: _, ends: _ } =
-            *folder;
-        self.users_only("audit", &["path", "arguments", "keep_days", "keep_bytes", "ends"]);
-        let rank = |durability| u8::from(durability == AuditDurability::Sync);
-        self.strictest("audit", "durability", durability, rank, |config| &mut config.audit.durability);
-    }
-
     fn limits(&mut self, folder: &LimitSettings) {
-        let LimitSettings {
-            agent_calls_per_minute,
-            agent_calls_per_day,
-            concurrency,
-            agent_concurrency,
-            waiting_calls,
-            waiting_ms,
-            max_message_bytes: _,
-            message_memory_bytes: _,
-            waiting_questions,
-        } = *folder;
-        self.users_only("limits", &["max_message_bytes", "message_memory_bytes"]);
         macro_rules! least {
             ($($key:ident: $unsaid:expr),+) => {
-                $(self.least("limits", stringify!($key), $key, $unsaid, |config| &mut config.limits.$key);)+
+                $(self.least("limits", stringify!($key), folder.$key, $unsaid, |config| &mut config.limits.$key);)+
             };
         }
         least!(agent_calls_per_minute: None, agent_calls_per_day: None, concurrency: Some(usual::CONCURRENCY));
         least!(agent_concurrency: Some(usual::AGENT_CONCURRENCY));
         least!(waiting_calls: Some(usual::WAITING_CALLS), waiting_ms: Some(usual::WAITING_MS));
         least!(waiting_questions: Some(usual::WAITING_QUESTIONS));
-    }
-
-    fn registration(&mut self, folder: &RegistrationSettings) {
-        let RegistrationSettings { agents: _, commands: _, env: _, max_servers } = *folder;
-        self.users_only("registration", &["agents", "commands", "env"]);
-        self.least("registration", "max_servers", max_servers, Some(usual::MAX_SERVERS), |config| {
-            &mut config.registration.max_servers
-        });
     }
 }
 

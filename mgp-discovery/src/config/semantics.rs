@@ -2,7 +2,7 @@
 
 mod authorization;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use mgp_types::MethodPattern;
@@ -11,11 +11,11 @@ use mgp_types::mgp::{Glob, ToolPattern};
 
 use super::endpoint::{EndpointError, is_http_url};
 use super::model::{Config, ServerConfig};
-use super::nearest::nearest;
 use super::problem::{Problem, Severity, enough};
 use super::source::{ConfigSource, ValuePath};
 use super::template::Template;
 use crate::catalog::{LONGEST_ID, is_reserved_server, is_written_as_id};
+use crate::nearest::nearest;
 
 /// Returns the problems within one file.
 pub(super) fn check(config: &Config, source: &ConfigSource) -> Vec<Problem> {
@@ -130,19 +130,16 @@ impl Checks<'_> {
             ("socket", &server.socket),
             ("url", &server.url),
         ] {
-            if let Some(text) = text {
-                self.template(text, &place.key(key));
-                if text.is_empty() {
-                    self.error(
-                        &place.key(key),
-                        format!("`{key}` is empty"),
-                        format!("give `{key}` a value, or remove it"),
-                    );
-                }
+            if text.as_ref().is_some_and(String::is_empty) {
+                self.error(
+                    &place.key(key),
+                    format!("`{key}` is empty"),
+                    format!("give `{key}` a value, or remove it"),
+                );
             }
         }
-        for (index, arg) in server.args.iter().enumerate() {
-            self.template(arg, &place.key("args").index(index));
+        for (key, text) in server.texts() {
+            self.template(text, &place.path(&key));
         }
         for (key, patterns) in
             [("pass_methods", &server.pass_methods), ("safe_methods", &server.safe_methods)]
@@ -153,12 +150,6 @@ impl Checks<'_> {
                     self.error(&place.key(key).index(index), what, instead);
                 }
             }
-        }
-        self.templates(&server.env, &place.key("env"));
-        self.templates(&server.headers, &place.key("headers"));
-        for (id, agent) in &server.agents {
-            self.templates(&agent.env, &place.key("agents").key(id).key("env"));
-            self.templates(&agent.headers, &place.key("agents").key(id).key("headers"));
         }
         for (name, rule) in &server.tools {
             self.scopes(&rule.required_scopes, &place.key("tools").key(name).key("required_scopes"));
@@ -267,7 +258,9 @@ impl Checks<'_> {
         if let Some(url) = &config.telemetry.otlp {
             self.url(url, &telemetry.key("otlp"));
         }
-        self.templates(&config.telemetry.otlp_headers, &telemetry.key("otlp_headers"));
+        for (name, text) in &config.telemetry.otlp_headers {
+            self.template(text, &telemetry.key("otlp_headers").key(name));
+        }
         for (client, names) in &config.names.clients {
             let place = root.key("names").key("clients").key(client);
             if *client != client.to_lowercase() {
@@ -299,12 +292,6 @@ impl Checks<'_> {
         if literal && !written.is_empty() && !is_http_url(written) {
             let what = "this is not an address of http or https";
             self.error(place, what, "write an address such as `https://example.com/mcp`");
-        }
-    }
-
-    fn templates(&mut self, table: &BTreeMap<String, String>, place: &ValuePath) {
-        for (name, text) in table {
-            self.template(text, &place.key(name));
         }
     }
 

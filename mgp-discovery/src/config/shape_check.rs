@@ -3,10 +3,10 @@
 
 use toml_edit::Value;
 
-use super::nearest::nearest;
 use super::problem::{Problem, Severity, enough};
 use super::shape::{self, KnownWord, Shape, TableShape};
 use super::source::{ConfigSource, TomlNode, ValuePath};
+use crate::nearest::nearest;
 
 /// Returns the values of a wrong type and the unknown keys of a file.
 pub(super) fn check(source: &ConfigSource) -> Vec<Problem> {

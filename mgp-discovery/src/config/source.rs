@@ -151,6 +151,11 @@ impl ValuePath {
         self.0.iter().any(|step| matches!(step, PathStep::Key(name) if names.contains(&name.as_str())))
     }
 
+    /// Returns whether the value is the one at `place`, or lies within it.
+    pub(super) fn is_within(&self, place: &Self) -> bool {
+        self.0.starts_with(&place.0)
+    }
+
     fn then(&self, step: PathStep) -> Self {
         let mut steps = self.0.clone();
         steps.push(step);

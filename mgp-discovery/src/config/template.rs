@@ -1,7 +1,9 @@
 //! Texts with references to variables and secrets.
 
 use std::fmt;
+use std::path::PathBuf;
 
+use crate::names;
 use crate::secrets::{SecretName, SecretStore as _, SecretStoreError, user_store};
 
 /// A text that may refer to variables and secrets: `${NAME}`, `${env:NAME}`, `${NAME:-otherwise}` with a default for a
@@ -15,6 +17,12 @@ pub(super) struct Template<'a>(Vec<Part<'a>>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part<'a> {
     Text(&'a str),
+    Reference(Reference<'a>),
+}
+
+/// A reference of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reference<'a> {
     Variable { name: &'a str, otherwise: Option<&'a str> },
     Secret { name: &'a str },
 }
@@ -60,7 +68,7 @@ impl<'a> Template<'a> {
                 continue;
             }
             let Some(end) = rest.find('}') else { return Err(InvalidReference) };
-            parts.push(reference(&rest[1..end]).ok_or(InvalidReference)?);
+            parts.push(Part::Reference(Reference::read(&rest[1..end]).ok_or(InvalidReference)?));
             rest = &rest[end + 1..];
         }
         parts.push(Part::Text(rest));
@@ -73,7 +81,7 @@ impl<'a> Template<'a> {
         for part in &self.0 {
             match part {
                 Part::Text(literal) => text.push_str(literal),
-                Part::Variable { name, otherwise } => {
+                Part::Reference(Reference::Variable { name, otherwise }) => {
                     let value = environment.variable(name);
                     match (value, otherwise) {
                         (Some(value), None) => text.push_str(&value),
@@ -82,7 +90,7 @@ impl<'a> Template<'a> {
                         (None, None) => return Err(UnresolvedReference::Variable(name)),
                     }
                 }
-                Part::Secret { name } => {
+                Part::Reference(Reference::Secret { name }) => {
                     match environment.secret(name).map_err(UnresolvedReference::Store)? {
                         Some(secret) => text.push_str(secret.expose()),
                         None => return Err(UnresolvedReference::Secret(name)),
@@ -101,7 +109,7 @@ impl<'a> Template<'a> {
     /// Returns the names of the secrets in the text.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter_map(|part| match part {
-            Part::Secret { name } => Some(*name),
+            Part::Reference(Reference::Secret { name }) => Some(*name),
             _ => None,
         })
     }
@@ -150,25 +158,26 @@ pub(crate) fn unspelled(text: &str) -> String {
     let Ok(Template(parts)) = Template::parse(text) else { return text.to_owned() };
     let texts = parts.iter().map(|part| match part {
         Part::Text(text) => Some(*text),
-        _ => None,
+        Part::Reference(_) => None,
     });
     texts.collect::<Option<String>>().unwrap_or_else(|| text.to_owned())
 }
 
-fn reference(inside: &str) -> Option<Part<'_>> {
-    if let Some(name) = inside.strip_prefix("secret:") {
-        return SecretName::is_name(name).then_some(Part::Secret { name });
+impl<'a> Reference<'a> {
+    /// Reads what stands within the braces of a reference.
+    pub(crate) fn read(inside: &'a str) -> Option<Self> {
+        if let Some(name) = inside.strip_prefix("secret:") {
+            return SecretName::is_name(name).then_some(Self::Secret { name });
+        }
+        let inside = inside.strip_prefix("env:").unwrap_or(inside);
+        let (name, otherwise) = match inside.split_once(":-") {
+            Some((name, otherwise)) => (name, Some(otherwise)),
+            None => (inside, None),
+        };
+        // The brace that would end an inner reference has ended the outer one.
+        let is_nested = otherwise.is_some_and(|text| text.contains("${"));
+        (names::is_variable(name) && !is_nested).then_some(Self::Variable { name, otherwise })
     }
-    let inside = inside.strip_prefix("env:").unwrap_or(inside);
-    let (name, otherwise) = match inside.split_once(":-") {
-        Some((name, otherwise)) => (name, Some(otherwise)),
-        None => (inside, None),
-    };
-    let starts = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-    let named = starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    // The brace that would end an inner reference has ended the outer one.
-    let nested = otherwise.is_some_and(|text| text.contains("${"));
-    (named && !nested).then_some(Part::Variable { name, otherwise })
 }
 
 /// The source of the values of references: the process with its variables and its user's secrets, or a fake in tests.
@@ -182,6 +191,16 @@ pub trait Environment {
     /// The user's secrets cannot be read.
     fn secret(&self, _name: &str) -> Result<Option<Secret>, SecretStoreError> {
         Ok(None)
+    }
+}
+
+impl dyn Environment + '_ {
+    /// Returns a directory of the user by the XDG specification, which ignores relative paths: the one that the variable
+    /// names, or else the usual one in the home directory.
+    pub(crate) fn user_directory(&self, variable: &str, in_home: &str) -> Option<PathBuf> {
+        let set = |name| self.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(in_home));
+        set(variable).or_else(home)
     }
 }
 

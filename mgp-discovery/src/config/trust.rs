@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use mgp_types::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -35,15 +36,8 @@ pub enum FolderTrust {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UntrustedFile {
     path: PathBuf,
-    why: UntrustedReason,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum UntrustedReason {
-    Never,
-    Changed,
-    /// The file cannot be read.
-    Unreadable(String),
+    /// What is wrong with the file, in words that go on from its name.
+    why: String,
 }
 
 /// The notes of the folders that the user trusts. The notes lie in the user's state directory, never in such a folder.
@@ -105,17 +99,17 @@ impl FolderFile {
 impl UntrustedFile {
     /// Returns the notice that a file cannot be read.
     pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {
-        Self { path: path.into(), why: UntrustedReason::Unreadable(error.to_string()) }
+        Self { path: path.into(), why: format!("cannot be read and is ignored: {error}") }
     }
 
     /// Returns the notice that a file is not trusted; `None` if it is.
     pub(super) fn of(file: &FolderFile, trust: FolderTrust) -> Option<Self> {
         let why = match trust {
             FolderTrust::Trusted => return None,
-            FolderTrust::Changed => UntrustedReason::Changed,
-            FolderTrust::Never => UntrustedReason::Never,
+            FolderTrust::Changed => "has changed since you trusted it, is not trusted and is ignored",
+            FolderTrust::Never => "is not trusted and is ignored",
         };
-        Some(Self { path: file.path.clone(), why })
+        Some(Self { path: file.path.clone(), why: format!("{why}: {ADVICE}") })
     }
 
     /// Returns the path of the file.
@@ -129,18 +123,7 @@ const ADVICE: &str = "run \"mgp trust\" to look at it and allow it";
 impl fmt::Display for UntrustedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.path.file_name().unwrap_or_else(|| OsStr::new("mgp.toml")).display();
-        match &self.why {
-            UntrustedReason::Unreadable(error) => {
-                write!(f, "{name} in this folder cannot be read and is ignored: {error}")
-            }
-            UntrustedReason::Never => {
-                write!(f, "{name} in this folder is not trusted and is ignored: {ADVICE}")
-            }
-            UntrustedReason::Changed => write!(
-                f,
-                "{name} in this folder has changed since you trusted it, is not trusted and is ignored: {ADVICE}"
-            ),
-        }
+        write!(f, "{name} in this folder {}", self.why)
     }
 }
 
@@ -152,9 +135,7 @@ impl TrustedFolders {
 
     /// Creates notes in `mgp/trusted` in `$XDG_STATE_HOME` or in `~/.local/state`; `None` without a home.
     pub fn from_env(environment: &dyn Environment) -> Option<Self> {
-        let set = |name| environment.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".local/state"));
-        let state = set("XDG_STATE_HOME").or_else(home)?;
+        let state = environment.user_directory("XDG_STATE_HOME", ".local/state")?;
         Some(Self::at(state.join("mgp").join("trusted")))
     }
 
@@ -234,12 +215,7 @@ fn canonical(path: &Path) -> io::Result<PathBuf> {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    use fmt::Write as _;
-    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        // Writing to a `String` does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    String::from_utf8_lossy(&hex::<64>(&Sha256::digest(bytes))).into_owned()
 }
 
 /// The length of a configuration file at most, in bytes. People write shorter files.

@@ -4,9 +4,10 @@ use super::{
     LaunchError, PreparedLaunch, command_line,
     document::{Argument, ArgumentKind, NamedInput, Package},
     fill::{Filler, authored},
-    permission, visible,
+    permission,
 };
 use crate::config::model::ServerConfig;
+use crate::registry::visible;
 
 pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<PreparedLaunch, LaunchError> {
     let registry = PackageRegistry::of(package)?;
@@ -187,7 +188,7 @@ fn environment(
     config: &mut ServerConfig,
     filler: &mut Filler<'_>,
 ) -> Result<(), LaunchError> {
-    if !crate::clients::variable::is_name(&variable.name) {
+    if !crate::names::is_variable(&variable.name) {
         let text = visible(&variable.name);
         return Err(LaunchError::Malformed { what: "name of a variable", text });
     }

@@ -34,18 +34,18 @@ impl ServerJson {
             return Err(LaunchError::TooLarge { what: "bytes", limit: MAX_BYTES });
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let within = serde_json::from_str::<Probe>(text).is_ok_and(|probe| probe.server.is_some());
-        let read = if within {
+        let is_answer = serde_json::from_str::<Probe>(text).is_ok_and(|probe| probe.server.is_some());
+        let read = if is_answer {
             serde_json::from_str::<RegistryAnswer>(text).map(|answer| answer.server)
         } else {
-            serde_json::from_str::<Self>(text)
+            serde_json::from_str(text)
         };
         let mut server = read.map_err(|why| LaunchError::Document {
             line: why.line().max(1),
             column: why.column().max(1),
             what: what(&why),
         })?;
-        if server.packages.len() + server.remotes.len() > MAX_CHOICES {
+        if server.ways() > MAX_CHOICES {
             return Err(LaunchError::TooLarge { what: "packages and remotes", limit: MAX_CHOICES });
         }
         let detail = server.version_detail.take().and_then(|detail| detail.version);

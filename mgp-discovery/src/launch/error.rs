@@ -1,6 +1,6 @@
 //! Errors of making a start command.
 
-use super::{LaunchChoice, RequiredInput};
+use super::RequiredInput;
 
 /// The reason why a server cannot be started as it is described.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,10 +25,10 @@ pub enum LaunchError {
         limit: usize,
     },
     /// The document has no such package or remote.
-    #[error("there is no {choice:?} in the document")]
-    NoSuchChoice {
-        /// The way that was asked for.
-        choice: LaunchChoice,
+    #[error("there is no such way to use the server: the document has {ways}")]
+    NoSuchWay {
+        /// The number of packages and remotes in the document.
+        ways: usize,
     },
     /// The kind of package is unknown.
     #[error(

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::{Input, LaunchAnswers, LaunchError, RequiredInput, visible};
-use crate::clients::variable::{self, UniqueNames};
+use super::{Input, LaunchError, RequiredInput};
+use crate::names::{self, UniqueNames};
+use crate::registry::visible;
 
 /// Fills in open values, and remembers which ones were open.
 pub(super) struct Filler<'a> {
     id: String,
-    answers: &'a LaunchAnswers,
+    answers: &'a [(String, String)],
     names: UniqueNames,
-    needed: Vec<RequiredInput>,
+    /// The names of the values that can be answered.
+    asked: Vec<String>,
     missing: Vec<RequiredInput>,
     variables: Vec<String>,
     wrong: Option<LaunchError>,
@@ -19,12 +21,12 @@ pub(super) struct Filler<'a> {
 const MAX_NEEDED: usize = 256;
 
 impl<'a> Filler<'a> {
-    pub(super) fn new(id: &str, answers: &'a LaunchAnswers) -> Self {
+    pub(super) fn new(id: &str, answers: &'a [(String, String)]) -> Self {
         Self {
             id: id.to_owned(),
             answers,
             names: UniqueNames::default(),
-            needed: Vec::new(),
+            asked: Vec::new(),
             missing: Vec::new(),
             variables: Vec::new(),
             wrong: None,
@@ -36,10 +38,6 @@ impl<'a> Filler<'a> {
         !self.missing.is_empty()
     }
 
-    pub(super) fn into_needed(self) -> Vec<RequiredInput> {
-        self.needed
-    }
-
     /// Returns the variables that have to be set, if all values are answered.
     pub(super) fn finish(self) -> Result<Vec<String>, LaunchError> {
         if let Some(wrong) = self.wrong {
@@ -48,10 +46,8 @@ impl<'a> Filler<'a> {
         if !self.missing.is_empty() {
             return Err(LaunchError::Missing { needed: self.missing });
         }
-        let unknown = |name: &&String| !self.needed.iter().any(|needed| needed.name == **name);
-        if let Some(name) = self.answers.0.keys().find(unknown) {
-            let known: Vec<&str> = self.needed.iter().map(|needed| needed.name.as_str()).collect();
-            let why = format!("there is no value of this name; the names are: {}", known.join(", "));
+        if let Some((name, _)) = self.answers.iter().find(|(name, _)| !self.asked.contains(name)) {
+            let why = format!("there is no value of this name; the names are: {}", self.asked.join(", "));
             return Err(LaunchError::BadAnswer { name: name.clone(), why });
         }
         Ok(self.variables)
@@ -127,38 +123,29 @@ impl<'a> Filler<'a> {
 
     fn ask(&mut self, name: &str, input: &Input, repeated: bool) -> Result<Vec<String>, LaunchError> {
         let name = self.names.name(name, "_");
-        if self.needed.len() == MAX_NEEDED {
+        if self.asked.len() == MAX_NEEDED {
             return Err(LaunchError::TooLarge { what: "values to fill in", limit: MAX_NEEDED });
         }
         if let Some(default) = &input.default {
             authored(&name, default)?;
         }
-        let secret = input.is_secret.then(|| {
-            format!("{}_{}", variable::name(&self.id.to_uppercase()), variable::name(&name.to_uppercase()))
-        });
-        let needed = RequiredInput {
-            name: name.clone(),
-            description: input.description.clone(),
-            secret: secret.clone(),
-            default: input.default.clone().filter(|_| !input.is_secret),
-            choices: input.choices.clone(),
-            required: input.is_required,
-            repeated,
-        };
-        self.needed.push(needed.clone());
-        let answers = self.answers.0.get(&name).map(Vec::as_slice).unwrap_or_default();
+        self.asked.push(name.clone());
+        let answers: Vec<String> =
+            self.answers.iter().filter(|(of, _)| *of == name).map(|(_, answer)| answer.clone()).collect();
         if answers.len() > 1 && !repeated {
             self.refuse(&name, "the value takes one answer".to_owned());
         }
-        for answer in answers {
+        for answer in &answers {
             if let Err(why) = fits(input, answer) {
                 self.refuse(&name, why);
             }
         }
         if !answers.is_empty() {
-            return Ok(answers.to_vec());
+            return Ok(answers);
         }
-        if let Some(variable) = secret {
+        let variable =
+            format!("{}_{}", names::variable(&self.id.to_uppercase()), names::variable(&name.to_uppercase()));
+        if input.is_secret {
             if !input.is_required {
                 // A reference to a variable that is not set would keep the server from starting.
                 return Ok(Vec::new());
@@ -167,7 +154,8 @@ impl<'a> Filler<'a> {
             return Ok(vec![format!("${{{variable}}}")]);
         }
         if input.default.is_none() && input.is_required {
-            self.missing.push(needed);
+            let (description, choices) = (input.description.clone(), input.choices.clone());
+            self.missing.push(RequiredInput { name, description, choices });
         }
         Ok(input.default.iter().cloned().collect())
     }
@@ -190,7 +178,7 @@ pub(super) fn authored(place: &str, text: &str) -> Result<(), LaunchError> {
 
 fn fits(input: &Input, answer: &str) -> Result<(), String> {
     let reference =
-        answer.strip_prefix("${").and_then(|text| text.strip_suffix('}')).is_some_and(variable::is_name);
+        answer.strip_prefix("${").and_then(|text| text.strip_suffix('}')).is_some_and(names::is_variable);
     if input.is_secret && !reference {
         return Err("the value is a secret: answer `${NAME}`, and set that variable".to_owned());
     }

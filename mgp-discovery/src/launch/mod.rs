@@ -1,20 +1,18 @@
 //! Start commands for packages of a registry.
 //!
 //! A registry describes a server in a `server.json`: the packages of the server and the addresses where it runs
-//! already. [`ServerJson::parse`] reads both generations of the format, [`needed`] says what a person has to fill in,
-//! and [`launch`] makes a server of `mgp.toml` from it, with the exact command for the person to see.
+//! already. [`ServerJson::parse`] reads both generations of the format, and [`launch`] makes a server of `mgp.toml` from it, with the exact command for the person to see.
 //!
 //! A `server.json` was written by a stranger. So the document chooses among a few programs only, cannot refer to the
 //! environment of the kernel, and each demand beyond its package is listed as a [`PackagePermission`].
 
-use std::collections::BTreeMap;
-
-use mgp_types::{is_hidden, shell_word};
+use mgp_types::shell_word;
 
 use self::document::{Input, Remote};
 use self::fill::Filler;
-use crate::clients::variable;
 use crate::config::model::{ServerConfig, TransportKind};
+use crate::names;
+use crate::registry::visible;
 
 mod command;
 mod document;
@@ -22,21 +20,7 @@ mod error;
 mod fill;
 mod permission;
 
-pub use self::{
-    document::ServerJson,
-    error::LaunchError,
-    permission::{PackagePermission, PackagePermissionKind},
-};
-
-/// A way to use a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum LaunchChoice {
-    /// The package of that index is started.
-    Package(usize),
-    /// The remote of that index is connected to.
-    Remote(usize),
-}
+pub use self::{document::ServerJson, error::LaunchError, permission::PackagePermission};
 
 /// A value that a person has to fill in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,35 +30,8 @@ pub struct RequiredInput {
     pub name: String,
     /// The description of the value.
     pub description: Option<String>,
-    /// The variable that holds the value, if it is a secret. Secrets are set there, and answered at most by another
-    /// reference.
-    pub secret: Option<String>,
-    /// The default of the value.
-    pub default: Option<String>,
     /// The values that may be answered; empty for any.
     pub choices: Vec<String>,
-    /// Set if the server does not start without the value.
-    pub required: bool,
-    /// Set if there may be several answers.
-    pub repeated: bool,
-}
-
-/// The answers of a person.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[must_use]
-pub struct LaunchAnswers(BTreeMap<String, Vec<String>>);
-
-impl LaunchAnswers {
-    /// Creates an empty set of answers.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds an answer, or another one for a value that may be repeated.
-    pub fn with(mut self, name: impl Into<String>, answer: impl Into<String>) -> Self {
-        self.0.entry(name.into()).or_default().push(answer.into());
-        self
-    }
 }
 
 /// A server that is ready to be put into `mgp.toml`.
@@ -93,58 +50,37 @@ pub struct PreparedLaunch {
     pub notes: Vec<String>,
 }
 
-/// Returns the ways to use a server; those that need no installation come last.
-pub fn choices(server: &ServerJson) -> Vec<LaunchChoice> {
-    let packages = (0..server.packages.len()).map(LaunchChoice::Package);
-    packages.chain((0..server.remotes.len()).map(LaunchChoice::Remote)).collect()
-}
-
-/// Returns the values that a person has to fill in, in the order of the document.
-pub fn needed(server: &ServerJson, choice: LaunchChoice) -> Result<Vec<RequiredInput>, LaunchError> {
-    let answers = LaunchAnswers::new();
-    let mut filler = Filler::new(&server.id(), &answers);
-    // Missing answers are exactly what this function collects.
-    assemble(server, choice, &mut filler)?;
-    Ok(filler.into_needed())
-}
-
-/// Makes a server of `mgp.toml` from one way to use it and the answers of a person.
+/// Makes a server of `mgp.toml` from one way to use it and the answers of a person, by the names of the values; a value
+/// that may be repeated has several. The ways are numbered from 0:
+/// first the packages, then the remotes, which need no installation.
 pub fn launch(
     server: &ServerJson,
-    choice: LaunchChoice,
-    answers: &LaunchAnswers,
+    way: usize,
+    answers: &[(String, String)],
 ) -> Result<PreparedLaunch, LaunchError> {
     let mut filler = Filler::new(&server.id(), answers);
-    let mut launch = assemble(server, choice, &mut filler)?;
-    launch.variables = filler.finish()?;
-    Ok(launch)
-}
-
-fn assemble(
-    server: &ServerJson,
-    choice: LaunchChoice,
-    filler: &mut Filler<'_>,
-) -> Result<PreparedLaunch, LaunchError> {
-    let mut launch = match choice {
-        LaunchChoice::Package(index) => {
-            let package = server.packages.get(index).ok_or(LaunchError::NoSuchChoice { choice })?;
-            command::launch(package, filler)?
-        }
-        LaunchChoice::Remote(index) => {
-            let remote = server.remotes.get(index).ok_or(LaunchError::NoSuchChoice { choice })?;
-            launch_remote(remote, filler)?
-        }
+    let remote = || server.remotes.get(way.checked_sub(server.packages.len())?);
+    let mut launch = match (server.packages.get(way), remote()) {
+        (Some(package), _) => command::launch(package, &mut filler)?,
+        (None, Some(remote)) => launch_remote(remote, &mut filler)?,
+        (None, None) => return Err(LaunchError::NoSuchWay { ways: server.ways() }),
     };
     launch.config.id = server.id();
     launch.config.enabled = true;
     launch.config.description = server.description.clone().filter(|text| !text.is_empty());
+    launch.variables = filler.finish()?;
     Ok(launch)
 }
 
 impl ServerJson {
+    /// Returns the number of ways to use the server.
+    pub const fn ways(&self) -> usize {
+        self.packages.len() + self.remotes.len()
+    }
+
     /// Returns the id of the server in `mgp.toml`: the last part of its name.
     pub(crate) fn id(&self) -> String {
-        variable::server_id(self.name.rsplit('/').next().unwrap_or_default())
+        names::server_id(self.name.rsplit('/').next().unwrap_or_default())
     }
 }
 
@@ -188,15 +124,6 @@ fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> Result<PreparedLau
     }
     let shown = visible(config.url.as_deref().unwrap_or_default());
     Ok(PreparedLaunch { config, shown, permissions: Vec::new(), variables: Vec::new(), notes })
-}
-
-/// Returns the text with characters as escapes that are invisible or make other text look different.
-fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_hidden(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
-    }
-    out
 }
 
 /// Returns the command of a server in the form in which a person would type it.

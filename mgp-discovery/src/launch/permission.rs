@@ -1,29 +1,17 @@
 //! The demands of a package beyond being started.
 
-use super::visible;
+use crate::registry::visible;
 
 /// A demand of a package beyond being started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PackagePermission {
-    /// The kind of the demand.
-    pub kind: PackagePermissionKind,
+    /// The kind of the demand, in words: `network` for networks of the machine or ports to it, `files` for its files,
+    /// `privileges` for powers that a container does not have otherwise, and `an option` for any other option of the
+    /// program that starts the package.
+    pub kind: &'static str,
     /// The words that make the demand, with invisible characters as escapes.
     pub words: String,
-}
-
-/// A kind of demand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PackagePermissionKind {
-    /// Networks of the machine, or ports to it.
-    Network,
-    /// Files of the machine.
-    Files,
-    /// Powers over the machine that a container does not have otherwise.
-    Privileges,
-    /// Another option of the program that starts the package.
-    Option,
 }
 
 /// The options that are followed by no value.
@@ -63,11 +51,7 @@ pub(super) fn requests(container: bool, words: &[String]) -> Vec<PackagePermissi
         if harmless.contains(&option) && !together {
             continue;
         }
-        let kind = if container {
-            kind(option).unwrap_or(PackagePermissionKind::Option)
-        } else {
-            PackagePermissionKind::Option
-        };
+        let kind = kind(option).filter(|_| container).unwrap_or("an option");
         let shown = match value {
             Some(value) if !word.contains('=') => format!("{word} {value}"),
             _ => word.clone(),
@@ -78,17 +62,15 @@ pub(super) fn requests(container: bool, words: &[String]) -> Vec<PackagePermissi
 }
 
 /// Returns the kind of demand that an option of a container makes.
-fn kind(option: &str) -> Option<PackagePermissionKind> {
+fn kind(option: &str) -> Option<&'static str> {
     Some(match option {
         "--network" | "--net" | "-p" | "-P" | "--publish" | "--publish-all" | "--add-host" | "--dns" => {
-            PackagePermissionKind::Network
+            "network"
         }
-        "-v" | "--volume" | "--mount" | "--volumes-from" | "--env-file" | "--tmpfs" => {
-            PackagePermissionKind::Files
-        }
+        "-v" | "--volume" | "--mount" | "--volumes-from" | "--env-file" | "--tmpfs" => "files",
         "--privileged" | "--device" | "--cap-add" | "--pid" | "--ipc" | "--uts" | "--userns"
         | "--security-opt" | "--gpus" | "--user" | "-u" | "--group-add" | "--cgroupns"
-        | "--cgroup-parent" | "--sysctl" => PackagePermissionKind::Privileges,
+        | "--cgroup-parent" | "--sysctl" => "privileges",
         _ => return None,
     })
 }

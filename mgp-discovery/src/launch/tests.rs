@@ -15,12 +15,16 @@ fn package(rest: &str) -> ServerJson {
     ))
 }
 
-fn launched(rest: &str, answers: &LaunchAnswers) -> PreparedLaunch {
-    launch(&package(rest), LaunchChoice::Package(0), answers).unwrap()
+fn launched(rest: &str, answers: &[(String, String)]) -> PreparedLaunch {
+    launch(&package(rest), 0, answers).unwrap()
+}
+
+fn answers(given: &[(&str, &str)]) -> Vec<(String, String)> {
+    given.iter().map(|(name, answer)| ((*name).to_owned(), (*answer).to_owned())).collect()
 }
 
 fn refused(rest: &str) -> LaunchError {
-    launch(&package(rest), LaunchChoice::Package(0), &LaunchAnswers::new()).unwrap_err()
+    launch(&package(rest), 0, &[]).unwrap_err()
 }
 
 #[test]
@@ -47,7 +51,7 @@ fn packages_are_started_by_the_program_of_their_registry() {
             "npx -y --registry https://n.example w@1",
         ),
     ] {
-        assert_eq!(launched(rest, &LaunchAnswers::new()).shown, shown);
+        assert_eq!(launched(rest, &[]).shown, shown);
     }
 }
 
@@ -61,9 +65,8 @@ fn both_generations_say_the_same() {
         "version": "2", "runtimeHint": "npx", "transport": {"type": "stdio"},
         "packageArguments": [{"type": "named", "name": "--dir", "valueHint": "dir", "isRequired": true}],
         "environmentVariables": [{"name": "W_KEY", "isSecret": true, "isRequired": true}]}]}, "_meta": {}}"#;
-    let answers = LaunchAnswers::new().with("dir", "/my dir");
-    let [old, new] =
-        [old, new].map(|json| launch(&server(json), LaunchChoice::Package(0), &answers).unwrap());
+    let answers = answers(&[("dir", "/my dir")]);
+    let [old, new] = [old, new].map(|json| launch(&server(json), 0, &answers).unwrap());
     assert_eq!(old, new);
     assert_eq!(new.config.id, "w");
     assert_eq!(new.config.env["W_KEY"], "${W_W_KEY}");
@@ -81,16 +84,11 @@ fn what_is_to_be_filled_in_is_listed_and_asked_for() {
             {"type": "named", "name": "--stdio"},
             {"type": "positional", "value": "--port={port}", "variables": {"port": {"format": "number", "isRequired": true}}}],
         "environmentVariables": [{"name": "OPTIONAL"}]"#;
-    let needed = needed(&package(rest), LaunchChoice::Package(0)).unwrap();
-    let names: Vec<&str> = needed.iter().map(|needed| needed.name.as_str()).collect();
-    assert_eq!(names, ["file", "level", "fast", "port", "OPTIONAL"]);
-    assert_eq!(needed[1].default.as_deref(), Some("info"));
-    assert!(needed[0].repeated && needed[0].required);
     let LaunchError::Missing { needed } = refused(rest) else { panic!() };
-    assert_eq!(needed.len(), 2);
+    let names: Vec<&str> = needed.iter().map(|needed| needed.name.as_str()).collect();
+    assert_eq!(names, ["file", "port"]);
 
-    let answers =
-        LaunchAnswers::new().with("file", "a").with("file", "b").with("fast", "true").with("port", "80");
+    let answers = answers(&[("file", "a"), ("file", "b"), ("fast", "true"), ("port", "80")]);
     let launch = launched(rest, &answers);
     assert_eq!(launch.shown, "npx -y w@1 a b --level info --fast --stdio --port=80");
     assert!(launch.config.env.is_empty());
@@ -101,12 +99,12 @@ fn answers_have_to_fit() {
     let rest = r#""registryType": "npm", "identifier": "w", "version": "1",
         "environmentVariables": [{"name": "N", "format": "number"}, {"name": "C", "choices": ["a"]}, {"name": "S", "isSecret": true}]"#;
     for (name, answer) in [("N", "x"), ("C", "b"), ("S", "literal"), ("M", "?"), ("N", "1\u{1b}")] {
-        let answers = LaunchAnswers::new().with(name, answer);
-        let refused = launch(&package(rest), LaunchChoice::Package(0), &answers).unwrap_err();
+        let answers = answers(&[(name, answer)]);
+        let refused = launch(&package(rest), 0, &answers).unwrap_err();
         assert!(matches!(&refused, LaunchError::BadAnswer { name: of, .. } if of == name), "{refused}");
         assert!(!refused.to_string().contains("literal"));
     }
-    let launch = launched(rest, &LaunchAnswers::new().with("S", "${MY_S}"));
+    let launch = launched(rest, &answers(&[("S", "${MY_S}")]));
     assert_eq!(launch.config.env["S"], "${MY_S}");
 }
 
@@ -121,7 +119,7 @@ fn containers_get_their_variables_and_tell_what_they_ask_for() {
             {"type": "positional", "value": "--rm"}, {"type": "named", "name": "--entrypoint", "value": "sh"},
             {"type": "named", "name": "--name", "value": "w"}],
         "environmentVariables": [{"name": "TOKEN", "isSecret": true, "isRequired": true}]"#;
-    let launch = launched(rest, &LaunchAnswers::new().with("src", "/data"));
+    let launch = launched(rest, &answers(&[("src", "/data")]));
     assert!(
         launch.shown.starts_with("docker run -i --rm -e TOKEN --network host --mount "),
         "{}",
@@ -129,8 +127,8 @@ fn containers_get_their_variables_and_tell_what_they_ask_for() {
     );
     assert!(launch.shown.ends_with(" docker.io/x/w@sha256:abc"), "{}", launch.shown);
     assert_eq!(launch.config.env["TOKEN"], "${WEATHER_TOKEN}");
-    let kinds: Vec<String> = launch.permissions.iter().map(|request| format!("{:?}", request.kind)).collect();
-    assert_eq!(kinds, ["Network", "Files", "Privileges", "Files", "Option", "Option"]);
+    let kinds: Vec<String> = launch.permissions.iter().map(|request| request.kind.to_owned()).collect();
+    assert_eq!(kinds, ["network", "files", "privileges", "files", "an option", "an option"]);
     assert_eq!(launch.permissions[0].words, "--network host");
 }
 
@@ -147,7 +145,7 @@ fn nothing_hides_among_harmless_options() {
             words.split(", ").map(|word| format!(r#"{{"type": "positional", "value": {word}}}"#)).collect();
         let words = words.join(", ");
         let rest = format!(r#""registryType": "oci", "identifier": "x/w:1", "runtimeArguments": [{words}]"#);
-        assert_eq!(launched(&rest, &LaunchAnswers::new()).permissions.len(), expected, "{words}");
+        assert_eq!(launched(&rest, &[]).permissions.len(), expected, "{words}");
     }
 }
 
@@ -157,9 +155,7 @@ fn what_hangs_on_an_answer_that_nobody_gave_is_left_out() {
         "variables": {"base": {"isRequired": true}},
         "headers": [{"name": "Authorization", "value": "Bearer {t}", "variables": {"t": {"isSecret": true}}}]}]}"#;
     let server = server(json);
-    assert_eq!(needed(&server, LaunchChoice::Remote(0)).unwrap().len(), 2);
-    let launch =
-        launch(&server, LaunchChoice::Remote(0), &LaunchAnswers::new().with("base", "https://h")).unwrap();
+    let launch = launch(&server, 0, &answers(&[("base", "https://h")])).unwrap();
     assert!(launch.config.headers.is_empty());
 }
 
@@ -167,7 +163,7 @@ fn what_hangs_on_an_answer_that_nobody_gave_is_left_out() {
 fn options_of_other_programs_are_told_as_well() {
     let rest = r#""registryType": "npm", "identifier": "w", "version": "1",
         "runtimeArguments": [{"type": "positional", "value": "-y"}, {"type": "named", "name": "-c", "value": "rm -rf ~"}]"#;
-    let launch = launched(rest, &LaunchAnswers::new());
+    let launch = launched(rest, &[]);
     assert_eq!(launch.permissions.len(), 2);
     assert_eq!(launch.shown, "npx -y -c 'rm -rf ~' w@1");
 }
@@ -206,26 +202,23 @@ fn remotes_are_reached_with_headers_and_variables() {
                      {"name": "X-Plain", "isSecret": true, "isRequired": true}]},
         {"transport_type": "sse", "url": "http://h/sse"}, {"type": "sse", "url": "file:///etc/passwd"}]}"#;
     let server = server(json);
-    assert_eq!(choices(&server).len(), 3);
-    let first = launch(&server, LaunchChoice::Remote(0), &LaunchAnswers::new().with("tenant", "us")).unwrap();
+    assert_eq!(server.ways(), 3);
+    let first = launch(&server, 0, &answers(&[("tenant", "us")])).unwrap();
     assert_eq!(first.config.url.as_deref(), Some("https://us.h/mcp"));
     assert_eq!(first.config.headers["Authorization"], "Bearer ${W_TOKEN}");
     assert_eq!(first.config.headers["X-Plain"], "${W_X_PLAIN}");
     assert_eq!(first.variables, ["W_TOKEN", "W_X_PLAIN"]);
-    let second = launch(&server, LaunchChoice::Remote(1), &LaunchAnswers::new()).unwrap();
+    let second = launch(&server, 1, &[]).unwrap();
     assert_eq!(second.config.transport, Some(TransportKind::Sse));
     assert_eq!(second.notes.len(), 1);
-    assert!(launch(&server, LaunchChoice::Remote(2), &LaunchAnswers::new()).is_err());
-    assert!(matches!(
-        launch(&server, LaunchChoice::Remote(3), &LaunchAnswers::new()),
-        Err(LaunchError::NoSuchChoice { .. })
-    ));
+    assert!(launch(&server, 2, &[]).is_err());
+    assert!(matches!(launch(&server, 3, &[]), Err(LaunchError::NoSuchWay { .. })));
 }
 
 #[test]
 fn hidden_characters_are_shown() {
     let rest = "\"registryType\": \"npm\", \"identifier\": \"w\", \"packageArguments\": [{\"type\": \"positional\", \"value\": \"a\u{202e}b\"}]";
-    let launch = launched(rest, &LaunchAnswers::new());
+    let launch = launched(rest, &[]);
     assert_eq!(launch.shown, r"npx -y w 'a\u{202e}b'");
     assert_eq!(launch.notes.len(), 1);
 }
@@ -259,9 +252,8 @@ proptest! {
                 "headers": [{"name": option, "value": value}]}],
         });
         let server = ServerJson::parse(&json.to_string()).unwrap();
-        for choice in choices(&server) {
-            let _ = needed(&server, choice);
-            if let Ok(launch) = launch(&server, choice, &LaunchAnswers::new()) {
+        for way in 0..server.ways() {
+            if let Ok(launch) = launch(&server, way, &[]) {
                 prop_assert!(launch.config.command.is_some() != launch.config.url.is_some());
                 prop_assert!(!launch.shown.contains(char::is_control));
             }

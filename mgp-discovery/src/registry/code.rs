@@ -1,6 +1,6 @@
 //! The code of a server, as it was inspected.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::ServerRegistration;
 
 /// A file of the code of a server: the script itself, or one that it loads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[non_exhaustive]
+#[expect(clippy::exhaustive_structs, reason = "made by the inspector")]
 pub struct CodeFile {
     /// The path from the folder that holds all of the code, with `/` between its parts.
     pub path: String,
@@ -19,7 +19,7 @@ pub struct CodeFile {
 
 /// The code of a server at its inspection: the bytes that were read are the bytes that are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
+#[expect(clippy::exhaustive_structs, reason = "made by the inspector")]
 pub struct InspectedCode {
     /// The digest of all files, of their paths and their contents.
     pub digest: String,
@@ -39,23 +39,7 @@ pub struct ApprovedCode {
     pub argument: usize,
 }
 
-impl CodeFile {
-    /// Creates a file of this path and digest.
-    pub fn new(path: impl Into<String>, digest: impl Into<String>) -> Self {
-        Self { path: path.into(), digest: digest.into() }
-    }
-}
-
 impl InspectedCode {
-    /// Creates the code of these files, with one digest of them all.
-    pub fn new(
-        digest: impl Into<String>,
-        script: impl Into<String>,
-        files: Vec<(CodeFile, Arc<[u8]>)>,
-    ) -> Self {
-        Self { digest: digest.into(), script: script.into(), files }
-    }
-
     pub(super) fn pinned(&self) -> Vec<CodeFile> {
         self.files.iter().map(|(file, _)| file.clone()).collect()
     }
@@ -71,13 +55,8 @@ impl ServerRegistration {
         let files = found.map(|code| code.files.as_slice()).unwrap_or_default();
         let now: BTreeMap<_, _> = files.iter().map(|(file, _)| (&*file.path, &*file.digest)).collect();
         let paths = before.keys().chain(now.keys()).filter(|path| before.get(**path) != now.get(**path));
-        let mut changed: Vec<String> = paths.map(|path| (*path).to_owned()).collect();
-        changed.sort();
-        changed.dedup();
-        if changed.is_empty() {
-            changed.push("the script".to_owned());
-        }
-        changed
+        let changed: BTreeSet<String> = paths.map(|path| (*path).to_owned()).collect();
+        if changed.is_empty() { vec!["the script".to_owned()] } else { changed.into_iter().collect() }
     }
 
     /// Returns the server with this code pinned.

@@ -31,18 +31,15 @@ impl Gate for DiscoveryGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        match DiscoveryRequest::of(request) {
-            None => Flow::Pass(()),
-            Some(asked) => Flow::answer_later(asked.answer(self.registry.clone(), request.take())),
-        }
+        let Some((form, method)) = MethodForm::of(request) else { return Flow::Pass(()) };
+        let operation = match method {
+            method::DISCOVERY_LIST => DiscoveryOperation::List,
+            method::DISCOVERY_REGISTER => DiscoveryOperation::Register,
+            method::DISCOVERY_DEREGISTER => DiscoveryOperation::Deregister,
+            _ => return Flow::Pass(()),
+        };
+        Flow::answer_later(operation.answer(form, self.registry.clone(), request.take()))
     }
-}
-
-/// The method that is called, and the form of the call.
-#[derive(Debug, Clone, Copy)]
-struct DiscoveryRequest {
-    operation: DiscoveryOperation,
-    form: MethodForm,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -52,56 +49,42 @@ enum DiscoveryOperation {
     Deregister,
 }
 
-impl DiscoveryRequest {
-    fn of(request: &Request) -> Option<Self> {
-        let (form, method) = MethodForm::of(request)?;
-        Some(Self { operation: DiscoveryOperation::of(method)?, form })
-    }
-
-    async fn answer(self, registry: Registry, request: Request) -> Result<Response, Error> {
-        self.form.check(&request, &Extension::Discovery)?;
+impl DiscoveryOperation {
+    async fn answer(self, form: MethodForm, registry: Registry, request: Request) -> Result<Response, Error> {
+        form.check(&request, &Extension::Discovery)?;
         if request.kind == RequestKind::Notify {
             return Err(Error::invalid_request(
                 "servers are listed and registered by calls, not by notifications",
             ));
         }
-        let outcome = self.result(&registry, &request).await;
+        let outcome = self.result(form, &registry, &request).await;
         if let (Err(error), Some(trail)) = (&outcome, &request.context.trail)
             && matches!(
                 error.code(),
                 code::PERMISSION_DENIED | code::AUTH_REQUIRED | code::CODE_SAFETY_VIOLATION
             )
         {
-            trail.note_refusal(Refusal::new("discovery", self.operation.rule()));
+            trail.note_refusal(Refusal::new("discovery", self.rule()));
         }
         let revision = request.context.session.as_ref().map_or(Revision::LATEST, |session| session.revision);
-        self.form.answer(outcome, revision)
+        form.answer(outcome, revision)
     }
 
-    async fn result(self, registry: &Registry, request: &Request) -> Result<RawJson, Error> {
+    async fn result(
+        self,
+        form: MethodForm,
+        registry: &Registry,
+        request: &Request,
+    ) -> Result<RawJson, Error> {
         let context = &request.context;
         let by = context.principal.as_ref().ok_or(RegistryError::Unauthenticated)?;
-        let form = self.form;
-        match self.operation {
-            DiscoveryOperation::List => written(&registry.list(context, &form.read(request)?)?),
-            DiscoveryOperation::Register => {
+        match self {
+            Self::List => written(&registry.list(context, &form.read(request)?)?),
+            Self::Register => {
                 let register = form.read(request)?;
                 written(&registry.register(by, context.trace, register, RegistrationTerms::default()).await?)
             }
-            DiscoveryOperation::Deregister => {
-                written(&registry.deregister(by, context.trace, &form.read(request)?).await?)
-            }
-        }
-    }
-}
-
-impl DiscoveryOperation {
-    fn of(method: &str) -> Option<Self> {
-        match method {
-            method::DISCOVERY_LIST => Some(Self::List),
-            method::DISCOVERY_REGISTER => Some(Self::Register),
-            method::DISCOVERY_DEREGISTER => Some(Self::Deregister),
-            _ => None,
+            Self::Deregister => written(&registry.deregister(by, context.trace, &form.read(request)?).await?),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mgp_types::mgp::ServerId;
 
-use super::admission::{ServerScript, script};
+use super::admission::{ServerScript, check_again, script};
 use super::event::{RegistrationAction, RegistrationActor};
 use super::registration_table::Claim;
 use super::{
@@ -46,6 +46,22 @@ impl Registry {
         Err(RegistryError::Changed { id: id.clone(), files })
     }
 
+    /// Checks that a server is still allowed, and holds it back if its code has changed. Returns the claim on the server.
+    pub(super) async fn unchanged(
+        &self,
+        claim: Claim,
+        server: &ServerRegistration,
+    ) -> Result<Claim, RegistryError> {
+        check_again(&self.0.policy.load(), server)?;
+        let code = self.inspect(server).await?;
+        let files = server.changes(code.as_ref());
+        if files.is_empty() {
+            return Ok(claim);
+        }
+        self.hold(claim, server, code.as_ref()).await?;
+        Err(RegistryError::Changed { id: server.id.clone(), files })
+    }
+
     /// Holds a server back until the code that was found is approved.
     pub(super) async fn hold(
         &self,
@@ -69,10 +85,9 @@ impl Registry {
         if !server.is_confined() {
             return Ok(server);
         }
-        if let (LaunchMethod::Program { command, args, .. }, None, Some(inspector)) =
-            (&server.launch, &server.digest, &self.0.inspector)
-        {
-            inspector
+        if let (LaunchMethod::Program { command, args, .. }, None) = (&server.launch, &server.digest) {
+            self.0
+                .inspector
                 .judge_line(command, args)
                 .map_err(|why| RegistryError::Forbidden(format!("`{}`: {why}", server.launch.line())))?;
         }
@@ -86,12 +101,7 @@ impl Registry {
         server: &ServerRegistration,
     ) -> Result<Option<InspectedCode>, RegistryError> {
         let Some(ServerScript { path, language, .. }) = script(server) else { return Ok(None) };
-        let Some(inspector) = &self.0.inspector else {
-            return Err(RegistryError::Forbidden(
-                "the code of a sandboxed server cannot be inspected here".into(),
-            ));
-        };
-        match inspector.inspect(ProgramScript { path: Path::new(path), language }).await {
+        match self.0.inspector.inspect(ProgramScript { path: Path::new(path), language }).await {
             Inspection::Harmless(code) => Ok(Some(*code)),
             Inspection::Rejected(rejection) => Err(RegistryError::Code(rejection)),
             Inspection::Unreadable(why) => Err(RegistryError::Forbidden(format!(

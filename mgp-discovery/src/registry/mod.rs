@@ -16,17 +16,16 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Registry`], [`RegistryBuilder`] | the registered servers, their registrants and their state |
+//! | [`Registry`] | the registered servers, their registrants and their state |
 //! | [`RegistrationPolicy`] | the rules of who may register which servers |
 //! | [`RegistrationTerms`], [`Lifetime`] | the lifetime of a server, and its approval in advance |
 //! | [`ServerRegistration`], [`LaunchMethod`] | a server that was registered |
 //! | [`RunningServers`], [`ServerView`] | the servers that run: implemented by the kernel |
 //! | [`CodeInspector`], [`ProgramScript`], [`InspectedCode`] | the inspection of code: implemented by the kernel |
-//! | [`RegistryStore`], [`MemoryRegistryStore`], [`SqliteRegistryStore`] | the stores of registered servers |
+//! | [`SqliteRegistryStore`] | the store of registered servers |
 //! | [`DiscoveryGate`] | the methods, also as tools |
 
 mod admission;
-mod builder;
 mod code;
 mod error;
 mod event;
@@ -39,11 +38,8 @@ mod program;
 mod record;
 mod registration_table;
 mod service;
-#[cfg(feature = "store")]
-mod sqlite;
 mod store;
 
-pub use self::builder::RegistryBuilder;
 pub use self::code::{ApprovedCode, CodeFile, InspectedCode};
 pub use self::error::{RegistryError, StoreError};
 pub use self::gate::DiscoveryGate;
@@ -54,9 +50,7 @@ pub use self::record::{
     visible,
 };
 pub use self::service::Registry;
-#[cfg(feature = "store")]
-pub use self::sqlite::SqliteRegistryStore;
-pub use self::store::{MemoryRegistryStore, RegistryStore};
+pub use self::store::SqliteRegistryStore;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,5 @@
 //! The policy of registrations.
 
-use std::collections::BTreeSet;
-
 use mgp_types::mgp::ServerId;
 use mgp_types::{Principal, PrincipalRole, agent_family};
 
@@ -11,11 +9,7 @@ use crate::config::model::{RegistrationSettings, usual};
 /// The rules of who may register which servers. The default policy refuses every registration.
 #[derive(Debug, Clone, Default)]
 pub struct RegistrationPolicy {
-    agents: BTreeSet<String>,
-    programs: BTreeSet<String>,
-    addresses: BTreeSet<String>,
-    env: BTreeSet<String>,
-    max_servers: Option<u32>,
+    settings: RegistrationSettings,
     configured: Vec<ServerId>,
 }
 
@@ -25,16 +19,7 @@ impl RegistrationPolicy {
     /// An entry of `commands` that begins with `http://` or `https://` is not a program: a server may be registered at
     /// any address that begins so. No address is allowed otherwise.
     pub fn new(settings: &RegistrationSettings, configured: impl IntoIterator<Item = ServerId>) -> Self {
-        let commands = settings.commands.iter().cloned();
-        let (addresses, programs) = commands.partition(|entry| is_web(entry));
-        Self {
-            agents: settings.agents.iter().cloned().collect(),
-            programs,
-            addresses,
-            env: settings.env.iter().cloned().collect(),
-            max_servers: settings.max_servers,
-            configured: configured.into_iter().collect(),
-        }
+        Self { settings: settings.clone(), configured: configured.into_iter().collect() }
     }
 
     /// Returns whether `by` may register servers at all.
@@ -43,11 +28,11 @@ impl RegistrationPolicy {
             || [Some(by.as_str()), agent_family(by.as_str())]
                 .into_iter()
                 .flatten()
-                .any(|agent| self.agents.contains(agent))
+                .any(|agent| self.settings.agents.iter().any(|known| known == agent))
     }
 
     pub(super) fn max_servers(&self) -> usize {
-        usize::try_from(self.max_servers.unwrap_or(usual::MAX_SERVERS)).unwrap_or(usize::MAX)
+        usize::try_from(self.settings.max_servers.unwrap_or(usual::MAX_SERVERS)).unwrap_or(usize::MAX)
     }
 
     pub(super) fn is_configured(&self, id: &ServerId) -> bool {
@@ -55,17 +40,17 @@ impl RegistrationPolicy {
     }
 
     pub(super) fn allows_program(&self, command: &str) -> bool {
-        self.programs.contains(command)
+        !is_web(command) && self.settings.commands.iter().any(|known| known == command)
     }
 
     pub(super) fn allows_variable(&self, name: &str) -> bool {
-        self.env.contains(name)
+        self.settings.env.iter().any(|known| known == name)
     }
 
     /// Returns whether the address is a listed one, or lies below it: `https://host/a` holds for `https://host/a/b` and
     /// not for `https://host/ab`, and `https://host` not for `https://host.evil`.
     pub(super) fn allows_address(&self, url: &str) -> bool {
-        self.addresses.iter().any(|listed| {
+        self.settings.commands.iter().filter(|listed| is_web(listed)).any(|listed| {
             url.strip_prefix(listed.as_str())
                 .is_some_and(|rest| rest.is_empty() || listed.ends_with('/') || rest.starts_with(['/', '?']))
         })

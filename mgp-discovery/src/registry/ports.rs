@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use mgp_types::mgp::{
-    CodeRejection, Extension, ExtensionSet, ListedServer, MgpVersion, Permission, ServerFilter, ServerId,
-    ServerStatus, TrustLevel,
+    CodeRejection, Extension, ExtensionSet, ListedServer, Permission, ServerFilter, ServerId, ServerStatus,
 };
 use mgp_types::{Context, Error};
 
@@ -34,39 +33,14 @@ pub trait RunningServers: Send + Sync + fmt::Debug + 'static {
     fn confines(&self) -> Result<(), String>;
 }
 
-/// A running server, as it is listed.
+/// A server, as it is listed, and what only the filter of the list asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
+#[expect(clippy::exhaustive_structs, reason = "made by the kernel")]
 pub struct ServerView {
-    /// The id of the server.
-    pub id: ServerId,
-    /// The status of the server.
-    pub status: ServerStatus,
-    /// The version of MGP that the server speaks; `None` for a server of plain MCP.
-    pub mgp_version: Option<MgpVersion>,
-    /// The extensions of the server, or those declared for it before it is connected.
-    pub extensions: Vec<String>,
-    /// The tools that the caller may know of, by the server's own names.
-    pub tools: Vec<String>,
-    /// The trust in the server.
-    pub trust: TrustLevel,
+    /// The server, with the tools that the caller may know of.
+    pub listed: ListedServer,
     /// The permissions that the server needs.
     pub permissions: Vec<Permission>,
-}
-
-impl ServerView {
-    /// Creates a view of a server of which nothing more is known.
-    pub const fn new(id: ServerId, status: ServerStatus, trust: TrustLevel) -> Self {
-        Self {
-            id,
-            status,
-            mgp_version: None,
-            extensions: Vec::new(),
-            tools: Vec::new(),
-            trust,
-            permissions: Vec::new(),
-        }
-    }
 }
 
 /// The inspection of the code of sandboxed servers. The kernel implements this trait with the code safety framework at
@@ -108,32 +82,21 @@ pub enum Inspection {
 impl ServerView {
     /// Creates the view of a server that waits for its approval.
     pub(super) fn pending(server: &ServerRegistration) -> Self {
-        let mut view = Self::new(server.id.clone(), ServerStatus::PendingApproval, server.trust);
-        view.extensions.clone_from(&server.extensions);
-        view.permissions.clone_from(&server.permissions);
-        view
+        let mut listed = ListedServer::new(server.id.clone(), ServerStatus::PendingApproval, server.trust);
+        listed.extensions.clone_from(&server.extensions);
+        Self { listed, permissions: server.permissions.clone() }
     }
 
     /// Returns whether the server passes the filter.
     pub(super) fn passes(&self, filter: &ServerFilter) -> bool {
-        if filter.status.is_some_and(|status| status != self.status) {
+        if filter.status.is_some_and(|status| status != self.listed.status) {
             return false;
         }
         if !filter.permissions.iter().all(|permission| self.permissions.contains(permission)) {
             return false;
         }
         // Later drafts have other names for some of the extensions.
-        let has = ExtensionSet::from_names(&self.extensions);
+        let has = ExtensionSet::from_names(&self.listed.extensions);
         filter.extensions.iter().all(|name| has.contains(&Extension::from(name.as_str())))
-    }
-}
-
-impl From<ServerView> for ListedServer {
-    fn from(view: ServerView) -> Self {
-        let mut listed = Self::new(view.id, view.status, view.trust);
-        listed.mgp_version = view.mgp_version;
-        listed.extensions = view.extensions;
-        listed.tools = view.tools;
-        listed
     }
 }

@@ -122,11 +122,12 @@ pub enum Lifetime {
 
 /// The terms of a registration, beside the policy. Requests cannot set them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
+#[expect(clippy::exhaustive_structs, reason = "made by whoever registers")]
 pub struct RegistrationTerms {
     /// The lifetime of the server.
     pub lifetime: Lifetime,
-    /// The origin of an approval in advance, such as the grant that allows an agent to have tools made.
+    /// The origin of an approval in advance, such as the grant that allows an agent to have tools made: the server starts at
+    /// once. A sandboxed server waits nevertheless if its code cannot be inspected.
     pub approved_by: Option<String>,
 }
 
@@ -159,21 +160,6 @@ impl Registrant {
             PrincipalRole::Operator => Self::Operator(name),
             _ => Self::Agent(name),
         }
-    }
-}
-
-impl RegistrationTerms {
-    /// Keeps the server until the session ends.
-    pub fn for_session(session: impl Into<Arc<str>>) -> Self {
-        Self { lifetime: Lifetime::Session(session.into()), approved_by: None }
-    }
-
-    /// Approves the server in the name of `by`, so that it starts at once. A sandboxed server waits nevertheless if its
-    /// code cannot be inspected.
-    #[must_use]
-    pub fn approved_by(mut self, by: impl Into<String>) -> Self {
-        self.approved_by = Some(by.into());
-        self
     }
 }
 

@@ -9,13 +9,13 @@ use mgp_types::mgp::{
 };
 use mgp_types::{Context, Principal, PrincipalRole};
 
-use super::admission::{AdmittedServer, admit, check_again, words};
+use super::admission::{AdmittedServer, admit, words};
 use super::event::{RegistrationAction, RegistrationActor, done, refused};
 use super::registration_table::{Claim, RegistrationTable};
 use super::store::off_the_runtime;
 use super::{
-    Approval, CodeInspector, Lifetime, Registrant, RegistrationPolicy, RegistrationTerms, RegistryBuilder,
-    RegistryError, RegistryStore, RunningServers, ServerRegistration, ServerView, StoreError,
+    Approval, CodeInspector, Lifetime, Registrant, RegistrationPolicy, RegistrationTerms, RegistryError,
+    RunningServers, ServerRegistration, ServerView, SqliteRegistryStore, StoreError,
 };
 
 /// The registered servers, their registrants, and their state (§15.4, §15.5).
@@ -35,16 +35,27 @@ pub(super) struct RegistryInner {
     pub(super) shelf: RegistrationTable,
     pub(super) policy: ArcSwap<RegistrationPolicy>,
     pub(super) fleet: Arc<dyn RunningServers>,
-    pub(super) inspector: Option<Arc<dyn CodeInspector>>,
-    pub(super) store: Arc<dyn RegistryStore>,
-    pub(super) audit: Option<Arc<dyn AuditPort>>,
+    pub(super) inspector: Arc<dyn CodeInspector>,
+    pub(super) store: Arc<SqliteRegistryStore>,
+    pub(super) audit: Arc<dyn AuditPort>,
 }
 
 impl Registry {
-    /// Returns a builder for a registry in front of `fleet`. Without further settings it refuses every registration,
-    /// keeps servers in memory and records nothing. Without an inspector no script of a sandboxed server is accepted.
-    pub fn builder(fleet: Arc<dyn RunningServers>) -> RegistryBuilder {
-        RegistryBuilder::new(fleet)
+    /// Reads the store, which may block, and creates a registry in front of `fleet`. No server is started before
+    /// [`resume`](Self::resume).
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn open(
+        store: Arc<SqliteRegistryStore>,
+        policy: RegistrationPolicy,
+        fleet: Arc<dyn RunningServers>,
+        inspector: Arc<dyn CodeInspector>,
+        audit: Arc<dyn AuditPort>,
+    ) -> Result<Self, StoreError> {
+        let shelf = RegistrationTable::of(store.load()?);
+        let policy = ArcSwap::from_pointee(policy);
+        Ok(Self(Arc::new(RegistryInner { shelf, policy, fleet, inspector, store, audit })))
     }
 
     /// Changes the policy for all further registrations, approvals and resumptions.
@@ -64,8 +75,8 @@ impl Registry {
         let mut servers = self.0.fleet.servers(context);
         servers.extend(pending.map(|server| ServerView::pending(server)));
         servers.retain(|server| server.passes(&wanted.filter));
-        servers.sort_by(|one, other| one.id.cmp(&other.id));
-        Ok(ListedServers::new(servers.into_iter().map(Into::into).collect()))
+        servers.sort_by(|one, other| one.listed.id.cmp(&other.listed.id));
+        Ok(ListedServers::new(servers.into_iter().map(|server| server.listed).collect()))
     }
 
     /// Registers a server in the name of `by`, and starts it if it is approved.
@@ -258,14 +269,8 @@ impl Registry {
         if server.is_approved() {
             return Ok(RegisteredServer::new(id.clone(), ServerStatus::Registered));
         }
-        check_again(&self.0.policy.load(), &server)?;
-        let code = self.inspect(&server).await?;
-        let files = server.changes(code.as_ref());
-        if !files.is_empty() {
-            // An approval covers only code that was shown.
-            self.hold(claim, &server, code.as_ref()).await?;
-            return Err(RegistryError::Changed { id: id.clone(), files });
-        }
+        // An approval covers only code that was shown.
+        let claim = self.unchanged(claim, &server).await?;
         let approval = Approval::Approved { by: by.id().into_owned(), at: Timestamp::now() };
         let approved = ServerRegistration { approval, ..ServerRegistration::clone(&server) };
         let (_claim, approved) = self.put(doer, RegistrationAction::Approve, claim, approved).await?;
@@ -274,13 +279,7 @@ impl Registry {
 
     async fn start_again(&self, id: &ServerId) -> Result<(), RegistryError> {
         let (claim, server) = self.0.shelf.claim(id)?;
-        check_again(&self.0.policy.load(), &server)?;
-        let code = self.inspect(&server).await?;
-        let files = server.changes(code.as_ref());
-        if !files.is_empty() {
-            self.hold(claim, &server, code.as_ref()).await?;
-            return Err(RegistryError::Changed { id: id.clone(), files });
-        }
+        let _claim = self.unchanged(claim, &server).await?;
         self.0.fleet.start(server).await.map_err(RegistryError::Fleet)
     }
 
@@ -380,8 +379,7 @@ impl Registry {
         server: &ServerRegistration,
         outcome: Outcome,
     ) -> Result<(), RegistryError> {
-        let Some(audit) = &self.0.audit else { return Ok(()) };
-        audit.record(done(doer, deed, server, outcome)).await.map_err(RegistryError::Unrecorded)
+        self.0.audit.record(done(doer, deed, server, outcome)).await.map_err(RegistryError::Unrecorded)
     }
 
     /// Records a refusal. The refusal stands whether or not that succeeds.
@@ -392,14 +390,14 @@ impl Registry {
         id: &ServerId,
         outcome: Result<T, RegistryError>,
     ) -> Result<T, RegistryError> {
-        if let (Err(why), Some(audit)) = (&outcome, &self.0.audit)
+        if let Err(why) = &outcome
             && !matches!(
                 why,
                 RegistryError::Unrecorded(_) | RegistryError::Store(_) | RegistryError::Fleet(_)
             )
         {
             tracing::warn!(server = %id, error = %why, "a change of the registered servers is refused");
-            let _ = audit.record(refused(doer, deed, id, why)).await;
+            let _ = self.0.audit.record(refused(doer, deed, id, why)).await;
         }
         outcome
     }

@@ -1,58 +1,116 @@
-//! The interface of stores of registered servers, and a store in memory.
+//! The store of registered servers, in SQLite.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::time::Duration;
 
 use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
+use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 
 use super::{ServerRegistration, StoreError};
 
-/// A store of registered servers. Its methods may block; they are called where that is allowed.
-pub trait RegistryStore: Send + Sync + fmt::Debug + 'static {
-    /// Returns all servers.
+/// Registered servers in an SQLite file that this process has for itself.
+#[derive(Debug)]
+pub struct SqliteRegistryStore(Mutex<Connection>);
+
+const MIGRATIONS: &[&str] = &["CREATE TABLE registered_servers (
+    id TEXT PRIMARY KEY CHECK (id <> ''),
+    record TEXT NOT NULL
+) STRICT"];
+
+const BUSY: Duration = Duration::from_millis(500);
+
+impl SqliteRegistryStore {
+    /// Opens the file at `path`, and creates it, for its owner only, if there is none.
     ///
     /// # Errors
-    /// The servers cannot be read.
-    fn load(&self) -> Result<Vec<ServerRegistration>, StoreError>;
+    /// Another process has it, a newer version wrote it, or SQLite refuses.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        // SQLite would make the file readable for all users; the files beside it get the same mode.
+        options
+            .create(true)
+            .append(true)
+            .open(path)
+            .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
+        Self::prepare(Connection::open(path)?)
+    }
+
+    /// Creates a store in memory, which is gone with its handle.
+    ///
+    /// # Errors
+    /// SQLite has no memory.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        Self::prepare(Connection::open_in_memory()?)
+    }
+
+    fn prepare(mut connection: Connection) -> Result<Self, StoreError> {
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "trusted_schema", "OFF")?;
+        // The lock that the first transaction takes is kept until the process ends, in whatever way.
+        connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Exclusive)?;
+        let found: u32 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        let known = u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX);
+        if found > known {
+            return Err(StoreError::Newer { found, known });
+        }
+        for migration in MIGRATIONS.iter().skip(found as usize) {
+            transaction.execute_batch(migration)?;
+        }
+        transaction.pragma_update(None, "user_version", known)?;
+        transaction.commit()?;
+        Ok(Self(Mutex::new(connection)))
+    }
+}
+
+// These methods may block; they are called where that is allowed.
+impl SqliteRegistryStore {
+    /// Returns all servers, in the order of their ids.
+    pub(super) fn load(&self) -> Result<Vec<ServerRegistration>, StoreError> {
+        let connection = self.0.lock();
+        let mut query = connection.prepare("SELECT record FROM registered_servers ORDER BY id")?;
+        let mut rows = query.query([])?;
+        let mut servers = Vec::new();
+        while let Some(row) = rows.next()? {
+            let record = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
+            let server = serde_json::from_str(record);
+            servers.push(server.map_err(|error| StoreError::Damaged(error.to_string()))?);
+        }
+        Ok(servers)
+    }
 
     /// Stores a server, in place of one of the same id.
-    ///
-    /// # Errors
-    /// The server is not stored.
-    fn put(&self, server: &ServerRegistration) -> Result<(), StoreError>;
+    pub(super) fn put(&self, server: &ServerRegistration) -> Result<(), StoreError> {
+        let record =
+            serde_json::to_string(server).map_err(|error| StoreError::Unavailable(Box::new(error)))?;
+        self.0.lock().execute(
+            "INSERT INTO registered_servers (id, record) VALUES (?1, ?2)
+             ON CONFLICT (id) DO UPDATE SET record = excluded.record",
+            params![server.id.as_str(), record],
+        )?;
+        Ok(())
+    }
 
     /// Removes a server, if it is stored.
-    ///
-    /// # Errors
-    /// The server may still be stored.
-    fn remove(&self, id: &ServerId) -> Result<(), StoreError>;
-}
-
-/// A store in memory, forgotten with the process.
-#[derive(Debug, Default)]
-pub struct MemoryRegistryStore(Mutex<BTreeMap<ServerId, ServerRegistration>>);
-
-impl MemoryRegistryStore {
-    /// Creates an empty store.
-    pub fn new() -> Self {
-        Self::default()
+    pub(super) fn remove(&self, id: &ServerId) -> Result<(), StoreError> {
+        self.0.lock().execute("DELETE FROM registered_servers WHERE id = ?1", [id.as_str()])?;
+        Ok(())
     }
 }
 
-impl RegistryStore for MemoryRegistryStore {
-    fn load(&self) -> Result<Vec<ServerRegistration>, StoreError> {
-        Ok(self.0.lock().values().cloned().collect())
-    }
-
-    fn put(&self, server: &ServerRegistration) -> Result<(), StoreError> {
-        self.0.lock().insert(server.id.clone(), server.clone());
-        Ok(())
-    }
-
-    fn remove(&self, id: &ServerId) -> Result<(), StoreError> {
-        self.0.lock().remove(id);
-        Ok(())
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::InUse,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(error.to_string()),
+            _ => Self::Unavailable(Box::new(error)),
+        }
     }
 }
 

@@ -32,9 +32,8 @@ impl SecretFile {
 
     /// Returns the path of the user's secrets, beside the user's configuration; `None` without a home directory.
     pub fn user_path(environment: &dyn Environment) -> Option<PathBuf> {
-        let set = |name| environment.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".config"));
-        Some(set("XDG_CONFIG_HOME").or_else(home)?.join("mgp").join("secrets.toml"))
+        let config = environment.user_directory("XDG_CONFIG_HOME", ".config")?;
+        Some(config.join("mgp").join("secrets.toml"))
     }
 
     /// Returns the path of the file.

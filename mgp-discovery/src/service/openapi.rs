@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::ListedTool;
 use super::openapi_schema::openapi_schema;
+use crate::names::UniqueNames;
 
 /// Returns the OpenAPI document of `tools`, in the order of their names.
 ///
@@ -14,11 +15,15 @@ pub fn openapi(title: &str, version: &str, tools: &[ListedTool]) -> Value {
     paths.insert("/tools/{tool_name}".into(), generic_path());
     let mut tools: Vec<_> = tools.iter().collect();
     tools.sort_by_key(|tool| tool.name());
-    let mut operations = OperationIds::default();
+    let mut operations = UniqueNames::default();
+    operations.name("invoke_tool", "_");
     for tool in tools {
         let name = tool.name();
         if is_path_segment(&name) {
-            paths.insert(format!("/tools/{name}"), tool_path(tool, &operations.id(&name)));
+            paths.insert(
+                format!("/tools/{name}"),
+                tool_path(tool, &operations.name(&operation_id(&name), "_")),
+            );
         }
     }
     json!({
@@ -167,25 +172,9 @@ fn components() -> Value {
     })
 }
 
-/// The ids of operations, which generated clients make names of: each is given once.
-#[derive(Default)]
-struct OperationIds(std::collections::HashSet<String>);
-
-impl OperationIds {
-    fn id(&mut self, tool: &str) -> String {
-        let wanted: String = tool
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
-            .collect();
-        let mut id = wanted.clone();
-        for number in 2.. {
-            if id != "invoke_tool" && self.0.insert(id.clone()) {
-                break;
-            }
-            id = format!("{wanted}_{number}");
-        }
-        id
-    }
+/// Returns the id of an operation, which generated clients make names of, before it is made unique.
+fn operation_id(tool: &str) -> String {
+    tool.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect()
 }
 
 #[cfg(test)]

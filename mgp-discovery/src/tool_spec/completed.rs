@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::schema_rules::{member, types};
+use super::schema_rules::{SchemaPlace, last_name, parts};
 
 /// A schema with all elements, and what it was silent about.
 #[derive(Debug)]
@@ -15,86 +15,53 @@ pub(super) struct CompletedSchema {
 impl CompletedSchema {
     /// Completes the schema of an object, which `description` describes if the schema does not.
     pub(super) fn new(schema: &Value, description: &str) -> Self {
-        let mut completed = Self { schema: schema.clone(), undescribed: Vec::new() };
-        let mut root = completed.schema.take();
+        let mut completed = Self { schema: Value::Null, undescribed: Vec::new() };
+        let mut root = schema.clone();
         if let Some(members) = root.as_object_mut() {
             members.entry("type").or_insert_with(|| json!("object"));
             describe(members, description);
         }
-        completed.complete(&mut root, &mut String::new());
+        completed.complete(&mut root, "");
         completed.schema = root;
         completed
     }
 
     /// Adds what says no more than the schema does: the types of any value, an empty list of required members.
-    fn complete(&mut self, schema: &mut Value, pointer: &mut String) {
-        if *schema == Value::Bool(true) {
-            *schema = json!({});
-        }
+    fn complete(&mut self, schema: &mut Value, pointer: &str) {
         let Some(members) = schema.as_object_mut() else { return };
         complete_type(members);
-        let types: Vec<String> =
-            types(&Value::Object(members.clone())).into_iter().map(str::to_owned).collect();
-        let is = |name: &str| types.iter().any(|known| known == name);
-        if is("object") {
-            let is_map =
-                ["additionalProperties", "patternProperties"].iter().any(|word| members.contains_key(*word));
-            if !members.contains_key("properties") && !is_map {
-                members.insert("additionalProperties".to_owned(), json!(true));
-            }
-            if members
-                .get("properties")
-                .and_then(Value::as_object)
-                .is_some_and(|properties| !properties.is_empty())
-            {
-                members.entry("required").or_insert_with(|| json!([]));
-            }
+        let kind = members.get("type").cloned().unwrap_or_default();
+        let is =
+            |name: &str| kind == name || kind.as_array().is_some_and(|all| all.iter().any(|it| it == name));
+        if let Some(properties) = members.get_mut("properties").and_then(Value::as_object_mut) {
+            // A property that may never be there is none.
+            properties.retain(|_, property| *property != Value::Bool(false));
+        }
+        let has = |word| members.contains_key(word);
+        let is_free = !["properties", "additionalProperties", "patternProperties"].into_iter().any(has);
+        let properties = members.get("properties").and_then(Value::as_object);
+        let has_properties = properties.is_some_and(|properties| !properties.is_empty());
+        if is("object") && is_free {
+            members.insert("additionalProperties".to_owned(), json!(true));
+        }
+        if is("object") && has_properties {
+            members.entry("required").or_insert_with(|| json!([]));
         }
         if is("array") && !members.contains_key("prefixItems") {
             members.entry("items").or_insert_with(|| json!(true));
         }
-        for (word, value) in members {
-            let length = pointer.len();
-            *pointer = member(pointer, word);
-            match (word.as_str(), value) {
-                ("properties", Value::Object(properties)) => {
-                    // A property that may never be there is none.
-                    properties.retain(|_, property| *property != Value::Bool(false));
-                    for (name, property) in properties {
-                        self.below(name, property, pointer);
-                        self.describe_property(name, property, pointer);
-                    }
-                }
-                ("patternProperties" | "$defs" | "definitions", Value::Object(all)) => {
-                    for (name, part) in all.iter_mut().filter(|(_, part)| part.is_object()) {
-                        self.below(name, part, pointer);
-                    }
-                }
-                ("items" | "prefixItems" | "oneOf" | "anyOf" | "allOf", Value::Array(all)) => {
-                    for (index, part) in all.iter_mut().enumerate().filter(|(_, part)| part.is_object()) {
-                        self.below(&index.to_string(), part, pointer);
-                    }
-                }
-                ("items" | "additionalProperties", part @ Value::Object(_)) => self.complete(part, pointer),
-                _ => {}
+        for (pointer, place, part) in parts(pointer, members) {
+            let is_property = place == SchemaPlace::Property;
+            if is_property && *part == Value::Bool(true) {
+                *part = json!({});
             }
-            pointer.truncate(length);
-        }
-    }
-
-    /// Completes the schema that has this name below what `pointer` leads to.
-    fn below(&mut self, name: &str, schema: &mut Value, pointer: &mut String) {
-        let length = pointer.len();
-        *pointer = member(pointer, name);
-        self.complete(schema, pointer);
-        pointer.truncate(length);
-    }
-
-    fn describe_property(&mut self, name: &str, property: &mut Value, pointer: &str) {
-        let Some(members) = property.as_object_mut() else { return };
-        let title = members.get("title").and_then(Value::as_str).map(str::to_owned);
-        if describe(members, &title.unwrap_or_else(|| in_words(name))) {
-            self.undescribed.push(member(pointer, name));
+            self.complete(part, &pointer);
+            if let Some(members) = part.as_object_mut().filter(|_| is_property) {
+                let title = members.get("title").and_then(Value::as_str).map(str::to_owned);
+                if describe(members, &title.unwrap_or_else(|| in_words(&last_name(&pointer)))) {
+                    self.undescribed.push(pointer);
+                }
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What changed between two interfaces of tools, and the version that announces it.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -80,18 +82,9 @@ impl ToolInterface {
             }
             _ => {}
         }
-        let outputs = old.output.as_ref().zip(self.output.as_ref());
-        let sides = [
-            ("/inputSchema", SchemaSide::Input, Some((&old.input, &self.input))),
-            ("/outputSchema", SchemaSide::Output, outputs),
-        ];
-        for (at, side, schemas) in sides {
-            let Some((old, new)) = schemas else { continue };
-            found.extend(changes(side, old, new).into_iter().map(|change| InterfaceChange {
-                class: change.class,
-                at: format!("{at}{}", change.pointer),
-                what: change.what,
-            }));
+        found.extend(changes(SchemaSide::Input, &old.input, &self.input));
+        if let (Some(old), Some(new)) = (&old.output, &self.output) {
+            found.extend(changes(SchemaSide::Output, old, new));
         }
         found.sort_by_key(|change| std::cmp::Reverse(change.class));
         found
@@ -106,12 +99,11 @@ impl ToolDiff {
             return vec![Self::of(old, new)];
         }
         let gone = old.iter().filter(|old| !new.iter().any(|new| name::is_same(&old.name, &new.name)));
-        let gone = gone.map(|old| {
-            Self::whole(&old.name, old.version, None, ChangeClass::Breaking, "the tool was removed")
-        });
+        let gone = gone
+            .map(|old| Self::whole(old, (old.version, None), ChangeClass::Breaking, "the tool was removed"));
         let kept = new.iter().map(|new| match old.iter().find(|old| name::is_same(&old.name, &new.name)) {
             Some(old) => Self::of(old, new),
-            None => Self::whole(&new.name, None, new.version, ChangeClass::Compatible, "the tool was added"),
+            None => Self::whole(new, (None, new.version), ChangeClass::Compatible, "the tool was added"),
         });
         gone.chain(kept).collect()
     }
@@ -138,32 +130,26 @@ impl ToolDiff {
 
     /// Returns the difference of a tool that only one source has.
     fn whole(
-        tool: &str,
-        old_version: Option<ToolVersion>,
-        new_version: Option<ToolVersion>,
+        tool: &ToolInterface,
+        versions: (Option<ToolVersion>, Option<ToolVersion>),
         class: ChangeClass,
         what: &str,
     ) -> Self {
-        let change = InterfaceChange { class, at: String::new(), what: what.to_owned() };
-        let tool = tool.to_owned();
         Self {
-            tool,
-            old_version,
-            new_version,
+            tool: tool.name.clone(),
+            old_version: versions.0,
+            new_version: versions.1,
             least_version: None,
             is_announced: true,
-            changes: vec![change],
+            changes: vec![InterfaceChange { class, at: String::new(), what: what.to_owned() }],
         }
     }
 }
 
 /// Returns the names of the members that differ.
-fn differing<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> Vec<&'a str> {
-    let mut names: Vec<&str> = old.keys().chain(new.keys()).map(String::as_str).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.retain(|name| old.get(*name) != new.get(*name));
-    names
+fn differing<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> BTreeSet<&'a str> {
+    let names = old.keys().chain(new.keys()).map(String::as_str);
+    names.filter(|name| old.get(*name) != new.get(*name)).collect()
 }
 
 /// Returns the hints of a definition but that of idempotency.

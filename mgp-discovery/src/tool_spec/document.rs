@@ -82,11 +82,9 @@ impl SpecDocument {
                     continue;
                 }
                 if is_in_tool && level <= *section_level.get_or_insert(level) {
-                    document
-                        .tools
-                        .last_mut()
-                        .into_iter()
-                        .for_each(|tool| tool.sections.push(Section::titled(title, line)));
+                    if let Some(tool) = document.tools.last_mut() {
+                        tool.sections.push(Section::titled(title, line));
+                    }
                     continue;
                 }
             }
@@ -94,7 +92,7 @@ impl SpecDocument {
                 let mut code = String::new();
                 let closed = lines.by_ref().find(|(text, _)| {
                     let is_end = text.trim_start().starts_with(fence)
-                        && text.trim().trim_matches(fence_mark(fence)).is_empty();
+                        && text.trim().trim_matches(['`', '~']).is_empty();
                     if !is_end {
                         code.push_str(text);
                         code.push('\n');
@@ -151,6 +149,22 @@ impl DocumentedTool {
     pub(super) fn migration(&self) -> Option<&Section> {
         let is_migration = |section: &&Section| section.title.to_lowercase().starts_with("migration");
         self.sections.iter().find(is_migration).filter(|section| !section.blocks.is_empty())
+    }
+
+    /// Returns whether the tool is said to be idempotent; `None` if the section says neither. Its first line contains
+    /// "not idempotent" or "idempotent", or answers with "Yes" or "No", also behind `**Idempotent**:`.
+    pub(super) fn idempotent(&self) -> Option<bool> {
+        let (_, line) = self.section(SectionKind::Idempotency)?.texts().next()?;
+        let line = line.to_lowercase().replace(['*', '`', '_'], "");
+        let answer = line.strip_prefix("idempotent:").unwrap_or(&line);
+        match answer.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()) {
+            Some("yes" | "true") => return Some(true),
+            Some("no" | "false") => return Some(false),
+            _ => {}
+        }
+        let denials = ["not idempotent", "non-idempotent", "isn't idempotent"];
+        let is_denied = denials.iter().any(|denial| line.contains(denial));
+        if is_denied { Some(false) } else { line.contains("is idempotent").then_some(true) }
     }
 
     /// Returns the purpose as one text, without the version.
@@ -210,10 +224,6 @@ fn opened(line: &str) -> Option<(&str, &str)> {
     let fence = &line[..line.len() - rest.len()];
     let is_fence = fence.len() >= 3 && !rest.contains('`');
     is_fence.then(|| (fence, rest.split_whitespace().next().unwrap_or_default()))
-}
-
-fn fence_mark(fence: &str) -> char {
-    if fence.starts_with('~') { '~' } else { '`' }
 }
 
 const TOOL: &str = "Tool:";

@@ -35,24 +35,17 @@ impl ErrorTypes {
         types
     }
 
-    /// Returns the listed types that are neither of the standard ones nor declared.
-    pub(super) fn unknown(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.listed.iter().filter(|(_, name)| !self.is_known(name)).map(|(line, name)| (*line, name.as_str()))
-    }
-
-    pub(super) fn is_known(&self, name: &str) -> bool {
-        ErrorType::STANDARD.iter().any(|standard| standard.as_str() == name)
-            || self.custom.iter().any(|custom| custom == name)
-    }
-
-    /// Returns what to do about an unknown type.
-    pub(super) fn advice(&self, unknown: &str) -> String {
-        let known =
-            ErrorType::STANDARD.iter().map(ErrorType::as_str).chain(self.custom.iter().map(String::as_str));
-        match nearest(unknown, known) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("declare it in section 5: {CUSTOM} `{unknown}`"),
+    /// Returns what is wrong with a type that is neither one of the standard ones nor declared.
+    pub(super) fn fault(&self, name: &str) -> Option<String> {
+        let custom = self.custom.iter().map(String::as_str);
+        let known = || ErrorType::STANDARD.iter().map(ErrorType::as_str).chain(custom.clone());
+        if known().any(|known| known == name) {
+            return None;
         }
+        Some(match nearest(name, known()) {
+            Some(near) => format!("`{name}` is not a known error type: did you mean `{near}`?"),
+            None => format!("`{name}` is neither a known error type nor declared in section 5"),
+        })
     }
 }
 

@@ -23,35 +23,27 @@ pub struct LintReport {
 pub struct ToolVerdicts {
     tool: String,
     file: PathBuf,
+    /// The names of the items with their verdicts.
     #[serde(serialize_with = "as_object")]
-    pub(super) checklist: Vec<(ChecklistItem, ChecklistVerdict)>,
+    pub(super) checklist: Vec<(&'static str, ChecklistVerdict)>,
 }
 
-/// An item of the checklist for the implementation of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum ChecklistItem {
-    /// The document exists and follows the template.
-    Template,
-    /// The parameters have a JSON Schema.
-    InputSchema,
-    /// The output has a JSON Schema.
-    OutputSchema,
-    /// The function of the tool handles errors.
-    Function,
-    /// The tool can be called with an envelope.
-    Wrapper,
-    /// Errors have specific types.
-    ErrorTypes,
-    /// The effect of repeated calls is documented.
-    Idempotency,
-    /// Security considerations are documented.
-    Security,
-    /// There are examples of use.
-    Examples,
-    /// The tool has a version that announces its changes.
-    Version,
-}
+/// The items of the checklist for the implementation of a tool, in its order: the name and the words of each.
+const CHECKLIST: [(&str, &str); 10] = [
+    ("template", "specification follows the template"),
+    ("input_schema", "JSON Schema of the parameters"),
+    ("output_schema", "JSON Schema of the output"),
+    ("function", "function with error handling"),
+    ("wrapper", "wrapper from ToolCall to ToolResult"),
+    ("error_types", "specific error types"),
+    ("idempotency", "idempotency"),
+    ("security", "security considerations"),
+    ("examples", "usage examples"),
+    ("version", "version"),
+];
+
+/// The items that concern code, which a document does not show.
+const OF_CODE: [&str; 2] = ["function", "wrapper"];
 
 /// The verdict on an item of the checklist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -61,7 +53,7 @@ pub(super) enum ChecklistVerdict {
     Passed,
     /// An error was found.
     Failed,
-    /// The item concerns code, which a document does not show.
+    /// The item concerns code.
     NotChecked,
 }
 
@@ -70,7 +62,7 @@ pub(super) enum ChecklistVerdict {
 /// ```text
 /// error[input-table]: the table lacks the parameter `days`
 ///   --> MCP_TOOL_SPECIFICATION.md:14 (weather.get_forecast, /properties/days)
-///    = help: add a row for it, or take it out of the schema
+///    = help: say the same in the table and in the schema
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SpecFinding {
@@ -91,30 +83,23 @@ pub struct SpecFinding {
     /// The description of the finding.
     pub(super) what: String,
     /// The way to mend the document.
-    pub(super) help: String,
+    pub(super) help: &'static str,
 }
 
-/// Declares the rules with their names and the items of the checklist that they decide.
+/// Declares the rules with their names, the items of the checklist that they decide, and the way to follow them.
 macro_rules! rules {
-    ($($(#[$doc:meta])* $rule:ident = $name:literal => $item:ident,)*) => {
+    ($($rule:ident = $name:literal => $item:literal, $help:literal;)*) => {
         /// A rule for specification documents.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
         pub(super) enum SpecRule {
-            $($(#[$doc])* #[serde(rename = $name)] $rule,)*
+            $(#[doc = $help] #[serde(rename = $name)] $rule,)*
         }
 
         impl SpecRule {
-            /// Returns the name of the rule.
-            pub(super) const fn as_str(self) -> &'static str {
+            /// Returns the name of the rule, the item of the checklist that fails with it, and the way to follow it.
+            pub(super) const fn facts(self) -> (&'static str, &'static str, &'static str) {
                 match self {
-                    $(Self::$rule => $name,)*
-                }
-            }
-
-            /// Returns the item of the checklist that fails with the rule.
-            pub(super) const fn item(self) -> ChecklistItem {
-                match self {
-                    $(Self::$rule => ChecklistItem::$item,)*
+                    $(Self::$rule => ($name, $item, $help),)*
                 }
             }
         }
@@ -122,74 +107,38 @@ macro_rules! rules {
 }
 
 rules! {
-    /// A document describes tools, and each begins with its declaration.
-    Declaration = "declaration" => Template,
-    /// The eight sections are there, in their order.
-    Sections = "sections" => Template,
-    /// The purpose of the tool is described.
-    Purpose = "purpose" => Template,
-    /// The invocation name has the right form and is unique.
-    InvocationName = "invocation-name" => Template,
-    /// The document agrees with the definition of the tool.
-    Definition = "definition" => Template,
-    /// The table of parameters says what the schema says.
-    InputTable = "input-table" => InputSchema,
-    /// The schema of the parameters has the elements that schemas need.
-    InputSchema = "input-schema" => InputSchema,
-    /// The table of output fields says what the schema says.
-    OutputTable = "output-table" => OutputSchema,
-    /// The schema of the output has the elements that schemas need, and the example outputs fit it.
-    OutputSchema = "output-schema" => OutputSchema,
-    /// Errors have types that are known or declared.
-    ErrorTypes = "error-types" => ErrorTypes,
-    /// The effect of a repeated call is stated.
-    Idempotency = "idempotency" => Idempotency,
-    /// The security considerations are written, and name the permissions of the tool.
-    Security = "security" => Security,
-    /// The examples are complete, and fit the envelopes and the schemas.
-    Examples = "examples" => Examples,
-    /// The tool has a version of three numbers.
-    Version = "version" => Version,
-    /// The version announces what changed since the older document.
-    VersionBump = "version-bump" => Version,
-    /// A breaking change has a migration guide.
-    Migration = "migration" => Version,
-}
-
-impl ChecklistItem {
-    /// All items, in the order of the checklist.
-    const ALL: [Self; 10] = [
-        Self::Template,
-        Self::InputSchema,
-        Self::OutputSchema,
-        Self::Function,
-        Self::Wrapper,
-        Self::ErrorTypes,
-        Self::Idempotency,
-        Self::Security,
-        Self::Examples,
-        Self::Version,
-    ];
-
-    /// Returns the item in words.
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Template => "specification follows the template",
-            Self::InputSchema => "JSON Schema of the parameters",
-            Self::OutputSchema => "JSON Schema of the output",
-            Self::Function => "function with error handling",
-            Self::Wrapper => "wrapper from ToolCall to ToolResult",
-            Self::ErrorTypes => "specific error types",
-            Self::Idempotency => "idempotency",
-            Self::Security => "security considerations",
-            Self::Examples => "usage examples",
-            Self::Version => "version",
-        }
-    }
-
-    const fn is_code(self) -> bool {
-        matches!(self, Self::Function | Self::Wrapper)
-    }
+    Declaration = "declaration" => "template",
+        "begin each tool with a heading of the second level: ## Tool: `module.tool`";
+    Sections = "sections" => "template",
+        "write the eight sections once each, in their order and with their numbers";
+    Purpose = "purpose" => "template",
+        "say what the tool does, what it is for, and what to know before a call";
+    InvocationName = "invocation-name" => "template",
+        "write module.tool in lower-case letters, digits and underscores, the same in heading and section, for one tool only";
+    Definition = "definition" => "template",
+        "write what the definition says, or change the tool";
+    InputTable = "input-table" => "input_schema",
+        "say the same in the table and in the schema";
+    InputSchema = "input-schema" => "input_schema",
+        "write JSON: `type` and `description` in each schema, `properties` and `required` of objects, `items` of arrays, `examples`";
+    OutputTable = "output-table" => "output_schema",
+        "say the same in the table and in the schema";
+    OutputSchema = "output-schema" => "output_schema",
+        "write a schema as for the parameters, and examples that fit it";
+    ErrorTypes = "error-types" => "error_types",
+        "list the types in a table with the column Error Type; declare your own: **Custom error types**: `NAME`";
+    Idempotency = "idempotency" => "idempotency",
+        "begin with **Idempotent**: Yes, or **Idempotent**: No, as the definition says; then what a repeated call does";
+    Security = "security" => "security",
+        "name the risks and what is done about them, how input is checked, who may call, and what each permission is for";
+    Examples = "examples" => "examples",
+        "write a call with `tool_name` and `arguments`, and results with `status` and `data` or `error`, that fit the schemas";
+    Version = "version" => "version",
+        "write **Version**: 1.0.0 below the heading of the tool";
+    VersionBump = "version-bump" => "version",
+        "raise the number of the version that announces the change";
+    Migration = "migration" => "version",
+        "add the section ### Migration Guide: what callers change, or where they read it";
 }
 
 impl ChecklistVerdict {
@@ -213,10 +162,10 @@ impl LintReport {
 impl ToolVerdicts {
     /// Returns the verdicts that follow from the findings about a tool.
     pub(super) fn of(tool: &str, file: &Path, findings: &[SpecFinding]) -> Self {
-        let verdict = |item: ChecklistItem| {
+        let verdict = |item: &'static str| {
             let fails =
-                |finding: &SpecFinding| finding.severity == Severity::Error && finding.rule.item() == item;
-            if item.is_code() {
+                |finding: &SpecFinding| finding.severity == Severity::Error && finding.rule.facts().1 == item;
+            if OF_CODE.contains(&item) {
                 ChecklistVerdict::NotChecked
             } else if findings.iter().any(fails) {
                 ChecklistVerdict::Failed
@@ -224,7 +173,7 @@ impl ToolVerdicts {
                 ChecklistVerdict::Passed
             }
         };
-        let checklist = ChecklistItem::ALL.into_iter().map(|item| (item, verdict(item)));
+        let checklist = CHECKLIST.into_iter().map(|(item, _)| (item, verdict(item)));
         Self { tool: tool.to_owned(), file: file.to_owned(), checklist: checklist.collect() }
     }
 }
@@ -234,21 +183,38 @@ impl fmt::Display for ToolVerdicts {
         write!(f, "{}  ({})", self.tool, self.file.display())?;
         self.checklist
             .iter()
-            .try_for_each(|(item, verdict)| write!(f, "\n  {:<11}  {}", verdict.as_str(), item.as_str()))
+            .zip(CHECKLIST)
+            .try_for_each(|((_, verdict), (_, words))| write!(f, "\n  {:<11}  {words}", verdict.as_str()))
     }
 }
 
 /// Writes the checklist as an object, with the items as names.
 fn as_object<S: Serializer>(
-    checklist: &[(ChecklistItem, ChecklistVerdict)],
+    checklist: &[(&'static str, ChecklistVerdict)],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(checklist.iter().map(|(item, verdict)| (item, verdict)))
+    serializer.collect_map(checklist.iter().copied())
+}
+
+impl SpecFinding {
+    /// Creates an error about a document as a whole.
+    pub(super) fn error(file: &Path, rule: SpecRule, line: usize, what: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            rule,
+            file: file.to_owned(),
+            line,
+            tool: None,
+            pointer: None,
+            what: what.into(),
+            help: rule.facts().2,
+        }
+    }
 }
 
 impl fmt::Display for SpecFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[{}]: {}", self.severity.as_str(), self.rule.as_str(), self.what)?;
+        write!(f, "{}[{}]: {}", self.severity.as_str(), self.rule.facts().0, self.what)?;
         write!(f, "\n  --> {}:{}", self.file.display(), self.line)?;
         match (&self.tool, &self.pointer) {
             (Some(tool), Some(pointer)) if !pointer.is_empty() => write!(f, " ({tool}, {pointer})")?,

@@ -1,6 +1,5 @@
 //! Specification documents written from definitions of tools.
 
-use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -13,14 +12,7 @@ use super::schema_diff::resolved;
 use super::schema_rules::types;
 use super::section::SectionKind;
 use super::version::ToolVersion;
-
-/// The choices of how specification documents are written.
-#[derive(Debug, Clone, Default)]
-#[must_use]
-pub struct SpecGenerator {
-    module: Option<String>,
-    version: Option<ToolVersion>,
-}
+use crate::names::UniqueNames;
 
 /// A specification document, and what the definitions were silent about.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -34,48 +26,30 @@ pub struct GeneratedSpec {
     pub gaps: Vec<String>,
 }
 
-impl SpecGenerator {
-    /// Creates a generator that keeps names with dots, and gives version 1.0.0 to tools that declare none.
-    pub fn new() -> Self {
-        Self::default()
+/// Writes the specification document of tools, with `module` in front of their names if it is given, and `version` for
+/// those that declare none. Where two would have one invocation name, the second ends in `_2`.
+///
+/// # Errors
+/// The name of a tool has no dot, and no module is given.
+pub fn generate(
+    tools: &[ToolInterface],
+    module: Option<&str>,
+    version: ToolVersion,
+) -> Result<GeneratedSpec, InvalidDefinition> {
+    let mut spec = GeneratedSpec {
+        document: "# MCP Tool Specification\n".to_owned(),
+        tools: Vec::new(),
+        gaps: Vec::new(),
+    };
+    let mut unique = UniqueNames::default();
+    for tool in tools {
+        let name = name::invocation_name(module, &tool.name)
+            .ok_or_else(|| InvalidDefinition::Unnamed(tool.name.clone()))?;
+        let name = unique.name(&name, "_");
+        ToolWriter { name: &name, tool, spec: &mut spec }.write(tool.version.unwrap_or(version));
+        spec.tools.push(name);
     }
-
-    /// Sets the module that stands in front of all names.
-    pub fn module(self, module: impl Into<String>) -> Self {
-        Self { module: Some(module.into()), ..self }
-    }
-
-    /// Sets the version of tools that declare none.
-    pub fn version(self, version: ToolVersion) -> Self {
-        Self { version: Some(version), ..self }
-    }
-
-    /// Writes the document of these tools. Where two would have one invocation name, the second ends in `_2`.
-    ///
-    /// # Errors
-    /// The name of a tool has no dot, and no module is set.
-    pub fn generate(&self, tools: &[ToolInterface]) -> Result<GeneratedSpec, InvalidDefinition> {
-        let mut spec = GeneratedSpec {
-            document: "# MCP Tool Specification\n".to_owned(),
-            tools: Vec::new(),
-            gaps: Vec::new(),
-        };
-        let mut taken = HashSet::new();
-        for tool in tools {
-            let unnamed = || InvalidDefinition::Unnamed(tool.name.clone());
-            let plain = name::invocation_name(self.module.as_deref(), &tool.name).ok_or_else(unnamed)?;
-            let mut name = plain.clone();
-            let mut number = 1;
-            while !taken.insert(name.clone()) {
-                number += 1;
-                name = format!("{plain}_{number}");
-            }
-            let version = tool.version.or(self.version).unwrap_or(ToolVersion::FIRST);
-            ToolWriter { name: &name, tool, spec: &mut spec }.write(version);
-            spec.tools.push(name);
-        }
-        Ok(spec)
-    }
+    Ok(spec)
 }
 
 /// The writer of one tool.

@@ -6,7 +6,6 @@ use thiserror::Error;
 
 use super::completed::CompletedSchema;
 use super::document::{Block, DocumentedTool, SpecDocument};
-use super::idempotency;
 use super::schema_diff::ANNOTATIONS;
 use super::section::SectionKind;
 use super::version::ToolVersion;
@@ -114,7 +113,7 @@ impl ToolInterface {
         })
     }
 
-    /// Returns the tools of a document. A schema that cannot be read is an empty one, of which [`Lint`](super::Lint)
+    /// Returns the tools of a document. A schema that cannot be read is an empty one, of which [`lint`](super::lint())
     /// tells.
     pub fn of_document(document: &SpecDocument) -> Vec<Self> {
         document.tools.iter().map(Self::documented).collect()
@@ -125,14 +124,13 @@ impl ToolInterface {
             let (_, json) = tool.section(kind)?.json().next()?;
             Object::parse(json.to_owned()).ok()?.to().ok()
         };
-        let idempotency = tool.section(SectionKind::Idempotency);
         Self {
             name: tool.name.clone(),
             version: tool.version().and_then(|(_, version)| version.parse().ok()),
             purpose: tool.purpose(),
             input: schema(SectionKind::InputSchema).unwrap_or_else(|| json!({})),
             output: schema(SectionKind::OutputSchema).filter(says_something),
-            idempotent: idempotency.and_then(|section| idempotency::stated(section.texts().next()?.1)),
+            idempotent: tool.idempotent(),
             permissions: Vec::new(),
             rest: RestOfInterface::Document(text_of(tool)),
         }

@@ -1,7 +1,7 @@
 //! Specification documents of tools: `MCP_TOOL_SPECIFICATION.md` files in Markdown, owned and versioned by the module
 //! that has the tools.
 //!
-//! [`Lint`] checks documents, [`SpecGenerator`] writes one from definitions, and [`ToolDiff`] says what changed between two
+//! [`lint()`] checks documents, [`generate()`] writes one from definitions, and [`ToolDiff`] says what changed between two
 //! documents or definitions, and which version announces it. JSON Schemas are compiled by whoever calls.
 //!
 //! ```
@@ -22,11 +22,9 @@
 mod completed;
 mod diff;
 mod document;
-mod envelope;
 mod error_types;
 mod finding;
 mod generate;
-mod idempotency;
 mod interface;
 mod lint;
 mod name;
@@ -38,13 +36,12 @@ mod section;
 mod table;
 #[cfg(test)]
 mod tests;
-mod tool_lint;
 mod version;
 
 pub use self::diff::{InterfaceChange, ToolDiff};
 pub use self::document::SpecDocument;
 pub use self::finding::{LintReport, SpecFinding, ToolVerdicts};
-pub use self::generate::{GeneratedSpec, SpecGenerator};
+pub use self::generate::{GeneratedSpec, generate};
 pub use self::interface::{InvalidDefinition, ToolInterface};
-pub use self::lint::{Lint, SchemaCheck};
+pub use self::lint::{SchemaCheck, lint};
 pub use self::version::{ChangeClass, InvalidToolVersion, ToolVersion};

@@ -51,18 +51,14 @@ impl Sampler<'_> {
                 Value::Array(vec![item; number as usize])
             }
             Some("string") => Value::String(text(schema)),
-            Some("integer") => {
-                let least =
-                    number(schema, "minimum").or_else(|| Some(number(schema, "exclusiveMinimum")? + 1.0));
-                let value = least.map_or(1.0, f64::ceil).min(number(schema, "maximum").unwrap_or(f64::MAX));
+            Some(kind @ ("integer" | "number")) => {
+                let (step, usual) = if kind == "integer" { (1.0, 1.0) } else { (0.5, 1.5) };
+                let above = number(schema, "exclusiveMinimum").map(|least| least + step);
+                let least = number(schema, "minimum").or(above).unwrap_or(usual);
+                let value = least.min(number(schema, "maximum").unwrap_or(f64::MAX));
                 #[expect(clippy::cast_possible_truncation, reason = "numbers beyond are no example")]
-                let value = value as i64;
-                json!(value)
-            }
-            Some("number") => {
-                let least =
-                    number(schema, "minimum").or_else(|| Some(number(schema, "exclusiveMinimum")? + 0.5));
-                json!(least.unwrap_or(1.5).min(number(schema, "maximum").unwrap_or(f64::MAX)))
+                let whole = value.ceil() as i64;
+                if kind == "integer" { json!(whole) } else { json!(value) }
             }
             Some("boolean") => Value::Bool(true),
             _ => Value::Null,

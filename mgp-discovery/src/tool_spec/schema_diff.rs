@@ -3,11 +3,12 @@
 //! A parameter may accept more and an output field may promise more; the reverse breaks callers. A keyword whose change
 //! could be either counts as breaking.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::schema_rules::{TYPES, member, types};
+use super::diff::InterfaceChange;
+use super::schema_rules::{TYPES, last_name, member, types};
 use super::version::ChangeClass;
 
 /// The side of a tool that a schema describes.
@@ -15,15 +16,6 @@ use super::version::ChangeClass;
 pub(super) enum SchemaSide {
     Input,
     Output,
-}
-
-/// A difference between two schemas.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SchemaChange {
-    pub(super) class: ChangeClass,
-    /// The JSON pointer into the schema.
-    pub(super) pointer: String,
-    pub(super) what: String,
 }
 
 /// The direction of a change of what a schema accepts.
@@ -35,11 +27,12 @@ enum Acceptance {
     Other,
 }
 
-/// Returns the changes from one schema to another.
-pub(super) fn changes(side: SchemaSide, old: &Value, new: &Value) -> Vec<SchemaChange> {
+/// Returns the changes from one schema to another, each at its JSON pointer into the definition of the tool.
+pub(super) fn changes(side: SchemaSide, old: &Value, new: &Value) -> Vec<InterfaceChange> {
+    let at = if side == SchemaSide::Input { "/inputSchema" } else { "/outputSchema" };
     let mut comparison =
         Comparison { side, roots: (old, new), compared: HashSet::new(), depth: 0, changes: Vec::new() };
-    comparison.compare("", old, new);
+    comparison.compare(at, old, new);
     comparison.changes
 }
 
@@ -49,7 +42,7 @@ struct Comparison<'a> {
     /// The pairs of schemas that were compared: references lead to one schema from many places, and in circles.
     compared: HashSet<(*const Value, *const Value)>,
     depth: usize,
-    changes: Vec<SchemaChange>,
+    changes: Vec<InterfaceChange>,
 }
 
 impl<'a> Comparison<'a> {
@@ -69,10 +62,7 @@ impl<'a> Comparison<'a> {
         self.depth += 1;
         self.types(pointer, old, new);
         self.properties(pointer, before, after);
-        let mut words: Vec<&String> = before.keys().chain(after.keys()).collect();
-        words.sort();
-        words.dedup();
-        for word in words {
+        for word in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
             self.keyword(pointer, word, before.get(word), after.get(word));
         }
         self.depth -= 1;
@@ -182,7 +172,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn push(&mut self, class: ChangeClass, pointer: &str, what: String) {
-        self.changes.push(SchemaChange { class, pointer: pointer.to_owned(), what });
+        self.changes.push(InterfaceChange { class, at: pointer.to_owned(), what });
     }
 
     /// Returns the words for what a pointer leads to: "parameter `a`", or "output field `a.b`".
@@ -192,9 +182,8 @@ impl<'a> Comparison<'a> {
         while let Some(step) = steps.next() {
             match step {
                 "properties" => {
-                    let name = steps.next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
                     path.push_str(if path.is_empty() { "" } else { "." });
-                    path.push_str(&name);
+                    path.push_str(&last_name(steps.next().unwrap_or_default()));
                 }
                 "items" => path.push_str("[]"),
                 _ => {}

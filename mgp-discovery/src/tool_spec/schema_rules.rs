@@ -11,7 +11,15 @@ pub(super) struct SchemaFault {
     /// The JSON pointer to the schema.
     pub(super) pointer: String,
     pub(super) what: String,
-    pub(super) help: String,
+}
+
+/// The place of a schema in another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SchemaPlace {
+    Root,
+    Property,
+    /// Items, branches and definitions, which what refers to them describes.
+    Part,
 }
 
 /// Returns what a schema lacks, in the order of its members.
@@ -21,7 +29,7 @@ pub(super) struct SchemaFault {
 /// have `examples`.
 pub(super) fn faults(schema: &Value) -> Vec<SchemaFault> {
     let mut faults = Vec::new();
-    walk(schema, &mut String::new(), SchemaPlace::Root, &mut faults);
+    walk(&mut schema.clone(), "", SchemaPlace::Root, &mut faults);
     faults
 }
 
@@ -30,131 +38,105 @@ pub(super) fn member(pointer: &str, name: &str) -> String {
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// The place of a schema in another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SchemaPlace {
-    Root,
-    Property,
-    /// Items, branches and definitions, which what refers to them describes.
-    Part,
+/// Returns the name of the member that a pointer ends with.
+pub(super) fn last_name(pointer: &str) -> String {
+    pointer.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~")
 }
 
-fn walk(schema: &Value, pointer: &mut String, place: SchemaPlace, faults: &mut Vec<SchemaFault>) {
-    let Some(members) = schema.as_object() else {
-        if place != SchemaPlace::Part || !schema.is_boolean() {
-            faults.push(SchemaFault {
-                severity: Severity::Error,
-                pointer: pointer.clone(),
-                what: "this is not a schema with a `type`".to_owned(),
-                help: "write an object with `type` and `description`".to_owned(),
-            });
-        }
-        return;
-    };
-    let own = OwnElements { members, types: types(schema), pointer };
-    own.check(place, faults);
-    own.check_members(faults);
-    for (word, value) in members {
-        let length = pointer.len();
-        let mut below = |steps: &[&str], schema: &Value, place| {
-            for step in steps {
-                *pointer = member(pointer, step);
-            }
-            walk(schema, pointer, place, faults);
-            pointer.truncate(length);
-        };
+/// Returns the schemas directly within the one that `pointer` leads to, each with the pointer to it.
+pub(super) fn parts<'a>(
+    pointer: &str,
+    schema: &'a mut Map<String, Value>,
+) -> Vec<(String, SchemaPlace, &'a mut Value)> {
+    let mut parts = Vec::new();
+    for (word, value) in schema {
+        let at = member(pointer, word);
         match (word.as_str(), value) {
-            ("properties", Value::Object(all)) => {
-                all.iter().for_each(|(name, schema)| below(&[word, name], schema, SchemaPlace::Property));
-            }
-            ("patternProperties" | "$defs" | "definitions", Value::Object(all)) => {
-                all.iter().for_each(|(name, schema)| below(&[word, name], schema, SchemaPlace::Part));
+            ("properties" | "patternProperties" | "$defs" | "definitions", Value::Object(all)) => {
+                let place = if word == "properties" { SchemaPlace::Property } else { SchemaPlace::Part };
+                parts.extend(all.iter_mut().map(|(name, part)| (member(&at, name), place, part)));
             }
             ("items" | "prefixItems" | "oneOf" | "anyOf" | "allOf", Value::Array(all)) => {
-                for (index, schema) in all.iter().enumerate() {
-                    below(&[word, &index.to_string()], schema, SchemaPlace::Part);
-                }
+                let all = all.iter_mut().enumerate();
+                parts.extend(all.map(|(index, part)| (format!("{at}/{index}"), SchemaPlace::Part, part)));
             }
-            ("items" | "additionalProperties", schema @ Value::Object(_)) => {
-                below(&[word], schema, SchemaPlace::Part);
+            ("items" | "additionalProperties", part @ Value::Object(_)) => {
+                parts.push((at, SchemaPlace::Part, part));
             }
             _ => {}
         }
     }
+    parts
 }
 
-/// The elements of one schema, without those of the schemas in it.
-struct OwnElements<'a> {
-    members: &'a Map<String, Value>,
-    types: Vec<&'a str>,
-    pointer: &'a str,
-}
-
-impl OwnElements<'_> {
-    fn has(&self, words: &[&str]) -> bool {
-        words.iter().any(|word| self.members.contains_key(*word))
-    }
-
-    fn fault(&self, severity: Severity, what: &str, help: &str) -> SchemaFault {
-        SchemaFault {
-            severity,
-            pointer: self.pointer.to_owned(),
-            what: what.to_owned(),
-            help: help.to_owned(),
+fn walk(schema: &mut Value, pointer: &str, place: SchemaPlace, faults: &mut Vec<SchemaFault>) {
+    let mut fault = |severity, what: &str| {
+        faults.push(SchemaFault { severity, pointer: pointer.to_owned(), what: what.to_owned() });
+    };
+    match schema.as_object() {
+        None if place == SchemaPlace::Part && schema.is_boolean() => {}
+        None => fault(Severity::Error, "this is not a schema with a `type`"),
+        Some(members) => {
+            check(members, &types(schema), place, &mut fault);
+            check_members(members, &types(schema), &mut fault);
         }
     }
-
-    /// Checks the elements that schemas of all types have.
-    fn check(&self, place: SchemaPlace, faults: &mut Vec<SchemaFault>) {
-        if self.types.is_empty() && !self.has(&["$ref", "$dynamicRef", "oneOf", "anyOf", "allOf"]) {
-            faults.push(self.fault(Severity::Error, "`type` is missing", WRITE_TYPE));
-        }
-        if let Some(unknown) = self.types.iter().find(|name| !TYPES.contains(name)) {
-            faults.push(self.fault(Severity::Error, &format!("`{unknown}` is not a type"), WRITE_TYPE));
-        }
-        let description = self.members.get("description").and_then(Value::as_str).unwrap_or_default();
-        if place != SchemaPlace::Part && description.trim().is_empty() {
-            let help = "say what the value means, for people and models";
-            faults.push(self.fault(Severity::Error, "`description` is missing", help));
-        }
-        let is_evident = self.has(&["examples", "enum", "const", "properties", "$ref"])
-            || self.types == ["boolean"]
-            || self.types == ["null"];
-        if place == SchemaPlace::Property && !is_evident {
-            let help = "add one or two values that callers would send or get";
-            faults.push(self.fault(Severity::Warning, "`examples` is missing", help));
-        }
-    }
-
-    /// Checks the elements that say what objects and arrays contain.
-    fn check_members(&self, faults: &mut Vec<SchemaFault>) {
-        let properties = self.members.get("properties").and_then(Value::as_object);
-        let is_open = |word| self.members.get(word).is_some_and(|value| *value != Value::Bool(false));
-        let is_map = is_open("additionalProperties") || is_open("patternProperties");
-        let is_object = self.types.contains(&"object");
-        if is_object && properties.is_none() && !is_map {
-            let help = "describe the members, or set `additionalProperties` if they are free";
-            faults.push(self.fault(Severity::Error, "`properties` is missing", help));
-        }
-        let has_properties = properties.is_some_and(|properties| !properties.is_empty());
-        if is_object && has_properties && !self.has(&["required"]) {
-            let help = "list the required members; `[]` if none is";
-            faults.push(self.fault(Severity::Error, "`required` is missing", help));
-        }
-        let required = self.members.get("required").and_then(Value::as_array).into_iter().flatten();
-        for name in required.filter_map(Value::as_str) {
-            if properties.is_some_and(|properties| !properties.contains_key(name)) {
-                let what = format!("`required` names `{name}`, which is not a property");
-                faults.push(self.fault(Severity::Error, &what, "add the property, or take the name out"));
-            }
-        }
-        if self.types.contains(&"array") && !self.has(&["items", "prefixItems"]) {
-            faults.push(self.fault(Severity::Error, "`items` is missing", "add the schema of the elements"));
-        }
+    for (pointer, place, part) in schema.as_object_mut().into_iter().flat_map(|all| parts(pointer, all)) {
+        walk(part, &pointer, place, faults);
     }
 }
 
-const WRITE_TYPE: &str = "write object, string, integer, number, boolean, array or null";
+fn has(members: &Map<String, Value>, words: &[&str]) -> bool {
+    words.iter().any(|word| members.contains_key(*word))
+}
+
+/// Checks the elements that schemas of all types have.
+fn check(
+    members: &Map<String, Value>,
+    types: &[&str],
+    place: SchemaPlace,
+    fault: &mut dyn FnMut(Severity, &str),
+) {
+    if types.is_empty() && !has(members, &["$ref", "$dynamicRef", "oneOf", "anyOf", "allOf"]) {
+        fault(Severity::Error, "`type` is missing");
+    }
+    if let Some(unknown) = types.iter().find(|name| !TYPES.contains(name)) {
+        fault(Severity::Error, &format!("`{unknown}` is not a type: it is one of {}", TYPES.join(", ")));
+    }
+    let description = members.get("description").and_then(Value::as_str).unwrap_or_default();
+    if place != SchemaPlace::Part && description.trim().is_empty() {
+        fault(Severity::Error, "`description` is missing");
+    }
+    let is_evident = has(members, &["examples", "enum", "const", "properties", "$ref"])
+        || types == ["boolean"]
+        || types == ["null"];
+    if place == SchemaPlace::Property && !is_evident {
+        fault(Severity::Warning, "`examples` is missing");
+    }
+}
+
+/// Checks the elements that say what objects and arrays contain.
+fn check_members(members: &Map<String, Value>, types: &[&str], fault: &mut dyn FnMut(Severity, &str)) {
+    let properties = members.get("properties").and_then(Value::as_object);
+    let is_open = |word| members.get(word).is_some_and(|value| *value != Value::Bool(false));
+    let is_map = is_open("additionalProperties") || is_open("patternProperties");
+    let is_object = types.contains(&"object");
+    if is_object && properties.is_none() && !is_map {
+        fault(Severity::Error, "`properties` is missing, and so is `additionalProperties`");
+    }
+    if is_object && properties.is_some_and(|all| !all.is_empty()) && !has(members, &["required"]) {
+        fault(Severity::Error, "`required` is missing, which may be `[]`");
+    }
+    let required = members.get("required").and_then(Value::as_array).into_iter().flatten();
+    for name in required.filter_map(Value::as_str) {
+        if properties.is_some_and(|properties| !properties.contains_key(name)) {
+            fault(Severity::Error, &format!("`required` names `{name}`, which is not a property"));
+        }
+    }
+    if types.contains(&"array") && !has(members, &["items", "prefixItems"]) {
+        fault(Severity::Error, "`items` is missing");
+    }
+}
 
 /// Returns the types that a schema names.
 pub(super) fn types(schema: &Value) -> Vec<&str> {

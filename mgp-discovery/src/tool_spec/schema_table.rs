@@ -7,91 +7,59 @@ use serde_json::Value;
 use super::document::Section;
 use super::schema_diff::resolved;
 use super::schema_rules::{TYPES, types};
+use super::section::SectionKind;
 use super::table::TableRow;
 
-/// A difference between a table and a schema.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TableFault {
-    pub(super) line: usize,
-    pub(super) what: String,
-    pub(super) help: String,
-}
-
-/// Returns what the first table of a section says differently than the schema.
+/// Returns what the first table of a section says differently than the schema, each with its line.
 ///
 /// The table has a row for each property of the root. The first column has the name, the columns "Type" and "Required"
 /// the rest. Only parameters need the column "Required".
-pub(super) fn faults(section: &Section, schema: &Value) -> Vec<TableFault> {
+pub(super) fn faults(section: &Section, schema: &Value) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
-    let mut fault =
-        |line, what: String, help: &str| faults.push(TableFault { line, what, help: help.to_owned() });
     let root = resolved(schema, schema);
     let none = serde_json::Map::new();
     let properties = root.get("properties").and_then(Value::as_object).unwrap_or(&none);
-    let required: HashSet<&str> = root
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let required = root.get("required").and_then(Value::as_array);
     let Some(table) = section.tables().next() else {
         if !properties.is_empty() {
-            fault(
-                section.line,
-                "the section has no table".to_owned(),
-                "add one with the columns Name, Type, Required and Description",
-            );
+            let what = "the section has no table with the columns Name, Type, Required and Description";
+            faults.push((section.line, what.to_owned()));
         }
         return faults;
     };
     let mut told = HashSet::new();
     for row in table.rows() {
         let name = row.name();
+        let mut fault = |what: String| faults.push((row.line, what));
         let Some(property) = properties.get(name) else {
-            fault(
-                row.line,
-                format!("the table has `{name}`, which is not in the schema"),
-                "take the row out, or add the property",
-            );
+            fault(format!("the table has `{name}`, which is not in the schema"));
             continue;
         };
         if !told.insert(name) {
-            fault(row.line, format!("the table has `{name}` twice"), "take one of the rows out");
+            fault(format!("the table has `{name}` twice"));
         }
         let expected = types(resolved(schema, property));
         if let Some(said) = said_type(row).filter(|said| !expected.is_empty() && !is_type(said, &expected)) {
-            let what = format!(
-                "the table says that `{name}` is {said}, and the schema says {}",
-                expected.join(" or ")
-            );
-            fault(row.line, what, "write the type of the schema");
+            let expected = expected.join(" or ");
+            fault(format!("the table says that `{name}` is {said}, and the schema says {expected}"));
         }
-        let is_required = required.contains(name);
+        let is_required = required.is_some_and(|required| required.iter().any(|known| known == name));
+        let is_told = |word: bool| if word { "required" } else { "optional" };
         match row.cell(&["required", "required?"]).map(yes_or_no) {
-            None if section.kind != Some(super::section::SectionKind::InputSchema) => {}
+            None if section.kind != Some(SectionKind::InputSchema) => {}
             Some(Some(said)) if said == is_required => {}
-            Some(Some(_)) => {
-                let (table, schema) =
-                    if is_required { ("optional", "required") } else { ("required", "optional") };
-                fault(
-                    row.line,
-                    format!("the table says that `{name}` is {table}, and the schema that it is {schema}"),
-                    "say the same in both",
-                );
-            }
+            Some(Some(said)) => fault(format!(
+                "the table says that `{name}` is {}, and the schema that it is {}",
+                is_told(said),
+                is_told(is_required)
+            )),
             Some(None) | None => {
-                let what = format!("the table does not say whether `{name}` is required");
-                fault(row.line, what, "write Yes or No into a column Required");
+                fault(format!("the table does not say whether `{name}` is required: write Yes or No"));
             }
         }
     }
     for name in properties.keys().filter(|name| !told.contains(name.as_str())) {
-        fault(
-            table.line,
-            format!("the table lacks `{name}`"),
-            "add a row for it, or take it out of the schema",
-        );
+        faults.push((table.line, format!("the table lacks `{name}`")));
     }
     faults
 }

@@ -13,18 +13,32 @@ pub(super) enum SectionKind {
     Security,
 }
 
+/// All sections in the order of the template: each with its title, and with the shorter ones that are accepted.
+const SECTIONS: [(SectionKind, &str, &[&str]); 8] = [
+    (
+        SectionKind::Purpose,
+        "Tool Purpose and Description",
+        &["purpose and description", "purpose", "description"],
+    ),
+    (SectionKind::InvocationName, "Invocation Name", &["name"]),
+    (SectionKind::InputSchema, "Input Schema (Parameters)", &["input", "parameters"]),
+    (SectionKind::OutputSchema, "Output Schema (Return Value)", &["output", "return value"]),
+    (SectionKind::ErrorHandling, "Error Handling", &["errors"]),
+    (SectionKind::Idempotency, "Idempotency", &[]),
+    (SectionKind::Examples, "Usage Examples", &["examples"]),
+    (SectionKind::Security, "Security Considerations", &["security"]),
+];
+
 impl SectionKind {
-    /// All sections, in the order of the template.
-    pub(super) const ALL: [Self; 8] = [
-        Self::Purpose,
-        Self::InvocationName,
-        Self::InputSchema,
-        Self::OutputSchema,
-        Self::ErrorHandling,
-        Self::Idempotency,
-        Self::Examples,
-        Self::Security,
-    ];
+    /// Returns all sections, in the order of the template.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        SECTIONS.into_iter().map(|(kind, ..)| kind)
+    }
+
+    /// Returns the section with this number, from 1.
+    pub(super) fn numbered(number: usize) -> Option<Self> {
+        Self::all().nth(number.checked_sub(1)?)
+    }
 
     /// Returns the number of the section, from 1.
     pub(super) const fn number(self) -> usize {
@@ -33,38 +47,14 @@ impl SectionKind {
 
     /// Returns the title of the template.
     pub(super) const fn title(self) -> &'static str {
-        match self {
-            Self::Purpose => "Tool Purpose and Description",
-            Self::InvocationName => "Invocation Name",
-            Self::InputSchema => "Input Schema (Parameters)",
-            Self::OutputSchema => "Output Schema (Return Value)",
-            Self::ErrorHandling => "Error Handling",
-            Self::Idempotency => "Idempotency",
-            Self::Examples => "Usage Examples",
-            Self::Security => "Security Considerations",
-        }
-    }
-
-    /// Returns the shorter titles that are accepted, in lower case.
-    const fn short_titles(self) -> &'static [&'static str] {
-        match self {
-            Self::Purpose => &["purpose and description", "purpose", "description"],
-            Self::InvocationName => &["name"],
-            Self::InputSchema => &["input", "parameters"],
-            Self::OutputSchema => &["output", "return value"],
-            Self::ErrorHandling => &["errors"],
-            Self::Idempotency => &[],
-            Self::Examples => &["examples"],
-            Self::Security => &["security"],
-        }
+        SECTIONS[self as usize].1
     }
 
     /// Returns the section with this title, with or without what stands in brackets. Upper and lower case are the same.
     pub(super) fn titled(title: &str) -> Option<Self> {
         let title = bare(title);
-        Self::ALL
-            .into_iter()
-            .find(|kind| title == bare(kind.title()) || kind.short_titles().contains(&title.as_str()))
+        let is_titled = |full: &str, short: &[&str]| title == bare(full) || short.contains(&title.as_str());
+        SECTIONS.into_iter().find(|(_, full, short)| is_titled(full, short)).map(|(kind, ..)| kind)
     }
 }
 

@@ -1,11 +1,10 @@
 //! The servers that come with the kernel, which are told who calls.
 
-use std::path::Path;
-
 use mgp_discovery::config::model::ServerConfig;
 use mgp_types::{Flow, Gate, RawJson, Request};
 
 use super::delegation::AGENT_META;
+use crate::pattern_servers;
 
 /// A gate that tells a server that comes with the kernel which agent calls, in `_meta`. No other server learns that from
 /// it.
@@ -17,11 +16,8 @@ pub(crate) struct OwnServerGate {
 impl OwnServerGate {
     /// Returns the gate in front of `server`.
     pub(crate) fn new(server: &ServerConfig) -> Self {
-        let own = std::env::current_exe().unwrap_or_default();
-        let is_named = server.command.as_deref().is_some_and(|command| {
-            own.file_name().is_some() && Path::new(command).file_name() == own.file_name()
-        });
-        Self { is_own: is_named && server.args.first().is_some_and(|first| first == "server") }
+        let command = server.command.as_deref().unwrap_or_default();
+        Self { is_own: pattern_servers::is_one(command, server.args.first().map_or("", |first| first)) }
     }
 }
 
@@ -51,6 +47,7 @@ mod tests {
         let own = own.to_str().unwrap();
         for (command, args, is_told) in [
             (own, &["server", "coordination"][..], true),
+            ("/usr/local/bin/mgp-patterns", &["coordination"], true),
             (own, &["call"], false),
             ("npx", &["server"], false),
         ] {

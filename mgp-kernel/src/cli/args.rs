@@ -10,15 +10,14 @@ use clap::{Parser, Subcommand};
 use super::output::{Global, Output};
 use super::{
     access, audit, call, check, completions, config, confine, demo, export, import, init, login, man, model,
-    open, operators, permissions, pins, search, secrets, serve, server_commands, servers_edit, service, spec,
-    tools, trust,
+    open, operators, pattern_server, permissions, pins, search, secrets, serve, server_commands,
+    servers_edit, service, spec, tools, trust,
 };
 use crate::admin::keys::{IssueKey, ListKeys, RevokeKey};
 use crate::admin::registrations::{
     ApproveRegistration, DenyRegistration, KeepRegistration, ListRegistrations,
 };
 use crate::admin::server_orders::{RestartServer, StartServer};
-use crate::patterns::PatternServer;
 use crate::terminal::{Exit, Failure};
 
 /// A security gateway between MCP clients and MCP servers: one server for each client, any number of servers behind
@@ -62,9 +61,9 @@ pub(super) enum Command {
     Logout(login::LoginServer),
     /// List the configured servers and their states
     Servers(server_commands::ServersArgs),
-    /// Be one of the servers that this program carries, such as `mgp server audit`
-    #[command(subcommand)]
-    Server(PatternServer),
+    /// Become one of the servers of `mgp-patterns`, such as `mgp server audit`
+    #[command(disable_help_flag = true)]
+    Server(pattern_server::PatternServerArgs),
     /// List tools
     Tools(tools::ToolsArgs),
     /// Search tools by their purpose

@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::clients::{
-    ClientDirectories, ClientKind, DetectedClient, FileSystem as _, Format, ImportedServer, LocalFileSystem,
-    MAX_FILE_BYTES, OperatingSystem, ReadOptions, detect, read,
+    ClientDirectories, ClientKind, DetectedClient, Format, ImportedServer, MAX_FILE_BYTES, OperatingSystem,
+    ReadOptions, detect, read, read_file,
 };
 
 use crate::lifecycle::KERNEL;
@@ -53,11 +53,11 @@ impl ClientLocations {
 
     /// Returns the clients that are found on this machine, with their files.
     pub(super) fn detected(&self) -> Vec<DetectedClient> {
-        detect(&self.places, &LocalFileSystem)
+        detect(&self.places)
     }
 
     pub(super) fn options(&self) -> ReadOptions {
-        ReadOptions::default().project(&self.project)
+        ReadOptions { project: Some(self.project.clone()), ..ReadOptions::default() }
     }
 
     /// Returns the client that a file belongs to: by its path, or else by its name, or else by its content.
@@ -90,7 +90,7 @@ impl ClientLocations {
 /// Reads a client's file.
 pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
     let wrong = |error: io::Error| Failure::usage(format!("{}: {error}", path.display()));
-    match LocalFileSystem.read(path).map_err(wrong)? {
+    match read_file(path).map_err(wrong)? {
         Some(text) if text.len() > MAX_FILE_BYTES => Err(Failure::usage(format!(
             "{}: the file is too long for a client's configuration",
             path.display()

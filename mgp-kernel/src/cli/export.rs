@@ -1,13 +1,12 @@
 //! `mgp export`: adds mgp to the configuration file of an MCP client.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf, absolute};
 
 use clap::Args;
 use mgp_discovery::clients::{
-    CandidateFile, ClientEntry, ClientFileChange, ClientKind, Concealer, FileScope, LiteralSecrets, plan,
-    read, roll_back,
+    CandidateFile, ClientEntry, ClientFileChange, ClientKind, Concealer, FileScope, LiteralSecrets,
+    ReadOptions, plan, read, roll_back,
 };
 use mgp_discovery::config::ProcessEnvironment;
 use serde::Serialize;
@@ -100,7 +99,7 @@ pub(super) async fn run(
         doubled = export.parted(&configured, &path, text).map(|(removed, _)| removed).unwrap_or_default();
     }
     let change =
-        ClientFileChange::put(export.entry(place)?).named(&export.name).without(removed.iter().cloned());
+        ClientFileChange { name: export.name.clone(), entry: export.entry(place)?, without: removed.clone() };
     let plan = plan(export.to, &path, text.as_deref(), &change)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     let (client, diff) = (export.to.name(), plan.diff().to_owned());
@@ -217,7 +216,7 @@ impl ExportArgs {
 
     fn entry(&self, place: &KernelLocation) -> Result<ClientEntry, Failure> {
         if let Some(url) = &self.url {
-            return Ok(ClientEntry::Url { url: url.clone(), headers: BTreeMap::new() });
+            return Ok(ClientEntry::Url(url.clone()));
         }
         let unknown =
             |what: &str| Failure::usage(format!("{what} is not UTF-8 and cannot be written as JSON"));
@@ -234,7 +233,7 @@ impl ExportArgs {
             args.push(text(whole).map_err(|_| unknown("the path of the configuration"))?);
         }
         args.push("serve".to_owned());
-        Ok(ClientEntry::Command { command, args, env: BTreeMap::new() })
+        Ok(ClientEntry::Command { command, args })
     }
 
     /// Returns the client's servers that mgp has too, and those that stay in the client's file.
@@ -244,7 +243,7 @@ impl ExportArgs {
         path: &Path,
         text: &str,
     ) -> Result<(Vec<String>, Vec<KeptServer>), Failure> {
-        let options = ClientLocations::this()?.options().secrets(LiteralSecrets::Keep);
+        let options = ReadOptions { secrets: LiteralSecrets::Keep, ..ClientLocations::this()?.options() };
         let read = read(self.to, text, &options)
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
         // Secrets are compared as well: of two servers that differ only in secrets, mgp has at most one.

@@ -59,23 +59,25 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use mgp_discovery::config::model::TelemetrySettings;
 
 use self::args::{Cli, Command, KeysCommand, RegistrationsCommand};
 use self::kernel_location::KernelLocation;
 use self::link::operate;
 use self::output::Output;
 use crate::admin::stats::ReadStats;
-// The name by which `pattern_server` knows the terminal.
-use crate::terminal as exit;
 use crate::terminal::{Exit, Failure};
 
 /// Runs the command that `args` describe, whose first element is the name of the program, and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
-    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    let cli = match Cli::try_parse_from(&args) {
+    run_words(&args.into_iter().map(Into::into).collect::<Vec<_>>())
+}
+
+/// Runs a command. It knows the types of its arguments, so that the whole command line is compiled here and not again in
+/// each program that calls [`run`].
+fn run_words(args: &[OsString]) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
-        Err(error) => return args::misused(&error, &args),
+        Err(error) => return args::misused(&error, args),
     };
     let output = Output::new(&cli.global);
     // Confinement applies to a single thread, so this process must not have any other.
@@ -117,8 +119,6 @@ async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
     let telemetry = match cli.command {
         // `mgp serve` starts the log itself, because its configuration says more about it.
         Command::Serve(_) => None,
-        // The log of a server is read by `mgp logs`.
-        Command::Server(_) => Some(log::start(place.verbosity(), &TelemetrySettings::default())?),
         _ => log::start_if_asked(place.verbosity())?,
     };
     if cli.command.reads_configuration() {
@@ -154,7 +154,7 @@ async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Re
             .await
         }
         Command::Export(args) => begun(place, output, export::run(place, output, &args).await).await,
-        Command::Server(server) => pattern_server::run(server).await,
+        Command::Server(server) => pattern_server::run(&server),
         Command::Servers(args) => server_commands::servers(place, output, &args).await,
         Command::Model(args) => model::run(output, args).await,
         Command::Tools(args) => tools::run(place, output, args).await,

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use mgp_discovery::FileReaders;
 use mgp_discovery::config::ConfigFile;
 use mgp_discovery::config::model::FolderRule;
 use serde::Serialize;
@@ -46,7 +47,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, open: OpenArgs)
     let mut rule = FolderRule::default();
     (rule.open, rule.within) = (vec![folder.clone()], within.clone());
     file.open_folders(&rule).map_err(|error| refused(&error))?;
-    file.save().map_err(|error| refused(&error))?;
+    file.save(FileReaders::Kept).map_err(|error| refused(&error))?;
     output.show(&FolderOpened { folder, within, file: path }, |opened, out| {
         let whom = opened
             .within

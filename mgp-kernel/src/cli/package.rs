@@ -6,11 +6,9 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use mgp_discovery::FileReaders;
 use mgp_discovery::config::ConfigFile;
-use mgp_discovery::launch::{
-    LaunchAnswers, LaunchChoice, LaunchError, PackagePermissionKind, PreparedLaunch, RequiredInput,
-    ServerJson, choices, launch,
-};
+use mgp_discovery::launch::{LaunchError, PreparedLaunch, RequiredInput, ServerJson, launch};
 use serde::Serialize;
 
 use super::kernel_location::{ConfigScope, KernelLocation};
@@ -72,23 +70,19 @@ impl PackageArgs {
         let wrong = |what: String| Failure::usage(format!("{}: {what}", document.display()));
         let text = text_of(document).map_err(|error| wrong(error.to_string()))?;
         let server = ServerJson::parse(&text).map_err(|error| wrong(error.to_string()))?;
-        let answers = LaunchAnswers::new();
-        let answers =
-            self.answer.into_iter().fold(answers, |answers, (name, value)| answers.with(name, value));
-        let mut launch = chosen(&server, self.way, &answers).map_err(|error| failure(document, &error))?;
+        let mut launch =
+            chosen(&server, self.way, &self.answer).map_err(|error| failure(document, &error))?;
         name.clone_into(&mut launch.config.id);
         launch.config.description = description.or(launch.config.description);
         let path = place.to_change_in(scope)?;
         let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
         file.add(&launch.config).map_err(|error| refused(&error))?;
         if !self.dry_run {
-            file.save().map_err(|error| refused(&error))?;
+            file.save(FileReaders::Kept).map_err(|error| refused(&error))?;
             place.keep_trust(&file)?;
         }
-        let asked = launch
-            .permissions
-            .iter()
-            .map(|asked| PackageRequest { kind: word(asked.kind), words: &asked.words });
+        let asked =
+            launch.permissions.iter().map(|asked| PackageRequest { kind: asked.kind, words: &asked.words });
         let report = PackageReport {
             server_id: name,
             command: &launch.shown,
@@ -107,24 +101,22 @@ impl PackageArgs {
 fn chosen(
     server: &ServerJson,
     way: Option<usize>,
-    answers: &LaunchAnswers,
+    answers: &[(String, String)],
 ) -> Result<PreparedLaunch, LaunchError> {
-    let ways = choices(server);
     if let Some(way) = way {
-        let none = LaunchChoice::Package(way.saturating_sub(1));
-        let choice = way.checked_sub(1).and_then(|index| ways.get(index)).copied();
-        return launch(server, choice.unwrap_or(none), answers);
+        // Number 0 is none of the ways.
+        return launch(server, way.checked_sub(1).unwrap_or(server.ways()), answers);
     }
     let mut first = None;
-    for choice in ways {
-        match launch(server, choice, answers) {
+    for way in 0..server.ways() {
+        match launch(server, way, answers) {
             Ok(launch) => return Ok(launch),
             // The launch is possible once the answers are given.
             Err(error @ (LaunchError::Missing { .. } | LaunchError::BadAnswer { .. })) => return Err(error),
             Err(error) => first = first.or(Some(error)),
         }
     }
-    Err(first.unwrap_or(LaunchError::NoSuchChoice { choice: LaunchChoice::Package(0) }))
+    Err(first.unwrap_or(LaunchError::NoSuchWay { ways: 0 }))
 }
 
 fn failure(document: &Path, error: &LaunchError) -> Failure {
@@ -136,16 +128,12 @@ fn failure(document: &Path, error: &LaunchError) -> Failure {
 
 /// Returns the option that gives an answer, with a description of the answer.
 fn question(needed: &RequiredInput) -> String {
-    let mut text = format!("--answer {}=", needed.name);
-    text.push_str(needed.default.as_deref().unwrap_or("VALUE"));
+    let mut text = format!("--answer {}=VALUE", needed.name);
     if let Some(description) = &needed.description {
         text = format!("{text}  {description}");
     }
     if !needed.choices.is_empty() {
         text = format!("{text} ({})", needed.choices.join(", "));
-    }
-    if let Some(variable) = &needed.secret {
-        text = format!("{text} (a secret: set the variable {variable} instead)");
     }
     text
 }
@@ -164,15 +152,6 @@ fn write(report: &PackageReport<'_>, out: &mut impl io::Write) -> io::Result<()>
     }
     let verb = if report.dry_run { "would add" } else { "added" };
     writeln!(out, "{verb} {} to {}", report.server_id, report.file.display())
-}
-
-const fn word(kind: PackagePermissionKind) -> &'static str {
-    match kind {
-        PackagePermissionKind::Network => "network",
-        PackagePermissionKind::Files => "files",
-        PackagePermissionKind::Privileges => "privileges",
-        _ => "an option",
-    }
 }
 
 fn text_of(path: &Path) -> io::Result<String> {

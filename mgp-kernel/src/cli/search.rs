@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mgp_toolindex::embed::EmbedderChoice;
-use mgp_toolindex::eval::{Corpus, QueryRow, RowError, ToolRow};
+use mgp_toolindex::rows::{Corpus, QueryRow, RowError, ToolRow};
 use mgp_toolindex::{Index, Search};
 use mgp_types::mgp::{DiscoverTools, DiscoveredTools, MatchEvidence, SearchStrategy};
 use serde::Serialize;

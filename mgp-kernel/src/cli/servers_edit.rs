@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use mgp_discovery::FileReaders;
 use mgp_discovery::config::model::{ServerConfig, TransportKind};
 use mgp_discovery::config::{ConfigFile, EditError};
 use serde::Serialize;
@@ -76,7 +77,7 @@ pub(super) fn add(place: &KernelLocation, output: &Output, add: AddServerArgs) -
     let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
     let server = add.server();
     file.add(&server).map_err(|error| refused(&error))?;
-    file.save().map_err(|error| refused(&error))?;
+    file.save(FileReaders::Kept).map_err(|error| refused(&error))?;
     place.keep_trust(&file)?;
     let changed = ServerEdited { server_id: &server.id, file: path };
     output.show(&changed, |changed, out| {
@@ -95,7 +96,7 @@ pub(super) fn remove(
         let failure = refused(&error);
         failure.hint(format!("`mgp servers --no-start` shows the servers, {} is the file", path.display()))
     })?;
-    file.save().map_err(|error| refused(&error))?;
+    file.save(FileReaders::Kept).map_err(|error| refused(&error))?;
     place.keep_trust(&file)?;
     let changed = ServerEdited { server_id: &remove.name, file: path };
     output.show(&changed, |changed, out| {

@@ -8,16 +8,15 @@ use mgp_transport::Wire;
 use mgp_types::Principal;
 use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::{DiscoverTools, ExtensionSet, Offer, ServerState, ShutdownReason};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 use super::narrator::StepNarration;
 use super::{config, servers};
+use crate::admin::operation::Operation;
+use crate::admin::questions::{ListPending, OpenQuestion};
 use crate::listen::socket;
-use crate::operator::{method, permissions};
 use crate::{Kernel, ServerView};
 
 /// The kernel, the clients and the folder of the demo.
@@ -81,20 +80,15 @@ impl DemoSetup {
     }
 
     /// Sends a request to the kernel as the operator does.
-    pub(super) async fn operate<R: DeserializeOwned>(
-        &self,
-        method: &'static str,
-        params: &impl Serialize,
-    ) -> anyhow::Result<R> {
-        let result = self.operator.request(method, params).await.with_context(|| method.to_owned())?;
-        result.to().with_context(|| format!("the answer to {method}"))
+    pub(super) async fn operate<O: Operation + Sync>(&self, operation: &O) -> anyhow::Result<O::Reply> {
+        let result = self.operator.request(O::NAME, operation).await.with_context(|| O::NAME)?;
+        result.to().with_context(|| format!("the answer to {}", O::NAME))
     }
 
     /// Waits for a question to the operator about a server.
-    pub(super) async fn question(&self, server: &str) -> anyhow::Result<permissions::OpenQuestion> {
+    pub(super) async fn question(&self, server: &str) -> anyhow::Result<OpenQuestion> {
         until("a question to the operator", async || {
-            let pending: permissions::PendingDecisions =
-                self.operate(method::PERMISSIONS_PENDING, &()).await.ok()?;
+            let pending = self.operate(&ListPending {}).await.ok()?;
             pending.questions.into_iter().find(|question| question.server_id.as_str() == server)
         })
         .await

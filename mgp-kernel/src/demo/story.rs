@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use super::narrator::StepNarration;
 use super::setup::{AGENT, DemoSetup, until};
-use crate::operator::{audit, method, permissions, tools};
+use crate::admin::audit::{QueryEvents, VerifyLog};
+use crate::admin::questions::{ApproveQuestion, DenyQuestion};
+use crate::admin::tools::ListTools;
 
 type StepResult = anyhow::Result<((), StepNarration)>;
 
@@ -20,10 +22,10 @@ pub(super) async fn cost(stage: &DemoSetup) -> StepResult {
     let tokens = |name: &str, description: &str, schema: &RawJson| {
         ListedDefinition::new(name, description, schema, &*counter).tokens()
     };
-    let mut wanted = tools::ListTools::default();
+    let mut wanted = ListTools::default();
     let mut all = Vec::new();
     loop {
-        let page: tools::ToolPage = stage.operate(method::TOOLS, &wanted).await?;
+        let page = stage.operate(&wanted).await?;
         all.extend(page.tools);
         match page.next_offset {
             Some(offset) => wanted.page.offset = offset,
@@ -99,8 +101,8 @@ pub(super) async fn permission(stage: &DemoSetup) -> StepResult {
     told.agent("calls shell__run_command: echo hello");
     told.kernel(refused);
     told.kernel(format!("asks the operator: {}", question.message));
-    let yes = permissions::ApproveQuestion::of(question.id);
-    let _: permissions::PermissionDecided = stage.operate(method::PERMISSIONS_APPROVE, &yes).await?;
+    let yes = ApproveQuestion::of(question.id);
+    stage.operate(&yes).await?;
     told.operator(format!("mgp permissions approve {}", yes.id));
     let text = until("the permitted call", async || echo().await.ok()?.done().ok()).await?;
     ensure!(text == "hello\n", "the shell says {text:?}");
@@ -139,8 +141,8 @@ pub(super) async fn confirmation(stage: &DemoSetup) -> StepResult {
     let report = json!({ "path": stage.file("report.txt"), "content": "All is well.\n" });
     let approve = async {
         let question = stage.question("files").await?;
-        let yes = permissions::ApproveQuestion::of(question.id.clone());
-        let _: permissions::PermissionDecided = stage.operate(method::PERMISSIONS_APPROVE, &yes).await?;
+        let yes = ApproveQuestion::of(question.id.clone());
+        stage.operate(&yes).await?;
         Ok::<_, anyhow::Error>(question)
     };
     let (answer, question) = tokio::join!(stage.call("files__write_file", report), approve);
@@ -153,8 +155,8 @@ pub(super) async fn confirmation(stage: &DemoSetup) -> StepResult {
 
     let deny = async {
         let question = stage.question("issues").await?;
-        let no = permissions::DenyQuestion { id: question.id.clone(), expires_at: None };
-        let _: permissions::PermissionDecided = stage.operate(method::PERMISSIONS_DENY, &no).await?;
+        let no = DenyQuestion { id: question.id.clone(), expires_at: None };
+        stage.operate(&no).await?;
         Ok::<_, anyhow::Error>(question)
     };
     let delete = stage.call("issues__delete_project", json!({ "project": "website" }));
@@ -203,10 +205,9 @@ pub(super) async fn crash(stage: &DemoSetup) -> StepResult {
 /// Shows that everything was recorded, denied calls as well, and that nobody has changed the record since.
 pub(super) async fn record(stage: &DemoSetup) -> StepResult {
     let mut told = StepNarration::default();
-    let mut asked =
-        audit::QueryEvents { oldest_first: true, limit: Some(200), ..audit::QueryEvents::default() };
+    let mut asked = QueryEvents { oldest_first: true, limit: Some(200), ..QueryEvents::default() };
     asked.events.result = Some(Outcome::Blocked);
-    let page: audit::EventPage = stage.operate(method::AUDIT_QUERY, &asked).await?;
+    let page = stage.operate(&asked).await?;
     let mut denied = Vec::new();
     for row in &page.events {
         let event: Value = row.event.to().context("an event of the record")?;
@@ -225,8 +226,7 @@ pub(super) async fn record(stage: &DemoSetup) -> StepResult {
             bail!("no event tells that {tool} was denied: {denied:?}");
         }
     }
-    let verified: audit::VerifiedLog =
-        stage.operate(method::AUDIT_VERIFY, &audit::VerifyLog::default()).await?;
+    let verified = stage.operate(&VerifyLog::default()).await?;
     ensure!(verified.intact, "the record was changed at {:?}: {:?}", verified.changed_at, verified.flaw);
     let (events, head) =
         (verified.events.unwrap_or_default(), verified.head.context("the record has no end")?);

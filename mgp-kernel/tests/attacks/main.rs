@@ -76,5 +76,5 @@ fn main() -> ExitCode {
         tokens::TESTS,
         logins::TESTS,
     ];
-    runner::run(&tests.concat(), &arguments)
+    runner::run(&tests.concat())
 }

@@ -266,7 +266,7 @@ fn only_what_mgp_has_with_the_same_values_goes_and_only_from_where_it_can() {
     assert!(report["kept"][2]["why"].as_str().unwrap().contains("project /p"), "{report}");
     let after: Value = serde_json::from_str(&home.read(".claude.json")).unwrap();
     let left: Vec<_> = after["mcpServers"].as_object().unwrap().keys().collect();
-    assert_eq!(left, ["db-prod", "mgp"]);
+    assert_eq!(left, ["mgp", "db-prod"]);
     assert_eq!(after["projects"]["/p"]["mcpServers"].as_object().unwrap().len(), 2);
 }
 

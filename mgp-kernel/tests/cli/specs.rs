@@ -62,7 +62,7 @@ fn a_document_is_checked_with_a_verdict_on_each_item_of_the_checklist() {
     let failed = home.run(["spec", "lint", "bad.md"]);
     assert_eq!(failed.code, Some(5), "{failed:?}");
     let finding = "error[idempotency]: the section does not say whether the tool is idempotent\n  --> bad.md:128 (weather.get_forecast)\n   \
-                   = help: begin with **Idempotent**: Yes, or **Idempotent**: No\n";
+                   = help: begin with **Idempotent**: Yes, or **Idempotent**: No";
     assert!(failed.out.contains(finding), "{}", failed.out);
     assert!(failed.out.contains("  failed       idempotency\n"), "{}", failed.out);
     home.write("empty/notes.md", "");

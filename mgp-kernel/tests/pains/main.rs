@@ -12,6 +12,9 @@ mod carried;
 mod data;
 mod definitions;
 mod effects;
+#[path = "../../../mgp-toolindex/examples/eval/evaluation/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the search needs a part")]
+mod evaluation;
 mod flows;
 mod front;
 mod harmless;
@@ -79,5 +82,5 @@ fn main() -> ExitCode {
         carried::TESTS,
         data::TESTS,
     ];
-    runner::run(&[tests.concat(), sections::tests(), registry::tests()].concat(), &arguments)
+    runner::run(&[tests.concat(), sections::tests(), registry::tests()].concat())
 }

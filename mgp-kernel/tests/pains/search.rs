@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use mgp_kernel::Kernel;
 use mgp_toolindex::embed::EmbedderChoice;
-use mgp_toolindex::eval::{EvalQuestion, Quality, Settings, evaluate};
 use mgp_toolindex::{Index, ServerTools, ToolListing};
 use mgp_types::RawJson;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::evaluation::{EvalQuestion, Quality, Settings, evaluate};
 use crate::host::{Host, Plain, ask, names, quiet, read};
 use crate::runner::tests;
 use crate::scripted::Script;

@@ -42,5 +42,5 @@ fn main() -> ExitCode {
         creation::TESTS,
         subscribing::TESTS,
     ];
-    runner::run(&tests.concat(), &arguments)
+    runner::run(&tests.concat())
 }

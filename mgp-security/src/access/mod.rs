@@ -31,7 +31,7 @@
 //! | [`AccessMethodsGate`] | lets operators query and change the policy |
 //! | [`KnownTargets`], [`UnmatchedTarget`] | keep operators from entries that match nothing |
 //! | [`ExpiringEntries`] | reports entries that expire |
-//! | [`AccessEntry`], [`AccessStore`] | the grants of operators, and the place where they are kept |
+//! | [`AccessEntry`], [`StoredEntry`] | the grants of operators |
 
 mod entry;
 mod expiring_entries;
@@ -40,8 +40,6 @@ mod methods;
 mod patterns;
 mod policy;
 mod record;
-#[cfg(feature = "sqlite")]
-mod sqlite;
 mod store;
 mod table;
 mod targets;
@@ -52,9 +50,6 @@ pub use self::expiring_entries::ExpiringEntries;
 pub use self::gate::AccessGate;
 pub use self::methods::AccessMethodsGate;
 pub use self::policy::{AccessPolicy, AccessPolicyBuilder, AccessVerdict, RevokedEntries};
-#[cfg(feature = "sqlite")]
-pub use self::sqlite::SqliteAccessStore;
-pub use self::store::{AccessStore, MemoryAccessStore};
 pub use self::targets::{KnownTargets, UnmatchedTarget};
 pub use self::tasks::TaskOwnersGate;
 

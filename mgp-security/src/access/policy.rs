@@ -13,10 +13,11 @@ use tokio::sync::{OwnedMutexGuard, watch};
 
 use super::entry::EntryKey;
 use super::record::AccessChange;
+use super::store::AccessStore;
 use super::table::{DecisionTime, Defaults, EntryTable};
-use super::{AccessEntry, AccessError, AccessStore, ExpiringEntries, MemoryAccessStore, StoredEntry};
-use crate::blocking::off_the_runtime;
+use super::{AccessEntry, AccessError, ExpiringEntries, StoredEntry};
 use crate::latest_time::LatestTime;
+use crate::sqlite::{Database, off_the_runtime};
 use crate::{Clock, StoreError};
 
 /// A policy that decides which agent may use which server and tool (§5), and that operators change while it runs.
@@ -28,7 +29,7 @@ pub struct AccessPolicy(Arc<AccessPolicyInner>);
 
 struct AccessPolicyInner {
     table: ArcSwap<EntryTable>,
-    store: Arc<dyn AccessStore>,
+    store: AccessStore,
     audit: Option<Arc<dyn AuditPort>>,
     clock: Clock,
     latest: LatestTime,
@@ -65,7 +66,7 @@ pub struct RevokedEntries {
 #[must_use]
 pub struct AccessPolicyBuilder {
     defaults: Defaults,
-    store: Option<Arc<dyn AccessStore>>,
+    database: Option<Database>,
     audit: Option<Arc<dyn AuditPort>>,
     clock: Clock,
 }
@@ -283,9 +284,9 @@ impl AccessPolicy {
 }
 
 impl AccessPolicyBuilder {
-    /// Keeps the entries in `store`; without it they are kept in memory.
-    pub fn store(mut self, store: impl AccessStore) -> Self {
-        self.store = Some(Arc::new(store));
+    /// Keeps the entries in `database`; without it they end with the process.
+    pub fn database(mut self, database: Database) -> Self {
+        self.database = Some(database);
         self
     }
 
@@ -318,7 +319,7 @@ impl AccessPolicyBuilder {
     /// # Errors
     /// Fails if the store cannot be read.
     pub fn build(self) -> Result<AccessPolicy, StoreError> {
-        let store = self.store.unwrap_or_else(|| Arc::new(MemoryAccessStore::new()));
+        let store = AccessStore::new(self.database.map_or_else(Database::in_memory, Ok)?)?;
         let entries = store.load()?;
         let has_ends = entries.iter().any(|stored| stored.entry.expires_at.is_some());
         let table = ArcSwap::from_pointee(EntryTable::new(entries, self.defaults));

@@ -1,72 +1,122 @@
-//! The interface of access stores, and the store in memory.
+//! The store of access entries.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::Arc;
-
-use mgp_types::mgp::{AgentId, ServerId, ToolName};
-use parking_lot::Mutex;
+use mgp_types::mgp::{AccessPermission, AgentId, ServerId, Timestamp, ToolName};
+use rusqlite::{Row, params};
 
 use super::{AccessEntry, StoredEntry};
 use crate::StoreError;
+use crate::sqlite::{Database, optional_time, text, time};
 
-/// A store in which access entries outlive the process. It holds at most one entry for each agent, server and tool.
+/// The store of access entries. It holds at most one entry for each agent, server and tool.
 ///
 /// A policy reads the store once, when it is built, and then only writes it, one change at a time and away from the
-/// threads that answer requests; so a store may block.
-pub trait AccessStore: Send + Sync + fmt::Debug + 'static {
-    /// Returns all entries, including those that have ended.
-    ///
-    /// # Errors
-    /// Fails if the entries cannot be read, or if they are not as they were written.
-    fn load(&self) -> Result<Vec<StoredEntry>, StoreError>;
+/// threads that answer requests.
+#[derive(Debug)]
+pub(super) struct AccessStore(Database);
 
-    /// Keeps `entry` in place of the one for the same agent, server and tool, and returns its number.
-    ///
-    /// # Errors
-    /// Fails if the entry could not be kept; the old one then still is.
-    fn put(&self, entry: &AccessEntry) -> Result<u64, StoreError>;
+impl AccessStore {
+    /// Returns the store in `database`, whose tables are brought up to date.
+    pub(super) fn new(database: Database) -> Result<Self, StoreError> {
+        database.migrate("access", MIGRATIONS)?;
+        Ok(Self(database))
+    }
+
+    /// Returns all entries, including those that have ended.
+    pub(super) fn load(&self) -> Result<Vec<StoredEntry>, StoreError> {
+        self.0.read_all(
+            "SELECT id, agent, server, tool, permission, granted_by, label, justification, granted_at, expires_at
+             FROM access_entries",
+            read,
+        )
+    }
+
+    /// Stores `entry` in place of the one for the same agent, server and tool, and returns its number.
+    pub(super) fn put(&self, entry: &AccessEntry) -> Result<u64, StoreError> {
+        let connection = self.0.connection();
+        // The row is replaced and not updated, because a new entry gets a new number.
+        connection.execute(
+            "INSERT OR REPLACE INTO access_entries
+             (agent, server, tool, permission, granted_by, label, justification, granted_at, expires_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                entry.agent_id.as_str(),
+                entry.server_id.as_str(),
+                tool_column(entry.tool_name.as_ref()),
+                permission_word(entry.permission),
+                entry.granted_by,
+                entry.label,
+                entry.justification,
+                entry.granted_at.as_millis(),
+                entry.expires_at.map(Timestamp::as_millis),
+            ],
+        )?;
+        u64::try_from(connection.last_insert_rowid()).map_err(|_| damaged("a number below zero"))
+    }
 
     /// Removes the entry for this agent, server and tool, if there is one.
-    ///
-    /// # Errors
-    /// Fails if the entry could not be removed.
-    fn remove(&self, agent: &AgentId, server: &ServerId, tool: Option<&ToolName>) -> Result<(), StoreError>;
-}
-
-/// A store of entries in memory, which end with the process; clones share them.
-#[derive(Debug, Clone, Default)]
-pub struct MemoryAccessStore(Arc<Mutex<Entries>>);
-
-#[derive(Debug, Default)]
-struct Entries {
-    last_id: u64,
-    by_key: HashMap<(AgentId, ServerId, Option<ToolName>), StoredEntry>,
-}
-
-impl MemoryAccessStore {
-    /// Returns a store without entries.
-    pub fn new() -> Self {
-        Self::default()
-    }
-}
-
-impl AccessStore for MemoryAccessStore {
-    fn load(&self) -> Result<Vec<StoredEntry>, StoreError> {
-        Ok(self.0.lock().by_key.values().cloned().collect())
-    }
-
-    fn put(&self, entry: &AccessEntry) -> Result<u64, StoreError> {
-        let mut entries = self.0.lock();
-        entries.last_id += 1;
-        let id = entries.last_id;
-        let key = (entry.agent_id.clone(), entry.server_id.clone(), entry.tool_name.clone());
-        entries.by_key.insert(key, StoredEntry::new(id, entry.clone()));
-        Ok(id)
-    }
-
-    fn remove(&self, agent: &AgentId, server: &ServerId, tool: Option<&ToolName>) -> Result<(), StoreError> {
-        self.0.lock().by_key.remove(&(agent.clone(), server.clone(), tool.cloned()));
+    pub(super) fn remove(
+        &self,
+        agent: &AgentId,
+        server: &ServerId,
+        tool: Option<&ToolName>,
+    ) -> Result<(), StoreError> {
+        self.0.execute(
+            "DELETE FROM access_entries WHERE agent = ?1 AND server = ?2 AND tool = ?3",
+            params![agent.as_str(), server.as_str(), tool_column(tool)],
+        )?;
         Ok(())
     }
 }
+
+fn read(row: &Row<'_>) -> Result<StoredEntry, StoreError> {
+    let tool = text(row, 3)?;
+    let permission = match text(row, 4)? {
+        "allow" => AccessPermission::Allow,
+        "deny" => AccessPermission::Deny,
+        _ => return Err(damaged("a permission that is none")),
+    };
+    let entry = AccessEntry {
+        agent_id: text(row, 1)?.into(),
+        server_id: text(row, 2)?.into(),
+        tool_name: (!tool.is_empty()).then(|| tool.into()),
+        permission,
+        granted_by: row.get(5)?,
+        label: row.get(6)?,
+        justification: row.get(7)?,
+        granted_at: time(row, 8)?,
+        expires_at: optional_time(row, 9)?,
+    };
+    let id = u64::try_from(row.get::<_, i64>(0)?).map_err(|_| damaged("a number below zero"))?;
+    Ok(StoredEntry::new(id, entry))
+}
+
+fn damaged(what: &str) -> StoreError {
+    StoreError::Damaged(format!("an access entry has {what}"))
+}
+
+/// Returns the value of the column `tool`. A whole server is the empty name, because `UNIQUE` treats two `NULL`s as
+/// different; no tool has that name.
+fn tool_column(tool: Option<&ToolName>) -> &str {
+    tool.map_or("", ToolName::as_str)
+}
+
+fn permission_word(permission: AccessPermission) -> &'static str {
+    match permission {
+        AccessPermission::Allow => "allow",
+        AccessPermission::Deny => "deny",
+    }
+}
+
+const MIGRATIONS: &[&str] = &["CREATE TABLE access_entries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    agent TEXT NOT NULL CHECK (agent <> ''),
+    server TEXT NOT NULL CHECK (server <> ''),
+    tool TEXT NOT NULL,
+    permission TEXT NOT NULL CHECK (permission IN ('allow', 'deny')),
+    granted_by TEXT NOT NULL,
+    label TEXT,
+    justification TEXT,
+    granted_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    UNIQUE (agent, server, tool)
+) STRICT"];

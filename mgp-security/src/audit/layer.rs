@@ -25,7 +25,7 @@ use crate::Clock;
 /// Arguments are not recorded unless [`arguments`](Self::arguments) says how, and results are never recorded.
 ///
 /// ```
-/// use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryLogStore, Query};
+/// use mgp_security::audit::{AuditLayer, AuditLog, Filter, LogStore, Query};
 /// use mgp_types::{Object, Request, Response};
 /// use tower_layer::Layer;
 /// use tower_service::Service;
@@ -44,7 +44,7 @@ use crate::Clock;
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
 /// # runtime.block_on(async {
 /// # let plain_mcp_server = Plain;
-/// let log = AuditLog::open(MemoryLogStore::new(1_000))?;
+/// let log = AuditLog::open(LogStore::in_memory()?)?;
 /// let mut server = AuditLayer::new(log.clone()).for_server("tool.terminal".into()).layer(plain_mcp_server);
 /// server.call(Request::call("tools/call", Object::parse(r#"{"name":"ls"}"#)?)).await?;
 ///

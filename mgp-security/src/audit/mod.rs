@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | [`AuditLayer`] | records passing calls and refusals |
-//! | [`AuditLog`] | keeps events in a chain, in memory or in SQLite |
+//! | [`AuditLog`] | keeps events in a chain |
 //! | [`LogReader`] | searches, counts, exports and verifies events |
 //! | [`LogSubscription`] | forwards events to others |
 //! | [`TraceIdGate`], [`trace_of`], [`notification`] | carry trace ids on |
@@ -27,12 +27,10 @@ mod trace;
 
 pub use self::arguments::ArgumentRecording;
 pub use self::layer::AuditLayer;
-#[cfg(feature = "sqlite")]
-pub use self::log::SqliteLogStore;
 pub use self::log::{
-    AuditLog, AuditLogBuilder, ChainDigest, ChainKey, Checkpoint, Durability, EventFacets, Filter, GAP,
-    KERNEL_LOST, LogEntry, LogFlaw, LogHead, LogReader, LogStore, LogSubscription, MemoryLogStore, Order,
-    PRUNED, Query, RemovalBound, RemovalReason, Retention, Tail, VerifiedLog, VerifyError,
+    AuditLog, AuditLogBuilder, ChainDigest, ChainKey, Durability, EventFacets, Filter, GAP, KERNEL_LOST,
+    LogEntry, LogFlaw, LogHead, LogReader, LogStore, LogSubscription, Order, PRUNED, Query, Retention,
+    VerifiedLog, VerifyError,
 };
 pub use self::notification::notification;
 pub use self::outgoing::TraceIdGate;

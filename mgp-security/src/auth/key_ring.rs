@@ -12,13 +12,12 @@ use mgp_types::{Error, Principal, RunningCalls, Validity, code};
 use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::{
-    ApiPermissions, KeyDigest, KeyId, KeyInfo, KeyRequest, KeyStore, SecretKey, StoredKey, reserved_owner,
-};
-use crate::blocking::off_the_runtime;
+use super::store::KeyStore;
+use super::{ApiPermissions, KeyDigest, KeyId, KeyInfo, KeyRequest, SecretKey, StoredKey, reserved_owner};
 use crate::latest_time::LatestTime;
 use crate::rates::{MeterPace, RateMeter};
 use crate::refusal::{limited, refusal};
+use crate::sqlite::{Database, off_the_runtime};
 use crate::{Clock, StoreError};
 
 /// All API keys with their owners. Clones share one ring.
@@ -29,7 +28,7 @@ pub struct KeyRing(Arc<KeyRingInner>);
 
 struct KeyRingInner {
     keys: ArcSwap<Keys>,
-    store: Arc<dyn KeyStore>,
+    store: KeyStore,
     clock: Clock,
     latest: LatestTime,
     started: Instant,
@@ -77,19 +76,20 @@ pub(super) struct TokenGrant {
 }
 
 impl KeyRing {
-    /// Opens the ring with the keys in `store` and the clock of the system. Reading the store may block.
+    /// Opens the ring with the keys in `database` and the clock of the system. Reading it may block.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
-    pub fn open(store: impl KeyStore) -> Result<Self, StoreError> {
-        Self::with_clock(store, Clock::system())
+    pub fn open(database: Database) -> Result<Self, StoreError> {
+        Self::with_clock(database, Clock::system())
     }
 
-    /// Opens the ring with the keys in `store` and the given clock. Reading the store may block.
+    /// Opens the ring with the keys in `database` and the given clock. Reading it may block.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
-    pub fn with_clock(store: impl KeyStore, clock: Clock) -> Result<Self, StoreError> {
+    pub fn with_clock(database: Database, clock: Clock) -> Result<Self, StoreError> {
+        let store = KeyStore::new(database)?;
         let keys: Keys =
             store.load()?.into_iter().map(|key| (key.info.id, Arc::new(RingKey::new(key)))).collect();
         for key in keys.values().filter(|key| key.is_reserved) {
@@ -98,7 +98,7 @@ impl KeyRing {
         }
         Ok(Self(Arc::new(KeyRingInner {
             keys: ArcSwap::from_pointee(keys),
-            store: Arc::new(store),
+            store,
             clock,
             latest: LatestTime::default(),
             started: Instant::now(),

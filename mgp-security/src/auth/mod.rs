@@ -4,12 +4,13 @@
 //! [`HttpAuthLayer`] in front of the server demands one for everything, streams included.
 //!
 //! ```
-//! use mgp_security::auth::{ApiPermission, KeyRequest, KeyRing, MemoryKeyStore};
+//! use mgp_security::auth::{ApiPermission, KeyRequest, KeyRing};
+//! use mgp_security::sqlite::Database;
 //! use mgp_types::{Principal, RunningCalls};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let ring = KeyRing::open(MemoryKeyStore::new())?;
+//! let ring = KeyRing::open(Database::in_memory()?)?;
 //! let wanted = KeyRequest::new(&Principal::new("agent.one")).allow(ApiPermission::ToolInvoke("*.echo".parse()?));
 //! let (info, key) = ring.issue(wanted).await?;
 //! let caller = ring.verify(key.expose())?;
@@ -27,7 +28,6 @@
 //! | [`HttpAuthLayer`] | demands a key with each HTTP request |
 //! | [`ApiPermission`] | a permission that a key gives its owner |
 //! | [`reserved_owner`] | names that no owner of a key may have |
-//! | [`KeyStore`] | the place where keys are kept |
 
 mod http;
 mod info;
@@ -38,8 +38,6 @@ mod listing;
 mod names;
 mod permission;
 mod required_permission;
-#[cfg(feature = "sqlite")]
-mod sqlite;
 mod store;
 #[cfg(feature = "oauth")]
 mod tokens;
@@ -52,9 +50,6 @@ pub use self::key_ring::{AuthError, Authenticated, KeyRing};
 pub use self::layer::{Auth, AuthLayer, KeyScope, KeyScopeGate};
 pub use self::names::reserved_owner;
 pub use self::permission::{ApiPermission, ApiPermissions};
-#[cfg(feature = "sqlite")]
-pub use self::sqlite::SqliteKeyStore;
-pub use self::store::{KeyStore, MemoryKeyStore};
 
 #[cfg(test)]
 mod tests;

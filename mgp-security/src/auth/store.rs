@@ -1,80 +1,124 @@
-//! The interface of key stores, and the store in memory.
-
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::Arc;
+//! The store of API keys.
 
 use mgp_types::mgp::Timestamp;
-use parking_lot::Mutex;
+use mgp_types::{Principal, PrincipalKind, PrincipalRole};
+use rusqlite::{Row, params};
 
-use super::{KeyId, StoredKey};
+use super::{ApiPermission, ApiPermissions, KeyDigest, KeyId, KeyInfo, StoredKey};
 use crate::StoreError;
+use crate::sqlite::{Database, optional_time, text, time};
 
-/// A store in which keys outlive the process. It is read once and then only written, away from the threads that
-/// answer requests; so it may block.
-pub trait KeyStore: Send + Sync + fmt::Debug + 'static {
+/// The store of API keys. It is read once and then only written, away from the threads that answer requests.
+#[derive(Debug)]
+pub(super) struct KeyStore(Database);
+
+impl KeyStore {
+    /// Returns the store in `database`, whose tables are brought up to date.
+    pub(super) fn new(database: Database) -> Result<Self, StoreError> {
+        database.migrate("auth", MIGRATIONS)?;
+        Ok(Self(database))
+    }
+
     /// Returns all keys, including expired ones.
-    ///
-    /// # Errors
-    /// Fails if the keys cannot be read, or if they are not as they were written.
-    fn load(&self) -> Result<Vec<StoredKey>, StoreError>;
+    pub(super) fn load(&self) -> Result<Vec<StoredKey>, StoreError> {
+        self.0.read_all(
+            "SELECT id, digest, owner, role, permissions, rate_limit, label, created_at, last_used, expires_at
+             FROM api_keys",
+            read,
+        )
+    }
 
-    /// Adds a new key.
-    ///
-    /// # Errors
-    /// Fails if the key could not be kept, or if there is already one with its id.
-    fn add(&self, key: &StoredKey) -> Result<(), StoreError>;
+    /// Adds a new key; an id that is there already is an error.
+    pub(super) fn add(&self, key: &StoredKey) -> Result<(), StoreError> {
+        let info = &key.info;
+        let permissions: Vec<_> = info.permissions.iter().collect();
+        let rate_limit = info.rate_limit.as_ref().map(serde_json::to_string).transpose();
+        self.0.execute(
+            "INSERT INTO api_keys
+             (id, digest, owner, role, permissions, rate_limit, label, created_at, last_used, expires_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            params![
+                info.id.to_string(),
+                key.digest.as_bytes(),
+                info.owner.as_str(),
+                role_word(info.owner.role())?,
+                serde_json::to_string(&permissions).map_err(unavailable)?,
+                rate_limit.map_err(unavailable)?,
+                info.label,
+                info.created_at.as_millis(),
+                info.last_used.map(Timestamp::as_millis),
+                info.expires_at.map(Timestamp::as_millis),
+            ],
+        )?;
+        Ok(())
+    }
 
     /// Removes a key, if there is one.
-    ///
-    /// # Errors
-    /// Fails if the key could not be removed.
-    fn remove(&self, id: KeyId) -> Result<(), StoreError>;
+    pub(super) fn remove(&self, id: KeyId) -> Result<(), StoreError> {
+        self.0.execute("DELETE FROM api_keys WHERE id = ?1", [id.to_string()])?;
+        Ok(())
+    }
 
     /// Stores the times at which keys were last used. Keys that no longer exist are passed over.
-    ///
-    /// # Errors
-    /// Fails if the times could not be stored.
-    fn note_used(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), StoreError>;
-}
-
-/// A store of keys in memory, which end with the process; clones share them.
-#[derive(Debug, Clone, Default)]
-pub struct MemoryKeyStore(Arc<Mutex<HashMap<KeyId, StoredKey>>>);
-
-impl MemoryKeyStore {
-    /// Returns a store without keys.
-    pub fn new() -> Self {
-        Self::default()
+    pub(super) fn note_used(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+        self.0.transaction(|transaction| {
+            let mut update = transaction.prepare("UPDATE api_keys SET last_used = ?2 WHERE id = ?1")?;
+            uses.iter().try_for_each(|(id, time)| {
+                update.execute(params![id.to_string(), time.as_millis()])?;
+                Ok(())
+            })
+        })
     }
 }
 
-impl KeyStore for MemoryKeyStore {
-    fn load(&self) -> Result<Vec<StoredKey>, StoreError> {
-        Ok(self.0.lock().values().cloned().collect())
-    }
+fn read(row: &Row<'_>) -> Result<StoredKey, StoreError> {
+    let owner = match text(row, 3)? {
+        "agent" => Principal::of(PrincipalKind::KeyHolder, text(row, 2)?),
+        "operator" => Principal::of(PrincipalKind::KeyOperator, text(row, 2)?),
+        _ => return Err(damaged("a role that is none")),
+    };
+    let permissions: Vec<ApiPermission> =
+        serde_json::from_str(text(row, 4)?).map_err(|_| damaged("permissions that are none"))?;
+    let rate_limit = row.get::<_, Option<String>>(5)?.map(|json| serde_json::from_str(&json));
+    let info = KeyInfo {
+        id: KeyId::read(text(row, 0)?).ok_or_else(|| damaged("an id that is none"))?,
+        owner,
+        permissions: ApiPermissions::new(permissions),
+        rate_limit: rate_limit.transpose().map_err(|_| damaged("a rate limit that is none"))?,
+        label: row.get(6)?,
+        created_at: time(row, 7)?,
+        last_used: optional_time(row, 8)?,
+        expires_at: optional_time(row, 9)?,
+    };
+    Ok(StoredKey::new(info, KeyDigest::from_bytes(row.get(1)?)))
+}
 
-    fn add(&self, key: &StoredKey) -> Result<(), StoreError> {
-        let mut keys = self.0.lock();
-        if keys.contains_key(&key.info.id) {
-            return Err(StoreError::Damaged("two keys have the same id".to_owned()));
-        }
-        keys.insert(key.info.id, key.clone());
-        Ok(())
-    }
-
-    fn remove(&self, id: KeyId) -> Result<(), StoreError> {
-        self.0.lock().remove(&id);
-        Ok(())
-    }
-
-    fn note_used(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
-        let mut keys = self.0.lock();
-        for (id, time) in uses {
-            if let Some(key) = keys.get_mut(id) {
-                key.info.last_used = Some(*time);
-            }
-        }
-        Ok(())
+/// Returns the word that is stored for a role. A role that a later version adds is refused rather than guessed.
+fn role_word(role: PrincipalRole) -> Result<&'static str, StoreError> {
+    match role {
+        PrincipalRole::Agent => Ok("agent"),
+        PrincipalRole::Operator => Ok("operator"),
+        _ => Err(damaged("an owner whose role cannot be stored")),
     }
 }
+
+fn damaged(what: &str) -> StoreError {
+    StoreError::Damaged(format!("a key has {what}"))
+}
+
+fn unavailable(error: serde_json::Error) -> StoreError {
+    StoreError::Unavailable(Box::new(error))
+}
+
+const MIGRATIONS: &[&str] = &["CREATE TABLE api_keys (
+    id TEXT PRIMARY KEY,
+    digest BLOB NOT NULL CHECK (length(digest) = 32),
+    owner TEXT NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('agent', 'operator')),
+    permissions TEXT NOT NULL,
+    rate_limit TEXT,
+    label TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    last_used INTEGER,
+    expires_at INTEGER
+) STRICT"];

@@ -18,8 +18,6 @@ mod order;
 mod pin;
 mod remark;
 mod scan;
-#[cfg(feature = "sqlite")]
-mod sqlite;
 mod store;
 
 pub use self::diff::{DefinitionChange, Diff};
@@ -35,8 +33,6 @@ pub use self::pin::{ApproveError, FirstUse, PinVerdict, PinnedDefinitions};
 pub use self::remark::{PinAnnotations, Remark, RemarkKind, UnknownRemark};
 pub use self::scan::{Judgement, RULES, judge_definition, scan_text};
 use self::scan::{is_rule, judge_definition_sparing};
-#[cfg(feature = "sqlite")]
-pub use self::sqlite::SqlitePins;
-pub use self::store::{MemoryPins, PinState, PinStore, StoredPin, pinned_for, server_of};
+pub use self::store::{PinState, StoredPin, pinned_for, server_of};
 
 use mgp_types::mgp::{ServerId, ToolName};

@@ -10,12 +10,13 @@ use foldhash::HashMap;
 use parking_lot::Mutex;
 
 use super::names::ClaimedNames;
-use super::store::server_of;
+use super::store::{PinStore, server_of};
 use super::{
-    ConfiguredServer, Definition, DefinitionKind, DefinitionName, Diff, PinAnnotations, PinState, PinStore,
-    RemarkKind, ServerId, StoredPin, ToolName,
+    ConfiguredServer, Definition, DefinitionKind, DefinitionName, Diff, PinAnnotations, PinState, RemarkKind,
+    ServerId, StoredPin, ToolName,
 };
 use crate::StoreError;
+use crate::sqlite::Database;
 use mgp_types::canonical::Digest;
 
 /// The pinned definitions of all servers.
@@ -26,7 +27,7 @@ use mgp_types::canonical::Digest;
 #[derive(Debug)]
 pub struct PinnedDefinitions {
     policy: FirstUse,
-    store: Box<dyn PinStore>,
+    store: PinStore,
     snapshot: ArcSwap<Snapshot>,
     /// The lock that writers take in turn; readers never wait for them.
     turn: Mutex<()>,
@@ -80,11 +81,12 @@ type ByKind = [Arc<ByName>; DefinitionKind::ALL.len()];
 pub(super) type ByName = HashMap<Box<str>, PinState>;
 
 impl PinnedDefinitions {
-    /// Returns the pins that `store` remembers.
+    /// Returns the pins in `database`.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
-    pub fn load(policy: FirstUse, store: impl PinStore) -> Result<Self, StoreError> {
+    pub fn load(policy: FirstUse, database: Database) -> Result<Self, StoreError> {
+        let store = PinStore::new(database)?;
         let mut snapshot = Snapshot::default();
         for pinned in store.load()? {
             let (kind, name) = (pinned.name().kind(), pinned.name().as_str().into());
@@ -94,12 +96,7 @@ impl PinnedDefinitions {
         }
         snapshot.index_names();
         snapshot.beside = Arc::new(store.load_beside()?);
-        Ok(Self {
-            policy,
-            store: Box::new(store),
-            snapshot: ArcSwap::from_pointee(snapshot),
-            turn: Mutex::new(()),
-        })
+        Ok(Self { policy, store, snapshot: ArcSwap::from_pointee(snapshot), turn: Mutex::new(()) })
     }
 
     /// Compares the definitions of `kind` that `server` lists with the pinned ones, and pins new ones.

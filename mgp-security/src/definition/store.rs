@@ -1,13 +1,13 @@
 //! The store in which pins outlive the process, and the ids under which it keeps them.
 
-use std::fmt;
-use std::sync::Arc;
-
-use parking_lot::Mutex;
-
-use super::{Definition, DefinitionKind, DefinitionName, PinAnnotations, Remark, ServerId};
-use crate::StoreError;
+use mgp_types::RawJson;
 use mgp_types::canonical::Digest;
+use mgp_types::mgp::ServerId;
+use rusqlite::{Row, params};
+
+use super::{Definition, DefinitionKind, DefinitionName, PinAnnotations, Remark};
+use crate::StoreError;
+use crate::sqlite::{Database, text};
 
 /// The stored form of a pin: a tool, prompt or template with its pinned definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,126 +69,189 @@ impl PinState {
     }
 }
 
-/// A store that keeps pins over restarts.
-///
-/// Calls come one at a time, when a definition is new, changes or is approved; decisions about calls never wait
-/// for a store.
-pub trait PinStore: fmt::Debug + Send + Sync + 'static {
+/// The store that keeps pins over restarts. It is written one call at a time, when a definition is new, changes or is
+/// approved; decisions about calls never wait for it.
+#[derive(Debug)]
+pub(super) struct PinStore(Database);
+
+impl PinStore {
+    /// Returns the store in `database`, whose tables are brought up to date.
+    pub(super) fn new(database: Database) -> Result<Self, StoreError> {
+        database.migrate("definition", MIGRATIONS)?;
+        Ok(Self(database))
+    }
+
     /// Returns all pins.
-    ///
-    /// # Errors
-    /// Fails if the store cannot be read.
-    fn load(&self) -> Result<Vec<StoredPin>, StoreError>;
+    pub(super) fn load(&self) -> Result<Vec<StoredPin>, StoreError> {
+        self.0.read_all("SELECT server, kind, name, approved, pending FROM definition_pins", read)
+    }
 
     /// Stores `pinned` in place of the earlier state of the definition.
-    ///
-    /// # Errors
-    /// Fails if the store cannot be written.
-    fn save(&self, pinned: &StoredPin) -> Result<(), StoreError>;
+    pub(super) fn save(&self, pinned: &StoredPin) -> Result<(), StoreError> {
+        self.0.execute(
+            "INSERT OR REPLACE INTO definition_pins (server, kind, name, approved, pending)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![
+                pinned.server.as_str(),
+                pinned.name().kind().as_str(),
+                pinned.name().as_str(),
+                pinned.state.approved().map(|definition| definition.canonical().as_bytes()),
+                pinned.state.pending().map(|definition| definition.canonical().as_bytes()),
+            ],
+        )?;
+        Ok(())
+    }
 
-    /// Forgets the definition.
-    ///
-    /// # Errors
-    /// Fails if the store cannot be written.
-    fn remove(&self, server: &ServerId, name: &DefinitionName) -> Result<(), StoreError>;
+    /// Removes the pin of the definition.
+    pub(super) fn remove(&self, server: &ServerId, name: &DefinitionName) -> Result<(), StoreError> {
+        self.0.execute(
+            "DELETE FROM definition_pins WHERE server = ?1 AND kind = ?2 AND name = ?3",
+            params![server.as_str(), name.kind().as_str(), name.as_str()],
+        )?;
+        Ok(())
+    }
 
     /// Returns all records that are kept beside the pins.
-    ///
-    /// # Errors
-    /// Fails if the store cannot be read.
-    fn load_beside(&self) -> Result<PinAnnotations, StoreError>;
+    pub(super) fn load_beside(&self) -> Result<PinAnnotations, StoreError> {
+        let mut beside = PinAnnotations::default();
+        self.0.read_all("SELECT server, kind, name, digest, remark FROM definition_remarks", |row| {
+            let (server, name) =
+                (ServerId::from(text(row, 0)?), DefinitionName::new(kind(row, 1)?, text(row, 2)?));
+            let what = text(row, 4)?.parse().map_err(|_| damaged("an unknown remark"))?;
+            let mut remarks = beside.on(&server, &name).to_vec();
+            remarks.push(Remark::new(digest(row, 3)?, what));
+            beside.remark(&server, &name, remarks);
+            Ok(())
+        })?;
+        let entries = self.0.read_all("SELECT server, kind, digest FROM definition_entries", |row| {
+            Ok(((ServerId::from(text(row, 0)?), kind(row, 1)?), digest(row, 2)?))
+        })?;
+        beside.entries.extend(entries);
+        Ok(beside)
+    }
 
     /// Stores `remarks` in place of the earlier ones on the definition.
-    ///
-    /// # Errors
-    /// Fails if the store cannot be written.
-    fn remark(&self, server: &ServerId, name: &DefinitionName, remarks: &[Remark]) -> Result<(), StoreError>;
+    pub(super) fn remark(
+        &self,
+        server: &ServerId,
+        name: &DefinitionName,
+        remarks: &[Remark],
+    ) -> Result<(), StoreError> {
+        self.0.transaction(|changing| {
+            changing.execute(
+                "DELETE FROM definition_remarks WHERE server = ?1 AND kind = ?2 AND name = ?3",
+                params![server.as_str(), name.kind().as_str(), name.as_str()],
+            )?;
+            for Remark { digest, what } in remarks {
+                changing.execute(
+                    "INSERT OR REPLACE INTO definition_remarks (server, kind, name, digest, remark)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+                    params![
+                        server.as_str(),
+                        name.kind().as_str(),
+                        name.as_str(),
+                        digest.to_string(),
+                        what.to_string()
+                    ],
+                )?;
+            }
+            Ok(())
+        })
+    }
 
     /// Stores the digest of the configuration with which `server` listed its definitions of `kind`.
-    ///
-    /// # Errors
-    /// Fails if the store cannot be written.
-    fn save_entry(&self, server: &ServerId, kind: DefinitionKind, entry: Digest) -> Result<(), StoreError>;
-
-    /// Forgets the remarks on the definitions of `server`, and the digests of its configuration.
-    ///
-    /// # Errors
-    /// Fails if the store cannot be written.
-    fn forget_beside(&self, server: &ServerId) -> Result<(), StoreError>;
-}
-
-impl<S: PinStore> PinStore for Arc<S> {
-    fn load(&self) -> Result<Vec<StoredPin>, StoreError> {
-        (**self).load()
+    pub(super) fn save_entry(
+        &self,
+        server: &ServerId,
+        kind: DefinitionKind,
+        entry: Digest,
+    ) -> Result<(), StoreError> {
+        self.0.execute(
+            "INSERT OR REPLACE INTO definition_entries (server, kind, digest) VALUES (?1, ?2, ?3)",
+            params![server.as_str(), kind.as_str(), entry.to_string()],
+        )?;
+        Ok(())
     }
 
-    fn save(&self, pinned: &StoredPin) -> Result<(), StoreError> {
-        (**self).save(pinned)
-    }
-
-    fn remove(&self, server: &ServerId, name: &DefinitionName) -> Result<(), StoreError> {
-        (**self).remove(server, name)
-    }
-
-    fn load_beside(&self) -> Result<PinAnnotations, StoreError> {
-        (**self).load_beside()
-    }
-
-    fn remark(&self, server: &ServerId, name: &DefinitionName, remarks: &[Remark]) -> Result<(), StoreError> {
-        (**self).remark(server, name, remarks)
-    }
-
-    fn save_entry(&self, server: &ServerId, kind: DefinitionKind, entry: Digest) -> Result<(), StoreError> {
-        (**self).save_entry(server, kind, entry)
-    }
-
-    fn forget_beside(&self, server: &ServerId) -> Result<(), StoreError> {
-        (**self).forget_beside(server)
+    /// Removes the remarks on the definitions of `server`, and the digests of its configuration.
+    pub(super) fn forget_beside(&self, server: &ServerId) -> Result<(), StoreError> {
+        self.0.transaction(|changing| {
+            changing.execute("DELETE FROM definition_remarks WHERE server = ?1", [server.as_str()])?;
+            changing.execute("DELETE FROM definition_entries WHERE server = ?1", [server.as_str()])?;
+            Ok(())
+        })
     }
 }
 
-/// A store that keeps pins for as long as the process lives.
-#[derive(Debug, Default)]
-pub struct MemoryPins(Mutex<(Vec<StoredPin>, PinAnnotations)>);
-
-impl PinStore for MemoryPins {
-    fn load(&self) -> Result<Vec<StoredPin>, StoreError> {
-        Ok(self.0.lock().0.clone())
-    }
-
-    fn save(&self, pinned: &StoredPin) -> Result<(), StoreError> {
-        let all = &mut self.0.lock().0;
-        match all.iter_mut().find(|known| known.server == pinned.server && known.name() == pinned.name()) {
-            Some(known) => *known = pinned.clone(),
-            None => all.push(pinned.clone()),
-        }
-        Ok(())
-    }
-
-    fn remove(&self, server: &ServerId, name: &DefinitionName) -> Result<(), StoreError> {
-        self.0.lock().0.retain(|known| known.server != *server || known.name() != name);
-        Ok(())
-    }
-
-    fn load_beside(&self) -> Result<PinAnnotations, StoreError> {
-        Ok(self.0.lock().1.clone())
-    }
-
-    fn remark(&self, server: &ServerId, name: &DefinitionName, remarks: &[Remark]) -> Result<(), StoreError> {
-        self.0.lock().1.remark(server, name, remarks.to_vec());
-        Ok(())
-    }
-
-    fn save_entry(&self, server: &ServerId, kind: DefinitionKind, entry: Digest) -> Result<(), StoreError> {
-        self.0.lock().1.entries.insert((server.clone(), kind), entry);
-        Ok(())
-    }
-
-    fn forget_beside(&self, server: &ServerId) -> Result<(), StoreError> {
-        self.0.lock().1.forget(server);
-        Ok(())
-    }
+fn kind(row: &Row<'_>, column: usize) -> Result<DefinitionKind, StoreError> {
+    text(row, column)?.parse().map_err(|_| damaged("an unknown kind"))
 }
+
+fn digest(row: &Row<'_>, column: usize) -> Result<Digest, StoreError> {
+    text(row, column)?.parse().map_err(|_| damaged("an unreadable digest"))
+}
+
+fn read(row: &Row<'_>) -> Result<StoredPin, StoreError> {
+    let (server, kind, name) = (ServerId::from(text(row, 0)?), kind(row, 1)?, text(row, 2)?);
+    let state = match (definition(kind, row.get(3)?)?, definition(kind, row.get(4)?)?) {
+        (Some(approved), None) => PinState::Approved(approved),
+        (None, Some(pending)) => PinState::Asked(pending),
+        (Some(approved), Some(pending)) => PinState::Changed { approved, pending },
+        (None, None) => return Err(damaged("no definition")),
+    };
+    let pinned = StoredPin::new(server, state);
+    // The row is found by its name; with a definition of another name in it, an approval would apply to the wrong name.
+    if pinned.name().as_str() == name { Ok(pinned) } else { Err(damaged("the definition of another name")) }
+}
+
+fn definition(kind: DefinitionKind, canonical: Option<Vec<u8>>) -> Result<Option<Definition>, StoreError> {
+    let Some(canonical) = canonical else { return Ok(None) };
+    let raw = RawJson::parse(canonical).map_err(|_| damaged("a definition that is no JSON"))?;
+    Definition::restore(kind, &raw).map(Some).map_err(|_| damaged("a definition that is none"))
+}
+
+fn damaged(what: &str) -> StoreError {
+    StoreError::Damaged(format!("a pin has {what}"))
+}
+
+const MIGRATIONS: &[&str] = &[
+    "CREATE TABLE definition_pins (
+        server TEXT NOT NULL,
+        tool TEXT NOT NULL,
+        approved BLOB,
+        pending BLOB,
+        PRIMARY KEY (server, tool),
+        CHECK (approved IS NOT NULL OR pending IS NOT NULL)
+    ) STRICT, WITHOUT ROWID",
+    // The kind becomes part of the primary key, which SQLite cannot change in place.
+    "ALTER TABLE definition_pins RENAME TO definition_pins_of_tools;
+    CREATE TABLE definition_pins (
+        server TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        approved BLOB,
+        pending BLOB,
+        PRIMARY KEY (server, kind, name),
+        CHECK (approved IS NOT NULL OR pending IS NOT NULL)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO definition_pins (server, kind, name, approved, pending)
+        SELECT server, 'tool', tool, approved, pending FROM definition_pins_of_tools;
+    DROP TABLE definition_pins_of_tools",
+    "CREATE TABLE definition_remarks (
+        server TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        remark TEXT NOT NULL,
+        PRIMARY KEY (server, kind, name, digest, remark)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE definition_entries (
+        server TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        PRIMARY KEY (server, kind)
+    ) STRICT, WITHOUT ROWID",
+];
 
 /// The separator between the id of a server and that of an agent. No server id contains it.
 const OF: char = '@';
@@ -203,4 +266,74 @@ pub fn pinned_for(server: &ServerId, agent: &str) -> ServerId {
 pub fn server_of(holder: &ServerId) -> &str {
     let holder = holder.as_str();
     holder.split_once(OF).map_or(holder, |(server, _)| server)
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Object;
+
+    use super::super::{FirstUse, PinVerdict, PinnedDefinitions};
+    use super::*;
+
+    fn read(kind: DefinitionKind, description: &str) -> Definition {
+        let json = format!(r#"{{"name":"read","description":"{description}"}}"#);
+        Definition::read(kind, &Object::parse(json).unwrap()).unwrap()
+    }
+
+    fn tool(description: &str) -> Definition {
+        read(DefinitionKind::Tool, description)
+    }
+
+    #[test]
+    fn a_quarantine_outlives_the_process() {
+        for kind in [DefinitionKind::Tool, DefinitionKind::Prompt] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("state.db");
+            let files = ServerId::new("files");
+            let open = || PinnedDefinitions::load(FirstUse::Trust, Database::open(&path).unwrap()).unwrap();
+            let (honest, changed) = (read(kind, "Reads."), read(kind, "Reads, and sends it away."));
+            let observed = |definition: &Definition| {
+                open().observe(&files, kind, std::slice::from_ref(definition)).unwrap().remove(0).1
+            };
+            observed(&honest);
+            assert!(matches!(observed(&changed), PinVerdict::Changed { .. }));
+
+            let pins = open();
+            assert!(!pins.is_approved(&files, kind, "read"));
+            pins.approve(&files, changed.name(), changed.digest()).unwrap();
+            drop(pins);
+            let pins = open();
+            assert!(pins.is_approved(&files, kind, "read"));
+            pins.forget(&files).unwrap();
+            drop(pins);
+            assert!(open().state(&files, changed.name()).is_none());
+        }
+    }
+
+    #[test]
+    fn pins_of_the_first_version_are_pins_of_tools() {
+        let database = Database::in_memory().unwrap();
+        database.migrate("definition", &MIGRATIONS[..1]).unwrap();
+        let old = tool("Reads.");
+        database
+            .connection()
+            .execute(
+                "INSERT INTO definition_pins (server, tool, approved) VALUES ('files', 'read', ?1)",
+                [old.canonical().as_bytes()],
+            )
+            .unwrap();
+        let pinned = PinStore::new(database).unwrap().load().unwrap();
+        assert_eq!(pinned, [StoredPin::new(ServerId::new("files"), PinState::Approved(old))]);
+    }
+
+    #[test]
+    fn a_row_that_was_tampered_with_is_called_damaged() {
+        for tampered in ["name = 'write'", "approved = x'7b'", "kind = 'key'", "kind = 'template'"] {
+            let database = Database::in_memory().unwrap();
+            let store = PinStore::new(database.clone()).unwrap();
+            store.save(&StoredPin::new(ServerId::new("files"), PinState::Approved(tool("Reads.")))).unwrap();
+            database.connection().execute(&format!("UPDATE definition_pins SET {tampered}"), []).unwrap();
+            assert!(matches!(store.load(), Err(StoreError::Damaged(_))), "{tampered}");
+        }
+    }
 }

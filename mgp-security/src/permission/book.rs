@@ -17,10 +17,10 @@ pub(super) use self::current_grants::{CurrentGrants, GrantUse};
 use self::current_grants::{GrantEntry, GrantsByServer, PermissionDecisions, ServerGrants, is_open};
 pub(super) use self::ruling::{Ruling, event};
 use super::settings::SettingsDecision;
-use super::store::covers;
-use super::{GrantLifetime, GrantRecord, GrantStore, GrantTerms, GrantVerdict, PermissionSettings};
-use crate::blocking::off_the_runtime;
+use super::store::{GrantStore, covers};
+use super::{GrantLifetime, GrantRecord, GrantTerms, GrantVerdict, PermissionSettings};
 use crate::latest_time::LatestTime;
+use crate::sqlite::{Database, off_the_runtime};
 use crate::{Clock, StoreError};
 
 /// The decisions of operators about the permissions of servers. Clones share them.
@@ -38,7 +38,7 @@ pub struct GrantBook(Arc<GrantBookInner>);
 
 struct GrantBookInner {
     pages: ArcSwap<GrantsByServer>,
-    store: Arc<dyn GrantStore>,
+    store: Arc<GrantStore>,
     audit: Arc<dyn AuditPort>,
     clock: Clock,
     latest: LatestTime,
@@ -54,19 +54,23 @@ struct GrantBookInner {
 pub(super) struct GrantSnapshot(Arc<GrantsByServer>);
 
 impl GrantBook {
-    /// Opens the book with the decisions in `store`; further decisions are recorded in `audit`.
+    /// Opens the book with the decisions in `database`; further decisions are recorded in `audit`.
     ///
     /// # Errors
     /// Fails if the store cannot be read, or if it holds a scope that cannot be checked.
     pub async fn open(
-        store: impl GrantStore,
+        database: Database,
         audit: Arc<dyn AuditPort>,
         clock: Clock,
     ) -> Result<Self, StoreError> {
         let mut pages: HashMap<ServerId, ServerGrants, RandomState> = HashMap::default();
-        let store: Arc<dyn GrantStore> = Arc::new(store);
-        let kept = Arc::clone(&store);
-        for record in off_the_runtime(move || kept.load()).await? {
+        let (store, records) = off_the_runtime(move || {
+            let store = GrantStore::new(database)?;
+            let records = store.load()?;
+            Ok((Arc::new(store), records))
+        })
+        .await?;
+        for record in records {
             let mut entry =
                 GrantEntry::new(record).map_err(|error| StoreError::Damaged(error.to_string()))?;
             entry.kept = true;

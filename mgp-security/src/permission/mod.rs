@@ -19,7 +19,7 @@
 //! |---|---|
 //! | [`PermissionGate`] | the gate on the way to one server |
 //! | [`PermissionSettings`] | policy and configuration |
-//! | [`GrantBook`], [`GrantStore`] | the decisions of operators |
+//! | [`GrantBook`] | the decisions of operators |
 //! | [`Approver`], [`ApproverChain`], [`PendingApprovals`] | the ways to ask operators |
 //! | [`HeldPermissionsGate`] | the server's side |
 //! | [`PermissionAnswerGate`] | answers a server that asks in the middle of a call |
@@ -31,8 +31,6 @@ mod held;
 mod record;
 mod scope;
 mod settings;
-#[cfg(feature = "sqlite")]
-mod sqlite;
 mod store;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -51,9 +49,6 @@ pub use self::record::{GrantLifetime, GrantRecord, GrantTerms, GrantVerdict, Gra
 pub(crate) use self::scope::ScopeCheck;
 pub use self::scope::ScopeError;
 pub use self::settings::{OnRefusal, PermissionSettings};
-#[cfg(feature = "sqlite")]
-pub use self::sqlite::{SqliteGrants, SqliteQuestions};
-pub use self::store::{GrantStore, MemoryGrants, MemoryQuestions, QuestionStore};
 
 /// The member of an elicitation's `_meta` in which a server says which permissions it asks for.
 const QUESTION_META: &str = "dev.cloto/mgp/permissions";

@@ -1,141 +1,319 @@
-//! The interfaces of the stores for grants and questions, and their implementations in memory.
+//! The stores of operators' decisions and of questions to operators.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
+use mgp_types::mgp::{AgentId, Permission, ServerId, Timestamp};
+use mgp_types::{LOCAL_AGENT, agent_family};
+use rusqlite::{Row, params};
 
-use mgp_types::agent_family;
-use mgp_types::mgp::{AgentId, Permission, ServerId};
-use parking_lot::Mutex;
-
-use super::GrantRecord;
+use super::{GrantLifetime, GrantRecord, GrantTerms, GrantVerdict};
 use crate::StoreError;
-
-/// A store in which the decisions of operators outlive the process.
-///
-/// The store is read once, when a book is opened, and then only written, by one writer at a time and away from the
-/// threads that answer requests; so it may block.
-pub trait GrantStore: Send + Sync + fmt::Debug + 'static {
-    /// Returns all records.
-    ///
-    /// # Errors
-    /// Fails if the records cannot be read, or if they are not as they were written.
-    fn load(&self) -> Result<Vec<GrantRecord>, StoreError>;
-
-    /// Keeps a record in place of an older one about the same permission of the same server, for the same agent. A
-    /// decision for all agents also replaces those for single agents, and one for `local` those for its clients. The record is durable when this returns.
-    ///
-    /// # Errors
-    /// Fails if the record could not be kept; the old one then still is.
-    fn put(&self, record: &GrantRecord) -> Result<(), StoreError>;
-
-    /// Removes the record about `permission` of `server` for `agent`; if `agent` is `None`, the records for all
-    /// agents and for each.
-    ///
-    /// # Errors
-    /// Fails if the records could not be removed.
-    fn remove(
-        &self,
-        server: &ServerId,
-        permission: &Permission,
-        agent: Option<&AgentId>,
-    ) -> Result<(), StoreError>;
-}
-
-/// A store in which questions to operators outlive the process that asked them.
-///
-/// The store is read once, when a queue is opened, and then only written, away from the threads that answer requests;
-/// so it may block.
-pub trait QuestionStore: Send + Sync + fmt::Debug + 'static {
-    /// Returns all questions, the oldest first.
-    ///
-    /// # Errors
-    /// Fails if the questions cannot be read.
-    fn load(&self) -> Result<Vec<String>, StoreError>;
-
-    /// Keeps a question in place of an older one with the same id.
-    ///
-    /// # Errors
-    /// Fails if the question could not be kept; the older one then still is.
-    fn put(&self, id: &str, question: &str) -> Result<(), StoreError>;
-
-    /// Removes a question, if it is there.
-    ///
-    /// # Errors
-    /// Fails if the question could not be removed.
-    fn remove(&self, id: &str) -> Result<(), StoreError>;
-}
-
-/// A store of questions in memory, which end with the process. Clones share it.
-#[derive(Debug, Clone, Default)]
-pub struct MemoryQuestions(Arc<Mutex<Vec<(String, String)>>>);
-
-impl QuestionStore for MemoryQuestions {
-    fn load(&self) -> Result<Vec<String>, StoreError> {
-        Ok(self.0.lock().iter().map(|(_, question)| question.clone()).collect())
-    }
-
-    fn put(&self, id: &str, question: &str) -> Result<(), StoreError> {
-        let mut questions = self.0.lock();
-        match questions.iter_mut().find(|(known, _)| known == id) {
-            Some((_, kept)) => question.clone_into(kept),
-            None => questions.push((id.to_owned(), question.to_owned())),
-        }
-        Ok(())
-    }
-
-    fn remove(&self, id: &str) -> Result<(), StoreError> {
-        self.0.lock().retain(|(known, _)| known != id);
-        Ok(())
-    }
-}
+use crate::sqlite::{Database, optional_time, text, time};
 
 /// Returns whether a decision for `by` stands in place of one for `whose`: one for all agents in place of all others, and
 /// one for `local` in place of those for its clients.
-pub(in crate::permission) fn covers(by: Option<&AgentId>, whose: Option<&AgentId>) -> bool {
+pub(super) fn covers(by: Option<&AgentId>, whose: Option<&AgentId>) -> bool {
     let family = || agent_family(whose?.as_str());
     by.is_none_or(|by| whose == Some(by) || family() == Some(by.as_str()))
 }
 
-/// A store of decisions in memory, which end with the process.
-#[derive(Debug, Default)]
-pub struct MemoryGrants(Mutex<BTreeMap<GrantKey, GrantRecord>>);
+/// Returns the pattern of the clients of an agent, where it has any.
+fn clients_of(agent: &AgentId) -> Option<String> {
+    (agent.as_str() == LOCAL_AGENT).then(|| format!("{agent}/*"))
+}
 
-/// The key of a decision: the server, the permission, and the agent for whose calls it holds; `None` for all agents.
-type GrantKey = (ServerId, Permission, Option<AgentId>);
+/// The store in which the decisions of operators outlive the process. It is read once, when a book is opened, and then
+/// only written, by one writer at a time and away from the threads that answer requests.
+#[derive(Debug)]
+pub(super) struct GrantStore(Database);
 
-impl GrantStore for MemoryGrants {
-    fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
-        Ok(self.0.lock().values().cloned().collect())
+impl GrantStore {
+    /// Returns the store in `database`, whose tables are brought up to date.
+    pub(super) fn new(database: Database) -> Result<Self, StoreError> {
+        database.migrate("permission", MIGRATIONS)?;
+        Ok(Self(database))
     }
 
-    fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
-        let mut records = self.0.lock();
-        records.retain(|(server, permission, whose), _| {
-            (server, permission) != (&record.server, &record.permission)
-                || !covers(record.agent.as_ref(), whose.as_ref())
-        });
-        let key = (record.server.clone(), record.permission.clone(), record.agent.clone());
-        records.insert(key, record.clone());
+    /// Returns all records.
+    pub(super) fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
+        self.0.read_all(
+            "SELECT server, permission, decision, scope, expires_at, approver, decided_at, agent, question
+             FROM permission_grants",
+            record,
+        )
+    }
+
+    /// Stores a record in place of an older one about the same permission of the same server, for the same agent. A
+    /// decision for all agents also replaces those for single agents, and one for `local` those for its clients.
+    pub(super) fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
+        let scope = match &record.verdict {
+            GrantVerdict::Approved(terms) => terms.scope.as_ref().map(serde_json::to_string).transpose(),
+            GrantVerdict::Denied { .. } => Ok(None),
+        };
+        let scope = scope.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
+        self.0.transaction(|transaction| {
+        let clients = record.agent.as_ref().and_then(clients_of);
+        if record.agent.is_none() || clients.is_some() {
+            transaction.execute(
+                "DELETE FROM permission_grants WHERE server = ?1 AND permission = ?2 AND (?3 IS NULL OR agent GLOB ?3)",
+                params![record.server.as_str(), record.permission.as_str(), clients],
+            )?;
+        }
+        transaction.execute(
+            "INSERT INTO permission_grants
+                 (server, permission, decision, scope, expires_at, approver, decided_at, agent, question)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+             ON CONFLICT (server, permission, agent) DO UPDATE SET decision = excluded.decision, scope = excluded.scope,
+                 expires_at = excluded.expires_at, approver = excluded.approver, decided_at = excluded.decided_at,
+                 question = excluded.question",
+            params![
+                record.server.as_str(),
+                record.permission.as_str(),
+                record.verdict.to_string(),
+                scope,
+                record.verdict.end().map(Timestamp::as_millis),
+                record.approver,
+                record.decided_at.as_millis(),
+                record.agent.as_ref().map_or(ALL_AGENTS, AgentId::as_str),
+                record.question,
+            ],
+        )?;
         Ok(())
+        })
     }
 
-    fn remove(
+    /// Removes the record about `permission` of `server` for `agent`; if `agent` is `None`, the records for all agents
+    /// and for each.
+    pub(super) fn remove(
         &self,
         server: &ServerId,
         permission: &Permission,
         agent: Option<&AgentId>,
     ) -> Result<(), StoreError> {
-        self.0.lock().retain(|(of, what, whose), _| {
-            (of, what) != (server, permission) || !covers(agent, whose.as_ref())
-        });
+        self.0.execute(
+            "DELETE FROM permission_grants WHERE server = ?1 AND permission = ?2 AND (?3 IS NULL OR agent = ?3 OR agent GLOB ?4)",
+            params![server.as_str(), permission.as_str(), agent.map(AgentId::as_str), agent.and_then(clients_of)],
+        )?;
         Ok(())
     }
 }
 
+/// The store in which questions to operators outlive the process that asked them. It is read once, when a queue is
+/// opened, and then only written, away from the threads that answer requests.
+#[derive(Debug)]
+pub(super) struct QuestionStore(Database);
+
+impl QuestionStore {
+    /// Returns the store in `database`, whose tables are brought up to date.
+    pub(super) fn new(database: Database) -> Result<Self, StoreError> {
+        database.migrate("questions", &[QUESTIONS])?;
+        Ok(Self(database))
+    }
+
+    /// Returns all questions, the oldest first.
+    pub(super) fn load(&self) -> Result<Vec<String>, StoreError> {
+        self.0.read_all("SELECT question FROM questions ORDER BY number", |row| Ok(row.get(0)?))
+    }
+
+    /// Stores a question in place of an older one with the same id.
+    pub(super) fn put(&self, id: &str, question: &str) -> Result<(), StoreError> {
+        self.0.execute(
+            "INSERT INTO questions (id, question) VALUES (?1, ?2)
+             ON CONFLICT (id) DO UPDATE SET question = excluded.question",
+            params![id, question],
+        )?;
+        Ok(())
+    }
+
+    /// Removes a question, if it is there.
+    pub(super) fn remove(&self, id: &str) -> Result<(), StoreError> {
+        self.0.execute("DELETE FROM questions WHERE id = ?1", params![id])?;
+        Ok(())
+    }
+}
+
+const QUESTIONS: &str = "CREATE TABLE questions (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, question TEXT NOT NULL) STRICT";
+
+/// Returns the record in a row. A row with an unknown value must neither be read as a grant nor passed over, because
+/// it may be a denial.
+fn record(row: &Row<'_>) -> Result<GrantRecord, StoreError> {
+    let end = optional_time(row, 4)?;
+    let verdict = match text(row, 2)? {
+        "approved" => {
+            let scope =
+                row.get::<_, Option<String>>(3)?.map(|scope| serde_json::from_str(&scope)).transpose();
+            let scope =
+                scope.map_err(|error| StoreError::Damaged(format!("the scope of a grant: {error}")))?;
+            GrantVerdict::Approved(GrantTerms { scope, expires_at: end, lasts: GrantLifetime::Always })
+        }
+        "denied" => GrantVerdict::Denied { until: end },
+        _ => return Err(StoreError::Damaged("a decision is neither `approved` nor `denied`".to_owned())),
+    };
+    let agent = text(row, 7)?;
+    let agent = (agent != ALL_AGENTS).then(|| AgentId::from(agent));
+    let (server, permission) = (ServerId::from(text(row, 0)?), Permission::read(text(row, 1)?));
+    let record = GrantRecord::new(server, permission, verdict, text(row, 5)?, time(row, 6)?);
+    Ok(record.for_agent(agent).answering(row.get::<_, Option<String>>(8)?.map(Into::into)))
+}
+
+/// The value for the agent in a decision for all agents.
+const ALL_AGENTS: &str = "";
+
+const MIGRATIONS: &[&str] = &["CREATE TABLE permission_grants (
+    server TEXT NOT NULL,
+    permission TEXT NOT NULL,
+    decision TEXT NOT NULL CHECK (decision IN ('approved', 'denied')),
+    scope TEXT,
+    expires_at INTEGER,
+    approver TEXT NOT NULL,
+    decided_at INTEGER NOT NULL,
+    PRIMARY KEY (server, permission)
+) STRICT, WITHOUT ROWID",
+"ALTER TABLE permission_grants RENAME TO permission_grants_for_all;
+CREATE TABLE permission_grants (
+    server TEXT NOT NULL,
+    permission TEXT NOT NULL,
+    decision TEXT NOT NULL CHECK (decision IN ('approved', 'denied')),
+    scope TEXT,
+    expires_at INTEGER,
+    approver TEXT NOT NULL,
+    decided_at INTEGER NOT NULL,
+    agent TEXT NOT NULL,
+    PRIMARY KEY (server, permission, agent)
+) STRICT, WITHOUT ROWID;
+INSERT INTO permission_grants
+    SELECT server, permission, decision, scope, expires_at, approver, decided_at, '' FROM permission_grants_for_all;
+DROP TABLE permission_grants_for_all",
+"ALTER TABLE permission_grants ADD COLUMN question TEXT"];
+
 #[cfg(test)]
 mod tests {
+    use mgp_types::mgp::Scope;
+
     use super::*;
+
+    fn sample(permission: Permission, verdict: GrantVerdict) -> GrantRecord {
+        GrantRecord::new("files".into(), permission, verdict, "ada", Timestamp::from_millis(1000).unwrap())
+    }
+
+    #[test]
+    fn records_are_read_as_they_were_written_and_the_last_one_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.db");
+        let scope: Scope = serde_json::from_str(r#"{"paths":["/a/**"]}"#).unwrap();
+        let terms = GrantTerms::default().within(scope).until(Timestamp::from_millis(5000).unwrap());
+        let granted = sample(Permission::FilesystemRead, GrantVerdict::Approved(terms));
+        let end = Timestamp::from_millis(9000);
+        let custom = sample(Permission::read("com.example.x"), GrantVerdict::Denied { until: end })
+            .answering(Some("k7fm".into()));
+        {
+            let store = GrantStore::new(Database::open(&path).unwrap()).unwrap();
+            store.put(&sample(Permission::FilesystemRead, GrantVerdict::Denied { until: None })).unwrap();
+            store.put(&granted).unwrap();
+            store.put(&custom).unwrap();
+        }
+        let store = GrantStore::new(Database::open(&path).unwrap()).unwrap();
+        let mut records = store.load().unwrap();
+        records.sort_by(|a, b| b.permission.as_str().cmp(a.permission.as_str()));
+        assert_eq!(records, [granted, custom]);
+    }
+
+    #[test]
+    fn what_was_granted_before_there_were_agents_in_it_holds_for_all_of_them() {
+        let database = Database::in_memory().unwrap();
+        database.migrate("permission", &MIGRATIONS[..1]).unwrap();
+        let row =
+            "INSERT INTO permission_grants VALUES ('files', 'camera', 'approved', NULL, NULL, 'ada', 1000)";
+        database.connection().execute(row, []).unwrap();
+        let store = GrantStore::new(database).unwrap();
+        let granted = sample(Permission::Camera, GrantVerdict::Approved(GrantTerms::default()));
+        assert_eq!(store.load().unwrap(), [granted]);
+    }
+
+    #[test]
+    fn agents_have_records_of_their_own_until_all_have_one() {
+        let store = GrantStore::new(Database::in_memory().unwrap()).unwrap();
+        let granted = |agent: &str| {
+            sample(Permission::Camera, GrantVerdict::Approved(GrantTerms::default()))
+                .for_agent(Some(agent.into()))
+        };
+        store.put(&granted("one")).unwrap();
+        store.put(&granted("two")).unwrap();
+        assert_eq!(store.load().unwrap(), [granted("one"), granted("two")]);
+        store.put(&sample(Permission::Camera, GrantVerdict::Denied { until: None })).unwrap();
+        assert_eq!(store.load().unwrap(), [sample(Permission::Camera, GrantVerdict::Denied { until: None })]);
+    }
+
+    #[test]
+    fn questions_are_kept_in_their_order_and_replaced_by_their_ids() {
+        let store = QuestionStore::new(Database::in_memory().unwrap()).unwrap();
+        for (id, question) in [("b", "1"), ("a", "2"), ("b", "3")] {
+            store.put(id, question).unwrap();
+        }
+        assert_eq!(store.load().unwrap(), ["3", "2"]);
+        store.remove("b").unwrap();
+        assert_eq!(store.load().unwrap(), ["2"]);
+    }
+
+    #[test]
+    fn what_is_removed_is_gone_of_one_agent_or_of_all() {
+        let store = GrantStore::new(Database::in_memory().unwrap()).unwrap();
+        let denied = |agent: Option<&str>| {
+            sample(Permission::Camera, GrantVerdict::Denied { until: None }).for_agent(agent.map(Into::into))
+        };
+        for agent in [None, Some("one"), Some("two")] {
+            store.put(&denied(agent)).unwrap();
+        }
+        let remove = |agent: Option<AgentId>| {
+            store.remove(&"files".into(), &Permission::Camera, agent.as_ref()).unwrap();
+        };
+        remove(Some("one".into()));
+        assert_eq!(store.load().unwrap(), [denied(None), denied(Some("two"))]);
+        remove(None);
+        assert_eq!(store.load().unwrap(), []);
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_damage_and_no_grant() {
+        let database = Database::in_memory().unwrap();
+        let store = GrantStore::new(database.clone()).unwrap();
+        store.put(&sample(Permission::Camera, GrantVerdict::Approved(GrantTerms::default()))).unwrap();
+        database.connection().execute("UPDATE permission_grants SET scope = '{\"new\":1}'", []).unwrap();
+        assert!(matches!(store.load(), Err(StoreError::Damaged(_))));
+    }
+
+    #[tokio::test]
+    async fn what_an_operator_decided_outlives_the_process() {
+        use std::sync::Arc;
+
+        use crate::Clock;
+        use crate::permission::GrantBook;
+        use crate::permission::testing::{RecordingAuditPort, ada};
+
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.db");
+        let open = || {
+            let database = Database::open(&path).unwrap();
+            GrantBook::open(database, Arc::<RecordingAuditPort>::default(), Clock::system())
+        };
+        let server = ServerId::from("s");
+        let book = open().await.unwrap();
+        book.grant(&ada(), &server, &Permission::Camera, GrantTerms::default()).await.unwrap();
+        book.grant(&ada(), &server, &Permission::ShellExecute, GrantTerms::default()).await.unwrap();
+        book.revoke(&ada(), &server, &Permission::ShellExecute).await.unwrap();
+        drop(book);
+        let book = open().await.unwrap();
+        assert!(book.is_granted(&server, &Permission::Camera));
+        assert!(!book.is_granted(&server, &Permission::ShellExecute));
+    }
+
+    #[test]
+    fn tables_of_a_newer_version_are_left_alone() {
+        let database = Database::in_memory().unwrap();
+        let newer = |last: &'static str| [MIGRATIONS, &[last]].concat();
+        database.migrate("permission", &newer("CREATE TABLE permission_more (x) STRICT")).unwrap_err();
+        database.migrate("permission", &newer("CREATE TABLE permission_more (x TEXT) STRICT")).unwrap();
+        let error = GrantStore::new(database).unwrap_err();
+        assert!(matches!(error, StoreError::Newer { section: "permission", found: 4, known: 3 }), "{error}");
+    }
 
     #[test]
     fn a_decision_for_local_stands_in_place_of_those_for_its_clients() {

@@ -1,57 +1,22 @@
 //! Test doubles and helpers for the tests of permissions and confirmations.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use mgp_types::mgp::{
-    AgentId, EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Operation, Permission,
-    ResolvedTool, RiskLevel, ServerId,
+    EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Operation, Permission, ResolvedTool,
+    RiskLevel,
 };
 use mgp_types::{Error, Method, Object, Params, Principal, RawJson, Request, Revision, Session};
 use parking_lot::Mutex;
 
 use super::{
-    ApprovalAnswer, ApprovalQuestion, ApprovalReply, Approver, GrantBook, GrantRecord, GrantStore,
-    MemoryGrants, PermissionGate, PermissionSettings,
+    ApprovalAnswer, ApprovalQuestion, ApprovalReply, Approver, GrantBook, PermissionGate, PermissionSettings,
 };
-pub(crate) use crate::doubles::{ManualClock, RecordingAuditPort, TestServer, moment};
-use crate::{Clock, StoreError};
-
-/// A store that can be made to fail.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct FailingGrantStore(Arc<(MemoryGrants, AtomicBool)>);
-
-impl FailingGrantStore {
-    pub(crate) fn set_broken(&self, broken: bool) {
-        self.0.1.store(broken, Ordering::Relaxed);
-    }
-}
-
-impl GrantStore for FailingGrantStore {
-    fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
-        self.0.0.load()
-    }
-
-    fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
-        if self.0.1.load(Ordering::Relaxed) {
-            return Err(StoreError::Full);
-        }
-        self.0.0.put(record)
-    }
-
-    fn remove(
-        &self,
-        server: &ServerId,
-        permission: &Permission,
-        agent: Option<&AgentId>,
-    ) -> Result<(), StoreError> {
-        if self.0.1.load(Ordering::Relaxed) {
-            return Err(StoreError::Full);
-        }
-        self.0.0.remove(server, permission, agent)
-    }
-}
+use crate::Clock;
+pub(crate) use crate::doubles::{
+    ManualClock, RecordingAuditPort, TestServer, database, fill, hold, make_room, moment,
+};
 
 /// An approver that answers every question the same way, and keeps the questions.
 #[derive(Debug)]
@@ -79,7 +44,7 @@ pub(crate) fn ada() -> Principal {
 }
 
 pub(crate) async fn book(audit: &Arc<RecordingAuditPort>) -> GrantBook {
-    GrantBook::open(MemoryGrants::default(), audit.clone(), Clock::system()).await.unwrap()
+    GrantBook::open(database(), audit.clone(), Clock::system()).await.unwrap()
 }
 
 /// Returns a session with a server that declares `required`.

@@ -14,11 +14,17 @@ use std::sync::Arc;
 use clap::Parser;
 use mgp_toolindex::discovery::ToolDiscoverySettings;
 use mgp_toolindex::embed::StaticEmbedder;
-use mgp_toolindex::eval::{Corpus, ToolRow};
-use mgp_toolindex::level::{HostProfile, LevelComparison, Sizes};
+use mgp_toolindex::level::Sizes;
+use mgp_toolindex::rows::{Corpus, ToolRow};
 use mgp_toolindex::session::{SessionKey, SessionSettings, ToolSessions, ToolView};
 use mgp_toolindex::{Index, budget};
 use mgp_types::mgp::ToolContextBudget;
+
+use self::comparison::LevelComparison;
+use self::host::HostProfile;
+
+mod comparison;
+mod host;
 
 #[derive(Parser)]
 struct Args {

@@ -11,6 +11,11 @@
 //! report is written to a file, and `--against` takes such a file as well, so that two versions of the tools can be
 //! compared, too.
 
+#[allow(dead_code, unused_imports, reason = "its tests and those of the index need the rest")]
+mod evaluation;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::error::Error;
 use std::fs::{self, File};
@@ -20,9 +25,11 @@ use std::path::PathBuf;
 use clap::Parser;
 use mgp_toolindex::Index;
 use mgp_toolindex::embed::EmbedderChoice;
-use mgp_toolindex::eval::{Comparison, Corpus, EvalQuestion, Report, Settings, ToolRow, evaluate};
+use mgp_toolindex::rows::{Corpus, ToolRow};
 use mgp_types::mgp::SearchStrategy;
 use serde::Serialize;
+
+use self::evaluation::{Comparison, EvalQuestion, Report, Settings, evaluate};
 
 #[derive(Parser)]
 struct Args {

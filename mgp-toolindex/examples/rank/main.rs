@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
-use mgp_toolindex::eval::{Corpus, QueryRow, ToolRow};
+use mgp_toolindex::rows::{Corpus, QueryRow, ToolRow};
 use mgp_toolindex::{FusionWeights, Index, Search};
 use mgp_types::mgp::SearchStrategy;
 

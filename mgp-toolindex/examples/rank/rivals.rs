@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use frostem::{Algorithm, Stemmer};
-use mgp_toolindex::eval::ToolRow;
+use mgp_toolindex::rows::ToolRow;
 use mgp_types::{Object, RawJson};
 
 /// A search to rebuild.

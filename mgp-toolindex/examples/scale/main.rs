@@ -7,6 +7,9 @@
 //! Each size is measured in a process of its own, so that none has the memory of another. The tools are invented, the
 //! same each time.
 
+#[path = "../eval/evaluation/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "times need a part")]
+mod evaluation;
 mod invent;
 mod measure;
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::hint::black_box;
 use std::time::Duration;
 
+use crate::evaluation::Latency;
 use mgp_toolindex::embed::{EmbedError, Embedder, EmbedderChoice, Purpose};
-use mgp_toolindex::eval::Latency;
 use mgp_toolindex::{Index, Search};
 use mgp_types::mgp::{SearchStrategy, ServerId};
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@ use mgp_types::{BoxFuture, Context};
 
 use super::{MetaTools, ToolVisibility, meta_tool};
 use crate::budget::{ListedDefinition, TokenCounter};
-use crate::level::{HostProfile, Level};
+use crate::level::Level;
 
 /// The settings of searches, and of the list of tools.
 #[derive(Clone)]
@@ -30,7 +30,6 @@ type AwaitsTools = dyn Fn(&Context) -> bool + Send + Sync;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum LevelSetting {
     Fixed(Level),
-    Automatic(HostProfile),
     /// All tools are listed where their definitions fit into the budget, a part of them otherwise.
     ByBudget,
 }
@@ -54,14 +53,6 @@ impl ToolDiscoverySettings {
     /// Sets the level of the list.
     pub const fn level(mut self, level: Level) -> Self {
         self.level = LevelSetting::Fixed(level);
-        self
-    }
-
-    /// Lists the cheapest level for this host with the tools that a session sees when it first asks for its list: all
-    /// tools where searching would cost more than it saves. The session keeps to that level, because a list that
-    /// changes its level costs more than any level saves.
-    pub const fn automatic_level(mut self, host: HostProfile) -> Self {
-        self.level = LevelSetting::Automatic(host);
         self
     }
 

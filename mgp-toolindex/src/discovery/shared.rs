@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use mgp_types::Context;
 use mgp_types::mgp::NameStyle;
-use parking_lot::Mutex;
 
 use super::ToolDiscoverySettings;
 use super::callers::CallerNames;
 use super::notifier::ListChangeNotifier;
 use super::settings::LevelSetting;
 use super::visibility::VisibilityCache;
-use crate::level::{Level, LevelComparison, Sizes};
+use crate::level::Level;
 use crate::session::{SessionKey, ToolSessions, ToolView};
 use crate::{Index, Snapshot, Tool};
 
@@ -25,8 +24,6 @@ pub(super) struct DiscoveryShared {
     pub(super) sights: VisibilityCache,
     pub(super) tellings: ListChangeNotifier,
     callers: CallerNames,
-    /// The sizes of all tools at the last count.
-    sizes: Mutex<Option<Sizes>>,
 }
 
 impl DiscoveryShared {
@@ -39,7 +36,6 @@ impl DiscoveryShared {
             sights,
             tellings: ListChangeNotifier::default(),
             callers: CallerNames::default(),
-            sizes: Mutex::default(),
         }
     }
 
@@ -76,11 +72,6 @@ impl DiscoveryShared {
     pub(super) fn level(&self, key: &SessionKey, context: &Context) -> Level {
         match self.settings.level {
             LevelSetting::Fixed(level) => level,
-            LevelSetting::Automatic(host) => self.settled_level(key, context, |seen, pinned_tokens| {
-                let settings = self.sessions.settings();
-                let sizes = self.sizes(&self.index.snapshot()).of_so_many(seen as u64);
-                LevelComparison::of(sizes.fixed(settings.meta_tokens(), pinned_tokens), host).level
-            }),
             LevelSetting::ByBudget => {
                 let snapshot = self.index.snapshot();
                 let sight = self.sights.of(key, context, &snapshot);
@@ -94,33 +85,6 @@ impl DiscoveryShared {
     pub(super) fn awaits_tools(&self, context: &Context) -> bool {
         !matches!(self.settings.level, LevelSetting::Fixed(Level::L1 | Level::L2 | Level::L3))
             && self.settings.awaits_tools.as_ref().is_some_and(|awaits| awaits(context))
-    }
-
-    /// Returns the level that a session keeps to: `best` chooses it by the number of tools that the session sees and
-    /// the tokens of its pinned ones.
-    fn settled_level(
-        &self,
-        key: &SessionKey,
-        context: &Context,
-        best: impl FnOnce(usize, u32) -> Level,
-    ) -> Level {
-        let snapshot = self.index.snapshot();
-        let best = |pinned_tokens| {
-            let sight = self.sights.of(key, context, &snapshot);
-            best(sight.map_or(snapshot.len(), |sight| sight.count()), pinned_tokens)
-        };
-        self.with_view_of(&snapshot, context, |view| self.sessions.level(key, view, best))
-    }
-
-    /// Returns the sizes of all tools. Tools are counted again when there are a tenth more or fewer.
-    fn sizes(&self, snapshot: &Snapshot) -> Sizes {
-        let tools = snapshot.len() as u64;
-        let known = self.sizes.lock().clone();
-        known.filter(|sizes| sizes.tools.abs_diff(tools) * 10 <= sizes.tools).unwrap_or_else(|| {
-            let sizes = Sizes::of(&ToolView::all(snapshot), self.sessions.settings().counter());
-            *self.sizes.lock() = Some(sizes.clone());
-            sizes
-        })
     }
 
     /// Notes that the caller called a tool with success.

@@ -1,15 +1,11 @@
-//! Levels: the part of the tools in the context from the start (§16.3), and its costs.
+//! Levels: the part of the tools in the context from the start (§16.3), and what it takes.
 
-mod comparison;
-mod host;
 mod sizes;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::comparison::{LevelComparison, LevelCost, LevelReason};
-pub use self::host::{HostProfile, HostToolLists};
 pub use self::sizes::Sizes;
 
 /// The part of the tools in the context from the start (§16.3).
@@ -29,14 +25,6 @@ pub enum Level {
 impl Level {
     /// All levels.
     pub const ALL: [Self; 4] = [Self::L0, Self::L1, Self::L2, Self::L3];
-
-    /// Returns the level for a session: the one that the operator forces, else the cheapest for the host.
-    ///
-    /// The level should be chosen when the session begins and kept: another level is another list, and a list that
-    /// changes costs more than a level saves.
-    pub fn choose(economy: &LevelComparison, forced: Option<Self>) -> Self {
-        forced.unwrap_or(economy.level)
-    }
 }
 
 impl fmt::Display for Level {
@@ -49,6 +37,3 @@ impl fmt::Display for Level {
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -51,21 +51,6 @@ impl Sizes {
         }
     }
 
-    /// About what so many of these tools would take.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "far fewer tokens than a double counts exactly"
-    )]
-    pub(crate) fn of_so_many(mut self, tools: u64) -> Self {
-        if tools != self.tools {
-            self.definition_tokens = (self.mean_definition_tokens() * tools as f64).round() as u64;
-            (self.tools, self.sampled) = (tools, true);
-        }
-        self
-    }
-
     /// Sets the tokens of the tools in front of every list, and of the pinned ones.
     pub const fn fixed(mut self, meta_tokens: u32, pinned_tokens: u32) -> Self {
         (self.meta_tokens, self.pinned_tokens) = (meta_tokens, pinned_tokens);
@@ -76,5 +61,50 @@ impl Sizes {
     #[expect(clippy::cast_precision_loss, reason = "far fewer tokens than a double counts exactly")]
     pub fn mean_definition_tokens(&self) -> f64 {
         if self.tools == 0 { 0.0 } else { self.definition_tokens as f64 / self.tools as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mgp_types::RawJson;
+    use serde_json::json;
+
+    use super::*;
+    use crate::budget::TokenEstimator;
+    use crate::embed::NullEmbedder;
+    use crate::level::Level;
+    use crate::{Index, ServerTools, Tool, ToolListing};
+
+    #[test]
+    fn a_level_is_written_as_it_is_named() {
+        for level in Level::ALL {
+            assert_eq!(serde_json::to_value(level).unwrap(), level.to_string());
+        }
+    }
+
+    #[tokio::test]
+    async fn tools_are_counted_and_where_there_are_very_many_by_sample() {
+        let index = Index::new(Arc::new(NullEmbedder));
+        for tools in [10, 10_000] {
+            let listed = (0..tools).map(|n| {
+                let definition =
+                    json!({ "name": format!("tool_{n:05}"), "inputSchema": { "type": "object" } });
+                ToolListing::read(&RawJson::from_value(&definition).unwrap()).unwrap()
+            });
+            index.put_server(ServerTools::new("s", listed.collect())).await;
+            index.settled().await;
+            let snapshot = index.snapshot();
+            let tokens = TokenEstimator::new();
+            let sizes = Sizes::of(&ToolView::all(&snapshot), &tokens);
+            let one = ListedDefinition::of(snapshot.tool("s", "tool_00000").unwrap(), "tool_00000", &tokens)
+                .tokens();
+            assert_eq!((sizes.tools, sizes.sampled), (tools, tools > 5000));
+            assert_eq!(sizes.definition_tokens, tools * u64::from(one));
+            assert_eq!(sizes.category_tokens, 0, "they speak of nothing known");
+            let half = |tool: &Tool| tool.name.as_str().ends_with(['0', '2', '4', '6', '8']);
+            assert_eq!(Sizes::of(&ToolView::new(&snapshot, &half), &tokens).tools, tools / 2);
+        }
     }
 }

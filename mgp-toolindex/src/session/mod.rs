@@ -160,29 +160,11 @@ impl ToolSessions {
         known && self.with(key, view, |session| session.is_outdated(view))
     }
 
-    /// Returns the level of a session: the first above L0 that was chosen. `choose` gets the tokens of the pinned
-    /// tools; the session is not locked while it runs.
+    /// Returns the level of a session by the budget: [`Level::L0`] until the tools of the view, of which there are
+    /// `seen`, have once been too many.
     ///
     /// Servers connect while clients are there already, so that few tools may become many. A session that lists all
     /// tools has a new list with each of them anyway; one that searches keeps to that, even when tools leave.
-    pub(crate) fn level(
-        &self,
-        key: &SessionKey,
-        view: &ToolView<'_>,
-        choose: impl FnOnce(u32) -> Level,
-    ) -> Level {
-        let (known, pinned_tokens) = self.with(key, view, |session| (session.level, session.pinned_tokens()));
-        known.unwrap_or_else(|| {
-            let chosen = choose(pinned_tokens);
-            if chosen == Level::L0 {
-                return chosen;
-            }
-            self.with(key, view, |session| *session.level.get_or_insert(chosen))
-        })
-    }
-
-    /// Returns the level of a session by the budget: [`Level::L0`] until the tools of the view, of which there are
-    /// `seen`, have once been too many.
     pub(crate) fn level_by_budget(&self, key: &SessionKey, view: &ToolView<'_>, seen: usize) -> Level {
         self.with(key, view, |session| session.level_by_budget(view, &self.settings, seen))
     }

@@ -46,7 +46,7 @@ pub(super) struct SessionTools {
     /// The list that was given out last.
     given: Option<GivenList>,
     /// The level of the list, once it was decided.
-    pub(super) level: Option<Level>,
+    level: Option<Level>,
     /// The generation and the number of tools that had room in the budget.
     all_fit: Option<(u64, usize)>,
     /// The generation for which room was last filled.
@@ -304,10 +304,6 @@ impl SessionTools {
             given.pinned != fingerprint(definitions(&self.pinned))
                 || !given.cached.iter().all(|(tool, name)| is_as_it_was(tool, name))
         })
-    }
-
-    pub(super) fn pinned_tokens(&self) -> u32 {
-        sum(&self.pinned)
     }
 
     /// Returns the tokens that the total leaves for found tools.

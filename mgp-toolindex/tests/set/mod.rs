@@ -3,10 +3,15 @@
 use std::sync::Arc;
 
 use mgp_toolindex::embed::{Embedder, EmbedderChoice};
-use mgp_toolindex::eval::EvalQuestion;
 use mgp_toolindex::{Index, ServerTools, ToolListing};
 use mgp_types::RawJson;
 use serde_json::Value;
+
+use self::evaluation::EvalQuestion;
+
+#[path = "../../examples/eval/evaluation/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "each test needs a part")]
+pub(crate) mod evaluation;
 
 /// Tools, and questions about them.
 pub(crate) struct Set {

@@ -1,6 +1,6 @@
 //! The audit service with a million events: how fast it stores them, and how long a question takes.
 //!
-//! Everything goes over standard input and output of `mgp server audit`, as behind a kernel.
+//! Everything goes over standard input and output of `mgp-patterns audit`, as behind a kernel.
 
 use std::{
     fmt::Write as _,
@@ -19,7 +19,7 @@ use crate::workspace::{Profile, Workspace};
 /// Measures the audit service, and prints the figures below `head`. The names of those that are missed.
 // covers: P-4-18
 pub(super) fn run(workspace: &Workspace, quick: bool, head: &str) -> Result<Vec<String>> {
-    let mgp = workspace.build_program("mgp-kernel", "mgp", Profile::Dist)?;
+    let patterns = workspace.build_program("mgp-patterns", "mgp-patterns", Profile::Dist)?;
     let folder = workspace.target.join("bench/audit");
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
@@ -27,8 +27,8 @@ pub(super) fn run(workspace: &Workspace, quick: bool, head: &str) -> Result<Vec<
     fs::create_dir_all(&folder)?;
     let events = if quick { 50_000 } else { 1_000_000 };
     let store = folder.join("events.db");
-    let mut server = Command::new(mgp);
-    server.args(["server", "audit", "--store"]).arg(&store);
+    let mut server = Command::new(patterns);
+    server.args(["audit", "--store"]).arg(&store);
     let mut session = Session::start(&mut server, Era::Legacy)?;
 
     println!("storing {events} events");

@@ -39,6 +39,7 @@ pub(super) fn checks(workspace: &Workspace, folder: &Path) -> Result<Checks> {
     let folder = folder.join(NAME);
     fs::create_dir_all(&folder)?;
     let mgp = workspace.build_program("mgp-kernel", "mgp", Profile::Release)?;
+    workspace.build_program("mgp-patterns", "mgp-patterns", Profile::Release)?;
     let interpreter = python::environment(&folder.join("python"), PYTHON)?;
     let node = Node::install(&folder.join("npm"), NPM)?;
     let port = process::free_port()?;

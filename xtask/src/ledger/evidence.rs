@@ -72,8 +72,8 @@ const RUNS_PEERS: [&str; 3] = ["mgp-server-sdk/tests/", "mgp-client-sdk/tests/",
 /// What the tests within the kernel's crate use that run its stack.
 const KERNEL_OF_TESTS: &str = "TestKernel";
 
-/// Where the servers of the kernel's own program lie, and how the tests begin that talk with one.
-const PATTERNS: &str = "mgp-kernel/src/patterns/";
+/// Where the servers of the application patterns lie, and how the tests begin that talk with one.
+const PATTERNS: &str = "mgp-server-sdk/examples/patterns/src/";
 const CLIENT: &str = "Client::builder(";
 
 #[cfg(test)]
@@ -95,8 +95,12 @@ mod tests {
             ("mgp-kernel/src/settings.rs", "", Evidence::Part),
             ("mgp-kernel/src/router/tests.rs", "use super::test_kernel::TestKernel;", Evidence::Kernel),
             ("mgp-kernel/tests/cli/audit.rs", "", Evidence::Kernel),
-            ("mgp-kernel/src/patterns/audit/export.rs", "", Evidence::Part),
-            ("mgp-kernel/src/patterns/audit/tests.rs", r#"Client::builder("kernel", "1")"#, Evidence::Peers),
+            ("mgp-server-sdk/examples/patterns/src/audit/export.rs", "", Evidence::Part),
+            (
+                "mgp-server-sdk/examples/patterns/src/audit/tests.rs",
+                r#"Client::builder("kernel", "1")"#,
+                Evidence::Peers,
+            ),
             ("xtask/src/walk/mod.rs", "", Evidence::Kernel),
             ("xtask/src/bench/audit.rs", "", Evidence::Peers),
         ] {

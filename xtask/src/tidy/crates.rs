@@ -17,7 +17,10 @@ pub(super) fn faults(workspace: &Workspace) -> Result<Vec<String>> {
         }
     }
     for package in workspace.members() {
-        if package.folder() != workspace.root.join(&package.name) {
+        let is_example = layer(&package.name) == Some(Layer::Example);
+        let place = if is_example { EXAMPLES } else { "" };
+        let name = if is_example { package.name.trim_start_matches("mgp-") } else { &package.name };
+        if package.folder() != workspace.root.join(place).join(name) {
             faults.push(format!("{}: a crate lies in a top-level folder of its own name", package.name));
         }
         faults.extend(arrows(package));
@@ -40,7 +43,7 @@ fn arrows(package: &Package) -> Vec<String> {
         let for_tests = dependency.kind.as_deref() == Some("dev");
         let allowed = match (own, other) {
             (Layer::Chores, _) | (_, Layer::Chores) => false,
-            (Layer::Sdk, Layer::Sdk) => for_tests,
+            (Layer::Sdk, Layer::Sdk) | (_, Layer::Example) => for_tests,
             _ => other < own || (for_tests && dependency.name == package.name),
         };
         if !allowed {
@@ -79,6 +82,9 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
+/// The folder of the example programs that are crates of their own.
+pub(super) const EXAMPLES: &str = "mgp-server-sdk/examples";
+
 /// From the bottom up; a crate may depend on every layer below its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Layer {
@@ -86,6 +92,8 @@ enum Layer {
     Transport,
     Section,
     Sdk,
+    /// A program on the SDKs, which only tests know.
+    Example,
     Kernel,
     /// Outside of the graph: it knows none of the others and none knows it.
     Chores,
@@ -98,6 +106,7 @@ fn layer(name: &str) -> Option<Layer> {
         "mgp-transport" => Layer::Transport,
         "mgp-security" | "mgp-lifecycle" | "mgp-stream" | "mgp-discovery" | "mgp-toolindex" => Layer::Section,
         "mgp-server-sdk" | "mgp-client-sdk" => Layer::Sdk,
+        "mgp-patterns" => Layer::Example,
         "mgp-kernel" => Layer::Kernel,
         "xtask" => Layer::Chores,
         _ => return None,
@@ -137,6 +146,8 @@ mod tests {
         assert!(!allowed("mgp-client-sdk", "mgp-server-sdk", None));
         assert!(allowed("mgp-client-sdk", "mgp-server-sdk", Some("dev")));
         assert!(!allowed("mgp-client-sdk", "mgp-server-sdk", Some("build")));
+        assert!(allowed("mgp-kernel", "mgp-patterns", Some("dev")));
+        assert!(!allowed("mgp-kernel", "mgp-patterns", None));
     }
 
     #[test]

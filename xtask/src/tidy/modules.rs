@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use super::crates::EXAMPLES;
 use crate::workspace::Workspace;
 
 /// Names the files that no `mod` declares.
@@ -40,6 +41,11 @@ fn undeclared(sources: &HashMap<PathBuf, String>) -> Vec<String> {
     faults
 }
 
+/// Returns the path of a file that lies in an example crate from the folder of the examples, and of others their own.
+fn in_crate(file: &Path) -> &Path {
+    file.strip_prefix(EXAMPLES).ok().filter(|path| path.components().count() > 1).unwrap_or(file)
+}
+
 /// Says whether cargo compiles a file by itself: as the root of a library, a program, a test, an example, a bench or a build script.
 fn is_root(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default();
@@ -47,7 +53,7 @@ fn is_root(file: &Path) -> bool {
     name == "lib.rs"
         || name == "main.rs"
         || name == "build.rs"
-        || file.components().count() == 3
+        || in_crate(file).components().count() == 3
             && ["tests", "examples", "benches"].iter().any(|roots| folder == *roots)
         || file.parent().is_some_and(|folder| folder.ends_with("src/bin"))
 }

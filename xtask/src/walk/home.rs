@@ -49,13 +49,14 @@ struct Servers {
 }
 
 impl Home {
-    /// A fresh home in place of an old one, with the program where `PATH` finds it.
+    /// A fresh home in place of an old one, with the programs where `PATH` finds them.
     pub(super) fn new(folder: PathBuf, mgp: PathBuf) -> Result<Self> {
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
         fs::create_dir_all(folder.join("bin"))?;
         symlink(&mgp, folder.join("bin/mgp"))?;
+        symlink(mgp.with_file_name("mgp-patterns"), folder.join("bin/mgp-patterns"))?;
         let mut path = folder.join("bin").into_os_string();
         if let Some(others) = std::env::var_os("PATH") {
             path.push(":");

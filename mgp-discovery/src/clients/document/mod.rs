@@ -3,13 +3,12 @@
 //! JSON with comments, YAML and TOML all become the same [`DocumentNode`], so that the meaning of a server's entry is defined
 //! once, and errors have a line and column.
 
-mod json;
-mod toml;
+pub(crate) mod json;
+pub(crate) mod toml;
 mod yaml;
 
 use std::{fmt, ops::Range};
 
-pub(crate) use self::json::skip_trivia;
 pub(crate) use crate::Position;
 
 /// The format of a file.
@@ -32,8 +31,6 @@ pub(crate) struct SyntaxError {
 }
 
 /// A value, and the bytes of the text in which it stands.
-///
-/// Two nodes are equal when their values are; their positions and the order of their members do not count.
 #[derive(Clone)]
 pub(crate) struct DocumentNode {
     pub(crate) span: Range<usize>,
@@ -61,15 +58,6 @@ pub(crate) struct DocumentMember {
 impl DocumentNode {
     pub(crate) fn new(span: Range<usize>, value: DocumentValue) -> Self {
         Self { span, value }
-    }
-
-    /// Creates a node for a value that stands in no text yet.
-    pub(crate) fn made(value: DocumentValue) -> Self {
-        Self::new(0..0, value)
-    }
-
-    pub(crate) fn made_text(text: &str) -> Self {
-        Self::made(DocumentValue::Text(text.to_owned()))
     }
 
     /// Returns the member of that name. Of several, the last: clients use that one.
@@ -116,28 +104,6 @@ impl DocumentNode {
     }
 }
 
-impl DocumentMember {
-    pub(crate) fn made(key: &str, node: DocumentNode) -> Self {
-        Self { key: key.to_owned(), key_span: 0..0, node }
-    }
-}
-
-impl PartialEq for DocumentNode {
-    fn eq(&self, other: &Self) -> bool {
-        match (&self.value, &other.value) {
-            (DocumentValue::Null, DocumentValue::Null) => true,
-            (DocumentValue::Bool(a), DocumentValue::Bool(b)) => a == b,
-            (DocumentValue::Number(a), DocumentValue::Number(b))
-            | (DocumentValue::Text(a), DocumentValue::Text(b)) => a == b,
-            (DocumentValue::List(a), DocumentValue::List(b)) => a == b,
-            (DocumentValue::Map(a), DocumentValue::Map(b)) => {
-                a.len() == b.len() && a.iter().all(|member| other.get(&member.key) == self.get(&member.key))
-            }
-            _ => false,
-        }
-    }
-}
-
 // Files of clients hold secrets, so that no contents are shown.
 impl fmt::Debug for DocumentNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -153,9 +119,6 @@ pub(crate) fn parse(format: Format, text: &str) -> Result<DocumentNode, SyntaxEr
         Format::Toml => toml::parse(text),
     }
 }
-
-/// The number of levels that values may lie deep in one another.
-pub(crate) const MAX_DEPTH: usize = 64;
 
 /// Returns the text without the byte order mark that some editors put at its start.
 pub(crate) fn without_bom(text: &str) -> &str {

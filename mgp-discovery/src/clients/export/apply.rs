@@ -1,16 +1,15 @@
 //! Writing a planned change, with a backup.
 
 use std::{
-    fs::{self, File, OpenOptions, Permissions},
-    io::{self, Read as _, Write as _},
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
 };
 
 use jiff::Timestamp;
 
 use super::ExportPlan;
-use crate::clients::MAX_FILE_BYTES;
-use crate::{AtomicFile, FileReaders};
+use crate::{AtomicFile, FileReaders, clients::read_file};
 
 /// The reason why a file could not be written, or not be restored.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +54,14 @@ impl ExportPlan {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(refused(parent))?;
         }
-        let backup = back_up(&path, self.before.as_deref())?;
+        // The backup must also record that there was no file.
+        let backup = if self.before.is_some() {
+            copy_beside(&path, BACKUP)?
+        } else {
+            let absent = beside(&path, BACKUP, ABSENT);
+            File::create_new(&absent).map_err(refused(&absent))?;
+            absent
+        };
         AtomicFile::put(&path, &self.after, FileReaders::Kept).map_err(refused(&path))?;
         if current(&path)?.as_deref() != Some(&self.after) {
             restore(&path, &backup)?;
@@ -71,7 +77,7 @@ pub fn roll_back(path: &Path) -> Result<Option<PathBuf>, ApplyError> {
     let path = real(path);
     let Some(backup) = newest_backup(&path)? else { return Err(ApplyError::NoBackup { path }) };
     let kept = match current(&path)? {
-        Some(text) => Some(write_beside(&path, "mgp-undone", "", &text)?),
+        Some(_) => Some(copy_beside(&path, "mgp-undone")?),
         None => None,
     };
     restore(&path, &backup)?;
@@ -84,55 +90,26 @@ fn real(path: &Path) -> PathBuf {
 }
 
 fn current(path: &Path) -> Result<Option<String>, ApplyError> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(why) => return Err(refused(path)(why)),
-    };
-    let mut text = String::new();
-    file.take(MAX_FILE_BYTES as u64 + 1).read_to_string(&mut text).map_err(refused(path))?;
-    Ok(Some(text))
+    read_file(path).map_err(refused(path))
 }
 
 const ABSENT: &str = ".absent";
 const BACKUP: &str = "mgp-backup";
 
-fn back_up(path: &Path, before: Option<&str>) -> Result<PathBuf, ApplyError> {
-    // The backup must also record that there was no file.
-    let end = if before.is_some() { "" } else { ABSENT };
-    write_beside(path, BACKUP, end, before.unwrap_or_default())
+/// Returns the path of a file beside another one, named after it and the time.
+fn beside(path: &Path, what: &str, end: &str) -> PathBuf {
+    let time = Timestamp::now().strftime("%Y%m%dT%H%M%S%.9fZ");
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{what}-{time}{end}"));
+    name.into()
 }
 
-/// Writes a new file beside another one, named after it and the time, that is as secret as the other one.
-fn write_beside(path: &Path, what: &str, end: &str, text: &str) -> Result<PathBuf, ApplyError> {
-    let permissions = fs::metadata(path).ok().map(|metadata| metadata.permissions());
-    let mut tried = 0;
-    loop {
-        let time = Timestamp::now().strftime("%Y%m%dT%H%M%S%.9fZ");
-        let beside = with_ending(path, &format!(".{what}-{time}{end}"));
-        match write_new(&beside, text, permissions.clone()) {
-            Err(why) if why.kind() == io::ErrorKind::AlreadyExists && tried < 100 => tried += 1,
-            Err(why) => return Err(refused(&beside)(why)),
-            Ok(()) => return Ok(beside),
-        }
-    }
-}
-
-fn write_new(path: &Path, text: &str, permissions: Option<Permissions>) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        // Until the final mode is set, only the owner can read the file.
-        options.mode(0o600);
-    }
-    let mut file = options.open(path)?;
-    file.write_all(text.as_bytes())?;
-    if let Some(permissions) = permissions {
-        file.set_permissions(permissions)?;
-    }
-    file.sync_all()
+/// Copies a file to a path beside it, as secret as it is, and returns that path.
+fn copy_beside(path: &Path, what: &str) -> Result<PathBuf, ApplyError> {
+    let copy = beside(path, what, "");
+    let copied = fs::copy(path, &copy).and_then(|_| File::open(&copy)?.sync_all());
+    copied.map_err(refused(&copy))?;
+    Ok(copy)
 }
 
 fn restore(path: &Path, backup: &Path) -> Result<(), ApplyError> {
@@ -163,12 +140,6 @@ fn newest_backup(path: &Path) -> Result<Option<PathBuf>, ApplyError> {
         }
     }
     Ok(newest.map(|name| parent.join(name)))
-}
-
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
 }
 
 fn refused(path: &Path) -> impl FnOnce(io::Error) -> ApplyError {

@@ -1,23 +1,18 @@
 //! The plan of a change to a client's file, such as adding a server.
 
 mod apply;
-mod diff;
 mod edit;
-mod edit_json;
-mod edit_toml;
-mod edit_yaml;
 mod mask;
 mod render;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+
+use similar::TextDiff;
 
 pub use self::apply::{ApplyError, roll_back};
 use super::{
-    ClientKind, ImportError,
-    document::{self, DocumentMember, DocumentNode, DocumentValue, Position},
+    ClientKind, Format, ImportError,
+    document::{self, DocumentNode, DocumentValue, Position, SyntaxError},
     import,
 };
 
@@ -31,44 +26,21 @@ pub enum ClientEntry {
         command: String,
         /// The arguments of the program.
         args: Vec<String>,
-        /// The variables of the program's environment.
-        env: BTreeMap<String, String>,
     },
-    /// The client speaks Streamable HTTP.
-    Url {
-        /// The URL of the server.
-        url: String,
-        /// The headers of every request.
-        headers: BTreeMap<String, String>,
-    },
+    /// The client speaks Streamable HTTP to this URL.
+    Url(String),
 }
 
 /// A change to a client's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use]
+#[expect(clippy::exhaustive_structs, reason = "made by whoever changes a file")]
 pub struct ClientFileChange {
-    pub(super) name: String,
-    pub(super) entry: ClientEntry,
-    pub(super) without: Vec<String>,
-}
-
-impl ClientFileChange {
-    /// Creates a change that puts in the server as `mgp`. A server that has this name is replaced.
-    pub fn put(entry: ClientEntry) -> Self {
-        Self { name: "mgp".to_owned(), entry, without: Vec::new() }
-    }
-
-    /// Sets the name of the server, in place of `mgp`.
-    pub fn named(mut self, name: impl Into<String>) -> Self {
-        self.name = name.into();
-        self
-    }
-
-    /// Adds servers to take out, by the names that the client has for them.
-    pub fn without(mut self, names: impl IntoIterator<Item = String>) -> Self {
-        self.without.extend(names);
-        self
-    }
+    /// The name of the server that is put in. A server that has this name is replaced.
+    pub name: String,
+    /// The way in which the client reaches that server.
+    pub entry: ClientEntry,
+    /// The servers to take out, by the names that the client has for them.
+    pub without: Vec<String>,
 }
 
 /// The text of a file, and the text it would have after a change.
@@ -131,11 +103,13 @@ pub enum ExportError {
         /// The name that is repeated.
         name: String,
     },
-    /// The form of the file does not allow a change without rewriting the file.
-    #[error("{at}: this part cannot be changed without losing the form of the file: change it by hand")]
-    ByHand {
-        /// The position in the file.
-        at: Position,
+    /// The file is YAML, in which nothing can be changed without rewriting the file.
+    #[error("mgp does not change YAML: write this into the file by hand{}\n{snippet}", in_place_of(without))]
+    Yaml {
+        /// The text to write into the file.
+        snippet: String,
+        /// The servers to take out of the file.
+        without: Vec<String>,
     },
     /// The client can only start programs.
     #[error("{} takes no url in its file: have it start `mgp serve` instead", kind.title())]
@@ -145,9 +119,18 @@ pub enum ExportError {
     },
 }
 
+impl From<SyntaxError> for ExportError {
+    fn from(wrong: SyntaxError) -> Self {
+        Self::Unreadable(wrong.into())
+    }
+}
+
+fn in_place_of(without: &[String]) -> String {
+    if without.is_empty() { String::new() } else { format!(", in place of {}", without.join(", ")) }
+}
+
 /// Returns the plan of a change to a client's file. Nothing is written; `before` is the text of the file, if it exists.
-///
-/// The result has been read again: apart from the change it has the same contents as before.
+/// Everything apart from the change stays as it is, byte for byte.
 pub fn plan(
     kind: ClientKind,
     path: impl Into<PathBuf>,
@@ -161,10 +144,46 @@ pub fn plan(
     let mark = &text[..text.len() - plain.len()];
     let root = import::parse(kind, plain)?;
     let home = home(kind, &path, &root);
-    let changed = edit::edit(kind, plain, &root, home, change, &entry)?;
+    refuse_other_forms(plain, &root, home)?;
+    let changed = match kind.format() {
+        Format::Json => edit::json(plain, home, change, &entry)?,
+        Format::Toml => edit::toml(plain, home, change, &entry)?,
+        Format::Yaml => {
+            let (snippet, without) = (render::yaml(kind, change, &entry), change.without.clone());
+            return Err(ExportError::Yaml { snippet, without });
+        }
+    };
     let after = format!("{mark}{changed}");
-    let diff = diff::unified(&path, &mask::mask(kind, text), &mask::mask(kind, &after));
+    let [old, new] = [text, &after].map(|text| mask::mask(kind, text).replace('\r', ""));
+    let name = path.display().to_string();
+    let diff = TextDiff::from_lines(&old, &new)
+        .unified_diff()
+        .missing_newline_hint(false)
+        .header(&name, &name)
+        .to_string();
     Ok(ExportPlan { path, before: before.map(str::to_owned), after, diff })
+}
+
+/// Refuses a file in which something else stands where the servers should, or a name on the way there is repeated.
+fn refuse_other_forms(text: &str, root: &DocumentNode, home: &[&str]) -> Result<(), ExportError> {
+    let (mut node, mut depth) = (root, 0);
+    loop {
+        if !matches!(node.value, DocumentValue::Map(_) | DocumentValue::Null) {
+            let place = if depth == 0 { "the file".to_owned() } else { home[..depth].join(".") };
+            return Err(ExportError::Occupied {
+                at: Position::of(text, node.span.start),
+                place,
+                found: node.kind(),
+            });
+        }
+        let mut seen = std::collections::HashSet::new();
+        if let Some(member) = node.members().iter().find(|member| !seen.insert(&member.key)) {
+            let at = Position::of(text, member.key_span.start);
+            return Err(ExportError::Repeated { at, name: member.key.clone() });
+        }
+        let Some(next) = home.get(depth).and_then(|key| node.get(key)) else { return Ok(()) };
+        (node, depth) = (next, depth + 1);
+    }
 }
 
 /// Returns the path of keys under which the client looks for servers.

@@ -6,7 +6,13 @@ use super::*;
 use crate::clients::{LiteralSecrets, ReadOptions, read};
 
 fn mgp() -> ClientEntry {
-    ClientEntry::Command { command: "mgp".to_owned(), args: vec!["serve".to_owned()], env: BTreeMap::new() }
+    ClientEntry::Command { command: "mgp".to_owned(), args: vec!["serve".to_owned()] }
+}
+
+/// Returns the change that puts mgp in, in place of the servers `without`.
+fn put_mgp(without: &[&str]) -> ClientFileChange {
+    let without = without.iter().map(|&name| name.to_owned()).collect();
+    ClientFileChange { name: "mgp".to_owned(), entry: mgp(), without }
 }
 
 fn after(kind: ClientKind, file: &str, before: &str, change: &ClientFileChange) -> String {
@@ -16,19 +22,20 @@ fn after(kind: ClientKind, file: &str, before: &str, change: &ClientFileChange) 
 #[test]
 fn a_new_file_is_written_for_every_client() {
     for kind in ClientKind::ALL {
-        let url = ClientEntry::Url { url: "http://127.0.0.1:7400/mcp".to_owned(), headers: BTreeMap::new() };
+        let url = ClientEntry::Url("http://127.0.0.1:7400/mcp".to_owned());
         for entry in [mgp(), url] {
-            let change = ClientFileChange::put(entry.clone()).named("kernel");
-            let plan = match plan(kind, "file", None, &change) {
+            let change =
+                ClientFileChange { name: "kernel".to_owned(), entry: entry.clone(), without: Vec::new() };
+            let after = match plan(kind, "file", None, &change) {
                 Err(ExportError::NoUrl { .. }) => continue,
-                planned => planned.unwrap(),
+                Err(ExportError::Yaml { snippet, .. }) => snippet,
+                planned => planned.unwrap().after().to_owned(),
             };
-            assert!(plan.changes());
-            let imported = read(kind, plan.after(), &ReadOptions::default()).unwrap();
+            let imported = read(kind, &after, &ReadOptions::default()).unwrap();
             let skipped = imported.skipped.first().map(|skipped| &skipped.name);
             let name = imported.servers.first().map(|server| &server.name).or(skipped);
-            assert_eq!(name.map(String::as_str), Some("kernel"), "{kind}: {}", plan.after());
-            if matches!(entry, ClientEntry::Url { .. }) {
+            assert_eq!(name.map(String::as_str), Some("kernel"), "{kind}: {after}");
+            if matches!(entry, ClientEntry::Url(_)) {
                 let config = &imported.servers[0].config;
                 assert_eq!(config.url.as_deref(), Some("http://127.0.0.1:7400/mcp"), "{kind}");
                 assert_ne!(config.transport, Some(crate::config::model::TransportKind::Sse), "{kind}");
@@ -43,27 +50,27 @@ fn a_new_file_is_written_for_every_client() {
 fn comments_and_order_of_json_stay() {
     let before = "{\n    // mine\n    \"b\": 1,\n    \"mcpServers\": {\n        // files\n        \"fs\": {\"command\": \"x\"}, // all of them\n        \"z\": {\"command\": \"y\"} // last\n    },\n    \"a\": [1, 2,],\n}\n";
     let put = "{\n    // mine\n    \"b\": 1,\n    \"mcpServers\": {\n        // files\n        \"fs\": {\"command\": \"x\"}, // all of them\n        \"z\": {\"command\": \"y\"}, // last\n        \"mgp\": {\n            \"command\": \"mgp\",\n            \"args\": [\"serve\"]\n        }\n    },\n    \"a\": [1, 2,],\n}\n";
-    assert_eq!(after(ClientKind::Cursor, "mcp.json", before, &ClientFileChange::put(mgp())), put);
+    assert_eq!(after(ClientKind::Cursor, "mcp.json", before, &put_mgp(&[])), put);
     let replaced = "{\n    // mine\n    \"b\": 1,\n    \"mcpServers\": {\n        // files\n        \"mgp\": {\n            \"command\": \"mgp\",\n            \"args\": [\"serve\"]\n        }\n    },\n    \"a\": [1, 2,],\n}\n";
-    let change = ClientFileChange::put(mgp()).without(["fs".to_owned(), "z".to_owned()]);
+    let change = put_mgp(&["fs", "z"]);
     assert_eq!(after(ClientKind::Cursor, "mcp.json", before, &change), replaced);
 }
 
 #[test]
 fn json_on_one_line_and_with_other_line_ends_is_changed_as_well() {
-    let change = ClientFileChange::put(mgp()).without(["b".to_owned()]);
+    let change = put_mgp(&["b"]);
     let text = after(ClientKind::Cursor, "f", r#"{"mcpServers":{"a":{"command":"x"},"b":{}}}"#, &change);
-    assert_eq!(text, r#"{"mcpServers":{"a":{"command":"x"}, "mgp": {"command": "mgp", "args": ["serve"]}}}"#);
+    assert_eq!(text, r#"{"mcpServers":{"mgp":{"command":"mgp","args":["serve"]},"a":{"command":"x"}}}"#);
     let text = after(ClientKind::Cursor, "f", "\u{feff}{\r\n\t\"x\": 1\r\n}\r\n", &change);
     assert!(text.starts_with("\u{feff}{\r\n\t\"x\": 1,\r\n\t\"mcpServers\": {\r\n\t\t\"mgp\""), "{text:?}");
     assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
-    let again = after(ClientKind::Cursor, "f", &text, &ClientFileChange::put(mgp()));
+    let again = after(ClientKind::Cursor, "f", &text, &put_mgp(&[]));
     assert_eq!(again, text);
 }
 
 #[test]
 fn vs_code_has_two_places() {
-    let change = ClientFileChange::put(mgp());
+    let change = put_mgp(&[]);
     let text = after(ClientKind::VsCode, "settings.json", "{}", &change);
     assert!(text.contains("\"mcp\": {\n    \"servers\": {"), "{text}");
     assert!(after(ClientKind::VsCode, "mcp.json", "{}", &change).starts_with("{\n  \"servers\": {"));
@@ -71,46 +78,22 @@ fn vs_code_has_two_places() {
 }
 
 #[test]
-fn yaml_keeps_what_else_it_says() {
-    let change = ClientFileChange::put(mgp()).without(["old".to_owned()]);
-    let before = "# top\nname: x\nmcpServers:\n  # first\n  - name: keep # k\n    command: a\n  - name: old\n    command: b\n    args:\n      - c\nmodels: [] # end\n";
-    let expected = "# top\nname: x\nmcpServers:\n  # first\n  - name: keep # k\n    command: a\n  - name: mgp\n    command: mgp\n    args: [\"serve\"]\nmodels: [] # end\n";
-    assert_eq!(after(ClientKind::Continue, "config.yaml", before, &change), expected);
-    let before = "extensions:\n  old:\n    cmd: b\n  dev:\n    type: builtin # here\n\nGOOSE: x\n";
-    let expected = "extensions:\n  dev:\n    type: builtin # here\n  mgp:\n    name: mgp\n    enabled: true\n    type: stdio\n    cmd: mgp\n    args: [\"serve\"]\n\nGOOSE: x\n";
-    let text = after(ClientKind::Goose, "config.yaml", before, &change);
-    assert_eq!(text, expected);
-    assert_eq!(after(ClientKind::Goose, "config.yaml", &text, &change), expected);
-}
-
-#[test]
-fn yaml_in_unusual_forms_is_changed_or_refused() {
-    let change = ClientFileChange::put(mgp());
-    for before in
-        ["extensions: {} # none\nx: 1\n", "extensions:\nx: 1", "x: 1", "---\nextensions: {a: {cmd: b}}\n", ""]
-    {
-        let text = after(ClientKind::Goose, "config.yaml", before, &change);
-        assert!(
-            read(ClientKind::Goose, &text, &ReadOptions::default()).unwrap().skipped.len() == 1,
-            "{text}"
-        );
+fn yaml_is_left_to_the_person_with_the_text_to_write() {
+    let change = put_mgp(&["old"]);
+    for (kind, home) in [(ClientKind::Goose, "extensions"), (ClientKind::Continue, "mcpServers")] {
+        let error = plan(kind, "config.yaml", Some("x: 1\n"), &change).unwrap_err();
+        assert!(error.to_string().contains("in place of old"), "{error}");
+        let ExportError::Yaml { snippet, .. } = error else { panic!("{error}") };
+        assert!(snippet.starts_with(&format!("{home}:\n  ")), "{snippet}");
     }
-    let flat = plan(
-        ClientKind::Goose,
-        "f",
-        Some("extensions: {old: {}}"),
-        &change.clone().without(["old".to_owned()]),
-    );
-    assert!(matches!(flat, Err(ExportError::ByHand { .. })));
-    assert!(matches!(plan(ClientKind::Goose, "f", Some("{a: 1}"), &change), Err(ExportError::ByHand { .. })));
-    let unindented = after(ClientKind::Continue, "f", "mcpServers:\n- name: a\n  command: b\n", &change);
-    assert!(unindented.contains("\n- name: mgp\n"), "{unindented}");
+    let occupied = plan(ClientKind::Goose, "config.yaml", Some("extensions: 1\n"), &change);
+    assert!(matches!(occupied, Err(ExportError::Occupied { .. })));
 }
 
 #[test]
 fn toml_keeps_its_comments() {
     let before = "# mine\nmodel = \"m\" # best\n\n[mcp_servers.old]\ncommand = \"b\"\n\n[tui]\nx = 1\n";
-    let change = ClientFileChange::put(mgp()).without(["old".to_owned()]);
+    let change = put_mgp(&["old"]);
     let text = after(ClientKind::Codex, "config.toml", before, &change);
     assert!(text.starts_with("# mine\nmodel = \"m\" # best\n"));
     assert!(
@@ -123,7 +106,7 @@ fn toml_keeps_its_comments() {
 
 #[test]
 fn what_cannot_be_changed_is_refused() {
-    let planned = |text| plan(ClientKind::Cursor, "f", Some(text), &ClientFileChange::put(mgp()));
+    let planned = |text| plan(ClientKind::Cursor, "f", Some(text), &put_mgp(&[]));
     assert!(matches!(planned("{\"mcpServers\": []}"), Err(ExportError::Occupied { .. })));
     assert!(matches!(planned("[]"), Err(ExportError::Occupied { .. })));
     assert!(matches!(planned("{\"mcpServers\": {\"a\": 1, \"a\": 2}}"), Err(ExportError::Repeated { .. })));
@@ -133,7 +116,7 @@ fn what_cannot_be_changed_is_refused() {
 #[test]
 fn no_secret_is_shown() {
     let before = "{\n  // \"OLD_TOKEN\": \"hunter2hunter2\"\n  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"x\",\n      \"args\": [\"--api-key\", \"opensesame\"],\n      \"env\": {\"PASSWORD\": \"open\\\"sesame\"}\n    }\n  }\n}\n";
-    let change = ClientFileChange::put(mgp()).without(["a".to_owned()]);
+    let change = put_mgp(&["a"]);
     let plan = plan(ClientKind::Cursor, "f", Some(before), &change).unwrap();
     let shown = format!("{}{plan:?}", plan.diff());
     assert!(!shown.contains("sesame") && !shown.contains("hunter2"), "{shown}");
@@ -146,7 +129,7 @@ fn a_file_is_written_with_a_way_back() {
     let path = directory.path().join("sub").join("mcp.json");
     let planned = |path: &Path| {
         let before = std::fs::read_to_string(path).ok();
-        plan(ClientKind::Cursor, path, before.as_deref(), &ClientFileChange::put(mgp())).unwrap()
+        plan(ClientKind::Cursor, path, before.as_deref(), &put_mgp(&[])).unwrap()
     };
     planned(&path).apply().unwrap();
     assert!(std::fs::read_to_string(&path).unwrap().contains("mgp"));
@@ -176,14 +159,14 @@ fn links_and_modes_are_kept() {
     std::fs::write(&path, "{}").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
     symlink(&path, &link).unwrap();
-    let planned = plan(ClientKind::Cursor, &link, Some("{}"), &ClientFileChange::put(mgp())).unwrap();
+    let planned = plan(ClientKind::Cursor, &link, Some("{}"), &put_mgp(&[])).unwrap();
     let backup = planned.apply().unwrap();
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
     for file in [path, backup] {
         assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o640);
     }
     let fresh = directory.path().join("fresh.json");
-    plan(ClientKind::Cursor, &fresh, None, &ClientFileChange::put(mgp())).unwrap().apply().unwrap();
+    plan(ClientKind::Cursor, &fresh, None, &put_mgp(&[])).unwrap().apply().unwrap();
     assert_eq!(std::fs::metadata(&fresh).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
@@ -208,7 +191,7 @@ proptest! {
     fn no_text_makes_reading_or_planning_panic(text in texts()) {
         for kind in ClientKind::ALL {
             let _ = read(kind, &text, &ReadOptions::default());
-            if let Ok(plan) = plan(kind, "f", Some(&text), &ClientFileChange::put(mgp()).without(["a".to_owned()])) {
+            if let Ok(plan) = plan(kind, "f", Some(&text), &put_mgp(&["a"])) {
                 prop_assert!(read(kind, plan.after(), &ReadOptions::default()).is_ok());
             }
         }
@@ -219,23 +202,21 @@ proptest! {
         name in "[a-zA-Z0-9_.-]{1,12}",
         command in words(),
         args in prop::collection::vec(words(), 0..4),
-        env in prop::collection::btree_map("[A-Z_]{1,8}", words(), 0..3),
     ) {
-        let plain = args.iter().chain(env.values()).chain([&command]).all(|text| !text.contains(['$', '{']));
+        let plain = args.iter().chain([&command]).all(|text| !text.contains(['$', '{']));
         prop_assume!(plain && name != "mgp");
-        let options = ReadOptions::default().secrets(LiteralSecrets::Keep);
-        for kind in ClientKind::ALL {
-            let entry = ClientEntry::Command { command: command.clone(), args: args.clone(), env: env.clone() };
-            let first = plan(kind, "f", None, &ClientFileChange::put(entry).named(&name)).unwrap();
+        let options = ReadOptions { secrets: LiteralSecrets::Keep, ..ReadOptions::default() };
+        for kind in ClientKind::ALL.into_iter().filter(|kind| kind.format() != Format::Yaml) {
+            let entry = ClientEntry::Command { command: command.clone(), args: args.clone() };
+            let first = plan(kind, "f", None, &ClientFileChange { name: name.clone(), entry, without: Vec::new() }).unwrap();
             let one = read(kind, first.after(), &options).unwrap();
             prop_assert_eq!(&one.servers[0].config.command.as_deref(), &Some(command.as_str()));
             prop_assert_eq!(&one.servers[0].config.args, &args);
-            prop_assert_eq!(&one.servers[0].config.env, &env);
-            // A second server beside it changes nothing, and taking it away restores the text.
-            let second = plan(kind, "f", Some(first.after()), &ClientFileChange::put(mgp())).unwrap();
+            // A second server beside it changes nothing else.
+            let second = plan(kind, "f", Some(first.after()), &put_mgp(&[])).unwrap();
             let two = read(kind, second.after(), &options).unwrap();
             prop_assert_eq!(&two.servers[0].config, &one.servers[0].config);
-            let gone = ClientFileChange::put(mgp()).without([name.clone()]);
+            let gone = put_mgp(&[&name]);
             let third = plan(kind, "f", Some(second.after()), &gone).unwrap();
             prop_assert!(read(kind, third.after(), &options).unwrap().servers.is_empty());
         }

@@ -5,11 +5,11 @@ use std::{
     ops::Range,
 };
 
-use super::{MovedSecret, ReferenceKind, places, variable};
+use super::{MovedSecret, ReferenceKind, places};
 use crate::{
     clients::secret,
-    config::{Environment, model::ServerConfig, unspelled},
-    secrets::SecretName,
+    config::{Environment, Reference, model::ServerConfig, unspelled},
+    names,
 };
 
 /// Replaces values that look like secrets by references to the user's secrets, and tells servers apart by them.
@@ -171,21 +171,11 @@ struct TextReference<'t> {
 impl<'t> TextReference<'t> {
     fn at_start(text: &'t str) -> Option<Self> {
         let (inner, _) = text.strip_prefix("${")?.split_once('}')?;
-        let len = inner.len() + 3;
-        if let Some(name) = inner.strip_prefix("secret:") {
-            return SecretName::is_name(name).then_some(Self {
-                held_in: ReferenceKind::Store,
-                name,
-                otherwise: None,
-                len,
-            });
-        }
-        let said = inner.strip_prefix("env:").unwrap_or(inner);
-        let (name, otherwise) = match said.split_once(":-") {
-            Some((name, otherwise)) => (name, Some(otherwise)),
-            None => (said, None),
+        let (held_in, name, otherwise) = match Reference::read(inner)? {
+            Reference::Secret { name } => (ReferenceKind::Store, name, None),
+            Reference::Variable { name, otherwise } => (ReferenceKind::Environment, name, otherwise),
         };
-        variable::is_name(name).then_some(Self { held_in: ReferenceKind::Environment, name, otherwise, len })
+        Some(Self { held_in, name, otherwise, len: inner.len() + 3 })
     }
 
     fn name(&self) -> ReferenceName {
@@ -263,7 +253,7 @@ fn wanted(id: &str, text: &places::ImportedText<'_>) -> String {
     let place = || text.place.trim_end_matches(']').replace('[', "_");
     let name = if text.name.is_empty() { place() } else { text.name.clone() };
     let name = name.trim_start_matches('-');
-    let name = format!("{}_{}", variable::name(&id.to_uppercase()), variable::name(&name.to_uppercase()));
+    let name = format!("{}_{}", names::variable(&id.to_uppercase()), names::variable(&name.to_uppercase()));
     name.chars().take(LONGEST_NAME).collect()
 }
 

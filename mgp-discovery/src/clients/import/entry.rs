@@ -6,7 +6,6 @@
 use super::{
     ImportEntry,
     reference::{ReferenceContext, translate},
-    variable,
 };
 use crate::{
     clients::{
@@ -14,6 +13,7 @@ use crate::{
         document::{DocumentNode, DocumentValue},
     },
     config::model::{ServerConfig, ToolRule, TransportKind},
+    names,
 };
 
 /// A server that was read, without its id.
@@ -76,11 +76,13 @@ impl EntryReader<'_> {
             "env_http_headers" => {
                 for member in node.members() {
                     let name = member.node.scalar().unwrap_or_default();
-                    self.config.headers.insert(member.key.clone(), format!("${{{}}}", variable::name(&name)));
+                    self.config
+                        .headers
+                        .insert(member.key.clone(), format!("${{{}}}", names::variable(&name)));
                 }
             }
             "bearer_token_env_var" => {
-                let name = variable::name(&self.text(key, node)?);
+                let name = names::variable(&self.text(key, node)?);
                 self.config.headers.insert("Authorization".to_owned(), format!("Bearer ${{{name}}}"));
             }
             "type" | "transport" | "transportType" => self.transport(node)?,
@@ -207,7 +209,7 @@ impl EntryReader<'_> {
     /// Reads the variables that the program gets from its client, or from the client's key ring.
     fn inherited(&mut self, node: &DocumentNode) {
         for name in node.items().iter().filter_map(DocumentNode::text) {
-            let value = format!("${{{}}}", variable::name(name));
+            let value = format!("${{{}}}", names::variable(name));
             self.config.env.entry(name.to_owned()).or_insert(value);
         }
     }

@@ -4,41 +4,27 @@ mod conceal;
 mod entry;
 mod places;
 mod reference;
-pub(crate) mod variable;
 
 use std::{fmt, path::PathBuf};
 
 pub use self::conceal::Concealer;
 pub(crate) use self::places::value_names;
-use self::{reference::ReferenceContext, variable::UniqueNames};
+use self::reference::ReferenceContext;
 use super::{
     ClientKind,
-    document::{self, DocumentMember, DocumentNode, Position},
+    document::{self, DocumentMember, DocumentNode, Position, SyntaxError},
 };
 use crate::config::{Secret, model::ServerConfig};
+use crate::names::{self, UniqueNames};
 
 /// The settings of reading a file.
 #[derive(Debug, Clone, Default)]
-#[non_exhaustive]
+#[expect(clippy::exhaustive_structs, reason = "made by whoever reads files")]
 pub struct ReadOptions {
-    secrets: LiteralSecrets,
-    project: Option<PathBuf>,
-}
-
-impl ReadOptions {
-    /// Sets the treatment of secrets that stand in the file itself.
-    #[must_use]
-    pub fn secrets(mut self, secrets: LiteralSecrets) -> Self {
-        self.secrets = secrets;
-        self
-    }
-
-    /// Sets the directory that `${workspaceFolder}` stands for.
-    #[must_use]
-    pub fn project(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.project = Some(directory.into());
-        self
-    }
+    /// The treatment of secrets that stand in the file itself.
+    pub secrets: LiteralSecrets,
+    /// The directory that `${workspaceFolder}` stands for.
+    pub project: Option<PathBuf>,
 }
 
 /// The treatment of secrets that stand in a file itself.
@@ -174,6 +160,12 @@ pub enum ImportError {
     TooManyServers,
 }
 
+impl From<SyntaxError> for ImportError {
+    fn from(wrong: SyntaxError) -> Self {
+        Self::Syntax { at: wrong.at, what: wrong.what }
+    }
+}
+
 /// Reads the servers of a client's file.
 pub fn read(kind: ClientKind, text: &str, options: &ReadOptions) -> Result<Imported, ImportError> {
     let text = document::without_bom(text);
@@ -186,7 +178,7 @@ pub fn read(kind: ClientKind, text: &str, options: &ReadOptions) -> Result<Impor
         let name = found.name.clone();
         match entry::read(&context, &found) {
             Ok(mut read) => {
-                read.config.id = ids.name(&variable::server_id(&name), "-");
+                read.config.id = ids.name(&names::server_id(&name), "-");
                 if let Some(elsewhere @ OtherSection::Project(project)) = &found.elsewhere {
                     read.notes.push(elsewhere.to_string());
                     read.config.cwd.get_or_insert_with(|| project.clone());
@@ -230,8 +222,7 @@ pub(crate) fn parse(kind: ClientKind, text: &str) -> Result<DocumentNode, Import
     if text.len() > MAX_FILE_BYTES {
         return Err(ImportError::TooLong { bytes: text.len() });
     }
-    document::parse(kind.format(), text)
-        .map_err(|wrong| ImportError::Syntax { at: wrong.at, what: wrong.what })
+    Ok(document::parse(kind.format(), text)?)
 }
 
 /// A server's entry in a file.
@@ -284,14 +275,11 @@ fn collect<'a>(
     match &node.value {
         DocumentValue::Null => {}
         DocumentValue::Map(members) => {
-            let mut last: std::collections::HashMap<&str, usize> = std::collections::HashMap::new();
-            for (index, member) in members.iter().enumerate() {
-                *last.entry(&member.key).or_insert(index) = index;
-            }
-            let mut seen = std::collections::HashSet::new();
             for (index, DocumentMember { key, key_span, node }) in members.iter().enumerate() {
-                let repeated = !seen.insert(key);
-                if last.get(key.as_str()) == Some(&index) {
+                let has_key = |member: &DocumentMember| member.key == *key;
+                // Of repeated names the last one counts.
+                if !members[index + 1..].iter().any(has_key) {
+                    let repeated = members[..index].iter().any(has_key);
                     let (name, elsewhere) = (key.clone(), elsewhere.cloned());
                     found.push(ImportEntry { name, node, start: key_span.start, elsewhere, repeated });
                 }

@@ -1,10 +1,11 @@
 //! The references of clients to values outside of the file, translated to the forms of `mgp.toml`: `${NAME}` and
 //! `${NAME:-otherwise}`.
 
-use super::{ReadOptions, variable};
+use super::ReadOptions;
 use crate::{
     clients::{ClientKind, document::DocumentNode},
     config::{literal, refers_to_secret},
+    names,
 };
 
 /// The facts about a file that its references need.
@@ -49,7 +50,7 @@ fn reference(
 ) -> Option<(String, usize)> {
     if let Some(inner) = enclosed(text, "${{", "}}") {
         let name = inner.trim().rsplit('.').next().unwrap_or_default();
-        return Some((format!("${{{}}}", variable::name(name)), inner.len() + 5));
+        return Some((format!("${{{}}}", names::variable(name)), inner.len() + 5));
     }
     if let Some(inner) = enclosed(text, "${", "}") {
         return Some((translated(context, inner, note), inner.len() + 3));
@@ -57,7 +58,7 @@ fn reference(
     if context.kind == ClientKind::Opencode {
         let inner = enclosed(text, "{", "}")?;
         if let Some(name) = inner.strip_prefix("env:") {
-            return Some((format!("${{{}}}", variable::name(name)), inner.len() + 2));
+            return Some((format!("${{{}}}", names::variable(name)), inner.len() + 2));
         }
         if inner.starts_with("file:") {
             note(format!("`{{{inner}}}` stands for the contents of a file: put them into a variable"));
@@ -71,7 +72,7 @@ fn reference(
         }
         let len = text[1..].bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
         let name = &text[1..=len];
-        return variable::is_name(name).then(|| (format!("${{{name}}}"), len + 1));
+        return names::is_variable(name).then(|| (format!("${{{name}}}"), len + 1));
     }
     None
 }
@@ -101,7 +102,7 @@ fn translated(context: &ReferenceContext<'_>, inner: &str, note: &mut dyn FnMut(
         _ => {}
     }
     let name = inner.split_once(":-").map_or(inner, |(name, _)| name);
-    if !variable::is_name(name) && !inner.starts_with("secret:") {
+    if !names::is_variable(name) && !inner.starts_with("secret:") {
         note(format!("`${{{inner}}}` is an unknown reference and was left as it is"));
     }
     format!("${{{inner}}}")
@@ -109,7 +110,7 @@ fn translated(context: &ReferenceContext<'_>, inner: &str, note: &mut dyn FnMut(
 
 /// Turns a value that the client asks its user for into a variable.
 fn input(context: &ReferenceContext<'_>, id: &str, note: &mut dyn FnMut(String)) -> String {
-    let name = variable::name(id);
+    let name = names::variable(id);
     let known = context.inputs.iter().find(|input| input.get("id").and_then(DocumentNode::text) == Some(id));
     let said = |key| {
         known.and_then(|input| input.get(key)).and_then(DocumentNode::text).filter(|text| !text.contains('}'))
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_known_project_is_put_in() {
-        let options = ReadOptions::default().project("/p");
+        let options = ReadOptions { project: Some("/p".into()), ..ReadOptions::default() };
         let context = ReferenceContext { kind: ClientKind::Cursor, options: &options, inputs: Vec::new() };
         let text = translate(&context, "${workspaceFolder}/x", &mut |_| {});
         assert_eq!(text, "/p/x");

@@ -139,7 +139,7 @@ fn secrets_are_reported_by_name_and_never_shown() {
     assert_eq!(server.secrets[0].place, "env.GITHUB_TOKEN");
     assert!(!format!("{server:?}").contains("ghp_"));
 
-    let keep = ReadOptions::default().secrets(LiteralSecrets::Keep);
+    let keep = ReadOptions { secrets: LiteralSecrets::Keep, ..ReadOptions::default() };
     let imported = read(ClientKind::Cursor, text, &keep).unwrap();
     assert_eq!(imported.servers[0].config.env["GITHUB_TOKEN"], "ghp_abcdefgh12345678");
 }

@@ -105,11 +105,6 @@ impl Checks<'_> {
             let instead = "remove the header `Authorization`, or the table `oauth`";
             self.error(place, "the server has a header `Authorization` as well", instead);
         }
-        for (key, text) in [("client_secret", &oauth.client_secret), ("private_key", &oauth.private_key)] {
-            if let Some(text) = text {
-                self.template(text, &place.key(key));
-            }
-        }
         for (key, url) in [("issuer", &oauth.issuer), ("client_metadata_url", &oauth.client_metadata_url)] {
             if let Some(url) = url {
                 self.url(url, &place.key(key));

@@ -6,6 +6,7 @@ use std::fs;
 use super::super::model::{FolderRule, ServerConfig, ServerMgp};
 use super::super::{ConfigFile, EditError};
 use super::{SEED, config};
+use crate::FileReaders;
 
 fn server(id: &str) -> ServerConfig {
     ServerConfig { id: id.into(), command: Some("npx".into()), ..ServerConfig::default() }
@@ -163,13 +164,13 @@ fn a_new_file_is_for_its_owner_and_an_old_one_keeps_its_mode() {
     let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
     let mut file = ConfigFile::open(&path).unwrap();
     file.add(&server("a")).unwrap();
-    file.save().unwrap();
+    file.save(FileReaders::Kept).unwrap();
     assert_eq!(mode(), 0o600);
 
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
     let mut file = ConfigFile::open(&path).unwrap();
     file.add(&server("b")).unwrap();
-    file.save().unwrap();
+    file.save(FileReaders::Kept).unwrap();
     assert_eq!(mode(), 0o640);
     assert_eq!(config(&fs::read_to_string(&path).unwrap()).servers.len(), 2);
     assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
@@ -184,7 +185,7 @@ fn a_file_that_gets_secrets_is_no_longer_for_others() {
     let path = directory.path().join("mgp.toml");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     file.add(&server("b")).unwrap();
-    file.save_for_owner().unwrap();
+    file.save(FileReaders::Owner).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(config(&fs::read_to_string(&path).unwrap()).servers.len(), 2);
 }
@@ -197,7 +198,7 @@ fn a_link_to_the_file_stays_a_link() {
     std::os::unix::fs::symlink(directory.path().join("mgp.toml"), &link).unwrap();
     let mut file = ConfigFile::open(&link).unwrap();
     file.remove("mind.cerebras").unwrap();
-    file.save().unwrap();
+    file.save(FileReaders::Kept).unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(!fs::read_to_string(directory.path().join("mgp.toml")).unwrap().contains("cerebras"));
 }

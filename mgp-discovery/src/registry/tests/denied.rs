@@ -6,7 +6,8 @@ use super::*;
 
 #[test]
 fn nobody_may_register_anything_unless_told() {
-    let registry = Registry::builder(Arc::new(Ships::default())).build().unwrap();
+    let registry = world().registry;
+    registry.set_policy(RegistrationPolicy::default());
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for by in [maker(), admin()] {
         let outcome =
@@ -165,19 +166,6 @@ fn a_refusal_of_code_says_what_was_found() {
     let error = Error::from(runtime.block_on(world.register(&maker(), script("a", "evil.py"))).unwrap_err());
     let details = error.recovery().unwrap().details.unwrap();
     assert!(String::from_utf8_lossy(details.as_bytes()).contains("Blocked import: 'socket'"));
-}
-
-#[test]
-fn without_an_inspector_no_script_of_an_agent_is_taken() {
-    let registry = Registry::builder(Arc::new(Ships::default())).policy(policy()).build().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let outcome = runtime.block_on(registry.register(
-        &maker(),
-        None,
-        script("a", "a.py"),
-        RegistrationTerms::default(),
-    ));
-    assert!(matches!(outcome, Err(RegistryError::Forbidden(_))), "{outcome:?}");
 }
 
 // covers: MGP-15.4-10

@@ -144,12 +144,17 @@ async fn variables_that_are_not_listed_are_left_out_and_told() {
     assert_eq!(env, &["API_KEY"]);
 }
 
+/// Returns the terms of a server that is made for a session, and approved.
+fn for_session(session: &str) -> RegistrationTerms {
+    RegistrationTerms { lifetime: Lifetime::Session(session.into()), approved_by: Some("creating".into()) }
+}
+
 #[tokio::test]
 async fn what_is_made_for_a_session_goes_with_it_unless_kept() {
-    let store = Arc::new(MemoryRegistryStore::new());
+    let store = Arc::new(SqliteRegistryStore::in_memory().unwrap());
     let world = world_with(store.clone());
     for (id, session) in [("one", "s1"), ("two", "s1"), ("other", "s2")] {
-        let terms = RegistrationTerms::for_session(session).approved_by("creating");
+        let terms = for_session(session);
         let told = world.registry.register(&maker(), None, script(id, "a.py"), terms).await.unwrap();
         assert_eq!(told.status, ServerStatus::Registered);
     }
@@ -167,7 +172,7 @@ async fn what_is_made_for_a_session_goes_with_it_unless_kept() {
 async fn an_approval_given_beforehand_is_none_of_code_that_nobody_inspected() {
     let world = world();
     let own = RegisterServer::new("own".into(), "/opt/tools/server", Vec::new());
-    let terms = RegistrationTerms::for_session("s").approved_by("creating");
+    let terms = for_session("s");
     let told = world.registry.register(&maker(), None, own, terms).await.unwrap();
     assert_eq!(told.status, ServerStatus::PendingApproval);
     assert!(told.message.unwrap().contains("could not be inspected") && world.ships.log().is_empty());
@@ -212,7 +217,7 @@ async fn code_that_changed_before_a_start_is_held_until_it_is_approved_again() {
 async fn where_nothing_can_be_confined_an_operator_decides() {
     let world = world();
     *world.ships.unconfined.lock() = Some("it is too old".into());
-    let terms = RegistrationTerms::default().approved_by("auto_approve");
+    let terms = RegistrationTerms { lifetime: Lifetime::Kept, approved_by: Some("auto_approve".into()) };
     let told = world.registry.register(&maker(), None, script("new", "a.py"), terms).await.unwrap();
     assert!(told.message.unwrap().contains("it would run unconfined: it is too old"));
     assert!(world.ships.log().is_empty());

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use mgp_types::mgp::{
-    AuditEvent, AuditPort, CodeRejection, MgpVersion, Permission, RegisterMgp, RegisterServer, ServerId,
-    ServerStatus, TrustLevel,
+    AuditEvent, AuditPort, CodeRejection, ListedServer, MgpVersion, Permission, RegisterMgp, RegisterServer,
+    ServerId, ServerStatus, TrustLevel,
 };
 use mgp_types::{BoxFuture, Context, Error, Principal};
 use parking_lot::Mutex;
@@ -49,16 +49,18 @@ impl Ships {
 impl RunningServers for Ships {
     fn servers(&self, context: &Context) -> Vec<ServerView> {
         let mut first =
-            ServerView::new("mind.cerebras".into(), ServerStatus::Connected, TrustLevel::Standard);
+            ListedServer::new("mind.cerebras".into(), ServerStatus::Connected, TrustLevel::Standard);
         first.mgp_version = Some(MgpVersion::new(0, 1, 0));
         first.extensions = ["security", "lifecycle", "streaming"].map(str::to_owned).to_vec();
         first.tools = ["think", "analyze"].map(str::to_owned).to_vec();
-        first.permissions = vec![Permission::NetworkOutbound];
-        let plain = ServerView::new("files".into(), ServerStatus::Error, TrustLevel::Sandboxed);
+        let plain = ListedServer::new("files".into(), ServerStatus::Error, TrustLevel::Sandboxed);
         if context.principal.as_ref().is_some_and(|by| by.as_str() == "blind") {
             return Vec::new();
         }
-        vec![first, plain]
+        vec![
+            ServerView { listed: first, permissions: vec![Permission::NetworkOutbound] },
+            ServerView { listed: plain, permissions: Vec::new() },
+        ]
     }
 
     async fn start(&self, server: Arc<ServerRegistration>) -> Result<(), Error> {
@@ -92,8 +94,8 @@ impl CodeInspector for Eye {
             Inspection::Unreadable(format!("no one reads {}", script.language))
         } else {
             let digest = format!("{} {}", script.language, self.0.lock());
-            let file = (CodeFile::new("a.py", digest.clone()), Arc::from(&b"1"[..]));
-            Inspection::Harmless(Box::new(InspectedCode::new(digest, "a.py", vec![file])))
+            let file = (CodeFile { path: "a.py".into(), digest: digest.clone() }, Arc::from(&b"1"[..]));
+            Inspection::Harmless(Box::new(InspectedCode { digest, script: "a.py".into(), files: vec![file] }))
         }
     }
 
@@ -138,19 +140,13 @@ struct World {
 }
 
 fn world() -> World {
-    world_with(Arc::new(MemoryRegistryStore::new()))
+    world_with(Arc::new(SqliteRegistryStore::in_memory().unwrap()))
 }
 
-fn world_with(store: Arc<dyn RegistryStore>) -> World {
+fn world_with(store: Arc<SqliteRegistryStore>) -> World {
     let (ships, eye, trail) =
         (Arc::new(Ships::default()), Arc::new(Eye::default()), Arc::new(Trail::default()));
-    let registry = Registry::builder(ships.clone())
-        .policy(policy())
-        .inspector(eye.clone())
-        .audit(trail.clone())
-        .store(store)
-        .build()
-        .unwrap();
+    let registry = Registry::open(store, policy(), ships.clone(), eye.clone(), trail.clone()).unwrap();
     World { registry, ships, eye, trail }
 }
 

@@ -1,7 +1,5 @@
 //! Tests of the store in SQLite.
 
-#![cfg(feature = "store")]
-
 use mgp_types::mgp::DeregisterServer;
 
 use super::*;

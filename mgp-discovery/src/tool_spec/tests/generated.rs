@@ -3,7 +3,7 @@
 use super::*;
 use crate::tool_spec::document::Section;
 use crate::tool_spec::finding::SpecRule;
-use crate::tool_spec::{InvalidDefinition, SpecGenerator, ToolDiff};
+use crate::tool_spec::{InvalidDefinition, ToolDiff, ToolVersion, generate};
 
 const LIST: &str = r##"{"tools":[
     {"name":"GetForecast","description":"# Returns a forecast.\n```\n## Tool: `a.b`\n**Version**: 9.9.9\n| a | b |",
@@ -22,15 +22,15 @@ const LIST: &str = r##"{"tools":[
 #[test]
 fn a_generated_document_passes_the_lint() {
     let tools = ToolInterface::of_definitions(LIST).unwrap();
-    let spec = SpecGenerator::new().module("weather").generate(&tools).unwrap();
+    let spec = generate(&tools, Some("weather"), ToolVersion::FIRST).unwrap();
     assert_eq!(spec.tools, ["weather.get_forecast", "weather.get_forecast_2", "weather.list.all"]);
-    let report = Lint::new(&compile).run(&[document(&spec.document)]);
+    let report = lint(&spec.document);
     assert_eq!(report.errors(), 0, "{:#?}\n{}", report.findings, spec.document);
     let read = ToolInterface::of_document(&document(&spec.document));
     assert_eq!(read[0].version().unwrap().to_string(), "3.1.4");
     assert_eq!(read[1].version().unwrap().to_string(), "1.0.0");
     // The document says of the tool what the definition says.
-    let report = Lint::new(&compile).against(&tools).run(&[document(&spec.document)]);
+    let report = super::super::lint(&[document(&spec.document)], &[], &tools, &compile);
     let of_first = |rule| {
         report
             .findings
@@ -50,7 +50,7 @@ fn a_generated_document_passes_the_lint() {
 #[test]
 fn json_in_documents_is_indented_by_two() {
     let tools = ToolInterface::of_definitions(LIST).unwrap();
-    let spec = SpecGenerator::new().module("weather").generate(&tools).unwrap();
+    let spec = generate(&tools, Some("weather"), ToolVersion::FIRST).unwrap();
     let read = document(&spec.document);
     let blocks: Vec<_> = read.tools.iter().flat_map(|tool| &tool.sections).flat_map(Section::json).collect();
     assert_eq!(blocks.len(), 18);
@@ -65,7 +65,7 @@ fn json_in_documents_is_indented_by_two() {
 #[test]
 fn what_the_definitions_do_not_say_is_told() {
     let tools = ToolInterface::of_definitions(LIST).unwrap();
-    let gaps = SpecGenerator::new().module("weather").generate(&tools).unwrap().gaps;
+    let gaps = generate(&tools, Some("weather"), ToolVersion::FIRST).unwrap().gaps;
     for gap in [
         "`weather.get_forecast` has no description of the parameter at /properties/days",
         "`weather.get_forecast` has no description of the parameter at /$defs/place/properties/lat",
@@ -79,9 +79,9 @@ fn what_the_definitions_do_not_say_is_told() {
 #[test]
 fn a_name_without_a_module_is_refused_unless_there_is_one() {
     let tools = ToolInterface::of_definitions(r#"{"name":"get","inputSchema":{}}"#).unwrap();
-    assert_eq!(SpecGenerator::new().generate(&tools), Err(InvalidDefinition::Unnamed("get".to_owned())));
+    assert_eq!(generate(&tools, None, ToolVersion::FIRST), Err(InvalidDefinition::Unnamed("get".to_owned())));
     let tools = ToolInterface::of_definitions(r#"{"name":"weather.get","inputSchema":{}}"#).unwrap();
-    let spec = SpecGenerator::new().version("0.3.0".parse().unwrap()).generate(&tools).unwrap();
+    let spec = generate(&tools, None, "0.3.0".parse().unwrap()).unwrap();
     assert_eq!(spec.tools, ["weather.get"]);
     let read = ToolInterface::of_document(&document(&spec.document));
     assert_eq!(ToolDiff::between(&read, &read)[0].least_version.unwrap().to_string(), "0.3.0");
@@ -91,6 +91,6 @@ fn a_name_without_a_module_is_refused_unless_there_is_one() {
 fn an_example_of_a_schema_in_circles_ends() {
     let schema = r##"{"type":"object","properties":{"a":{"$ref":"#"},"b":{"$ref":"#"},"c":{"$ref":"#"},"d":{"$ref":"#"}},
         "required":["a","b","c","d"]}"##;
-    let spec = SpecGenerator::new().generate(&[tool(schema, "")]).unwrap();
+    let spec = generate(&[tool(schema, "")], None, ToolVersion::FIRST).unwrap();
     assert!(spec.document.len() < 500_000, "{}", spec.document.len());
 }

@@ -4,12 +4,16 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::config::Severity;
-use crate::tool_spec::finding::{ChecklistItem, ChecklistVerdict, SpecRule};
+use crate::tool_spec::finding::{ChecklistVerdict, SpecRule};
 
 /// Asserts that the example in which `from` was replaced has a finding with these words, and others only of its rule.
 fn assert_found(from: &str, to: &str, found: &str) {
     let findings = findings_where(from, to);
     assert!(findings.iter().any(|finding| finding.contains(found)), "{found:?} is not in {findings:#?}");
+}
+
+fn against(definitions: &[ToolInterface], text: &str) -> LintReport {
+    super::super::lint(&[document(text)], &[], definitions, &compile)
 }
 
 #[test]
@@ -24,18 +28,18 @@ fn the_example_passes() {
 fn each_item_of_the_checklist_has_a_verdict() {
     let verdicts = |text: &str| lint(text).tools.remove(0).checklist;
     for (item, verdict) in verdicts(EXAMPLE) {
-        let is_code = matches!(item, ChecklistItem::Function | ChecklistItem::Wrapper);
+        let is_code = ["function", "wrapper"].contains(&item);
         let expected = if is_code { ChecklistVerdict::NotChecked } else { ChecklistVerdict::Passed };
         assert_eq!(verdict, expected, "{item:?}");
     }
     for (from, to, failed) in [
-        ("## Tool: `weather.get_forecast`", "## Tool: weather.get_forecast", ChecklistItem::Template),
-        ("| `days` | integer |", "| `day` | integer |", ChecklistItem::InputSchema),
-        ("| `city` | string | The city,", "| `town` | string | The city,", ChecklistItem::OutputSchema),
-        ("| `ValidationError` |", "| `BadInput` |", ChecklistItem::ErrorTypes),
-        ("**Idempotent**: Yes", "It depends.", ChecklistItem::Idempotency),
-        ("\"tool_name\"", "\"tool\"", ChecklistItem::Examples),
-        ("**Version**: 1.2.0", "**Version**: one", ChecklistItem::Version),
+        ("## Tool: `weather.get_forecast`", "## Tool: weather.get_forecast", "template"),
+        ("| `days` | integer |", "| `day` | integer |", "input_schema"),
+        ("| `city` | string | The city,", "| `town` | string | The city,", "output_schema"),
+        ("| `ValidationError` |", "| `BadInput` |", "error_types"),
+        ("**Idempotent**: Yes", "It depends.", "idempotency"),
+        ("\"tool_name\"", "\"tool\"", "examples"),
+        ("**Version**: 1.2.0", "**Version**: one", "version"),
     ] {
         let checklist = verdicts(&EXAMPLE.replacen(from, to, 1));
         assert_eq!(checklist.len(), 10);
@@ -44,7 +48,7 @@ fn each_item_of_the_checklist_has_a_verdict() {
         assert_eq!(failures, [&(failed, ChecklistVerdict::Failed)], "{to}");
     }
     let (without_security, _) = EXAMPLE.split_once("- Risk").unwrap();
-    assert!(verdicts(without_security).contains(&(ChecklistItem::Security, ChecklistVerdict::Failed)));
+    assert!(verdicts(without_security).contains(&("security", ChecklistVerdict::Failed)));
 }
 
 // covers: ENV-4.1-09
@@ -97,7 +101,7 @@ fn an_invocation_name_has_its_form_and_is_unique() {
     }
     assert_found("\n`weather.get_forecast`", "\n`weather.forecast`", "is not that of the heading");
     let other = SpecDocument::read("other.md".as_ref(), EXAMPLE);
-    let findings = Lint::new(&compile).run(&[document(EXAMPLE), other]).findings;
+    let findings = super::super::lint(&[document(EXAMPLE), other], &[], &[], &compile).findings;
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].what, "`weather.get_forecast` was declared before, in weather.md:5");
     assert_eq!((&findings[0].file, findings[0].line), (&PathBuf::from("other.md"), 5));
@@ -164,15 +168,9 @@ fn error_types_are_known_or_declared() {
     assert_found(
         "| `ValidationError` |",
         "| `ValidatonError` |",
-        "`ValidatonError` is not a known error type",
+        "`ValidatonError` is not a known error type: did you mean `ValidationError`?",
     );
-    let found = lint(&EXAMPLE.replacen("| `ValidationError` |", "| `ValidatonError` |", 1)).findings;
-    assert_eq!(found[0].help, "did you mean `ValidationError`?");
-    assert_found(
-        "**Custom error types**: `ForecastDelayed`",
-        "",
-        "`ForecastDelayed` is not a known error type",
-    );
+    assert_found("**Custom error types**: `ForecastDelayed`", "", "`ForecastDelayed` is neither a known");
     assert_found(
         "\"error_type\": \"ResourceNotFound\"",
         "\"error_type\": \"NoCity\"",
@@ -180,7 +178,7 @@ fn error_types_are_known_or_declared() {
     );
     assert_found("| Error Type |", "| Kind |", "no error type is listed");
     let items = "- `TimeoutError`: no answer\n- `Elsewhere`: no\n\n| Kind |";
-    assert_found("| Error Type |", items, "`Elsewhere` is not a known error type");
+    assert_found("| Error Type |", items, "`Elsewhere` is neither a known");
 }
 
 // covers: ENV-4.1-06
@@ -204,7 +202,7 @@ fn idempotency_is_stated_and_agrees_with_the_definition() {
     ] {
         let definitions = ToolInterface::of_definitions(&definition.replace("HINT", hint)).unwrap();
         let text = EXAMPLE.replacen("**Idempotent**: Yes", said, 1);
-        let report = Lint::new(&compile).against(&definitions).run(&[document(&text)]);
+        let report = against(&definitions, &text);
         let is_found = report.findings.iter().any(|finding| finding.rule == SpecRule::Idempotency);
         assert_eq!(is_found, !is_agreed, "{said}, {hint}");
     }
@@ -219,7 +217,7 @@ fn examples_are_complete_and_fit_the_envelopes_and_the_schemas() {
         "\"tool_name\": \"weather.forecast\",",
         "the call is not one of `weather.get_forecast`",
     );
-    assert_found(call, "\"tool_name\": \"weather.get_forecast\", \"id\": 1,", "a call has no member `id`");
+    assert_found(call, "\"tool_name\": \"weather.get_forecast\", \"id\": 1,", "has a member `id`");
     assert_found(
         "\"city\": \"Lyon\",\n    \"days\": 1",
         "\"days\": 1",
@@ -233,11 +231,10 @@ fn examples_are_complete_and_fit_the_envelopes_and_the_schemas() {
     assert_found(
         "\"explanation\": \"It stays cold in Lyon.\"",
         "\"explanation\": 1",
-        "`explanation` is not a text",
+        "`explanation` must be",
     );
-    assert_found("\"status\": \"success\"", "\"status\": \"ok\"", "the status is unknown");
-    assert_found("\"status\": \"success\"", "\"status\": \"failure\"", "a failure has no `error`");
-    assert_found("\"status\": \"success\"", "\"status\": \"failure\"", "a failure has `data`");
+    assert_found("\"status\": \"success\"", "\"status\": \"ok\"", "`status` must be");
+    assert_found("\"status\": \"success\"", "\"status\": \"failure\"", "`error` is missing");
     assert_found(
         "\"status\": \"success\"",
         "\"status\": \"failure\"",
@@ -248,7 +245,7 @@ fn examples_are_complete_and_fit_the_envelopes_and_the_schemas() {
         "\"status\": \"partial_success\"",
         "no example of the result of a call that fails",
     );
-    assert_found("\"error_message\"", "\"message\"", "`error_message` is not a text");
+    assert_found("\"error_message\"", "\"message\"", "error_message");
     assert_found("\"tool_name\"", "\"tool\"", "there is no example of a call");
     assert_found("\"days\": [\n      { \"date\"", "\"days\": {\"a\": [\n      { \"date\"", "JSON is invalid");
 }
@@ -264,7 +261,7 @@ fn security_is_considered_and_names_the_permissions() {
     );
     let definition = r#"{"name":"get_forecast","inputSchema":{},"security":{"permissions_required":["network.outbound","camera"]}}"#;
     let definitions = ToolInterface::of_definitions(definition).unwrap();
-    let report = Lint::new(&compile).against(&definitions).run(&[document(EXAMPLE)]);
+    let report = against(&definitions, EXAMPLE);
     let found: Vec<_> = report.findings.iter().filter(|finding| finding.rule == SpecRule::Security).collect();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].what, "the section does not name the permission `camera` of the definition");
@@ -275,7 +272,7 @@ fn a_document_agrees_with_the_definition() {
     let list = r#"{"tools":[{"name":"get_forecast","inputSchema":{"type":"object","properties":{"city":{"type":"string"},
         "days":{"type":"number"}},"required":["city"]}}]}"#;
     let definitions = ToolInterface::of_definitions(list).unwrap();
-    let report = Lint::new(&compile).against(&definitions).run(&[document(EXAMPLE)]);
+    let report = against(&definitions, EXAMPLE);
     let found: Vec<_> = report.findings.iter().map(|finding| finding.what.as_str()).collect();
     assert!(found.contains(
         &"the document differs from the definition: parameter `days` changed its type from number to integer"
@@ -285,9 +282,7 @@ fn a_document_agrees_with_the_definition() {
             &"the document differs from the definition: parameter `units` was added and is optional"
         )
     );
-    let report = Lint::new(&compile)
-        .against(&definitions)
-        .run(&[document(&EXAMPLE.replace("get_forecast", "get_forecats"))]);
+    let report = against(&definitions, &EXAMPLE.replace("get_forecast", "get_forecats"));
     assert_eq!(report.findings[0].what, "no tool `weather.get_forecats` is defined");
 }
 
@@ -312,7 +307,7 @@ fn each_missing_element_of_a_schema_has_its_pointer() {
         (Severity::Error, "/properties/a", "`type` is missing"),
         (Severity::Warning, "/properties/a", "`examples` is missing"),
         (Severity::Error, "/properties/b", "`items` is missing"),
-        (Severity::Error, "/properties/c", "`properties` is missing"),
+        (Severity::Error, "/properties/c", "`properties` is missing, and so is `additionalProperties`"),
         (Severity::Error, "/properties/d~1e", "`description` is missing"),
         (Severity::Warning, "/properties/f", "`examples` is missing"),
     ] {
@@ -346,7 +341,7 @@ fn a_schema_of_the_parameters_is_there() {
     let found = lint(&format!("{before}{after}")).findings;
     assert_eq!(
         (found[0].rule, found[0].what.as_str()),
-        (SpecRule::InputSchema, "the section has no JSON Schema")
+        (SpecRule::InputSchema, "the section has no JSON Schema between ```json and ```")
     );
 }
 
@@ -354,7 +349,7 @@ fn a_schema_of_the_parameters_is_there() {
 #[test]
 fn a_new_major_version_has_a_migration_guide() {
     let since = ToolInterface::of_document(&document(EXAMPLE));
-    let lint = |text: &str| Lint::new(&compile).since(&since).run(&[document(text)]).findings;
+    let lint = |text: &str| super::super::lint(&[document(text)], &since, &[], &compile).findings;
     assert_eq!(lint(EXAMPLE), []);
     let major = EXAMPLE.replace("**Version**: 1.2.0", "**Version**: 2.0.0");
     let found = lint(&major);
@@ -367,13 +362,13 @@ fn a_new_major_version_has_a_migration_guide() {
 fn a_version_announces_what_changed_since_the_older_document() {
     let since = ToolInterface::of_document(&document(EXAMPLE));
     let narrower = EXAMPLE.replace("\"maximum\": 10", "\"maximum\": 5");
-    let found = Lint::new(&compile).since(&since).run(&[document(&narrower)]).findings;
+    let found = super::super::lint(&[document(&narrower)], &since, &[], &compile).findings;
     assert_eq!(found.len(), 1);
     assert_eq!(
         found[0].what,
-        "1.2.0 does not announce a breaking change: `maximum` of parameter `days` changed"
+        "1.2.0 does not announce a breaking change, as 2.0.0 does: `maximum` of parameter `days` changed"
     );
-    assert_eq!((found[0].rule, &*found[0].help), (SpecRule::VersionBump, "write at least 2.0.0"));
+    assert_eq!(found[0].rule, SpecRule::VersionBump);
 }
 
 #[test]
@@ -381,8 +376,8 @@ fn findings_look_like_those_of_compilers() {
     let found =
         lint(&EXAMPLE.replacen("\"minimum\": 1", "\"minimum\": 1,\n      \"minimum\": 2", 1)).findings;
     let expected = "error[input-schema]: the JSON is invalid: duplicate object member\n  --> weather.md:41 (weather.get_forecast)\n   \
-                    = help: write JSON; a line break in a text is \\n";
-    assert_eq!(found[0].to_string(), expected);
+                    = help: write JSON";
+    assert!(found[0].to_string().starts_with(expected), "{}", found[0]);
     assert_eq!(
         lint("# Tools\n").findings[0].to_string().lines().next(),
         Some("error[declaration]: the document has no tool")

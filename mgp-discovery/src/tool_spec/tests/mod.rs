@@ -10,7 +10,7 @@ use std::path::Path;
 use mgp_types::RawJson;
 use serde_json::Value;
 
-use super::{Lint, LintReport, SchemaCheck, SpecDocument, ToolInterface};
+use super::{LintReport, SchemaCheck, SpecDocument, ToolInterface};
 
 /// The document that `mgp spec lint` checks in the examples.
 const EXAMPLE: &str = include_str!("../../../examples/MCP_TOOL_SPECIFICATION.md");
@@ -20,14 +20,14 @@ fn document(text: &str) -> SpecDocument {
 }
 
 fn lint(text: &str) -> LintReport {
-    Lint::new(&compile).run(&[document(text)])
+    super::lint(&[document(text)], &[], &[], &compile)
 }
 
 /// Returns the findings about the example in which `from`, which it contains, was replaced.
 fn findings_where(from: &str, to: &str) -> Vec<String> {
     assert!(EXAMPLE.contains(from), "{from}");
     let report = lint(&EXAMPLE.replacen(from, to, 1));
-    report.findings.iter().map(|finding| format!("{}: {}", finding.rule.as_str(), finding.what)).collect()
+    report.findings.iter().map(|finding| format!("{}: {}", finding.rule.facts().0, finding.what)).collect()
 }
 
 /// A stand-in for JSON Schema, which the kernel brings: it knows `required` and the types of properties.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::timeout;
 
-use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryLogStore, Query};
+use mgp_security::audit::{AuditLayer, AuditLog, Filter, LogStore, Query};
 use mgp_types::mgp::Outcome;
 
 use crate::approvals::{ParkedCallLayer, ParkedCallLimits};
@@ -58,7 +58,7 @@ async fn an_outcome_that_nobody_fetches_is_forgotten() {
 
 #[tokio::test(start_paused = true)]
 async fn what_became_of_a_call_whose_client_does_not_come_back_is_recorded_and_of_others_is_not() {
-    let log = AuditLog::open(MemoryLogStore::new(100)).unwrap();
+    let log = AuditLog::open(LogStore::in_memory().unwrap()).unwrap();
     let mut world = World::new(false).await;
     world.layer = ParkedCallLayer::new(ParkedCallLimits::default(), Some(AuditLayer::new(log.clone())));
     let front = world.front("a");

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use mgp_discovery::Config;
+use mgp_discovery::FileReaders;
 use mgp_discovery::clients::{Concealer, ImportedServer, LiteralSecrets, MovedSecret, ReferenceKind};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{ConfigFile, EditError, Environment};
@@ -121,10 +122,10 @@ impl<'e> ConfigImport<'e> {
 
     /// Writes the file. A file that contains secrets is readable only by its owner from the beginning.
     pub(super) fn save(&self) -> Result<(), EditError> {
-        match self.secrets {
-            LiteralSecrets::Keep => self.file.save_for_owner(),
-            _ => self.file.save(),
-        }
+        self.file.save(match self.secrets {
+            LiteralSecrets::Keep => FileReaders::Owner,
+            _ => FileReaders::Kept,
+        })
     }
 }
 

@@ -9,7 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mgp_discovery::clients::{ClientKind, FileScope, Imported, LiteralSecrets, ReferenceKind, UnknownClient};
+use mgp_discovery::clients::{
+    ClientKind, FileScope, Imported, LiteralSecrets, ReadOptions, ReferenceKind, UnknownClient,
+};
 use mgp_discovery::config::{ConfigFile, EditError, ProcessEnvironment};
 use mgp_discovery::secrets::{SecretStore as _, user_store};
 use serde::Serialize;
@@ -111,7 +113,8 @@ struct SkippedReport {
 pub(super) fn run(place: &KernelLocation, output: &Output, import: &ImportArgs) -> Result<Exit, Failure> {
     let machine = ClientLocations::this()?;
     // The values of secrets are read, because they decide whether two servers are the same.
-    let sources = sources(&machine, import, &machine.options().secrets(LiteralSecrets::Keep))?;
+    let options = ReadOptions { secrets: LiteralSecrets::Keep, ..machine.options() };
+    let sources = sources(&machine, import, &options)?;
     let path = place.to_change_in(import.scope)?;
     let file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
     let secrets = if import.keep_secrets { LiteralSecrets::Keep } else { LiteralSecrets::Refer };

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use mgp_discovery::config::Severity;
-use mgp_discovery::tool_spec::{Lint, LintReport, SchemaCheck, ToolInterface};
+use mgp_discovery::tool_spec::{LintReport, SchemaCheck, ToolInterface, lint};
 use mgp_security::Schema;
 use mgp_types::RawJson;
 
@@ -17,7 +17,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: &LintArgs
     let documents = files::documents(&args.paths)?;
     let since = tools(place, args.since.as_deref()).await?;
     let definitions = tools(place, args.against.as_deref()).await?;
-    let report = Lint::new(&compile).since(&since).against(&definitions).run(&documents);
+    let report = lint(&documents, &since, &definitions, &compile);
     output.show(&report, |report, out| {
         for finding in &report.findings {
             writeln!(out, "{}\n", printable(&finding.to_string()))?;

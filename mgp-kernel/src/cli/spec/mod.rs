@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use mgp_discovery::tool_spec::{SpecGenerator, ToolDiff, ToolVersion};
+use mgp_discovery::tool_spec::{self, ToolDiff, ToolVersion};
 use mgp_types::RawJson;
 use mgp_types::ext::{ERROR_DETAIL_SCHEMA, TOOL_CALL_SCHEMA, TOOL_RESULT_SCHEMA};
 
@@ -113,12 +113,7 @@ fn schema(output: &Output, form: EnvelopeForm) -> Result<Exit, Failure> {
 
 async fn generate(place: &KernelLocation, output: &Output, args: GenerateArgs) -> Result<Exit, Failure> {
     let tools = tools_of(place, &args.source).await?;
-    let mut generator = SpecGenerator::new().version(args.tool_version);
-    if let Some(module) = args.module {
-        generator = generator.module(module);
-    }
-    let spec = generator
-        .generate(&tools)
+    let spec = tool_spec::generate(&tools, args.module.as_deref(), args.tool_version)
         .map_err(|error| Failure::usage(error.to_string()).hint("`--module NAME` sets the module"))?;
     // Output to a file gets the texts of servers as they are.
     let is_raw = !io::stdout().is_terminal();

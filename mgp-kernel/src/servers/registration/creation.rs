@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mgp_discovery::Config;
-use mgp_discovery::registry::{RegistrationTerms, Registry};
+use mgp_discovery::registry::{Lifetime, RegistrationTerms, Registry};
 use mgp_security::code_safety::{CodePolicy, scan};
 use mgp_toolindex::discovery::ToolCreator;
 use mgp_types::mcp::CreateMessageResult;
@@ -64,7 +64,10 @@ impl ModelToolCreator {
         server.created_by = Some(agent.id().into_owned());
         server.justification = Some(format!("made on demand: {}", wanted.join(", ")));
         let session = session(context);
-        let terms = RegistrationTerms::for_session(session.as_str()).approved_by("auto_approve");
+        let terms = RegistrationTerms {
+            lifetime: Lifetime::Session(session.as_str().into()),
+            approved_by: Some("auto_approve".into()),
+        };
         let registered = self.registry.register(&agent, context.trace, server, terms).await;
         if let Err(error) = registered {
             scripts::remove(self.config.state(), &id).await;

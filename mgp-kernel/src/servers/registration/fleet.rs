@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use mgp_discovery::config::literal;
 use mgp_discovery::config::model::{ServerConfig, ServerMgp, TransportKind};
 use mgp_discovery::registry::{LaunchMethod, RunningServers, ServerRegistration, ServerView, WebTransport};
-use mgp_types::mgp::{Permission, ServerId, ServerStatus};
+use mgp_types::mgp::{ListedServer, Permission, ServerId, ServerStatus};
 use mgp_types::{Context, Error, Principal, PrincipalRole};
 
 use super::scripts;
@@ -84,17 +84,16 @@ fn view(visibility: &Visibility, server: &Upstream, caller: &Principal) -> Serve
     let config = server.config();
     let declared = config.mgp.as_ref();
     let trust = settings::trust(config, session.as_deref());
-    let mut view = ServerView::new(server.id().clone(), ServerStatus::from(server.state()), trust);
+    let mut listed = ListedServer::new(server.id().clone(), ServerStatus::from(server.state()), trust);
     let mut required = declared.map(|mgp| mgp.permissions_required.clone()).unwrap_or_default();
     if let Some(agreed) = session.and_then(|session| session.mgp.clone()) {
         required.extend(agreed.peer().permissions_required.iter().map(ToString::to_string));
-        view.mgp_version = Some(agreed.version());
-        view.extensions = agreed.extensions().names().map(ToString::to_string).collect();
+        listed.mgp_version = Some(agreed.version());
+        listed.extensions = agreed.extensions().names().map(ToString::to_string).collect();
     } else if let Some(declared) = declared {
-        view.extensions.clone_from(&declared.extensions);
+        listed.extensions.clone_from(&declared.extensions);
     }
-    view.permissions = required.iter().map(|name| Permission::read(name)).collect();
-    view.tools = if is_operator {
+    listed.tools = if is_operator {
         let snapshot = visibility.catalog.snapshot();
         snapshot.of_server(server.id().as_str()).iter().map(|tool| tool.resolved.name.to_string()).collect()
     } else {
@@ -104,7 +103,7 @@ fn view(visibility: &Visibility, server: &Upstream, caller: &Principal) -> Serve
             .map(ToString::to_string)
             .collect()
     };
-    view
+    ServerView { listed, permissions: required.iter().map(|name| Permission::read(name)).collect() }
 }
 
 /// Returns what `mgp.toml` would say of a registered server. The texts of its registrant are literal: they refer to no

@@ -132,11 +132,11 @@ impl CodeReader {
         let mut whole = Sha256::new();
         let mut files = Vec::new();
         for (file, content) in &self.files {
-            let file = CodeFile::new(within(file), written(&Sha256::digest(content)));
+            let file = CodeFile { path: within(file), digest: written(&Sha256::digest(content)) };
             whole.update(format!("{}\0{}\n", file.path, file.digest));
             files.push((file, Arc::clone(content)));
         }
-        InspectedCode::new(written(&whole.finalize()), within(script), files)
+        InspectedCode { digest: written(&whole.finalize()), script: within(script), files }
     }
 }
 

@@ -7,6 +7,7 @@ use mgp_discovery::registry::{CodeInspector, Inspection, LaunchMethod, ProgramSc
 use mgp_security::validator::sandbox::{CommandPolicy, check_command};
 
 use super::graph::{self, CodeRefusal};
+use crate::pattern_servers;
 
 /// An inspector that checks scripts and the files that they load with the code safety framework at its strictest level
 /// (§7), and command lines by the rules of the validator `sandbox` (§4.5).
@@ -23,21 +24,15 @@ impl CodeInspector for StrictInspector {
     }
 
     fn judge_line(&self, command: &str, args: &[String]) -> Result<(), String> {
-        // Other commands of this program decide, and a shell may not run them.
-        if is_carried_server(command, args) {
+        // Other commands of this program decide, and a shell may not run them. Like every program whose code is not inspected,
+        // a server of it is shown to an operator before it starts.
+        if pattern_servers::is_by_command(command, args.first().map_or("", String::as_str)) {
             return Ok(());
         }
         let line =
             LaunchMethod::Program { command: command.into(), args: args.to_vec(), env: Vec::new() }.line();
         check_command(&line, &CommandPolicy::default()).map_err(|finding| finding.to_string())
     }
-}
-
-/// Returns whether the line starts a server that this program carries. Like every program whose code is not inspected, it
-/// is shown to an operator before it starts.
-fn is_carried_server(command: &str, args: &[String]) -> bool {
-    let program = Path::new(command).file_name();
-    program.is_some_and(|program| program == "mgp") && args.first().is_some_and(|first| first == "server")
 }
 
 fn read(path: &Path, language: &str) -> Inspection {

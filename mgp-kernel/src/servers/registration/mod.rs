@@ -32,12 +32,8 @@ pub(crate) fn open(
     let path = config.state().join("registry.db");
     let wrong = |error: &dyn std::fmt::Display| StartError::Config(format!("{}: {error}", path.display()));
     let store = SqliteRegistryStore::open(&path).map_err(|error| wrong(&error))?;
-    Registry::builder(Arc::new(FleetServers::new(config, visibility)))
-        .policy(policy(&config.load()))
-        .inspector(Arc::new(StrictInspector))
-        .store(Arc::new(store))
-        .audit(audit)
-        .build()
+    let fleet = Arc::new(FleetServers::new(config, visibility));
+    Registry::open(Arc::new(store), policy(&config.load()), fleet, Arc::new(StrictInspector), audit)
         .map_err(|error| wrong(&error))
 }
 

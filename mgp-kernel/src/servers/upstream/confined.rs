@@ -15,6 +15,7 @@ use tempfile::TempDir;
 
 use super::connection_shared::ConnectionShared;
 use super::environment;
+use crate::pattern_servers;
 use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
 use crate::servers::registration::CodeCopy;
 use crate::settings;
@@ -93,6 +94,14 @@ fn prepare(
     mut program: ServerProgram,
     code: Option<ApprovedCode>,
 ) -> Result<ProgramStart, String> {
+    // What runs is the server itself, so that a confinement is about its program and not about this one.
+    let first = program.args.first().map_or("", Secret::expose);
+    if pattern_servers::is_by_command(program.command.expose(), first)
+        && let Some(file) = pattern_servers::program()
+    {
+        program.command = file.display().to_string().into();
+        program.args.remove(0);
+    }
     let mut copy = None;
     if let Some(ApprovedCode { code, argument, .. }) = code {
         let made = CodeCopy::new(shared.support.config.state(), &code);

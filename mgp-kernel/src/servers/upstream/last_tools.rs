@@ -105,7 +105,8 @@ const FOLDER: &str = "tools";
 
 #[cfg(test)]
 mod tests {
-    use mgp_security::definition::{FirstUse, MemoryPins};
+    use mgp_security::definition::FirstUse;
+    use mgp_security::sqlite::Database;
 
     use super::*;
 
@@ -124,7 +125,7 @@ mod tests {
     #[test]
     fn only_the_definition_that_is_approved_now_is_listed_again() {
         let state = tempfile::tempdir().unwrap();
-        let pins = PinnedDefinitions::load(FirstUse::Trust, MemoryPins::default()).unwrap();
+        let pins = PinnedDefinitions::load(FirstUse::Trust, Database::in_memory().unwrap()).unwrap();
         let id = ServerId::from("git/é");
         let [status, log] = [tool("status", "Shows."), tool("log", "Lists.")];
         let pinned = |tool: &Object| Definition::read(DefinitionKind::Tool, tool).unwrap();
@@ -140,7 +141,7 @@ mod tests {
     #[test]
     fn another_program_under_the_same_id_has_no_last_tools() {
         let state = tempfile::tempdir().unwrap();
-        let pins = PinnedDefinitions::load(FirstUse::Trust, MemoryPins::default()).unwrap();
+        let pins = PinnedDefinitions::load(FirstUse::Trust, Database::in_memory().unwrap()).unwrap();
         keep(state.path(), &server("git"), &[]).unwrap();
         assert!(read(state.path(), &server("git"), &pins).is_some());
         assert!(read(state.path(), &server("other"), &pins).is_none());

@@ -3,8 +3,7 @@ mod methods;
 mod patterns;
 mod policy;
 mod properties;
-#[cfg(feature = "sqlite")]
-mod sqlite;
+mod stored;
 mod tasks;
 
 use std::sync::Arc;

@@ -3,13 +3,14 @@ use std::task::{Context, Waker};
 
 use mgp_types::mgp::{
     AccessPermission::{Allow, Deny},
-    AccessSource, AccessState, AgentId, DefaultPolicy, EventType, Outcome, Timestamp, ToolName,
+    AccessSource, AccessState, DefaultPolicy, EventType, Outcome, Timestamp,
 };
 use mgp_types::{Error, Principal, code};
 
 use super::*;
-use crate::StoreError;
-use crate::access::{AccessEntry, AccessStore, MemoryAccessStore, StoredEntry};
+use crate::access::table::{DecisionTime, Defaults, EntryTable};
+use crate::access::{AccessEntry, StoredEntry};
+use crate::doubles::{database, fill};
 
 fn says(policy: &AccessPolicy, tool: Option<&str>) -> (AccessPermission, AccessSource) {
     let verdict = policy.decide("a", "s", tool);
@@ -322,7 +323,9 @@ async fn a_change_that_cannot_be_recorded_is_not_made() {
 #[tokio::test]
 async fn a_change_that_cannot_be_stored_is_not_made_and_recorded_as_failed() {
     let (builder, trail) = with_trail();
-    let policy = builder.store(Full).build().unwrap();
+    let database = database();
+    let policy = builder.database(database.clone()).build().unwrap();
+    fill(&database, "access_entries", "true");
     let error = policy.grant(&admin(), None, grant("a", "s", None, Allow)).await.unwrap_err();
     assert_eq!(Error::from(error).code(), code::RESOURCE_EXHAUSTED);
     assert!(!policy.decide("a", "s", None).allows());
@@ -333,16 +336,26 @@ async fn a_change_that_cannot_be_stored_is_not_made_and_recorded_as_failed() {
 #[test]
 fn of_two_entries_for_the_same_the_one_that_denies_decides() {
     for permissions in [[Allow, Deny], [Deny, Allow]] {
-        let policy = AccessPolicy::builder().store(Twice(permissions)).build().unwrap();
-        assert_eq!(says(&policy, Some("t")), (Deny, AccessSource::ToolGrant));
-        assert_eq!(says(&policy, None), (Deny, AccessSource::ServerGrant));
+        let mut entries = Vec::new();
+        for permission in permissions {
+            for tool in [None, Some("t")] {
+                let entry = AccessEntry::new(&admin(), grant("a", "s", tool, permission), at(0)).unwrap();
+                entries.push(StoredEntry::new(entries.len() as u64, entry));
+            }
+        }
+        let table = EntryTable::new(entries, Defaults::default());
+        let now = DecisionTime { now: at(0), latest: at(0) };
+        let says =
+            |tool| table.deciding("a", "s", tool, now).map(|(permission, source, _)| (permission, source));
+        assert_eq!(says(Some("t")), Some((Deny, AccessSource::ToolGrant)));
+        assert_eq!(says(None), Some((Deny, AccessSource::ServerGrant)));
     }
 }
 
 #[tokio::test]
 async fn a_dropped_change_is_made_whole_or_not_at_all() {
-    let store = MemoryAccessStore::new();
-    let policy = AccessPolicy::builder().store(store.clone()).build().unwrap();
+    let database = database();
+    let policy = AccessPolicy::builder().database(database.clone()).build().unwrap();
     let mut changes: Vec<_> = (0..20)
         .map(|n| {
             let policy = policy.clone();
@@ -359,7 +372,7 @@ async fn a_dropped_change_is_made_whole_or_not_at_all() {
     drop(changes);
     policy.grant(&admin(), None, grant("last", "s", None, Allow)).await.unwrap();
     assert!(policy.decide("last", "s", None).allows());
-    let reopened = store.load().unwrap();
+    let reopened = AccessPolicy::builder().database(database).build().unwrap().entries();
     for n in 0..20 {
         let agent = format!("a{n}");
         let stored = reopened.iter().any(|stored| stored.entry.agent_id.as_str() == agent);
@@ -395,46 +408,4 @@ async fn a_server_is_reached_through_one_tool_or_as_a_whole() {
     assert!(!policy.reaches("a", "s"));
     policy.grant(&admin(), None, grant("a", "s", Some("u"), Allow)).await.unwrap();
     assert!(policy.reaches("a", "s") && !policy.reaches("b", "s") && !policy.reaches("a", "other"));
-}
-
-#[derive(Debug)]
-struct Full;
-
-impl AccessStore for Full {
-    fn load(&self) -> Result<Vec<StoredEntry>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    fn put(&self, _: &AccessEntry) -> Result<u64, StoreError> {
-        Err(StoreError::Full)
-    }
-
-    fn remove(&self, _: &AgentId, _: &ServerId, _: Option<&ToolName>) -> Result<(), StoreError> {
-        Err(StoreError::Full)
-    }
-}
-
-/// A store of somebody else that returns two entries for the same.
-#[derive(Debug)]
-struct Twice([AccessPermission; 2]);
-
-impl AccessStore for Twice {
-    fn load(&self) -> Result<Vec<StoredEntry>, StoreError> {
-        let mut entries = Vec::new();
-        for permission in self.0 {
-            for tool in [None, Some("t")] {
-                let entry = AccessEntry::new(&admin(), grant("a", "s", tool, permission), at(0)).unwrap();
-                entries.push(StoredEntry::new(entries.len() as u64, entry));
-            }
-        }
-        Ok(entries)
-    }
-
-    fn put(&self, entry: &AccessEntry) -> Result<u64, StoreError> {
-        MemoryAccessStore::new().put(entry)
-    }
-
-    fn remove(&self, _: &AgentId, _: &ServerId, _: Option<&ToolName>) -> Result<(), StoreError> {
-        Ok(())
-    }
 }

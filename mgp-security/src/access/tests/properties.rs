@@ -117,21 +117,15 @@ proptest! {
     }
 }
 
-#[cfg(feature = "sqlite")]
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn stores_agree_and_still_do_when_they_are_opened_again(steps in proptest::collection::vec(step(), 1..20)) {
-        use crate::access::SqliteAccessStore;
-        use crate::sqlite::Database;
-
+    fn a_policy_is_the_same_when_it_is_opened_again(steps in proptest::collection::vec(step(), 1..20)) {
         let hands = ManualClock::default();
-        let database = Database::in_memory().unwrap();
-        let store = || SqliteAccessStore::new(database.clone()).unwrap();
-        let policies =
-            [build(AccessPolicy::builder(), &hands), build(AccessPolicy::builder().store(store()), &hands)];
+        let database = crate::doubles::database();
+        let policies = [build(AccessPolicy::builder().database(database.clone()), &hands)];
         let (model, now) = follow(&steps, &policies, &hands)?;
-        check(&build(AccessPolicy::builder().store(store()), &hands), &model, now)?;
+        check(&build(AccessPolicy::builder().database(database), &hands), &model, now)?;
     }
 }

@@ -1,9 +1,6 @@
 //! Filters and queries by which events of the audit log are selected.
 
-use mgp_types::agent_family;
 use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp, TraceId};
-
-use super::entry::EventFacets;
 
 /// A selection of events. An event matches if it meets every condition that is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,24 +20,6 @@ pub struct Filter {
     pub until: Option<Timestamp>,
     /// The trace id of the event's chain of requests.
     pub trace_id: Option<TraceId>,
-}
-
-impl Filter {
-    /// Returns whether an event matches the filter.
-    pub(crate) fn matches(&self, facets: &EventFacets) -> bool {
-        let Self { event_types, agent_id, server_id, result, since, until, trace_id } = self;
-        let is_type = |wanted: &EventType| wanted.as_str() == facets.event_type.as_str();
-        (event_types.is_empty() || event_types.iter().any(is_type))
-            && agent_id.as_ref().is_none_or(|wanted| {
-                let agent = facets.agent.as_deref();
-                [agent, agent.and_then(agent_family)].contains(&Some(wanted.as_str()))
-            })
-            && server_id.as_ref().is_none_or(|wanted| facets.server.as_ref() == Some(wanted))
-            && result.is_none_or(|wanted| wanted == facets.result)
-            && since.is_none_or(|since| facets.millis >= since.as_millis())
-            && until.is_none_or(|until| facets.millis < until.as_millis())
-            && trace_id.is_none_or(|wanted| wanted.as_u128() == facets.trace)
-    }
 }
 
 /// A query for a page of events of the log.

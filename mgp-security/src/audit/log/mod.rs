@@ -5,13 +5,10 @@ mod encode;
 mod entry;
 mod export;
 mod filter;
-mod memory;
 mod open_calls;
 mod queue;
 mod reader;
 mod retention;
-#[cfg(feature = "sqlite")]
-mod sqlite;
 mod state;
 mod store;
 mod subscription;
@@ -32,12 +29,9 @@ use tokio::sync::{oneshot, watch};
 pub use self::chain::{ChainDigest, ChainKey, LogHead};
 pub use self::entry::{EventFacets, LogEntry};
 pub use self::filter::{Filter, Order, Query};
-pub use self::memory::MemoryLogStore;
 pub use self::reader::LogReader;
 pub use self::retention::{PRUNED, Retention};
-#[cfg(feature = "sqlite")]
-pub use self::sqlite::SqliteLogStore;
-pub use self::store::{Checkpoint, LogStore, RemovalBound, RemovalReason, Tail};
+pub use self::store::LogStore;
 pub use self::subscription::LogSubscription;
 pub use self::verify::{LogFlaw, VerifiedLog, VerifyError};
 pub use self::writer::{GAP, KERNEL_LOST};
@@ -80,7 +74,7 @@ pub struct AuditLog {
 
 struct AuditLogInner {
     state: Arc<AuditLogState>,
-    store: Arc<dyn LogStore>,
+    store: Arc<LogStore>,
     chain: Chain,
     open_calls: Option<Arc<OpenCalls>>,
     thread: Option<JoinHandle<()>>,
@@ -106,7 +100,7 @@ pub enum Durability {
 #[derive(Debug)]
 #[must_use]
 pub struct AuditLogBuilder {
-    store: Arc<dyn LogStore>,
+    store: Arc<LogStore>,
     key: Option<ChainKey>,
     capacity: usize,
     clock: Clock,
@@ -115,7 +109,7 @@ pub struct AuditLogBuilder {
 
 impl AuditLog {
     /// Returns a builder of a log in `store`.
-    pub fn builder(store: impl LogStore) -> AuditLogBuilder {
+    pub fn builder(store: LogStore) -> AuditLogBuilder {
         AuditLogBuilder {
             store: Arc::new(store),
             key: None,
@@ -129,7 +123,7 @@ impl AuditLog {
     ///
     /// # Errors
     /// Fails if the store cannot be read, or if its end is not as it was left.
-    pub fn open(store: impl LogStore) -> Result<Self, StoreError> {
+    pub fn open(store: LogStore) -> Result<Self, StoreError> {
         Self::builder(store).open()
     }
 

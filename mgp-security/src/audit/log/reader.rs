@@ -13,17 +13,17 @@ use crate::StoreError;
 /// All its methods block for as long as the store takes: within a runtime, call them on a thread that may block.
 #[derive(Debug, Clone)]
 pub struct LogReader {
-    pub(super) store: Arc<dyn LogStore>,
+    pub(super) store: Arc<LogStore>,
     pub(super) chain: Chain,
 }
 
 impl LogReader {
     /// Returns a reader of the log in `store`, for a program that does not write the log.
-    pub fn of_store(store: impl LogStore, key: Option<ChainKey>) -> Self {
+    pub fn of_store(store: LogStore, key: Option<ChainKey>) -> Self {
         Self::new(Arc::new(store), Chain::new(key))
     }
 
-    pub(super) const fn new(store: Arc<dyn LogStore>, chain: Chain) -> Self {
+    pub(super) const fn new(store: Arc<LogStore>, chain: Chain) -> Self {
         Self { store, chain }
     }
 

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, Timestamp};
 
 use super::chain::LogHead;
-use super::store::{RemovalBound, RemovalReason};
 use crate::random;
 
 /// A rule for which events of a log are kept.
@@ -37,6 +38,48 @@ impl Retention {
             Self::SizeBased(most) => Some((RemovalBound::Bytes(most), RemovalReason::SizeBased)),
         }
     }
+}
+
+/// The record of removed entries, from which the rest of the chain is verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Checkpoint {
+    /// The place of the last entry that was removed.
+    pub(super) end: LogHead,
+    /// The number of entries that were removed with it.
+    pub(super) removed: u64,
+    /// The reason for the removal.
+    pub(super) reason: RemovalReason,
+    /// The number of the event that reports the removal, which is in the chain like any other.
+    pub(super) told_by: u64,
+}
+
+/// The reason why entries were removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RemovalReason {
+    /// The entries were too old.
+    TimeBased,
+    /// The log was too large.
+    SizeBased,
+}
+
+impl RemovalReason {
+    /// Returns the word that is stored for the reason.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::TimeBased => "time_based",
+            Self::SizeBased => "size_based",
+        }
+    }
+}
+
+/// The bound beyond which entries are removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RemovalBound {
+    /// The entries in front of the first one that is dated at this time or later.
+    Before(Timestamp),
+    /// The entries in front of the last ones that together have this number of bytes.
+    Bytes(u64),
 }
 
 /// Returns the event that reports the removal of entries.

@@ -1,89 +1,464 @@
-//! The interface of audit log stores, and the types that it uses.
+//! The store of an audit log.
 
-use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
-use mgp_types::mgp::Timestamp;
-use serde::{Deserialize, Serialize};
+use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp};
+use mgp_types::{LOCAL_AGENT, RawJson};
+use rusqlite::config::DbConfig;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{
+    Connection, OptionalExtension, Row, Statement, ToSql, TransactionBehavior, named_params, params,
+};
 
-use super::chain::LogHead;
-use super::entry::LogEntry;
-use super::filter::Query;
+use super::chain::{ChainDigest, LogHead};
+use super::entry::{EventFacets, LogEntry};
+use super::filter::{Filter, Order, Query};
+use super::retention::{Checkpoint, RemovalBound, RemovalReason};
 use crate::StoreError;
+use crate::sqlite::Database;
 
-/// A store for the entries of a log. Only one log writes to it; any number of readers may read.
+/// A store for the entries of a log. Only one log writes to it; any number of readers may read. All its methods block for
+/// as long as the disk takes.
 ///
-/// All methods block for as long as the medium takes.
-pub trait LogStore: Send + Sync + fmt::Debug + 'static {
-    /// Returns the end of the log, as far as it is known.
-    fn tail(&self) -> Result<Tail, StoreError>;
-
-    /// Appends `entries`, which continue the log: either all of them or none. They are durable when this returns.
-    fn append(&self, entries: &[LogEntry]) -> Result<(), StoreError>;
-
-    /// Returns the entries that a query asks for.
-    fn read(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError>;
-
-    /// Returns the end and the number of the oldest entries beyond `bound`, at most `at_most` of them.
-    fn beyond(&self, bound: RemovalBound, at_most: u64) -> Result<Option<(LogHead, u64)>, StoreError>;
-
-    /// Appends `note`, which reports `checkpoint`, stores the checkpoint, and removes the entries up to it: either
-    /// all of this or nothing.
-    fn forget(&self, checkpoint: &Checkpoint, note: &LogEntry) -> Result<(), StoreError>;
+/// Triggers forbid changing an event, and removing one that no checkpoint covers. They guard against mistakes of
+/// well-meaning programs; deliberate changes are found by the chain.
+#[derive(Debug, Clone)]
+pub struct LogStore {
+    writer: Database,
+    /// A connection of its own for reading, so that a long search does not hold up the writer.
+    reader: Database,
+    /// The file, if the store opened it itself.
+    file: Option<Arc<LogFile>>,
 }
 
 /// The end of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Tail {
+pub(super) struct Tail {
     /// The head that was noted with the last entries; `None` in a new store.
-    pub head: Option<LogHead>,
+    pub(super) head: Option<LogHead>,
     /// The last entry of the log.
-    pub last: Option<LogEntry>,
+    pub(super) last: Option<LogEntry>,
     /// The point up to which entries were removed.
-    pub checkpoint: Option<Checkpoint>,
+    pub(super) checkpoint: Option<Checkpoint>,
 }
 
-/// The record of removed entries, from which the rest of the chain is verified.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Checkpoint {
-    /// The place of the last entry that was removed.
-    pub end: LogHead,
-    /// The number of entries that were removed with it.
-    pub removed: u64,
-    /// The reason for the removal.
-    pub reason: RemovalReason,
-    /// The number of the event that reports the removal, which is in the chain like any other.
-    pub told_by: u64,
+/// The file of a store as it was when it was opened. A file that was removed, or replaced, is still written to where
+/// nobody will look.
+#[derive(Debug)]
+struct LogFile {
+    path: PathBuf,
+    id: Option<FileId>,
 }
 
-/// The reason why entries were removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum RemovalReason {
-    /// The entries were too old.
-    TimeBased,
-    /// The log was too large.
-    SizeBased,
-}
+/// The number of a file in its file system, where the system has such numbers.
+type FileId = (u64, u64);
 
-impl RemovalReason {
-    /// Returns the word that is stored for the reason.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::TimeBased => "time_based",
-            Self::SizeBased => "size_based",
+impl LogFile {
+    fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), id: Self::id(path) }
+    }
+
+    #[cfg(unix)]
+    fn id(path: &Path) -> Option<FileId> {
+        use std::os::unix::fs::MetadataExt as _;
+
+        path.metadata().ok().map(|found| (found.dev(), found.ino()))
+    }
+
+    #[cfg(not(unix))]
+    fn id(path: &Path) -> Option<FileId> {
+        path.exists().then_some((0, 0))
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        if Self::id(&self.path) == self.id {
+            return Ok(());
         }
+        let path = self.path.display();
+        Err(StoreError::Damaged(format!(
+            "{path} was removed or replaced while it was written: stop the kernel, and put the file back"
+        )))
     }
 }
 
-/// The bound beyond which entries are removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "one for each reason")]
-pub enum RemovalBound {
-    /// The entries in front of the first one that is dated at this time or later.
-    Before(Timestamp),
-    /// The entries in front of the last ones that together have this number of bytes.
-    Bytes(u64),
+impl LogStore {
+    /// Opens the store in the file at `path`. The file should hold nothing else: other writers to it would wait for
+    /// each batch.
+    ///
+    /// # Errors
+    /// Fails if another process has the file open, a newer version wrote it, or it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let writer = Database::open(path)?;
+        writer.migrate(SECTION, MIGRATIONS)?;
+        // The triggers guard against other programs. A write made here continues the noted end or is undone, and
+        // checking the triggers for each event would be a third of its cost.
+        writer.connection().set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+        let reader = Database::open_read_only(path)?;
+        Ok(Self { writer, reader, file: Some(Arc::new(LogFile::new(path))) })
+    }
+
+    /// Opens the store in the file at `path` for reading only, while another process may write it.
+    ///
+    /// # Errors
+    /// Fails if there is no store, or if it cannot be opened.
+    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+        let reader = Database::open_read_only(path)?;
+        Ok(Self { writer: reader.clone(), reader, file: None })
+    }
+
+    /// Returns a store in memory, which ends with its handles.
+    ///
+    /// # Errors
+    /// Fails if SQLite cannot allocate memory.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        Self::new(Database::in_memory()?)
+    }
+
+    /// Returns the store in a database that is already open.
+    ///
+    /// # Errors
+    /// Fails if a newer version wrote the store, or if SQLite refuses.
+    pub fn new(database: Database) -> Result<Self, StoreError> {
+        database.migrate(SECTION, MIGRATIONS)?;
+        Ok(Self { writer: database.clone(), reader: database, file: None })
+    }
+
+    fn check_file(&self) -> Result<(), StoreError> {
+        self.file.as_ref().map_or(Ok(()), |file| file.check())
+    }
+
+    /// Returns the end of the log, as far as it is known.
+    pub(super) fn tail(&self) -> Result<Tail, StoreError> {
+        self.check_file()?;
+        let mut connection = self.reader.connection();
+        // One transaction covers both reads; otherwise the head could be newer than the last entry.
+        let transaction = connection.transaction()?;
+        let head = transaction
+            .query_row("SELECT seq, hash FROM audit_head", [], |row| read_head(row, 0))
+            .optional()?;
+        let last = transaction
+            .query_row(&format!("SELECT {COLUMNS} FROM audit_events ORDER BY seq DESC LIMIT 1"), [], |row| {
+                read_entry(row)
+            })
+            .optional()?;
+        let checkpoint = transaction
+            .query_row(
+                "SELECT seq, hash, removed, reason, told_by FROM audit_checkpoints ORDER BY seq DESC LIMIT 1",
+                [],
+                read_checkpoint,
+            )
+            .optional()?;
+        Ok(Tail { head, last, checkpoint })
+    }
+
+    /// Appends `entries`, which continue the log: either all of them or none. They are durable when this returns.
+    pub(super) fn append(&self, entries: &[LogEntry]) -> Result<(), StoreError> {
+        self.check_file()?;
+        let mut connection = self.writer.connection();
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        insert(&transaction, entries)?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Returns the entries that a query asks for.
+    pub(super) fn read(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError> {
+        let (compare, order, start) = match query.order {
+            Order::NewestFirst => ("<", "DESC", u64::MAX),
+            Order::OldestFirst => (">", "ASC", 0),
+        };
+        let sql = format!(
+            "SELECT {COLUMNS} FROM audit_events WHERE seq IN (
+                SELECT seq FROM audit_events INDEXED BY audit_facets
+                WHERE seq {compare} :behind AND {CONDITIONS} ORDER BY seq {order} LIMIT :limit
+             ) ORDER BY seq {order}"
+        );
+        let behind = integer(query.behind.unwrap_or(start));
+        let limit = integer(query.limit.min(Query::MAX_LIMIT) as u64);
+        let conditions = Conditions::of(&query.filter);
+        let connection = self.reader.connection();
+        let mut statement = connection.prepare(&sql)?;
+        let mut values = conditions.values();
+        values.extend([(":behind", &behind as &dyn ToSql), (":limit", &limit)]);
+        let entries = statement.query_map(&*values, read_entry)?.collect::<Result<_, _>>()?;
+        Ok(entries)
+    }
+
+    /// Returns the end and the number of the oldest entries beyond `bound`, at most `at_most` of them.
+    pub(super) fn beyond(
+        &self,
+        bound: RemovalBound,
+        at_most: u64,
+    ) -> Result<Option<(LogHead, u64)>, StoreError> {
+        let connection = self.reader.connection();
+        let ends: (Option<i64>, Option<i64>) =
+            connection.query_row("SELECT min(seq), max(seq) FROM audit_events", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        let (Some(first), Some(last)) = ends else { return Ok(None) };
+        let end = match bound {
+            RemovalBound::Before(time) => connection
+                .query_row(
+                    "SELECT seq FROM audit_events INDEXED BY audit_facets
+                     WHERE seq >= 0 AND millis >= ?1 ORDER BY seq LIMIT 1",
+                    [time.as_millis()],
+                    |row| row.get::<_, i64>(0),
+                )
+                .optional()?
+                .map_or(last, |stays| stays - 1),
+            RemovalBound::Bytes(most) => last_beyond_bytes(&connection, most)?.unwrap_or(first - 1),
+        };
+        let end = end.min(first.saturating_add(integer(at_most)).saturating_sub(1));
+        if end < first {
+            return Ok(None);
+        }
+        let head =
+            connection.query_row("SELECT seq, hash FROM audit_events WHERE seq = ?1", [end], |row| {
+                read_head(row, 0)
+            })?;
+        Ok(Some((head, natural(end - first + 1))))
+    }
+
+    /// Appends `note`, which reports `checkpoint`, stores the checkpoint, and removes the entries up to it: either
+    /// all of this or nothing.
+    pub(super) fn forget(&self, checkpoint: &Checkpoint, note: &LogEntry) -> Result<(), StoreError> {
+        let Checkpoint { end, removed, reason, told_by } = checkpoint;
+        let mut connection = self.writer.connection();
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute(
+            "INSERT INTO audit_checkpoints (seq, hash, removed, reason, told_by) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![
+                integer(end.seq),
+                end.hash.as_bytes(),
+                integer(*removed),
+                reason.as_str(),
+                integer(*told_by)
+            ],
+        )?;
+        transaction.execute("DELETE FROM audit_events WHERE seq <= ?1", [integer(end.seq)])?;
+        insert(&transaction, std::slice::from_ref(note))?;
+        transaction.commit()?;
+        Ok(())
+    }
 }
+
+/// Adds entries and moves the noted head on, from the one that they continue.
+fn insert(connection: &Connection, entries: &[LogEntry]) -> Result<(), StoreError> {
+    let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return Ok(()) };
+    add(connection, entries)?;
+    let moved = connection.prepare_cached(MOVE_ON)?.execute(params![
+        integer(last.seq),
+        last.hash.as_bytes(),
+        integer(first.seq - 1),
+        first.prev.as_bytes()
+    ])?;
+    if moved == 1 { Ok(()) } else { Err(damaged("somebody else has moved the end of the log")) }
+}
+
+/// Adds entries, whatever they continue.
+pub(super) fn add(connection: &Connection, entries: &[LogEntry]) -> Result<(), StoreError> {
+    let (groups, rest) = entries.as_chunks::<GROUP>();
+    if !groups.is_empty() {
+        let mut statement = connection.prepare_cached(&INSERT_GROUP)?;
+        for group in groups {
+            for (entry, at) in group.iter().zip((1..).step_by(VALUES)) {
+                bind(&mut statement, at, entry)?;
+            }
+            statement.raw_execute()?;
+        }
+    }
+    let mut statement = connection.prepare_cached(&INSERT)?;
+    for entry in rest {
+        bind(&mut statement, 1, entry)?;
+        statement.raw_execute()?;
+    }
+    Ok(())
+}
+
+/// Binds the values of an entry to the parameters from number `at` on, in the order in which [`inserting`] names
+/// them.
+fn bind(statement: &mut Statement<'_>, at: usize, entry: &LogEntry) -> rusqlite::Result<()> {
+    let LogEntry { seq, event, prev, hash, facets } = entry;
+    let values: [&dyn ToSql; VALUES] = [
+        &integer(*seq),
+        &facets.millis,
+        &integer(event.as_bytes().len() as u64),
+        &facets.event_type.as_str(),
+        &facets.agent,
+        &facets.server.as_ref().map(ServerId::as_str),
+        &facets.result.as_str(),
+        &facets.trace.to_be_bytes(),
+        &SqlText(event),
+        prev.as_bytes(),
+        hash.as_bytes(),
+    ];
+    values.into_iter().zip(at..).try_for_each(|(value, at)| statement.raw_bind_parameter(at, value))
+}
+
+/// Returns a statement that adds `entries` entries.
+fn inserting(entries: usize) -> String {
+    let values = format!("({})", ["?"; VALUES].join(", "));
+    let columns = "seq, millis, bytes, event_type, agent, server, result, trace, event, prev, hash";
+    format!("INSERT INTO audit_events ({columns}) VALUES {}", vec![&*values; entries].join(", "))
+}
+
+/// An event as SQL text, without the check of its JSON that each write would otherwise repeat.
+struct SqlText<'a>(&'a RawJson);
+
+impl ToSql for SqlText<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Text(self.0.as_bytes())))
+    }
+}
+
+/// Returns the number of the last entry that, together with those behind it, has more than `most` bytes of events.
+fn last_beyond_bytes(connection: &Connection, most: u64) -> Result<Option<i64>, StoreError> {
+    let mut statement = connection.prepare(
+        "SELECT seq, bytes FROM audit_events INDEXED BY audit_facets WHERE seq >= 0 ORDER BY seq DESC",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut total = 0u64;
+    while let Some(row) = rows.next()? {
+        total = total.saturating_add(natural(row.get(1)?));
+        if total > most {
+            return Ok(Some(row.get(0)?));
+        }
+    }
+    Ok(None)
+}
+
+/// The conditions of a filter, as values for [`CONDITIONS`].
+struct Conditions {
+    types: Option<String>,
+    agent: Option<String>,
+    /// The pattern of the clients of that agent.
+    clients: Option<String>,
+    server: Option<String>,
+    result: Option<&'static str>,
+    since: Option<i64>,
+    until: Option<i64>,
+    trace: Option<[u8; 16]>,
+}
+
+impl Conditions {
+    fn of(filter: &Filter) -> Self {
+        let types: Vec<_> = filter.event_types.iter().map(EventType::as_str).collect();
+        Self {
+            types: (!types.is_empty()).then(|| serde_json::json!(types).to_string()),
+            agent: filter.agent_id.as_ref().map(AgentId::as_str).map(Into::into),
+            clients: filter
+                .agent_id
+                .as_ref()
+                .filter(|agent| agent.as_str() == LOCAL_AGENT)
+                .map(|agent| format!("{agent}/*")),
+            server: filter.server_id.as_ref().map(ServerId::as_str).map(Into::into),
+            result: filter.result.map(Outcome::as_str),
+            since: filter.since.map(Timestamp::as_millis),
+            until: filter.until.map(Timestamp::as_millis),
+            trace: filter.trace_id.map(|trace| trace.as_u128().to_be_bytes()),
+        }
+    }
+
+    fn values(&self) -> Vec<(&'static str, &dyn ToSql)> {
+        named_params! {
+            ":types": self.types, ":agent": self.agent, ":clients": self.clients, ":server": self.server,
+            ":result": self.result, ":since": self.since, ":until": self.until, ":trace": self.trace,
+        }
+        .to_vec()
+    }
+}
+
+fn read_entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
+    let bytes: String = row.get("event")?;
+    let length = bytes.len();
+    let event = RawJson::parse(bytes).map_err(|error| unreadable("event", error))?;
+    if event.as_bytes().len() != length {
+        // White space around the JSON is not part of the value, so the chain would not notice it.
+        return Err(unreadable("event", damaged("not the bytes that were written")));
+    }
+    let result: String = row.get("result")?;
+    let result = Outcome::read(&result).ok_or_else(|| unreadable("result", damaged("no result")))?;
+    let facets = EventFacets {
+        millis: row.get("millis")?,
+        event_type: EventType::read(row.get_ref("event_type")?.as_str()?),
+        agent: row.get("agent")?,
+        server: row.get_ref("server")?.as_str_or_null()?.map(Into::into),
+        result,
+        trace: u128::from_be_bytes(row.get("trace")?),
+    };
+    let digest = |name| row.get(name).map(ChainDigest::from_bytes);
+    Ok(LogEntry {
+        seq: natural(row.get("seq")?),
+        event,
+        prev: digest("prev")?,
+        hash: digest("hash")?,
+        facets,
+    })
+}
+
+fn read_head(row: &Row<'_>, at: usize) -> rusqlite::Result<LogHead> {
+    Ok(LogHead::new(natural(row.get(at)?), ChainDigest::from_bytes(row.get(at + 1)?)))
+}
+
+fn read_checkpoint(row: &Row<'_>) -> rusqlite::Result<Checkpoint> {
+    let reason: String = row.get(3)?;
+    let known = [RemovalReason::TimeBased, RemovalReason::SizeBased]
+        .into_iter()
+        .find(|known| known.as_str() == reason);
+    let reason = known.ok_or_else(|| unreadable("reason", damaged("no reason")))?;
+    let (removed, told_by) = (natural(row.get(2)?), natural(row.get(4)?));
+    Ok(Checkpoint { end: read_head(row, 0)?, removed, reason, told_by })
+}
+
+/// Converts a number for SQLite, whose integers are signed.
+fn integer(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn natural(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+fn damaged(what: &str) -> StoreError {
+    StoreError::Damaged(what.into())
+}
+
+fn unreadable(column: &str, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    let kind = rusqlite::types::Type::Text;
+    // The index is used only in messages, and the column's name in the text says more.
+    rusqlite::Error::FromSqlConversionFailure(0, kind, format!("{column}: {error}").into())
+}
+
+/// The name under which the version of these tables is stored.
+const SECTION: &str = "audit";
+
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+
+/// The number of values of an entry.
+const VALUES: usize = 11;
+
+/// The number of entries that one statement adds where there are enough of them; it costs less than one statement
+/// each.
+const GROUP: usize = 16;
+
+/// The statement that adds one entry.
+static INSERT: LazyLock<String> = LazyLock::new(|| inserting(1));
+
+/// The statement that adds a group of entries.
+static INSERT_GROUP: LazyLock<String> = LazyLock::new(|| inserting(GROUP));
+
+/// The statement that moves the noted head.
+const MOVE_ON: &str = "INSERT INTO audit_head (only, seq, hash) VALUES (1, ?1, ?2)
+    ON CONFLICT (only) DO UPDATE SET seq = excluded.seq, hash = excluded.hash
+    WHERE audit_head.seq = ?3 AND audit_head.hash = ?4";
+
+/// The columns from which an entry is read.
+const COLUMNS: &str = "seq, millis, event_type, agent, server, result, trace, event, prev, hash";
+
+/// The SQL condition of a filter, with a parameter for each of its members.
+const CONDITIONS: &str = "(:types IS NULL OR event_type IN (SELECT value FROM json_each(:types)))
+    AND (:agent IS NULL OR agent = :agent OR agent GLOB :clients) AND (:server IS NULL OR server = :server)
+    AND (:result IS NULL OR result = :result)
+    AND (:since IS NULL OR millis >= :since) AND (:until IS NULL OR millis < :until)
+    AND (:trace IS NULL OR trace = :trace)";

@@ -9,7 +9,7 @@ use super::entry::LogEntry;
 use super::filter::{Filter, Query};
 use super::reader::LogReader;
 use crate::StoreError;
-use crate::blocking::off_the_runtime;
+use crate::sqlite::off_the_runtime;
 
 /// A subscription to the events of a log from a given number on, each delivered when it is durable. All forwarding of
 /// the log to others starts here.

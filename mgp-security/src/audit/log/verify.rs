@@ -6,8 +6,9 @@ use super::chain::{Chain, ChainDigest, LogHead};
 use super::entry::{EventFacets, LogEntry};
 use super::filter::{Filter, Query};
 use super::reader::LogReader;
+use super::retention::Checkpoint;
 use super::retention::PRUNED;
-use super::store::{Checkpoint, Tail};
+use super::store::Tail;
 use crate::StoreError;
 
 /// The result for a log in which nothing was changed, as far as its chain can tell.

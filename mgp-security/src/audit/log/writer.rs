@@ -13,9 +13,9 @@ use super::encode::Encoder;
 use super::entry::{EventFacets, LogEntry};
 use super::open_calls::OpenCalls;
 use super::queue::{Job, RecordJob};
-use super::retention::{Retention, pruned};
+use super::retention::{Checkpoint, Retention, pruned};
 use super::state::{AuditLogState, MissingEvents};
-use super::store::{Checkpoint, LogStore};
+use super::store::LogStore;
 use crate::{Clock, StoreError, random};
 
 /// The one thread that writes a log: it takes all waiting records, writes them in one transaction, and wakes the
@@ -27,7 +27,7 @@ use crate::{Clock, StoreError, random};
 #[derive(Debug)]
 pub(super) struct LogWriter {
     pub(super) state: Arc<AuditLogState>,
-    pub(super) store: Arc<dyn LogStore>,
+    pub(super) store: Arc<LogStore>,
     pub(super) chain: Chain,
     pub(super) clock: Clock,
     pub(super) head: LogHead,

@@ -3,9 +3,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use mgp_types::{Error, code};
 
 use super::*;
-use crate::audit::{
-    AuditLog, Durability, Filter, GAP, KERNEL_LOST, MemoryLogStore, PRUNED, Query, Retention,
-};
+use crate::audit::{AuditLog, Durability, Filter, GAP, KERNEL_LOST, LogStore, PRUNED, Query, Retention};
+use crate::doubles::{database, fill};
 
 fn counting() -> (TestServer, Arc<AtomicU32>) {
     let calls = Arc::<AtomicU32>::default();
@@ -15,6 +14,14 @@ fn counting() -> (TestServer, Arc<AtomicU32>) {
         Ok(Response::empty())
     });
     (inner, calls)
+}
+
+/// Returns a store that has room for so many events.
+fn with_room_for(events: u32) -> LogStore {
+    let database = database();
+    let store = LogStore::new(database.clone()).unwrap();
+    fill(&database, "audit_events", &format!("(SELECT count(*) FROM audit_events) >= {events}"));
+    store
 }
 
 #[tokio::test]
@@ -45,7 +52,7 @@ async fn an_answer_that_cannot_be_recorded_is_withheld() {
 #[tokio::test]
 async fn a_full_log_fails_closed_says_so_and_recovers() {
     let (inner, calls) = counting();
-    let log = AuditLog::open(MemoryLogStore::new(3)).unwrap();
+    let log = AuditLog::open(with_room_for(3)).unwrap();
     let mut service = AuditLayer::new(log.clone()).layer(inner);
     for _ in 0..3 {
         service.call(call()).await.unwrap();
@@ -76,7 +83,7 @@ async fn a_full_log_fails_closed_says_so_and_recovers() {
 
 #[tokio::test]
 async fn what_was_taken_without_a_promise_is_written_when_there_is_room_again() {
-    let log = AuditLog::open(MemoryLogStore::new(4)).unwrap().with_durability(Durability::Async);
+    let log = AuditLog::open(with_room_for(4)).unwrap().with_durability(Durability::Async);
     let (inner, calls) = counting();
     let mut service = AuditLayer::new(log.clone()).layer(inner);
     for _ in 0..5 {
@@ -97,7 +104,7 @@ async fn what_was_taken_without_a_promise_is_written_when_there_is_room_again() 
 
 #[tokio::test]
 async fn a_cancelled_call_reaches_the_log() {
-    let log = AuditLog::open(MemoryLogStore::new(10)).unwrap();
+    let log = AuditLog::open(LogStore::new(database()).unwrap()).unwrap();
     let mut service =
         AuditLayer::new(log.clone()).layer(TestServer::working(|_| Box::pin(std::future::pending())));
     drop(service.call(call()));
@@ -129,7 +136,10 @@ impl Service<Request> for Silent {
 async fn a_call_is_noted_before_it_is_carried_out_and_told_if_the_process_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let open = || {
-        AuditLog::builder(MemoryLogStore::new(100)).open_calls(folder.path().join("calls")).open().unwrap()
+        AuditLog::builder(LogStore::new(database()).unwrap())
+            .open_calls(folder.path().join("calls"))
+            .open()
+            .unwrap()
     };
     let told = async |log: &AuditLog| {
         log.flush().await.unwrap();

@@ -4,7 +4,8 @@ use mgp_types::{BoxFuture, Error, Outbox, OutboxPort, Revision, Session, StreamI
 use parking_lot::Mutex;
 
 use super::*;
-use crate::audit::{AuditLog, Filter, MemoryLogStore, Query};
+use crate::audit::{AuditLog, Filter, LogStore, Query};
+use crate::doubles::database;
 
 #[derive(Default)]
 struct Peer(Mutex<Vec<Request>>);
@@ -32,7 +33,7 @@ fn session(extensions: &[&str]) -> (Session, Arc<Peer>) {
 // covers: MGP-6.3-02, MGP-6.3-11
 #[tokio::test]
 async fn events_go_to_a_server_that_negotiated_audit_in_order_and_with_their_numbers() {
-    let log = AuditLog::open(MemoryLogStore::new(1_000)).unwrap();
+    let log = AuditLog::open(LogStore::new(database()).unwrap()).unwrap();
     let mut service =
         AuditLayer::new(log.clone()).for_server("s".into()).layer(TestServer::with_result("{}"));
     service.call(call()).await.unwrap();
@@ -56,7 +57,7 @@ async fn events_go_to_a_server_that_negotiated_audit_in_order_and_with_their_num
 
 #[tokio::test]
 async fn a_server_without_audit_is_told_nothing() {
-    let log = AuditLog::open(MemoryLogStore::new(10)).unwrap();
+    let log = AuditLog::open(LogStore::new(database()).unwrap()).unwrap();
     AuditLayer::new(log.clone()).layer(TestServer::with_result("{}")).call(call()).await.unwrap();
     let (session, peer) = session(&["security"]);
     assert!(log.subscribe(0).forward(&session).await.is_err());
@@ -66,7 +67,7 @@ async fn a_server_without_audit_is_told_nothing() {
 // covers: MGP-6.3-12
 #[tokio::test]
 async fn without_an_audit_server_events_are_kept_here() {
-    let log = AuditLog::open(MemoryLogStore::new(10)).unwrap();
+    let log = AuditLog::open(LogStore::new(database()).unwrap()).unwrap();
     AuditLayer::new(log.clone()).layer(TestServer::with_result("{}")).call(call()).await.unwrap();
     let kept = log.reader().query(&Query::new(Filter::default())).unwrap();
     assert_eq!(kept.len(), 1);
@@ -75,7 +76,7 @@ async fn without_an_audit_server_events_are_kept_here() {
 
 #[tokio::test]
 async fn a_subscriber_that_comes_back_misses_nothing() {
-    let log = AuditLog::open(MemoryLogStore::new(1_000)).unwrap();
+    let log = AuditLog::open(LogStore::new(database()).unwrap()).unwrap();
     let mut service = AuditLayer::new(log.clone()).layer(TestServer::with_result("{}"));
     let mut subscription = log.subscribe(0);
     service.call(call()).await.unwrap();

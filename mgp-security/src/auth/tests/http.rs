@@ -78,7 +78,7 @@ async fn where_keys_are_optional_a_wrong_one_is_refused_all_the_same() {
 #[tokio::test]
 async fn an_expired_key_and_one_used_too_often_are_told_apart() {
     let hands = ManualClock::default();
-    let ring = KeyRing::with_clock(MemoryKeyStore::new(), hands.clock()).unwrap();
+    let ring = KeyRing::with_clock(database(), hands.clock()).unwrap();
     let wanted =
         KeyRequest::new(&Principal::new("a")).rate_limit(Rates::new().per_hour(n(1))).expires_at(at(9));
     let (_, key) = ring.issue(wanted).await.unwrap();

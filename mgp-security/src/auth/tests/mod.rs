@@ -1,23 +1,22 @@
 mod http;
 mod layer;
 mod ring;
-#[cfg(feature = "sqlite")]
-mod sqlite;
+mod stored;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use mgp_types::Principal;
 
-use super::{ApiPermission, KeyInfo, KeyRequest, KeyRing, MemoryKeyStore, SecretKey};
-use crate::doubles::{ManualClock, TestServer, moment as at};
+use super::{ApiPermission, KeyInfo, KeyRequest, KeyRing, SecretKey};
+use crate::doubles::{ManualClock, TestServer, database, moment as at};
 
 fn n(calls: u32) -> NonZeroU32 {
     NonZeroU32::new(calls).unwrap()
 }
 
 fn ring() -> KeyRing {
-    KeyRing::open(MemoryKeyStore::new()).unwrap()
+    KeyRing::open(database()).unwrap()
 }
 
 async fn issue(ring: &KeyRing, permissions: &[ApiPermission]) -> (KeyInfo, SecretKey) {

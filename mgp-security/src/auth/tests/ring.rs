@@ -4,7 +4,8 @@ use mgp_types::{Error, RunningCalls, code};
 use proptest::prelude::*;
 
 use super::*;
-use crate::auth::{AuthError, KeyDigest, KeyStore};
+use crate::auth::store::KeyStore;
+use crate::auth::{AuthError, KeyDigest};
 use crate::rates::Rates;
 
 // covers: GGEN-7-11
@@ -70,14 +71,14 @@ async fn a_key_that_was_right_before_is_still_told_from_every_other() {
 // covers: GGEN-7-01
 #[tokio::test]
 async fn secrets_are_long_random_and_kept_nowhere() {
-    let store = MemoryKeyStore::new();
-    let ring = KeyRing::open(store.clone()).unwrap();
+    let database = database();
+    let ring = KeyRing::open(database.clone()).unwrap();
     let (info, key) = issue(&ring, &[]).await;
     let (_, other) = issue(&ring, &[]).await;
     let secret = &key.expose()[21..];
     assert_eq!((key.expose().len(), secret.len()), (64, 43));
     assert_ne!(secret, &other.expose()[21..]);
-    let kept = store.load().unwrap();
+    let kept = KeyStore::new(database).unwrap().load().unwrap();
     let stored = kept.iter().find(|stored| stored.info.id == info.id).unwrap();
     assert_eq!(stored.digest, KeyDigest::of(key.expose()));
     for shown in [format!("{kept:?}"), format!("{key:?}"), format!("{ring:?}"), format!("{info:?}")] {
@@ -88,7 +89,7 @@ async fn secrets_are_long_random_and_kept_nowhere() {
 #[tokio::test]
 async fn an_expired_key_says_so_to_who_has_it_and_stays_expired() {
     let hands = ManualClock::default();
-    let ring = KeyRing::with_clock(MemoryKeyStore::new(), hands.clock()).unwrap();
+    let ring = KeyRing::with_clock(database(), hands.clock()).unwrap();
     let wanted = KeyRequest::new(&Principal::new("a")).expires_at(at(100));
     let (_, key) = ring.issue(wanted).await.unwrap();
     hands.set(99);
@@ -139,10 +140,10 @@ async fn a_key_can_have_a_rate_and_only_its_owner_uses_it_up() {
 // covers: GGEN-7-03
 #[tokio::test(start_paused = true)]
 async fn the_last_use_is_known_at_once_and_kept_once_a_minute() {
-    let (hands, store) = (ManualClock::default(), MemoryKeyStore::new());
-    let ring = KeyRing::with_clock(store.clone(), hands.clock()).unwrap();
+    let (hands, database) = (ManualClock::default(), database());
+    let ring = KeyRing::with_clock(database.clone(), hands.clock()).unwrap();
     let (_, key) = issue(&ring, &[]).await;
-    let kept = || store.load().unwrap()[0].info.last_used;
+    let kept = || KeyStore::new(database.clone()).unwrap().load().unwrap()[0].info.last_used;
     assert_eq!((ring.keys()[0].last_used, kept()), (None, None));
     let noting = tokio::spawn({
         let ring = ring.clone();

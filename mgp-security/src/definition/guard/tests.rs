@@ -1,8 +1,8 @@
 use super::*;
-use crate::definition::{FirstUse, MemoryPins};
+use crate::definition::FirstUse;
 
 fn guard() -> DefinitionGuard {
-    DefinitionGuard::new(PinnedDefinitions::load(FirstUse::Trust, MemoryPins::default()).unwrap())
+    DefinitionGuard::new(PinnedDefinitions::load(FirstUse::Trust, crate::doubles::database()).unwrap())
 }
 
 fn tool(name: &str, description: &str) -> Object {

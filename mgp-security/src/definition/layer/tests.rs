@@ -7,7 +7,7 @@ use mgp_types::{BoxFuture, RawJson};
 use parking_lot::Mutex;
 
 use super::*;
-use crate::definition::{FirstUse, MemoryPins, PinnedDefinitions};
+use crate::definition::{FirstUse, PinnedDefinitions};
 
 /// A server that answers each list with the next of its pages, and then with the last again.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ impl AuditPort for Port {
 }
 
 fn layer(first_use: FirstUse, port: &Arc<Port>) -> DefinitionGuardLayer {
-    let guard = DefinitionGuard::new(PinnedDefinitions::load(first_use, MemoryPins::default()).unwrap());
+    let guard = DefinitionGuard::new(PinnedDefinitions::load(first_use, crate::doubles::database()).unwrap());
     DefinitionGuardLayer::new("s".into(), Arc::new(guard), port.clone(), Clock::system())
 }
 

@@ -1,7 +1,8 @@
 use mgp_types::Object;
 
 use super::*;
-use crate::definition::{MemoryPins, Remark, pinned_for};
+use crate::definition::pinned_for;
+use crate::doubles::{database, fill};
 
 fn server() -> ServerId {
     ServerId::new("files")
@@ -17,9 +18,9 @@ fn read(kind: DefinitionKind, name: &str, description: &str) -> Definition {
     Definition::read(kind, &Object::parse(json).unwrap()).unwrap()
 }
 
-fn pins(policy: FirstUse) -> (Arc<MemoryPins>, PinnedDefinitions) {
-    let store = Arc::new(MemoryPins::default());
-    (Arc::clone(&store), PinnedDefinitions::load(policy, store).unwrap())
+fn pins(policy: FirstUse) -> (Database, PinnedDefinitions) {
+    let database = database();
+    (database.clone(), PinnedDefinitions::load(policy, database).unwrap())
 }
 
 fn verdicts(pins: &PinnedDefinitions, listed: &[Definition]) -> Vec<PinVerdict> {
@@ -40,7 +41,7 @@ fn trust_on_first_use_approves_at_once() {
 
 #[test]
 fn what_a_server_adds_to_its_first_list_waits_unless_it_is_trusted_to_grow() {
-    let (store, pins) = pins(FirstUse::Trust);
+    let (database, pins) = pins(FirstUse::Trust);
     let read = tool("read", "a");
     verdicts(&pins, std::slice::from_ref(&read));
     for added in ["read_v2", "Read", "send_all"] {
@@ -51,7 +52,7 @@ fn what_a_server_adds_to_its_first_list_waits_unless_it_is_trusted_to_grow() {
         }
         assert!(!pins.is_approved(&server(), DefinitionKind::Tool, added.name().as_str()));
     }
-    let pins = PinnedDefinitions::load(FirstUse::Trust, Arc::clone(&store)).unwrap();
+    let pins = PinnedDefinitions::load(FirstUse::Trust, database.clone()).unwrap();
     let later = tool("later", "c");
     assert_eq!(verdicts(&pins, std::slice::from_ref(&later))[0], PinVerdict::FirstSeen { approved: false });
     let grows = ConfiguredServer::new().trusted_to_grow();
@@ -149,24 +150,24 @@ fn a_tool_that_went_away_comes_back_as_it_was_or_changed() {
 
 #[test]
 fn a_quarantine_survives_a_restart() {
-    let (store, before) = pins(FirstUse::Trust);
+    let (database, before) = pins(FirstUse::Trust);
     verdicts(&before, &[tool("read", "a")]);
     verdicts(&before, &[tool("read", "b")]);
     drop(before);
-    let after = PinnedDefinitions::load(FirstUse::Trust, Arc::clone(&store)).unwrap();
+    let after = PinnedDefinitions::load(FirstUse::Trust, database.clone()).unwrap();
     assert!(!after.is_approved(&server(), DefinitionKind::Tool, "read"));
     assert!(matches!(verdicts(&after, &[tool("read", "b")])[0], PinVerdict::Changed { .. }));
     after.approve(&server(), &"read".into(), tool("read", "b").digest()).unwrap();
-    let last = PinnedDefinitions::load(FirstUse::Trust, store).unwrap();
+    let last = PinnedDefinitions::load(FirstUse::Trust, database).unwrap();
     assert!(last.is_approved(&server(), DefinitionKind::Tool, "read"));
 }
 
 #[test]
 fn a_forgotten_server_starts_anew() {
-    let (store, pins) = pins(FirstUse::Trust);
+    let (database, pins) = pins(FirstUse::Trust);
     verdicts(&pins, &[tool("read", "a")]);
     pins.forget(&server()).unwrap();
-    assert!(store.load().unwrap().is_empty());
+    assert!(PinStore::new(database).unwrap().load().unwrap().is_empty());
     assert_eq!(verdicts(&pins, &[tool("read", "b")]), [PinVerdict::FirstSeen { approved: true }]);
 }
 
@@ -174,7 +175,7 @@ fn a_forgotten_server_starts_anew() {
 fn a_server_cannot_have_pins_without_end() {
     let (_, pins) = pins(FirstUse::Trust);
     let many: Vec<_> = (0..MAX_OF_KIND).map(|index| tool(&format!("tool{index}"), "a")).collect();
-    // One after the other in a memory store is quadratic; the bound is what is tested here.
+    // One after the other would take long; the bound is what is tested here.
     let approved = |it: &Definition| (it.name().as_str().into(), PinState::Approved(it.clone()));
     let mut kinds = ByKind::default();
     kinds[DefinitionKind::Tool as usize] = Arc::new(many.iter().map(approved).collect());
@@ -189,43 +190,13 @@ fn a_server_cannot_have_pins_without_end() {
     );
 }
 
-/// A store whose writes fail.
-#[derive(Debug)]
-struct Full;
-
-impl PinStore for Full {
-    fn load(&self) -> Result<Vec<StoredPin>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    fn save(&self, _: &StoredPin) -> Result<(), StoreError> {
-        Err(StoreError::Full)
-    }
-
-    fn remove(&self, _: &ServerId, _: &DefinitionName) -> Result<(), StoreError> {
-        Err(StoreError::Full)
-    }
-
-    fn load_beside(&self) -> Result<PinAnnotations, StoreError> {
-        Ok(PinAnnotations::default())
-    }
-
-    fn remark(&self, _: &ServerId, _: &DefinitionName, _: &[Remark]) -> Result<(), StoreError> {
-        Err(StoreError::Full)
-    }
-
-    fn save_entry(&self, _: &ServerId, _: DefinitionKind, _: Digest) -> Result<(), StoreError> {
-        Err(StoreError::Full)
-    }
-
-    fn forget_beside(&self, _: &ServerId) -> Result<(), StoreError> {
-        Err(StoreError::Full)
-    }
-}
-
 #[test]
 fn what_the_store_does_not_have_is_not_approved() {
-    let pins = PinnedDefinitions::load(FirstUse::Trust, Full).unwrap();
+    let pins = {
+        let (database, pins) = pins(FirstUse::Trust);
+        fill(&database, "definition_pins", "true");
+        pins
+    };
     assert!(pins.observe(&server(), DefinitionKind::Tool, &[tool("read", "a")]).is_err());
     assert!(!pins.is_approved(&server(), DefinitionKind::Tool, "read"));
 }
@@ -250,7 +221,7 @@ fn what_one_agents_connection_lists_is_judged_by_what_was_approved_for_that_agen
 
 #[test]
 fn what_was_approved_for_one_agent_need_not_be_approved_for_another_that_lists_the_same() {
-    let (store, pins) = pins(FirstUse::Ask);
+    let (database, pins) = pins(FirstUse::Ask);
     let [ada, bob] = ["ada", "bob"].map(|agent| pinned_for(&server(), agent));
     let read = tool("read", "a");
     for holder in [&ada, &bob] {
@@ -260,7 +231,7 @@ fn what_was_approved_for_one_agent_need_not_be_approved_for_another_that_lists_t
     assert!(!pins.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()), "it was not listed since");
     pins.observe(&bob, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
     assert!(pins.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()));
-    let again = PinnedDefinitions::load(FirstUse::Ask, Arc::clone(&store)).unwrap();
+    let again = PinnedDefinitions::load(FirstUse::Ask, database.clone()).unwrap();
     assert!(again.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()));
     let eve = pinned_for(&ServerId::new("file"), "eve");
     pins.observe(&eve, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();

@@ -15,12 +15,14 @@ use tokio::sync::watch;
 pub use self::asking::ApprovalWatch;
 use self::asking::ApprovalWatchers;
 use super::super::book::{GrantUse, Ruling, check_operator};
-use super::super::{GrantBook, GrantLifetime, GrantedTo, QuestionStore, ScopeCheck};
+use super::super::store::QuestionStore;
+use super::super::{GrantBook, GrantLifetime, GrantedTo, ScopeCheck};
 use super::row::ApprovalRow;
 use super::stored;
 use super::{
     ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, PendingApproval,
 };
+use crate::sqlite::Database;
 use crate::{Clock, StoreError};
 
 /// The queue of the questions that wait for an operator, who sees them in a list and decides. Clones share it.
@@ -44,7 +46,7 @@ struct PendingApprovalsInner {
     /// The book for answers that hold for more than the call that caused them.
     book: Option<GrantBook>,
     /// The store for questions whose callers may no longer wait, so that they outlive the process.
-    store: Option<Arc<dyn QuestionStore>>,
+    store: Option<Arc<QuestionStore>>,
     /// A lock that is held while something is written into the store.
     writing: Mutex<()>,
     open_for: Duration,
@@ -85,11 +87,12 @@ impl PendingApprovals {
         self.with(|inner| inner.book = Some(book))
     }
 
-    /// Adds the questions in `store`, and keeps the questions of the queue there.
+    /// Adds the questions in `database`, and keeps the questions of the queue there.
     ///
     /// # Errors
     /// Fails if the store cannot be read, or if it holds something other than questions.
-    pub fn with_store(self, store: impl QuestionStore) -> Result<Self, StoreError> {
+    pub fn with_database(self, database: Database) -> Result<Self, StoreError> {
+        let store = QuestionStore::new(database)?;
         let mut rows = BTreeMap::new();
         for (text, place) in store.load()?.iter().zip(0..) {
             rows.insert(place, stored::read(text)?);

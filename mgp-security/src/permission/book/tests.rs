@@ -1,10 +1,6 @@
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-
 use mgp_types::BoxFuture;
 
 use super::*;
-use crate::permission::MemoryGrants;
 use crate::permission::testing::*;
 
 const SHELL: Permission = Permission::ShellExecute;
@@ -13,49 +9,20 @@ fn server() -> ServerId {
     "s".into()
 }
 
-/// A store that says when it is about to write, and writes when it is told to.
-#[derive(Debug, Clone)]
-struct Slow {
-    kept: Arc<MemoryGrants>,
-    begun: SyncSender<()>,
-    go: Arc<Mutex<Receiver<()>>>,
-}
-
-impl GrantStore for Slow {
-    fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
-        self.kept.load()
-    }
-
-    fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
-        let _ = self.begun.send(());
-        if matches!(record.verdict, GrantVerdict::Approved(_)) {
-            let _ = self.go.lock().recv();
-        }
-        self.kept.put(record)
-    }
-
-    fn remove(
-        &self,
-        server: &ServerId,
-        permission: &Permission,
-        agent: Option<&AgentId>,
-    ) -> Result<(), StoreError> {
-        self.kept.remove(server, permission, agent)
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_grant_nobody_waits_for_any_more_does_not_outlive_its_revocation_in_the_store() {
-    let (begun, begins) = sync_channel(8);
-    let (go, gone) = sync_channel(8);
-    let store = Slow { kept: Arc::default(), begun, go: Arc::new(Mutex::new(gone)) };
-    let open = || GrantBook::open(store.clone(), Arc::<RecordingAuditPort>::default(), Clock::system());
+    let (database, audit) = (database(), Arc::<RecordingAuditPort>::default());
+    let open = || GrantBook::open(database.clone(), audit.clone(), Clock::system());
     let book = open().await.unwrap();
+    let held = hold(&database);
     let granting = tokio::spawn({
         let book = book.clone();
         async move { book.grant(&ada(), &server(), &SHELL, GrantTerms::default()).await }
     });
-    tokio::task::spawn_blocking(move || (begins.recv().unwrap(), begins)).await.unwrap();
+    // Once it is recorded it is about to be written.
+    while audit.lines().is_empty() {
+        tokio::task::yield_now().await;
+    }
     granting.abort();
     let _ = granting.await;
     let revoking = tokio::spawn({
@@ -64,7 +31,7 @@ async fn a_grant_nobody_waits_for_any_more_does_not_outlive_its_revocation_in_th
     });
     // The revocation gets every chance to be written before the grant is.
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    go.send(()).unwrap();
+    drop(held);
     revoking.await.unwrap().unwrap();
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     assert!(!book.is_granted(&server(), &SHELL));
@@ -86,9 +53,9 @@ impl AuditPort for Yielding {
 
 #[tokio::test]
 async fn a_revocation_nobody_waits_for_any_more_is_still_recorded_and_kept() {
-    let store = FailingGrantStore::default();
+    let database = database();
     let audit = Arc::<RecordingAuditPort>::default();
-    let open = || GrantBook::open(store.clone(), Arc::new(Yielding(audit.clone())), Clock::system());
+    let open = || GrantBook::open(database.clone(), Arc::new(Yielding(audit.clone())), Clock::system());
     let book = open().await.unwrap();
     book.grant(&ada(), &server(), &SHELL, GrantTerms::default()).await.unwrap();
     {
@@ -107,14 +74,14 @@ async fn a_revocation_nobody_waits_for_any_more_is_still_recorded_and_kept() {
 
 #[tokio::test]
 async fn a_denial_that_could_not_be_kept_is_kept_when_it_is_tried_again() {
-    let store = FailingGrantStore::default();
-    let open = || GrantBook::open(store.clone(), Arc::<RecordingAuditPort>::default(), Clock::system());
+    let database = database();
+    let open = || GrantBook::open(database.clone(), Arc::<RecordingAuditPort>::default(), Clock::system());
     let book = open().await.unwrap();
     book.grant(&ada(), &server(), &SHELL, GrantTerms::default()).await.unwrap();
-    store.set_broken(true);
+    fill(&database, "permission_grants", "true");
     book.deny(&ada(), &server(), &SHELL).await.unwrap_err();
     assert!(!book.is_granted(&server(), &SHELL));
-    store.set_broken(false);
+    make_room(&database);
     book.deny(&ada(), &server(), &SHELL).await.unwrap();
     assert!(!open().await.unwrap().is_granted(&server(), &SHELL));
 }
@@ -133,8 +100,8 @@ async fn a_denial_that_could_not_be_recorded_is_recorded_when_it_is_tried_again(
 #[tokio::test]
 async fn a_grant_that_does_not_hold_can_be_given_again_in_the_same_words() {
     let hands = ManualClock::at(5000);
-    let store = FailingGrantStore::default();
-    let open = || GrantBook::open(store.clone(), Arc::<RecordingAuditPort>::default(), hands.clock());
+    let database = database();
+    let open = || GrantBook::open(database.clone(), Arc::<RecordingAuditPort>::default(), hands.clock());
     let terms = || GrantTerms::default().until(moment(9000));
     open().await.unwrap().grant(&ada(), &server(), &SHELL, terms()).await.unwrap();
     // The clock was put back while the process was down: the grant seems to come from the future.

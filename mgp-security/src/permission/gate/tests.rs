@@ -413,8 +413,8 @@ async fn while_a_decision_is_deferred_the_connection_stays_and_calls_are_refused
 #[tokio::test]
 async fn what_cannot_be_recorded_is_not_granted() {
     let audit = Arc::<RecordingAuditPort>::default();
-    let store = FailingGrantStore::default();
-    let book = GrantBook::open(store.clone(), audit.clone(), Clock::system()).await.unwrap();
+    let database = database();
+    let book = GrantBook::open(database.clone(), audit.clone(), Clock::system()).await.unwrap();
     let gate = connected(policy(ApprovalPolicy::DenyAll), &book, &[]).await;
     audit.fail();
     assert!(book.grant(&ada(), gate.server(), &SHELL, GrantTerms::default()).await.is_err());
@@ -425,7 +425,7 @@ async fn what_cannot_be_recorded_is_not_granted() {
     call(&auto, needing(&READ)).await.unwrap();
     book.grant(&ada(), gate.server(), &READ, GrantTerms::default()).await.unwrap();
 
-    store.set_broken(true);
+    fill(&database, "permission_grants", "true");
     assert_eq!(
         book.grant(&ada(), gate.server(), &SHELL, GrantTerms::default()).await.unwrap_err().code(),
         3001
@@ -449,7 +449,7 @@ mod properties {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
             runtime.block_on(async {
                 let hands = ManualClock::at(1000);
-                let book = GrantBook::open(FailingGrantStore::default(), Arc::<RecordingAuditPort>::default(), hands.clock()).await.unwrap();
+                let book = GrantBook::open(database(), Arc::<RecordingAuditPort>::default(), hands.clock()).await.unwrap();
                 book.grant(&ada(), &"s".into(), &SHELL, GrantTerms::default().until(moment(end))).await.unwrap();
                 let gate = connected(policy(ApprovalPolicy::DenyAll), &book, &[]).await;
                 let mut latest = 1000;

@@ -10,7 +10,6 @@
 //! | [`check_command_reads`] | a command, by its program and options |
 
 mod command;
-mod function;
 mod git;
 mod options;
 mod programs;
@@ -18,8 +17,6 @@ mod sed;
 mod sql;
 mod tool;
 
-#[cfg(test)]
-mod sql_tests;
 #[cfg(test)]
 mod tests;
 

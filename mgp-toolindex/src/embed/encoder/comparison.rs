@@ -9,7 +9,7 @@ use fastembed::TextEmbedding;
 
 use super::{MOST_PIECES, SentenceEncoder};
 use crate::embed::fastembed::text_embedding;
-use crate::eval::{QueryRow, ToolRow};
+use crate::rows::{QueryRow, ToolRow};
 
 /// Returns the folder of the model, or prints why there is none.
 fn folder() -> Option<PathBuf> {

@@ -1,15 +1,27 @@
 use proptest::prelude::*;
 
+use super::store::{Tail, add};
 use super::*;
 
-/// A store that holds whatever it is given.
-fn holding(entries: &[LogEntry]) -> MemoryLogStore {
-    let store = MemoryLogStore::new(usize::MAX / 2);
-    store.append(entries).unwrap();
+/// Returns a store that holds whatever it is given.
+fn holding(entries: &[LogEntry]) -> LogStore {
+    let (database, store) = shared();
+    let connection = database.connection();
+    add(&connection, entries).unwrap();
+    if let Some(end) = entries.last() {
+        let head = rusqlite::params![end.seq.cast_signed(), end.hash.as_bytes()];
+        connection.execute("INSERT INTO audit_head (only, seq, hash) VALUES (1, ?1, ?2)", head).unwrap();
+    }
     store
 }
 
-fn verdict(store: MemoryLogStore, known: &[LogHead]) -> Result<VerifiedLog, VerifyError> {
+/// Returns a store, and its database to open it again.
+fn shared() -> (crate::sqlite::Database, LogStore) {
+    let database = database();
+    (database.clone(), LogStore::new(database).unwrap())
+}
+
+fn verdict(store: LogStore, known: &[LogHead]) -> Result<VerifiedLog, VerifyError> {
     LogReader::of_store(store, None).verify(known)
 }
 
@@ -164,14 +176,14 @@ proptest! {
 
 #[tokio::test]
 async fn a_log_goes_on_where_it_ended_and_only_with_its_key() {
-    let store = Shared(Arc::new(MemoryLogStore::new(100)));
+    let (database, store) = shared();
     let key = ChainKey::new([1; 32]);
-    let log = AuditLog::builder(store.clone()).key(key.clone()).open().unwrap();
+    let log = AuditLog::builder(store).key(key.clone()).open().unwrap();
     record(&log, 1..4).await;
     let end = log.head();
     drop(log);
-    assert!(matches!(AuditLog::open(store.clone()), Err(StoreError::Damaged(_))));
-    let log = AuditLog::builder(store).key(key).open().unwrap();
+    assert!(matches!(AuditLog::open(LogStore::new(database.clone()).unwrap()), Err(StoreError::Damaged(_))));
+    let log = AuditLog::builder(LogStore::new(database).unwrap()).key(key).open().unwrap();
     assert_eq!(log.head(), end);
     record(&log, 4..6).await;
     assert_eq!(log.reader().verify(&[end]).unwrap().events, 5);
@@ -180,10 +192,10 @@ async fn a_log_goes_on_where_it_ended_and_only_with_its_key() {
 #[tokio::test]
 async fn a_log_whose_end_was_cut_off_is_not_continued() {
     let mut entries = entries(&Chain::default(), 5);
-    let store = Shared(Arc::new(holding(&entries)));
+    let store = holding(&entries);
     entries.pop();
     assert!(AuditLog::open(store).is_ok());
-    let (store, cut) = (MemoryLogStore::new(10), LogHead::new(5, ChainDigest::from_bytes([1; 32])));
+    let (store, cut) = (super::store(), LogHead::new(5, ChainDigest::from_bytes([1; 32])));
     store.append(&entries).unwrap();
     let tail = Tail { head: Some(cut), ..store.tail().unwrap() };
     assert!(verify::end(&Chain::default(), &tail).is_err());

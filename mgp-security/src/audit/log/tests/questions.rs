@@ -14,94 +14,88 @@ fn filter(change: impl FnOnce(&mut Filter)) -> Filter {
 #[tokio::test]
 async fn events_are_found_by_each_of_their_facets() {
     let time = |number: u32| sample::event(number).timestamp;
-    for log in logs() {
-        record(&log, 1..=24).await;
-        let find = |change: &dyn Fn(&mut Filter)| {
-            let query = Query { limit: 100, order: Order::OldestFirst, ..Query::new(filter(change)) };
-            numbers(&log, &query)
-        };
-        let every = |step: usize, from: u64| (from..=24).step_by(step).collect::<Vec<_>>();
-        assert_eq!(find(&|_| {}), every(1, 1));
-        assert_eq!(find(&|of| of.event_types = vec![EventType::ToolBlocked]), every(4, 4));
-        assert_eq!(
-            find(&|of| of.event_types = vec![EventType::ToolBlocked, EventType::ToolExecuted]),
-            every(1, 1)
-        );
-        assert_eq!(find(&|of| of.event_types = vec![EventType::CodeRejected]), NONE);
-        assert_eq!(find(&|of| of.agent_id = Some("agent.1".into())), every(3, 1));
-        assert_eq!(find(&|of| of.server_id = Some("tool.files".into())), every(2, 2));
-        assert_eq!(find(&|of| of.result = Some(Outcome::Blocked)), every(4, 4));
-        assert_eq!(find(&|of| of.result = Some(Outcome::Failure)), NONE);
-        assert_eq!(find(&|of| of.since = Some(time(20))), [20, 21, 22, 23, 24]);
-        assert_eq!(find(&|of| of.until = Some(time(3))), [1, 2]);
-        assert_eq!(find(&|of| of.trace_id = Some(sample::event(7).trace_id)), [7]);
-        assert_eq!(find(&|of| of.trace_id = TraceId::from_u128(1)), NONE);
-        assert_eq!(
-            find(&|of| {
-                of.agent_id = Some("agent.1".into());
-                of.server_id = Some("tool.files".into());
-                of.result = Some(Outcome::Blocked);
-                of.since = Some(time(5));
-            }),
-            [16]
-        );
-        assert_eq!(find(&|of| of.agent_id = Some("' OR 1=1 --".into())), NONE);
-    }
+    let log = log();
+    record(&log, 1..=24).await;
+    let find = |change: &dyn Fn(&mut Filter)| {
+        let query = Query { limit: 100, order: Order::OldestFirst, ..Query::new(filter(change)) };
+        numbers(&log, &query)
+    };
+    let every = |step: usize, from: u64| (from..=24).step_by(step).collect::<Vec<_>>();
+    assert_eq!(find(&|_| {}), every(1, 1));
+    assert_eq!(find(&|of| of.event_types = vec![EventType::ToolBlocked]), every(4, 4));
+    assert_eq!(
+        find(&|of| of.event_types = vec![EventType::ToolBlocked, EventType::ToolExecuted]),
+        every(1, 1)
+    );
+    assert_eq!(find(&|of| of.event_types = vec![EventType::CodeRejected]), NONE);
+    assert_eq!(find(&|of| of.agent_id = Some("agent.1".into())), every(3, 1));
+    assert_eq!(find(&|of| of.server_id = Some("tool.files".into())), every(2, 2));
+    assert_eq!(find(&|of| of.result = Some(Outcome::Blocked)), every(4, 4));
+    assert_eq!(find(&|of| of.result = Some(Outcome::Failure)), NONE);
+    assert_eq!(find(&|of| of.since = Some(time(20))), [20, 21, 22, 23, 24]);
+    assert_eq!(find(&|of| of.until = Some(time(3))), [1, 2]);
+    assert_eq!(find(&|of| of.trace_id = Some(sample::event(7).trace_id)), [7]);
+    assert_eq!(find(&|of| of.trace_id = TraceId::from_u128(1)), NONE);
+    assert_eq!(
+        find(&|of| {
+            of.agent_id = Some("agent.1".into());
+            of.server_id = Some("tool.files".into());
+            of.result = Some(Outcome::Blocked);
+            of.since = Some(time(5));
+        }),
+        [16]
+    );
+    assert_eq!(find(&|of| of.agent_id = Some("' OR 1=1 --".into())), NONE);
 }
 
 #[tokio::test]
 async fn pages_follow_each_other_in_both_directions() {
-    for log in logs() {
-        record(&log, 1..=120).await;
-        let mut query = Query::new(Filter::default());
-        assert_eq!(numbers(&log, &query), (71..=120).rev().collect::<Vec<_>>(), "fifty, the newest first");
-        query.behind = Some(71);
-        assert_eq!(numbers(&log, &query), (21..=70).rev().collect::<Vec<_>>());
-        query.behind = Some(2);
-        assert_eq!(numbers(&log, &query), [1]);
-        query.behind = Some(1);
-        assert_eq!(numbers(&log, &query), NONE);
-        assert_eq!(numbers(&log, &Query::after(Filter::default(), 118, 50)), [119, 120]);
-        assert_eq!(numbers(&log, &Query::after(Filter::default(), u64::MAX, 50)), NONE);
-        query = Query { behind: None, limit: usize::MAX, ..query };
-        assert_eq!(numbers(&log, &query).len(), 120);
-    }
+    let log = log();
+    record(&log, 1..=120).await;
+    let mut query = Query::new(Filter::default());
+    assert_eq!(numbers(&log, &query), (71..=120).rev().collect::<Vec<_>>(), "fifty, the newest first");
+    query.behind = Some(71);
+    assert_eq!(numbers(&log, &query), (21..=70).rev().collect::<Vec<_>>());
+    query.behind = Some(2);
+    assert_eq!(numbers(&log, &query), [1]);
+    query.behind = Some(1);
+    assert_eq!(numbers(&log, &query), NONE);
+    assert_eq!(numbers(&log, &Query::after(Filter::default(), 118, 50)), [119, 120]);
+    assert_eq!(numbers(&log, &Query::after(Filter::default(), u64::MAX, 50)), NONE);
+    query = Query { behind: None, limit: usize::MAX, ..query };
+    assert_eq!(numbers(&log, &query).len(), 120);
 }
 
 #[tokio::test]
 async fn an_event_is_exported_as_a_line_and_as_a_row() {
-    for log in logs() {
-        let mut odd = sample::event(1_300);
-        odd.actor.id = "=cmd|'/c calc'!A1".into();
-        odd.target.tool_name = Some("a\"b\nc".into());
-        log.record(odd).await.unwrap();
-        let entry = log.reader().query(&Query::new(Filter::default())).unwrap().remove(0);
-        let line: serde_json::Value = serde_json::from_slice(&entry.to_line()).unwrap();
-        assert_eq!((&line["_mgp"]["seq"], &line["event_type"]), (&json!(1), &json!("TOOL_BLOCKED")));
-        let row = String::from_utf8(entry.to_csv().unwrap()).unwrap();
-        assert!(row.starts_with("\"1\",") && row.contains(r#","'=cmd|'/c calc'!A1","#), "{row}");
-        assert!(row.contains("\"a\"\"b\nc\""), "{row}");
-        assert!(LogEntry::CSV_HEADINGS.starts_with(b"seq,timestamp,"));
-    }
+    let log = log();
+    let mut odd = sample::event(1_300);
+    odd.actor.id = "=cmd|'/c calc'!A1".into();
+    odd.target.tool_name = Some("a\"b\nc".into());
+    log.record(odd).await.unwrap();
+    let entry = log.reader().query(&Query::new(Filter::default())).unwrap().remove(0);
+    let line: serde_json::Value = serde_json::from_slice(&entry.to_line()).unwrap();
+    assert_eq!((&line["_mgp"]["seq"], &line["event_type"]), (&json!(1), &json!("TOOL_BLOCKED")));
+    let row = String::from_utf8(entry.to_csv().unwrap()).unwrap();
+    assert!(row.starts_with("\"1\",") && row.contains(r#","'=cmd|'/c calc'!A1","#), "{row}");
+    assert!(row.contains("\"a\"\"b\nc\""), "{row}");
+    assert!(LogEntry::CSV_HEADINGS.starts_with(b"seq,timestamp,"));
 }
 
 #[tokio::test]
 async fn a_clock_that_jumps_changes_neither_the_order_nor_the_proof() {
-    for log in logs() {
-        record(&log, [100, 101, 5, 6, 200, 199]).await;
-        assert_eq!(numbers(&log, &Query::after(Filter::default(), 0, 50)), [1, 2, 3, 4, 5, 6]);
-        let since = sample::event(100).timestamp;
-        let query = Query::after(filter(|of| of.since = Some(since)), 0, 50);
-        assert_eq!(numbers(&log, &query), [1, 2, 5, 6]);
-        let events = log.reader().query(&Query::after(Filter::default(), 0, 50)).unwrap();
-        let behind: Vec<_> = events
-            .iter()
-            .map(|entry| entry.to_event().unwrap().details.contains("clock_behind_ms"))
-            .collect();
-        assert_eq!(behind, [false, false, true, false, false, false], "a jump is noted once, jitter is not");
-        let third = events[2].to_event().unwrap();
-        assert_eq!(third.timestamp, sample::event(5).timestamp, "what the clock said stays");
-        assert_eq!(third.details.bytes("clock_behind_ms").unwrap(), b"96000");
-        log.reader().verify(&[]).unwrap();
-    }
+    let log = log();
+    record(&log, [100, 101, 5, 6, 200, 199]).await;
+    assert_eq!(numbers(&log, &Query::after(Filter::default(), 0, 50)), [1, 2, 3, 4, 5, 6]);
+    let since = sample::event(100).timestamp;
+    let query = Query::after(filter(|of| of.since = Some(since)), 0, 50);
+    assert_eq!(numbers(&log, &query), [1, 2, 5, 6]);
+    let events = log.reader().query(&Query::after(Filter::default(), 0, 50)).unwrap();
+    let behind: Vec<_> =
+        events.iter().map(|entry| entry.to_event().unwrap().details.contains("clock_behind_ms")).collect();
+    assert_eq!(behind, [false, false, true, false, false, false], "a jump is noted once, jitter is not");
+    let third = events[2].to_event().unwrap();
+    assert_eq!(third.timestamp, sample::event(5).timestamp, "what the clock said stays");
+    assert_eq!(third.details.bytes("clock_behind_ms").unwrap(), b"96000");
+    log.reader().verify(&[]).unwrap();
 }

@@ -1,107 +1,86 @@
 use std::time::Duration;
 
 use super::*;
+use crate::audit::log::retention::{Checkpoint, RemovalReason};
 
 fn at(number: u32) -> Clock {
     let now = sample::event(number).timestamp;
     Clock::new(move || now)
 }
 
-fn stores() -> Vec<Box<dyn Fn() -> AuditLogBuilder>> {
-    vec![
-        Box::new(|| AuditLog::builder(MemoryLogStore::new(1_000_000))),
-        #[cfg(feature = "sqlite")]
-        Box::new(|| {
-            let database = crate::sqlite::Database::in_memory().unwrap();
-            AuditLog::builder(SqliteLogStore::new(database).unwrap())
-        }),
-    ]
-}
-
 #[tokio::test]
 async fn what_is_too_old_is_removed_and_the_rest_is_still_proved() {
-    for store in stores() {
-        let log = store().clock(at(100)).open().unwrap();
-        record(&log, 1..=100).await;
-        let kept = log.head();
-        assert_eq!(log.retain(Retention::TimeBased(Duration::from_secs(10))).await.unwrap(), 89);
-        let left = numbers(&log, &Query::after(Filter::default(), 0, 50));
-        assert_eq!(left, (90..=101).collect::<Vec<_>>());
-        let note =
-            log.reader().query(&Query::after(Filter::default(), 100, 1)).unwrap()[0].to_event().unwrap();
-        assert_eq!(note.event_type.as_str(), PRUNED);
-        assert_eq!(note.details.bytes("removed").unwrap(), b"89");
-        assert_eq!(note.details.text("reason").unwrap(), "time_based");
-        let verified = log.reader().verify(&[kept]).unwrap();
-        assert_eq!((verified.events, verified.head), (12, log.head()));
-        record(&log, 101..=120).await;
-        assert_eq!(log.retain(Retention::TimeBased(Duration::from_secs(0))).await.unwrap(), 10);
-        log.reader().verify(&[kept]).unwrap();
-    }
+    let log = AuditLog::builder(store()).clock(at(100)).open().unwrap();
+    record(&log, 1..=100).await;
+    let kept = log.head();
+    assert_eq!(log.retain(Retention::TimeBased(Duration::from_secs(10))).await.unwrap(), 89);
+    let left = numbers(&log, &Query::after(Filter::default(), 0, 50));
+    assert_eq!(left, (90..=101).collect::<Vec<_>>());
+    let note = log.reader().query(&Query::after(Filter::default(), 100, 1)).unwrap()[0].to_event().unwrap();
+    assert_eq!(note.event_type.as_str(), PRUNED);
+    assert_eq!(note.details.bytes("removed").unwrap(), b"89");
+    assert_eq!(note.details.text("reason").unwrap(), "time_based");
+    let verified = log.reader().verify(&[kept]).unwrap();
+    assert_eq!((verified.events, verified.head), (12, log.head()));
+    record(&log, 101..=120).await;
+    assert_eq!(log.retain(Retention::TimeBased(Duration::from_secs(0))).await.unwrap(), 10);
+    log.reader().verify(&[kept]).unwrap();
 }
 
 #[tokio::test]
 async fn what_is_too_large_is_removed_from_the_oldest_on() {
-    for store in stores() {
-        let log = store().open().unwrap();
-        record(&log, 1..=50).await;
-        let entries = log.reader().query(&Query::after(Filter::default(), 40, 50)).unwrap();
-        let bytes: usize = entries.iter().map(|entry| entry.event.as_bytes().len()).sum();
-        assert_eq!(log.retain(Retention::SizeBased(bytes as u64)).await.unwrap(), 40);
-        assert_eq!(numbers(&log, &Query::after(Filter::default(), 0, 50)), (41..=51).collect::<Vec<_>>());
-        assert_eq!(log.retain(Retention::SizeBased(u64::MAX)).await.unwrap(), 0);
-        assert_eq!(log.retain(Retention::SizeBased(0)).await.unwrap(), 11);
-        assert_eq!(numbers(&log, &Query::after(Filter::default(), 0, 50)), [52]);
-        log.reader().verify(&[]).unwrap();
-        assert_eq!(log.retain(Retention::KeepAll).await.unwrap(), 0);
-    }
+    let log = AuditLog::builder(store()).open().unwrap();
+    record(&log, 1..=50).await;
+    let entries = log.reader().query(&Query::after(Filter::default(), 40, 50)).unwrap();
+    let bytes: usize = entries.iter().map(|entry| entry.event.as_bytes().len()).sum();
+    assert_eq!(log.retain(Retention::SizeBased(bytes as u64)).await.unwrap(), 40);
+    assert_eq!(numbers(&log, &Query::after(Filter::default(), 0, 50)), (41..=51).collect::<Vec<_>>());
+    assert_eq!(log.retain(Retention::SizeBased(u64::MAX)).await.unwrap(), 0);
+    assert_eq!(log.retain(Retention::SizeBased(0)).await.unwrap(), 11);
+    assert_eq!(numbers(&log, &Query::after(Filter::default(), 0, 50)), [52]);
+    log.reader().verify(&[]).unwrap();
+    assert_eq!(log.retain(Retention::KeepAll).await.unwrap(), 0);
 }
 
 #[tokio::test]
 async fn an_empty_log_has_nothing_to_remove() {
-    for store in stores() {
-        let log = store().open().unwrap();
-        for rule in [Retention::SizeBased(0), Retention::TimeBased(Duration::ZERO), Retention::KeepAll] {
-            assert_eq!(log.retain(rule).await.unwrap(), 0);
-        }
-        assert_eq!(log.head().seq, 0);
-        assert_eq!(log.reader().verify(&[]).unwrap().events, 0);
+    let log = AuditLog::builder(store()).open().unwrap();
+    for rule in [Retention::SizeBased(0), Retention::TimeBased(Duration::ZERO), Retention::KeepAll] {
+        assert_eq!(log.retain(rule).await.unwrap(), 0);
     }
+    assert_eq!(log.head().seq, 0);
+    assert_eq!(log.reader().verify(&[]).unwrap().events, 0);
 }
 
 #[tokio::test]
 async fn a_clock_that_is_ahead_does_not_empty_the_log() {
-    for store in stores() {
-        let log = store().clock(at(1_000_000)).open().unwrap();
-        record(&log, 1..=20).await;
-        assert_eq!(log.retain(Retention::TimeBased(Duration::from_mins(1))).await.unwrap(), 0);
-    }
+    let log = AuditLog::builder(store()).clock(at(1_000_000)).open().unwrap();
+    record(&log, 1..=20).await;
+    assert_eq!(log.retain(Retention::TimeBased(Duration::from_mins(1))).await.unwrap(), 0);
 }
 
 #[tokio::test]
 async fn many_events_are_removed_in_steps() {
-    for store in stores() {
-        let log = store().open().unwrap().with_durability(Durability::Async);
-        for chunk in 0..25 {
-            let events = (0..1_000).map(|number| sample::event(chunk * 1_000 + number)).collect();
-            log.record_all(events).await.unwrap();
-        }
-        assert_eq!(log.retain(Retention::SizeBased(0)).await.unwrap(), 25_002);
-        log.reader().verify(&[]).unwrap();
+    let log = AuditLog::builder(store()).open().unwrap().with_durability(Durability::Async);
+    for chunk in 0..25 {
+        let events = (0..1_000).map(|number| sample::event(chunk * 1_000 + number)).collect();
+        log.record_all(events).await.unwrap();
     }
+    assert_eq!(log.retain(Retention::SizeBased(0)).await.unwrap(), 25_002);
+    log.reader().verify(&[]).unwrap();
 }
 
 #[tokio::test]
 async fn a_beginning_that_no_event_tells_of_is_found() {
     let all = entries(&Chain::default(), 10);
     let (gone, left) = all.split_at(4);
-    let store = MemoryLogStore::new(100);
+    let store = super::store();
     store.append(left).unwrap();
-    let verify = |store: MemoryLogStore| LogReader::of_store(store, None).verify(&[]);
+    let verify = |store: LogStore| LogReader::of_store(store, None).verify(&[]);
     let missing = verify(store).unwrap_err();
     assert!(matches!(missing, VerifyError::Changed { seq: 5, flaw: LogFlaw::Missing }), "{missing}");
     // A checkpoint alone proves nothing: its event is an ordinary one here.
-    let store = MemoryLogStore::new(100);
+    let store = super::store();
     store.append(&all[..9]).unwrap();
     let checkpoint =
         Checkpoint { end: gone[3].head(), removed: 4, reason: RemovalReason::TimeBased, told_by: 10 };

@@ -4,9 +4,9 @@ use rusqlite::params;
 use super::*;
 use crate::sqlite::Database;
 
-fn store(count: u32) -> (Database, SqliteLogStore, Vec<LogEntry>) {
+fn filled(count: u32) -> (Database, LogStore, Vec<LogEntry>) {
     let database = Database::in_memory().unwrap();
-    let store = SqliteLogStore::new(database.clone()).unwrap();
+    let store = LogStore::new(database.clone()).unwrap();
     let entries = entries(&Chain::default(), count);
     store.append(&entries).unwrap();
     (database, store, entries)
@@ -40,7 +40,7 @@ const FORBIDDEN: [&str; 9] = [
 
 #[test]
 fn an_event_is_neither_changed_nor_removed_nor_replaced() {
-    let (database, store, entries) = store(5);
+    let (database, store, entries) = filled(5);
     for sql in FORBIDDEN {
         let outcome = run(&database, sql);
         assert!(outcome.is_err(), "{sql}");
@@ -54,7 +54,7 @@ fn an_event_is_neither_changed_nor_removed_nor_replaced() {
 fn what_is_forbidden_holds_for_everybody_who_opens_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("audit.db");
-    let store = SqliteLogStore::open(&path).unwrap();
+    let store = LogStore::open(&path).unwrap();
     let (first, rest) = (entries(&Chain::default(), 5), entries(&Chain::default(), 7));
     store.append(&first).unwrap();
     let other = rusqlite::Connection::open(&path).unwrap();
@@ -71,7 +71,7 @@ fn what_is_forbidden_holds_for_everybody_who_opens_the_file() {
 
 #[tokio::test]
 async fn a_checkpoint_is_neither_changed_nor_removed() {
-    let (database, store, _) = store(50);
+    let (database, store, _) = filled(50);
     let log = AuditLog::open(store).unwrap();
     log.retain(Retention::SizeBased(1_000)).await.unwrap();
     for sql in ["UPDATE audit_checkpoints SET removed = 1", "DELETE FROM audit_checkpoints"] {
@@ -89,7 +89,7 @@ proptest! {
         at in any::<prop::sample::Index>(),
         how in 0u8..12,
     ) {
-        let (database, store, entries) = store(count);
+        let (database, store, entries) = filled(count);
         drop_triggers(&database);
         let seq = i64::try_from(at.index(count as usize - 1)).unwrap() + 1;
         let is_last = seq == i64::from(count);
@@ -134,7 +134,7 @@ proptest! {
 
 #[test]
 fn somebody_elses_writing_is_noticed_and_not_built_upon() {
-    let (database, store, entries) = store(3);
+    let (database, store, entries) = filled(3);
     drop_triggers(&database);
     run(&database, "UPDATE audit_head SET seq = 7").unwrap();
     let next = super::entries(&Chain::default(), 4).remove(3);
@@ -145,7 +145,7 @@ fn somebody_elses_writing_is_noticed_and_not_built_upon() {
 
 #[test]
 fn a_search_reads_the_narrow_index() {
-    let (database, store, _) = store(3);
+    let (database, store, _) = filled(3);
     let connection = database.connection();
     let mut plan = connection
         .prepare("EXPLAIN QUERY PLAN SELECT seq FROM audit_events INDEXED BY audit_facets WHERE seq > 0 AND agent = 'x' ORDER BY seq LIMIT 5")

@@ -1,62 +1,41 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use mgp_types::code;
-use tokio::sync::Mutex;
 
 use super::*;
+use crate::sqlite::Database;
 
-/// A store that counts its transactions, and waits in each for as long as the gate is held.
-#[derive(Debug)]
-struct Gated {
-    store: MemoryLogStore,
-    gate: Arc<Mutex<()>>,
-    commits: Arc<AtomicUsize>,
-}
-
-impl LogStore for Gated {
-    fn tail(&self) -> Result<Tail, StoreError> {
-        self.store.tail()
-    }
-    fn append(&self, entries: &[LogEntry]) -> Result<(), StoreError> {
-        let _open = self.gate.blocking_lock();
-        self.commits.fetch_add(1, Ordering::Relaxed);
-        self.store.append(entries)
-    }
-    fn read(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError> {
-        self.store.read(query)
-    }
-    fn beyond(&self, bound: RemovalBound, at_most: u64) -> Result<Option<(LogHead, u64)>, StoreError> {
-        self.store.beyond(bound, at_most)
-    }
-    fn forget(&self, checkpoint: &Checkpoint, note: &LogEntry) -> Result<(), StoreError> {
-        self.store.forget(checkpoint, note)
-    }
-}
-
-fn gated(capacity: usize) -> (AuditLog, Arc<Mutex<()>>, Arc<AtomicUsize>) {
-    let (gate, commits) = (Arc::<Mutex<()>>::default(), Arc::<AtomicUsize>::default());
-    let store =
-        Gated { store: MemoryLogStore::new(10_000), gate: Arc::clone(&gate), commits: Arc::clone(&commits) };
-    (AuditLog::builder(store).capacity(capacity).open().unwrap(), gate, commits)
+/// Returns a log, the database by which it can be held up, and a count of its transactions.
+fn gated(capacity: usize) -> (AuditLog, Database, impl Fn() -> i64) {
+    let database = database();
+    let store = LogStore::new(database.clone()).unwrap();
+    let count = "CREATE TEMP TABLE commits (id INTEGER PRIMARY KEY);
+        CREATE TEMP TRIGGER first AFTER INSERT ON audit_head BEGIN INSERT INTO commits VALUES (NULL); END;
+        CREATE TEMP TRIGGER further AFTER UPDATE ON audit_head BEGIN INSERT INTO commits VALUES (NULL); END";
+    database.connection().execute_batch(count).unwrap();
+    let counted = database.clone();
+    let commits = move || {
+        let connection = counted.connection();
+        connection.query_row("SELECT count(*) FROM commits", [], |row| row.get(0)).unwrap()
+    };
+    (AuditLog::builder(store).capacity(capacity).open().unwrap(), database, commits)
 }
 
 #[tokio::test]
 async fn everything_that_waits_is_one_commit() {
-    let (log, gate, commits) = gated(1_000);
-    let held = Arc::clone(&gate).lock_owned().await;
+    let (log, database, commits) = gated(1_000);
+    let held = hold(&database);
     let records: Vec<_> = (1..=100).map(|number| log.record(sample::event(number))).collect();
     drop(held);
     for record in records {
         record.await.unwrap();
     }
     assert_eq!(log.head().seq, 100);
-    assert!(commits.load(Ordering::Relaxed) <= 2, "{commits:?}");
+    assert!(commits() <= 2, "{}", commits());
 }
 
 #[tokio::test]
 async fn a_record_is_done_when_it_is_durable_or_when_it_is_taken() {
-    let (log, gate, _) = gated(1_000);
-    let held = Arc::clone(&gate).lock_owned().await;
+    let (log, database, _) = gated(1_000);
+    let held = hold(&database);
     let mut durable = log.record(sample::event(1));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(durable.as_mut().poll(&mut context).is_pending());
@@ -70,9 +49,9 @@ async fn a_record_is_done_when_it_is_durable_or_when_it_is_taken() {
 
 #[tokio::test]
 async fn only_what_nobody_has_to_wait_for_is_taken_at_once() {
-    let (log, gate, _) = gated(4);
+    let (log, database, _) = gated(4);
     let queued = log.clone().with_durability(Durability::Async);
-    let held = Arc::clone(&gate).lock_owned().await;
+    let held = hold(&database);
     let pair = || vec![sample::event(1), sample::event(2)];
     assert_eq!(log.try_record(pair()).unwrap_err(), pair(), "it would not be durable yet");
     for _ in 0..4 {
@@ -97,14 +76,14 @@ async fn what_nobody_waits_for_is_written_together_and_soon() {
         assert!(written.next().await.unwrap().is_some());
     }
     assert!(started.elapsed() < std::time::Duration::from_secs(5), "nobody had to ask for it");
-    assert!(commits.load(Ordering::Relaxed) <= 10, "{commits:?}");
+    assert!(commits() <= 10, "{}", commits());
 }
 
 #[tokio::test]
 async fn who_finds_no_room_waits_and_loses_nothing() {
-    let (log, gate, _) = gated(4);
+    let (log, database, _) = gated(4);
     let log = log.with_durability(Durability::Async);
-    let held = Arc::clone(&gate).lock_owned().await;
+    let held = hold(&database);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     let mut waiting = Vec::new();
     for number in 1..=10 {
@@ -127,8 +106,8 @@ async fn who_finds_no_room_waits_and_loses_nothing() {
 
 #[tokio::test]
 async fn what_cannot_wait_is_bounded_too_and_what_is_lost_is_counted() {
-    let (log, gate, _) = gated(4);
-    let held = Arc::clone(&gate).lock_owned().await;
+    let (log, database, _) = gated(4);
+    let held = hold(&database);
     for number in 1..=12 {
         log.record_now(vec![sample::event(number)]);
     }
@@ -148,35 +127,18 @@ async fn what_cannot_wait_is_bounded_too_and_what_is_lost_is_counted() {
 
 #[tokio::test]
 async fn closing_the_log_writes_what_waits() {
-    let store = Shared(Arc::new(MemoryLogStore::new(1_000)));
-    let log = AuditLog::open(store.clone()).unwrap().with_durability(Durability::Async);
+    let database = database();
+    let log =
+        AuditLog::open(LogStore::new(database.clone()).unwrap()).unwrap().with_durability(Durability::Async);
     record(&log, 1..=200).await;
     drop(log);
-    assert_eq!(store.tail().unwrap().head.unwrap().seq, 200);
+    assert_eq!(LogStore::new(database).unwrap().tail().unwrap().head.unwrap().seq, 200);
 }
 
 #[tokio::test]
 async fn a_writer_that_dies_leaves_nobody_waiting() {
-    #[derive(Debug)]
-    struct Broken;
-    impl LogStore for Broken {
-        fn tail(&self) -> Result<Tail, StoreError> {
-            Ok(Tail::default())
-        }
-        fn append(&self, _: &[LogEntry]) -> Result<(), StoreError> {
-            panic!("a fault of the store")
-        }
-        fn read(&self, _: &Query) -> Result<Vec<LogEntry>, StoreError> {
-            Ok(Vec::new())
-        }
-        fn beyond(&self, _: RemovalBound, _: u64) -> Result<Option<(LogHead, u64)>, StoreError> {
-            Ok(None)
-        }
-        fn forget(&self, _: &Checkpoint, _: &LogEntry) -> Result<(), StoreError> {
-            Ok(())
-        }
-    }
-    let log = AuditLog::open(Broken).unwrap();
+    let log = AuditLog::builder(store()).clock(Clock::new(|| panic!("a fault of the clock"))).open().unwrap();
+    assert!(log.retain(Retention::SizeBased(0)).await.is_err());
     assert_eq!(log.record(sample::event(1)).await.unwrap_err().code(), code::INTERNAL_ERROR);
     assert!(log.record(sample::event(2)).await.is_err());
     assert!(log.flush().await.is_err());

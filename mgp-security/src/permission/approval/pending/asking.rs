@@ -16,7 +16,7 @@ use super::super::stored;
 use super::super::waiting::keep_telling;
 use super::super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply};
 use super::{PendingApprovals, full};
-use crate::blocking::off_the_runtime;
+use crate::sqlite::off_the_runtime;
 
 impl PendingApprovals {
     fn open(

@@ -3,7 +3,7 @@ use mgp_types::mgp::Permission;
 
 use super::*;
 use crate::permission::testing::{ManualClock, book, moment};
-use crate::permission::{GrantTerms, MemoryQuestions, ShownArguments};
+use crate::permission::{GrantTerms, ShownArguments};
 
 fn question(permission: Permission) -> ApprovalQuestion {
     let risk = permission.risk();
@@ -158,8 +158,8 @@ async fn what_nobody_waits_for_makes_room_for_what_the_same_agent_asks_next() {
 
 #[tokio::test]
 async fn what_nobody_waits_for_outlives_the_process_with_its_answer_and_is_taken_once() {
-    let store = MemoryQuestions::default();
-    let open = || PendingApprovals::new(Clock::system()).with_store(store.clone()).unwrap();
+    let database = crate::doubles::database();
+    let open = || PendingApprovals::new(Clock::system()).with_database(database.clone()).unwrap();
     let ada = Principal::operator("ada");
     let asked = id(open().ask(call("a", "1")).await.unwrap());
     let pending = open();

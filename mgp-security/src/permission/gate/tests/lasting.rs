@@ -5,8 +5,8 @@ use super::*;
 #[tokio::test]
 async fn a_grant_ends_when_it_says_and_a_clock_put_back_does_not_revive_it() {
     let hands = ManualClock::at(1000);
-    let store = FailingGrantStore::default();
-    let open = || GrantBook::open(store.clone(), Arc::<RecordingAuditPort>::default(), hands.clock());
+    let database = database();
+    let open = || GrantBook::open(database.clone(), Arc::<RecordingAuditPort>::default(), hands.clock());
     let book = open().await.unwrap();
     book.grant(&ada(), &"s".into(), &SHELL, GrantTerms::default().until(moment(2000))).await.unwrap();
     let gate = connected(policy(ApprovalPolicy::Interactive), &book, &[]).await;
@@ -25,8 +25,8 @@ async fn a_grant_ends_when_it_says_and_a_clock_put_back_does_not_revive_it() {
 #[tokio::test]
 async fn a_denial_ends_when_it_says() {
     let hands = ManualClock::at(1000);
-    let store = FailingGrantStore::default();
-    let book = GrantBook::open(store, Arc::<RecordingAuditPort>::default(), hands.clock()).await.unwrap();
+    let database = database();
+    let book = GrantBook::open(database, Arc::<RecordingAuditPort>::default(), hands.clock()).await.unwrap();
     let terms = GrantTerms::default().until(moment(2000));
     let approver = AnsweringApprover::with(ApprovalAnswer::new(ada(), Decision::Denied).with_terms(terms));
     let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())

@@ -1,0 +1,70 @@
+use super::*;
+use crate::StoreError;
+use crate::rates::Rates;
+use crate::sqlite::Database;
+
+// covers: GGEN-7-01, GGEN-7-02
+#[tokio::test]
+async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("state.db");
+    let (hands, open) = (ManualClock::default(), || Database::open(&path).unwrap());
+    let ring = KeyRing::with_clock(open(), hands.clock()).unwrap();
+    let wanted = KeyRequest::new(&Principal::operator("admin"))
+        .allow(ApiPermission::ToolInvoke("*.it's".parse().unwrap()))
+        .allow(ApiPermission::ToolRead("*.r".parse().unwrap()))
+        .allow(ApiPermission::ToolsListAll)
+        .allow(ApiPermission::AdminWrite)
+        .allow(ApiPermission::AdminRead)
+        .rate_limit(Rates::new().per_minute(n(3)).per_hour(n(9)))
+        .label("for the demo")
+        .expires_at(at(1000));
+    let (info, key) = ring.issue(wanted).await.unwrap();
+    let (gone, _) = ring.issue(KeyRequest::new(&Principal::new("a"))).await.unwrap();
+    ring.revoke(gone.id, mgp_types::RunningCalls::Cancel).await.unwrap();
+    hands.set(7);
+    ring.verify(key.expose()).unwrap();
+    ring.note_uses_now().await.unwrap();
+    drop(ring);
+
+    let ring = KeyRing::with_clock(open(), hands.clock()).unwrap();
+    let mut expected = info;
+    expected.last_used = Some(at(7));
+    assert_eq!(ring.keys(), [expected]);
+    assert_eq!(
+        ring.verify(key.expose()).unwrap().principal(),
+        &Principal::of(mgp_types::PrincipalKind::KeyOperator, "admin")
+    );
+    drop(ring);
+    let secret = &key.expose().as_bytes()[21..];
+    for file in std::fs::read_dir(directory.path()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        assert!(!bytes.windows(secret.len()).any(|window| window == secret));
+    }
+}
+
+#[test]
+fn keys_of_a_newer_version_are_not_touched() {
+    let database = Database::in_memory().unwrap();
+    database.migrate("auth", &["CREATE TABLE a (x)", "CREATE TABLE b (x)"]).unwrap();
+    let error = KeyRing::open(database).unwrap_err();
+    assert!(matches!(error, StoreError::Newer { section: "auth", .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_key_that_was_tampered_with_opens_no_ring() {
+    for broken in [
+        "UPDATE api_keys SET permissions = '[\"Everything\"]'",
+        "UPDATE api_keys SET rate_limit = '{\"requests_per_minute\":0}'",
+        "UPDATE api_keys SET id = 'x'",
+        "UPDATE api_keys SET expires_at = 9223372036854775807",
+        "PRAGMA ignore_check_constraints = ON; UPDATE api_keys SET role = 'root'",
+        "PRAGMA ignore_check_constraints = ON; UPDATE api_keys SET digest = x'00'",
+    ] {
+        let database = Database::in_memory().unwrap();
+        let ring = KeyRing::open(database.clone()).unwrap();
+        ring.issue(KeyRequest::new(&Principal::new("a")).rate_limit(Rates::new())).await.unwrap();
+        database.connection().execute_batch(broken).unwrap();
+        assert!(KeyRing::open(database).is_err(), "{broken}");
+    }
+}

@@ -1,0 +1,286 @@
+//! The check that SQL text only reads.
+//!
+//! The database that will read the text is not known. So the text is split into tokens in every way in which databases read it,
+//! and in each of them every statement has to begin like one that reads, and no word in it may begin a write, and no
+//! function may have an effect. What the tables do not know to read is taken for a write.
+
+mod function;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+use crate::Finding;
+
+use self::tokens::{Reading, Token};
+use super::writes;
+
+/// Checks that each statement of `text` is a query, or shows or explains something, and has no side effect.
+///
+/// At least one reading has to make sense of the text, and none may see a write in it. A quotation mark that ends a string
+/// in one dialect but not in another therefore hides nothing.
+pub(crate) fn check_sql(text: &str) -> Result<(), Finding> {
+    if text.len() > MAX_BYTES {
+        return Err(unreadable());
+    }
+    // MySQL and its kin run the content of such a comment.
+    if ["/*!", "/*M!", "/*T!"].iter().any(|comment| text.contains(comment)) {
+        return Err(writes("a comment contains a statement: write it as one, or leave it out"));
+    }
+    let mut understood = false;
+    for reading in Reading::all(text) {
+        match reading.tokens(text).and_then(|tokens| check(&tokens)) {
+            Ok(()) => understood = true,
+            Err(finding) if finding.rule == UNREADABLE => {}
+            Err(finding) => return Err(finding),
+        }
+    }
+    if understood { Ok(()) } else { Err(unreadable()) }
+}
+
+fn unreadable() -> Finding {
+    Finding::new(UNREADABLE, "the SQL cannot be read, so nothing is known of it: send one simple query")
+}
+
+fn check(tokens: &[Token<'_>]) -> Result<(), Finding> {
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Assignment => return Err(writes("the query sets a variable: leave the assignment out")),
+            Token::Word(word) => check_word(word, &tokens[..at], &tokens[at + 1..])?,
+            Token::Quoted(name) => check_function(name, &tokens[..at], &tokens[at + 1..])?,
+            _ => {}
+        }
+    }
+    check_brackets(tokens)?;
+    let mut statements = tokens.split(|token| *token == Token::Mark(';')).filter(|tokens| !tokens.is_empty());
+    let first = statements.next().is_some_and(reads);
+    if first && statements.all(reads) {
+        Ok(())
+    } else {
+        Err(writes("only queries may be sent here: use SELECT, SHOW or EXPLAIN"))
+    }
+}
+
+fn check_brackets(tokens: &[Token<'_>]) -> Result<(), Finding> {
+    let mut open = Vec::new();
+    for token in tokens {
+        match token {
+            Token::Mark('(') => open.push(')'),
+            Token::Mark('[') => open.push(']'),
+            Token::Mark('{') => open.push('}'),
+            Token::Mark(mark @ (')' | ']' | '}')) if open.pop() != Some(*mark) => return Err(unreadable()),
+            _ => {}
+        }
+        if open.len() > MAX_DEPTH {
+            return Err(unreadable());
+        }
+    }
+    if open.is_empty() { Ok(()) } else { Err(unreadable()) }
+}
+
+/// Returns whether a statement begins like one that only reads. Writes that are nested in it are found by their words.
+fn reads(statement: &[Token<'_>]) -> bool {
+    let query = statement.iter().position(|token| *token != Token::Mark('(')).unwrap_or_default();
+    let rest = &statement[query..];
+    let Some((first, rest)) = rest.split_first() else { return false };
+    match &*keyword(first) {
+        "SELECT" | "VALUES" | "TABLE" | "FROM" | "SHOW" => true,
+        "WITH" => is_query_behind(rest),
+        "EXPLAIN" | "DESCRIBE" | "DESC" => explains(rest),
+        "PRAGMA" => pragma_reads(rest),
+        _ => false,
+    }
+}
+
+/// Returns whether a query follows common table expressions, which stand in brackets.
+fn is_query_behind(expressions: &[Token<'_>]) -> bool {
+    let mut open = 0_usize;
+    expressions.iter().any(|token| {
+        match token {
+            Token::Mark('(') => open += 1,
+            Token::Mark(')') => open = open.saturating_sub(1),
+            _ => {}
+        }
+        open == 0 && matches!(&*keyword(token), "SELECT" | "VALUES" | "TABLE" | "FROM")
+    })
+}
+
+/// Returns whether a query or a name is explained.
+fn explains(rest: &[Token<'_>]) -> bool {
+    let is_option = |token: &Token<'_>| *token == Token::Mark('=') || EXPLAINING.contains(&&*keyword(token));
+    let options = rest.iter().take_while(|token| is_option(token)).count();
+    let mut rest = &rest[options..];
+    let is_list = |rest: &[Token<'_>]| rest.get(1).is_some_and(is_option);
+    if rest.first() == Some(&Token::Mark('(')) && is_list(rest) {
+        let end = rest.iter().position(|token| *token == Token::Mark(')')).unwrap_or_default();
+        rest = &rest[end + 1..];
+    }
+    let is_name =
+        rest.iter().all(|token| matches!(token, Token::Word(_) | Token::Quoted(_) | Token::Mark('.')));
+    let begin = rest.iter().find(|token| **token != Token::Mark('(')).map(keyword).unwrap_or_default();
+    matches!(&*begin, "SELECT" | "VALUES" | "TABLE" | "FROM" | "WITH")
+        || options == 0 && is_name && (1..=LONGEST_NAME).contains(&rest.len())
+}
+
+/// Returns whether a pragma only reports something.
+fn pragma_reads(rest: &[Token<'_>]) -> bool {
+    let rest = if let [Token::Word(_), Token::Mark('.'), rest @ ..] = rest { rest } else { rest };
+    let [Token::Word(name), argument @ ..] = rest else { return false };
+    let name = name.to_ascii_lowercase();
+    match argument {
+        [] => READING_PRAGMAS.contains(&&*name) || SETTING_PRAGMAS.contains(&&*name),
+        [Token::Mark('('), _, Token::Mark(')')] => READING_PRAGMAS.contains(&&*name),
+        _ => false,
+    }
+}
+
+/// Refuses functions that do more than read.
+fn check_function(name: &str, before: &[Token<'_>], after: &[Token<'_>]) -> Result<(), Finding> {
+    if after.first() == Some(&Token::Mark('(')) && !(function::reads(name) && packages_read(before)) {
+        return Err(writes(format!("the function {name} does more than read: leave it out")));
+    }
+    Ok(())
+}
+
+/// Refuses writes in any position: in subqueries, after common table expressions, after a query without a separating
+/// semicolon, and in the effects of functions.
+fn check_word(word: &str, before: &[Token<'_>], after: &[Token<'_>]) -> Result<(), Finding> {
+    check_function(word, before, after)?;
+    let is_part = before.last() == Some(&Token::Mark('.'));
+    // In Oracle, reading `nextval` of a sequence advances it.
+    if is_part && word.eq_ignore_ascii_case("nextval") {
+        return Err(writes("the query changes a sequence: leave it out"));
+    }
+    if is_part {
+        return Ok(());
+    }
+    let name = word.to_ascii_uppercase();
+    let next = after.first().map(keyword).unwrap_or_default();
+    let begins = || !next.is_empty() && !goes_on(&next, &name) && !is_named(before);
+    let refused = match &*name {
+        "INTO" => true,
+        "FOR" => matches!(&*next, "UPDATE" | "SHARE" | "NO" | "KEY"),
+        "LOCK" => next == "IN",
+        "NEXT" => next == "VALUE" && after.get(1).map(keyword).as_deref() == Some("FOR"),
+        "SETTINGS" => after.get(1) == Some(&Token::Mark('=')),
+        "SET" => {
+            begins() && !before.last().is_some_and(|last| matches!(&*keyword(last), "CHARACTER" | "CHAR"))
+        }
+        "USE" => begins() && !matches!(&*next, "INDEX" | "KEY"),
+        // Without a semicolon before it, some databases read this as a name and others as the next statement.
+        single if SINGLE.contains(&single) => before.last().is_some_and(ends_expression),
+        other => (WRITING.contains(&other) || ACTING.contains(&other)) && begins(),
+    };
+    if refused { Err(writes(format!("{name} does more than read here: send a plain query"))) } else { Ok(()) }
+}
+
+/// Returns whether an expression may end with the token, so that a word behind it may begin a statement.
+fn ends_expression(token: &Token<'_>) -> bool {
+    match token {
+        Token::Word(_) => !EXPECTING.contains(&&*keyword(token)),
+        Token::Quoted(_) | Token::Text | Token::Number => true,
+        Token::Mark(mark) => matches!(mark, ')' | ']' | '*'),
+        Token::Assignment => false,
+    }
+}
+
+/// Returns whether none of the packages that qualify a function does more than read.
+fn packages_read(mut before: &[Token<'_>]) -> bool {
+    while let [rest @ .., Token::Word(package) | Token::Quoted(package), Token::Mark('.')] = before {
+        if function::is_of_family(package) {
+            return false;
+        }
+        before = rest;
+    }
+    true
+}
+
+/// Returns whether the word after `before` is an alias, or follows a `SHOW` that begins a statement.
+fn is_named(before: &[Token<'_>]) -> bool {
+    match before.split_last() {
+        Some((last, earlier)) => match &*keyword(last) {
+            "AS" => true,
+            "SHOW" => matches!(earlier.last(), None | Some(Token::Mark(';'))),
+            _ => false,
+        },
+        None => false,
+    }
+}
+
+/// Returns the token as a word in upper case; `*` for a quoted name, a string, a number, `@` or `[`, and an empty text for every
+/// other token.
+fn keyword(token: &Token<'_>) -> String {
+    match token {
+        Token::Word(word) => word.to_ascii_uppercase(),
+        Token::Quoted(_) | Token::Text | Token::Number | Token::Mark('@' | '[') => "*".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Returns whether `next` continues an expression after a column with the name `name`.
+fn goes_on(next: &str, name: &str) -> bool {
+    // `DELETE FROM` is a statement in every position; a column of that name has to be quoted.
+    (next == "FROM" && !matches!(name, "DELETE" | "MERGE")) || CONTINUING.contains(&next)
+}
+
+/// The largest length of SQL text in bytes: longer than people write, and short enough to read several times.
+const MAX_BYTES: usize = 64 * 1024;
+
+const UNREADABLE: &str = "unreadable-sql";
+
+/// The largest depth to which brackets may nest.
+const MAX_DEPTH: usize = 100;
+
+/// The number of tokens of the longest name: that of a column, in a table, a schema, a database.
+const LONGEST_NAME: usize = 8;
+
+/// The words between `EXPLAIN` and what is explained.
+const EXPLAINING: [&str; 30] = [
+    "ANALYZE", "ANALYSE", "AST", "BUFFERS", "CODEGEN", "COST", "COSTS", "ESTIMATE", "EXTENDED", "FALSE",
+    "FOR", "FORMAT", "FORMATTED", "GENERIC_PLAN", "JSON", "LOGICAL", "OFF", "ON", "PARTITIONS", "PHYSICAL",
+    "PIPELINE", "PLAN", "QUERY", "SUMMARY", "TEXT", "TIMING", "TREE", "TRUE", "VERBOSE", "WAL",
+];
+
+/// The words behind which a name or an expression begins.
+const EXPECTING: [&str; 40] = [
+    "ALL", "AND", "ANY", "AS", "BETWEEN", "BY", "CASE", "CROSS", "DISTINCT", "ELSE", "EXCEPT", "FROM",
+    "HAVING", "ILIKE", "IN", "INTERSECT", "IS", "JOIN", "LIKE", "LIMIT", "NATURAL", "NOT", "OFFSET", "ON",
+    "OR", "OVER", "QUALIFY", "SELECT", "SHOW", "SOME", "TABLE", "THEN", "TOP", "UNION", "USING", "VALUES",
+    "WHEN", "WHERE", "WINDOW", "WITH",
+];
+
+/// The words that begin a statement that writes.
+const WRITING: [&str; 13] = [
+    "INSERT", "UPDATE", "DELETE", "MERGE", "DROP", "ALTER", "CREATE", "TRUNCATE", "GRANT", "REVOKE", "EXEC",
+    "EXECUTE", "ATTACH",
+];
+
+/// The words that begin a statement that acts, but that are common names of columns as well.
+const ACTING: [&str; 17] = [
+    "REPLACE", "CALL", "COPY", "LOAD", "DO", "BACKUP", "RESTORE", "KILL", "BULK", "DBCC", "WAITFOR", "DENY",
+    "WRITETEXT", "UPDATETEXT", "RECEIVE", "ENABLE", "DISABLE",
+];
+
+/// The words that are a complete statement.
+const SINGLE: [&str; 6] = ["SHUTDOWN", "RECONFIGURE", "CHECKPOINT", "COMMIT", "ROLLBACK", "REVERT"];
+
+/// The words that continue an expression.
+const CONTINUING: [&str; 40] = [
+    "IS", "IN", "LIKE", "ILIKE", "BETWEEN", "AS", "DESC", "ASC", "AND", "OR", "NOT", "WHERE", "GROUP",
+    "ORDER", "HAVING", "LIMIT", "OFFSET", "FETCH", "THEN", "ELSE", "END", "WHEN", "JOIN", "INNER", "LEFT",
+    "RIGHT", "FULL", "CROSS", "ON", "USING", "UNION", "EXCEPT", "INTERSECT", "COLLATE", "NULLS", "REGEXP",
+    "RLIKE", "SIMILAR", "NATURAL", "WINDOW",
+];
+
+/// The pragmas of SQLite that answer a question, with or without an argument.
+const READING_PRAGMAS: [&str; 14] = [
+    "table_info", "table_xinfo", "table_list", "index_info", "index_list", "index_xinfo", "foreign_key_list",
+    "foreign_key_check", "database_list", "collation_list", "function_list", "module_list",
+    "compile_options", "integrity_check",
+];
+
+/// The pragmas of SQLite that report a setting, and change it if they are given a value.
+const SETTING_PRAGMAS: [&str; 13] = [
+    "application_id", "auto_vacuum", "busy_timeout", "cache_size", "encoding", "foreign_keys",
+    "freelist_count", "journal_mode", "page_count", "page_size", "schema_version", "synchronous",
+    "user_version",
+];

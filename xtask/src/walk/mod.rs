@@ -40,13 +40,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    let mgp = match &args.mgp {
+    let mgp = if let Some(program) = &args.mgp {
         // It is run in another folder.
-        Some(program) => std::path::absolute(program)?,
-        None => {
-            workspace.build_program("mgp-patterns", "mgp-patterns", Profile::Release)?;
-            workspace.build_program("mgp-kernel", "mgp", Profile::Release)?
-        }
+        std::path::absolute(program)?
+    } else {
+        workspace.build_program("mgp-patterns", "mgp-patterns", Profile::Release)?;
+        workspace.build_program("mgp-kernel", "mgp", Profile::Release)?
     };
     if args.patterns {
         return patterns::run(workspace, &mgp);

@@ -18,7 +18,7 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
-/// Runs each test in a runtime of its own.
+/// Runs each test in a runtime of its own, one after the other if nothing else is said.
 pub(crate) fn run(tests: &[Test]) -> ExitCode {
     let trial = |&(name, test): &Test| {
         Trial::test(name, move || {
@@ -29,7 +29,10 @@ pub(crate) fn run(tests: &[Test]) -> ExitCode {
             Ok(in_time?)
         })
     };
-    libtest_mimic::run(&Arguments::from_args(), tests.iter().map(trial).collect()).exit_code()
+    let mut arguments = Arguments::from_args();
+    // A test is several processes at once already.
+    arguments.test_threads.get_or_insert(1);
+    libtest_mimic::run(&arguments, tests.iter().map(trial).collect()).exit_code()
 }
 
 const LONGEST: Duration = Duration::from_mins(2);

@@ -40,12 +40,12 @@ impl Reading {
 
     /// Returns the readings that differ for `text`.
     pub(super) fn all(text: &str) -> impl Iterator<Item = Self> {
-        let comments = text.match_indices("--");
+        let mut comments = text.match_indices("--");
         let is_bare = |(at, _): (usize, &str)| !text[at + 2..].starts_with(char::is_whitespace);
         let doubtful = [
             (Self::ESCAPES, text.contains('\\')),
             (Self::HASH_COMMENTS, text.contains('#')),
-            (Self::BARE_COMMENTS, comments.map(is_bare).any(|is_bare| is_bare)),
+            (Self::BARE_COMMENTS, comments.any(is_bare)),
             (Self::NESTED_COMMENTS, text.matches("/*").count() > 1),
             (Self::TRIPLE_QUOTES, text.contains("'''") || text.contains("\"\"\"")),
             (Self::BRACKET_QUOTES, text.contains('[')),

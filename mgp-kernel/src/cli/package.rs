@@ -105,7 +105,7 @@ fn chosen(
 ) -> Result<PreparedLaunch, LaunchError> {
     if let Some(way) = way {
         // Number 0 is none of the ways.
-        return launch(server, way.checked_sub(1).unwrap_or(server.ways()), answers);
+        return launch(server, way.checked_sub(1).unwrap_or_else(|| server.ways()), answers);
     }
     let mut first = None;
     for way in 0..server.ways() {

@@ -52,7 +52,7 @@ fn what_a_server_adds_to_its_first_list_waits_unless_it_is_trusted_to_grow() {
         }
         assert!(!pins.is_approved(&server(), DefinitionKind::Tool, added.name().as_str()));
     }
-    let pins = PinnedDefinitions::load(FirstUse::Trust, database.clone()).unwrap();
+    let pins = PinnedDefinitions::load(FirstUse::Trust, database).unwrap();
     let later = tool("later", "c");
     assert_eq!(verdicts(&pins, std::slice::from_ref(&later))[0], PinVerdict::FirstSeen { approved: false });
     let grows = ConfiguredServer::new().trusted_to_grow();
@@ -231,7 +231,7 @@ fn what_was_approved_for_one_agent_need_not_be_approved_for_another_that_lists_t
     assert!(!pins.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()), "it was not listed since");
     pins.observe(&bob, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
     assert!(pins.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()));
-    let again = PinnedDefinitions::load(FirstUse::Ask, database.clone()).unwrap();
+    let again = PinnedDefinitions::load(FirstUse::Ask, database).unwrap();
     assert!(again.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()));
     let eve = pinned_for(&ServerId::new("file"), "eve");
     pins.observe(&eve, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();

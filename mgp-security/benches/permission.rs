@@ -82,7 +82,11 @@ fn request(meta: bool) -> Request {
 fn gate(revision: Revision, terms: &GrantTerms) -> PermissionGate {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("there is memory");
     let book = runtime
-        .block_on(GrantBook::open(Database::in_memory().unwrap(), Arc::new(Forgetful), Clock::system()))
+        .block_on(GrantBook::open(
+            Database::in_memory().expect("memory holds a database"),
+            Arc::new(Forgetful),
+            Clock::system(),
+        ))
         .expect("memory does not fail");
     let ada = Principal::operator("ada");
     for server in (0..100).map(|number| format!("server-{number}")).chain(["s".to_owned()]) {

@@ -1,5 +1,4 @@
 //! The costs of levels, as the example `economy` tells them.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "the example needs all of it")]
 
 use std::sync::Arc;

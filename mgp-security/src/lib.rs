@@ -123,6 +123,10 @@ mod secret;
 )]
 mod shell;
 #[cfg(feature = "sqlite")]
+#[cfg_attr(
+    not(any(feature = "access", feature = "auth", feature = "permission")),
+    allow(dead_code, reason = "the other sections need a part of the database each")
+)]
 pub mod sqlite;
 mod store;
 #[cfg(feature = "validate")]

@@ -36,7 +36,7 @@ pub enum FolderTrust {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UntrustedFile {
     path: PathBuf,
-    /// What is wrong with the file, in words that go on from its name.
+    /// The fault of the file, as the second half of a sentence that begins with its path.
     why: String,
 }
 

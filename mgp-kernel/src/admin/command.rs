@@ -1,4 +1,4 @@
-//! What commands ask for: the kernel that they need, and the part of a list.
+//! The options that several commands share: the kernel that a command needs, and the part of a list that it prints.
 
 use clap::Args;
 use mgp_types::mgp::ServerId;

@@ -54,11 +54,12 @@ pub(crate) trait Operation: Serialize + DeserializeOwned + Send + 'static {
 /// The connections that have to prove that a person is there, before they may do something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProofNeed {
-    /// None: it only reads, ends what nobody uses, or brings the proof itself.
+    /// No connection has to prove anything: the operation only reads, ends what nobody uses, or brings the proof itself.
     None,
-    /// Those of other accounts than the kernel's: it only takes something away, or ends what the account could end anyway.
+    /// Connections of other accounts than the kernel's have to: the operation only takes something away, or ends what the kernel's own
+    /// account could end anyway.
     Others,
-    /// All: it decides something, or may.
+    /// All connections have to: the operation decides something, or may.
     All,
 }
 

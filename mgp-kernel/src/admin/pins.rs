@@ -107,7 +107,7 @@ pub(crate) struct PinDiff {
     pub(crate) changes: Vec<PinChange>,
     /// The number of further changes, which are left out.
     pub(crate) omitted: u64,
-    /// What the changes of a tool mean for those who call it, the breaking ones first.
+    /// The changes of a tool as its callers meet them, the breaking ones first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) interface: Vec<InterfaceChange>,
 }

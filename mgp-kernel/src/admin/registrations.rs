@@ -63,7 +63,7 @@ pub(crate) struct RegistrationRow {
     justification: Option<String>,
     registered_at: Timestamp,
     approved_by: Option<String>,
-    /// One digest of the script and of all files that it loads, as they were inspected.
+    /// The digest of the inspected script together with all files that it loads.
     digest: Option<String>,
     /// The inspected files, each with its digest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

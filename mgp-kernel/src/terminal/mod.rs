@@ -1,4 +1,4 @@
-//! What commands print: results as text or JSON, failures with their exit codes, and times as people write them.
+//! The forms in which commands print: results as text or JSON, failures with their exit codes, and times as people write them.
 
 mod failure;
 mod moment;

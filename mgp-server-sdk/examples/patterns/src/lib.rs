@@ -24,7 +24,7 @@ struct PatternsArgs {
     server: PatternServer,
 }
 
-/// One of the servers, with its options.
+/// The server that the command line names, with its options.
 #[derive(Debug, Subcommand)]
 enum PatternServer {
     /// Keep audit events, and search, count and export them

@@ -10,9 +10,9 @@ use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Args)]
 pub(super) struct ConfineArgs {
-    /// The files, ports and sockets that the program may reach, as the kernel wrote them
-    #[arg(long, value_name = "JSON")]
-    to: String,
+    /// The file with the files, ports and sockets that the program may reach, as the kernel wrote it
+    #[arg(long, value_name = "FILE")]
+    to: PathBuf,
     /// The full path of the program
     program: PathBuf,
     /// The arguments of the program

@@ -22,6 +22,7 @@ tests![
     a_confined_server_changes_the_limits_of_no_other_process,
     what_is_the_kernels_own_stays_closed_whatever_files_were_permitted,
     a_server_that_cannot_be_confined_is_not_started,
+    a_folder_of_thousands_of_files_beside_the_kernels_own_is_open,
     real_interpreters_start_in_a_confinement,
 ];
 
@@ -46,7 +47,10 @@ struct Jail {
 impl Jail {
     /// With these lines in the table of what is open to it, and these after it.
     fn new(open: &str, more: &str) -> Self {
-        let home = Home::with_state();
+        Self::in_home(Home::with_state(), open, more)
+    }
+
+    fn in_home(home: Home, open: &str, more: &str) -> Self {
         let notes = home.path("notes/jail").display().to_string();
         let lines = format!(
             "[servers.security]\nspared_validators = [\"sandbox\", \"code_safety\", \"network_restricted\"]\n\
@@ -264,9 +268,7 @@ async fn what_is_the_kernels_own_stays_closed_whatever_files_were_permitted() {
     if !is_possible() {
         return;
     }
-    let everything = "[[permissions.grants]]\nserver = \"jail\"\npermission = \"filesystem.read\"\n\
-                      [[permissions.grants]]\nserver = \"jail\"\npermission = \"filesystem.write\"\n";
-    let mut jail = Jail::new("", everything);
+    let mut jail = Jail::new("", EVERYTHING);
     fs::write(jail.home.path("book"), "a book").unwrap();
     assert_eq!(jail.runs(&format!("cat {}", jail.home.path("book").display())), "a book");
     let config = jail.home.path("mgp.toml");
@@ -286,6 +288,31 @@ async fn what_is_the_kernels_own_stays_closed_whatever_files_were_permitted() {
     }
     assert_eq!(fs::read_to_string(config).unwrap(), before);
 }
+
+/// Beside the kernel's own files each entry of a folder is opened by itself, so that a confinement may be long.
+async fn a_folder_of_thousands_of_files_beside_the_kernels_own_is_open() {
+    if !is_possible() {
+        return;
+    }
+    let home = Home::with_state();
+    for file in 0..3_000 {
+        fs::write(home.path(&format!("a-book-with-a-rather-long-title-{file}")), "a book").unwrap();
+    }
+    let mut jail = Jail::in_home(home, "", EVERYTHING);
+    let last = jail.home.path("a-book-with-a-rather-long-title-2999");
+    assert_eq!(jail.runs(&format!("cat {}", last.display())), "a book");
+    let rules = jail.home.path("state/scratch/confinement-*");
+    for attempt in ["cat", "echo >>", "rm -f"] {
+        let tried = jail.runs(&format!(
+            "for rules in {}; do {attempt} $rules 2>&1; echo status $?; done",
+            rules.display()
+        ));
+        assert!(tried.contains("denied") && !tried.contains("status 0"), "{attempt}: {tried}");
+    }
+}
+
+const EVERYTHING: &str = "[[permissions.grants]]\nserver = \"jail\"\npermission = \"filesystem.read\"\n\
+                          [[permissions.grants]]\nserver = \"jail\"\npermission = \"filesystem.write\"\n";
 
 /// A process that is ended with the test.
 struct Ending(std::process::Child);

@@ -1,8 +1,11 @@
 //! The launcher: the program that confines itself and becomes a server's program.
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+use tempfile::NamedTempFile;
 
 use super::spec::{Confinement, Ports};
 use super::support;
@@ -43,19 +46,31 @@ pub(crate) struct ConfinedLaunch {
     pub(crate) args: Vec<OsString>,
     /// The environment variables that are set in a confinement.
     pub(crate) variables: Vec<(&'static str, OsString)>,
+    /// The file that the launcher reads the confinement from: one argument has no room for thousands of paths.
+    _rules: NamedTempFile,
 }
 
-/// Returns the data for starting `program` within a confinement.
+/// Returns the data for starting `program` within a confinement, which is written to a file in `folder`.
+///
+/// The folder must be closed to the program: who writes the file decides on the confinement of the next start.
 ///
 /// # Errors
-/// Fails if this system cannot hold the confinement, or if no launcher was set.
-pub(crate) fn launch(program: &Path, to: &Confinement, scratch: &Path) -> Result<ConfinedLaunch, String> {
+/// Fails if this system cannot hold the confinement, if no launcher was set, or if the file cannot be written.
+pub(crate) fn launch(
+    program: &Path,
+    to: &Confinement,
+    folder: &Path,
+    scratch: &Path,
+) -> Result<ConfinedLaunch, String> {
     support().holds(to)?;
-    let launcher =
-        LAUNCHER.get().ok_or("no program was set that confines: `set_confinement_launcher` does it")?;
-    let rules =
-        serde_json::to_string(to).map_err(|error| format!("a path cannot be written down: {error}"))?;
-    let args = [COMMAND.into(), "--to".into(), rules.into(), "--".into(), program.into()];
+    let launcher = launcher()?;
+    let rules = serde_json::to_vec(to).map_err(|error| format!("a path cannot be written down: {error}"))?;
+    let written = NamedTempFile::with_prefix_in("confinement-", folder).and_then(|mut file| {
+        file.write_all(&rules)?;
+        Ok(file)
+    });
+    let file = written.map_err(|error| format!("its confinement cannot be written down: {error}"))?;
+    let args = [COMMAND.into(), "--to".into(), file.path().into(), "--".into(), program.into()];
     let own = || scratch.as_os_str().to_owned();
     let mut variables = vec![("HOME", own()), ("TMPDIR", own()), ("TMP", own()), ("TEMP", own())];
     // Compiled files beside a script were not inspected, and another process may have put them there.
@@ -65,17 +80,18 @@ pub(crate) fn launch(program: &Path, to: &Confinement, scratch: &Path) -> Result
         // Names of hosts are then resolved over TCP, the only protocol whose ports the system bounds.
         variables.push(("RES_OPTIONS", "use-vc".into()));
     }
-    Ok(ConfinedLaunch { launcher: launcher.clone(), args: args.to_vec(), variables })
+    Ok(ConfinedLaunch { launcher: launcher.clone(), args: args.to_vec(), variables, _rules: file })
 }
 
-/// Confines this process and becomes `program`. Returns only if that fails, with the reason.
+/// Confines this process as the file `rules` says and becomes `program`. Returns only if that fails, with the reason.
 #[cfg(unix)]
-pub(crate) fn become_program(rules: &str, program: &Path, args: &[OsString]) -> String {
+pub(crate) fn become_program(rules: &Path, program: &Path, args: &[OsString]) -> String {
     use std::os::unix::process::CommandExt as _;
 
-    let to: Confinement = match serde_json::from_str(rules) {
+    let read = std::fs::read(rules).and_then(|text| Ok(serde_json::from_slice(&text)?));
+    let to: Confinement = match read {
         Ok(to) => to,
-        Err(error) => return format!("what `--to` says is no confinement: {error}"),
+        Err(error) => return format!("{} holds no confinement: {error}", rules.display()),
     };
     if let Err(why) = support().holds(&to) {
         return why;

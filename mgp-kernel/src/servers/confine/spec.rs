@@ -1,5 +1,6 @@
 //! The description of a confinement, which the kernel passes to the launcher.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Confinement {
     /// The files and folders that are open, each with all that is below it.
-    pub(crate) paths: Vec<OpenPath>,
+    pub(crate) paths: BTreeSet<OpenPath>,
     /// The TCP ports that the program may connect to.
     pub(crate) connect: Ports,
     /// The TCP ports that the program may listen at.
@@ -55,10 +56,7 @@ pub(crate) enum Ports {
 
 impl Confinement {
     pub(super) fn open(&mut self, path: impl AsRef<Path>, access: PathAccess) {
-        let opened = OpenPath { path: path.as_ref().to_owned(), access };
-        if !self.paths.contains(&opened) {
-            self.paths.push(opened);
-        }
+        self.paths.insert(OpenPath { path: path.as_ref().to_owned(), access });
     }
 
     /// Returns whether the program may use any of the network.

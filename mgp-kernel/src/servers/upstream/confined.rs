@@ -145,7 +145,7 @@ fn confinement(
         home: home.as_deref(),
     };
     let (file, confinement) = opened(&confined)?;
-    Ok((launch(&file, &confinement, scratch.path())?, scratch))
+    Ok((launch(&file, &confinement, &folder, scratch.path())?, scratch))
 }
 
 /// Returns the permissions that the server has now and that a confinement can hold. A policy that approves everything

@@ -72,18 +72,19 @@ async fn a_cloned_folder_starts_nothing_until_it_is_trusted() {
 
     let trusted = run(&home, "", ["trust", "cloned"]);
     assert!(trusted.code == Some(0) && trusted.out.contains("touch"), "{trusted:?}");
-    let tools = run(&home, "cloned", ["tools"]);
-    assert!(mark.exists() && !tools.err.contains("not trusted"), "{tools:?}");
     let listed = json(&home, "", &["trust", "list"]);
     assert_eq!(listed["files"][0]["path"], json!(fs::canonicalize(home.path("cloned/mgp.toml")).unwrap()));
 
-    fs::remove_file(&mark).unwrap();
     fs::create_dir(home.path("elsewhere")).unwrap();
     fs::copy(home.path("cloned/mgp.toml"), home.path("elsewhere/mgp.toml")).unwrap();
     assert!(run(&home, "elsewhere", ["tools"]).err.contains(UNTRUSTED), "another folder, the same text");
     assert_eq!(run(&home, "cloned", ["untrust"]).code, Some(0));
     assert!(run(&home, "cloned", ["tools"]).err.contains(UNTRUSTED));
     assert!(!mark.exists());
+
+    assert_eq!(run(&home, "", ["trust", "cloned"]).code, Some(0));
+    let tools = run(&home, "cloned", ["tools"]);
+    assert!(mark.exists() && !tools.err.contains("not trusted"), "{tools:?}");
 }
 
 async fn a_cloned_folder_is_told_of_in_one_line_by_every_command() {

@@ -47,7 +47,8 @@ async fn a_record_that_was_emptied_does_not_verify() {
     }
     let verified = home.run(["audit", "verify"]);
     assert_eq!(verified.code, Some(5), "{verified:?}");
-    assert!(home.run(["doctor"]).out.contains("no  record"), "the doctor says so");
+    let doctor = home.run(["doctor"]);
+    assert!(doctor.out.contains("no  record"), "{doctor:?}");
 }
 
 async fn a_record_of_which_the_end_was_cut_does_not_verify() {

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::doors::until;
 use crate::home::Home;
 use crate::kernel::{Kernel, Talk};
 
@@ -22,10 +23,16 @@ fn home() -> Home {
 }
 
 /// Opens a session as a client that declares these extensions.
+/// Opens a talk as soon as both servers have listed their tools.
 fn open(kernel: &mut Kernel, extensions: &[&str]) -> Talk {
     let declared: serde_json::Map<_, _> =
         extensions.iter().map(|name| (format!("{PREFIX}{name}"), json!({}))).collect();
-    Talk::open_with(kernel, &json!({ "extensions": declared }))
+    let mut talk = Talk::open_with(kernel, &json!({ "extensions": declared }));
+    until("the tools of both servers", || {
+        let listed = names(&talk.ask("tools/list", &json!({}))["result"]["tools"]);
+        ["store_memory", "current_time"].iter().all(|tool| listed.iter().any(|name| name.ends_with(tool)))
+    });
+    talk
 }
 
 fn names(tools: &Value) -> Vec<String> {
@@ -79,7 +86,6 @@ fn servers_are_recommended_by_capability_and_nothing_is_connected_for_it() {
     let home = home();
     let mut kernel = Kernel::start(&home, &[]);
     let mut talk = open(&mut kernel, &["server_recommendations"]);
-    talk.ask("tools/list", &json!({}));
     let before = home.json(["servers"]);
     let asked = json!({"capability_needed": "current_time", "limit": 3});
     let answer = talk.ask("mgp/discovery/recommend", &asked)["result"].clone();

@@ -1,7 +1,9 @@
 //! Runs the tests of a binary that is also started as a server, with the options that `cargo test` knows.
 
+use std::num::NonZero;
 use std::pin::Pin;
 use std::process::ExitCode;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
@@ -18,7 +20,7 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
-/// Runs each test in a runtime of its own, one after the other if nothing else is said.
+/// Runs each test in a runtime of its own, a few at a time if nothing else is said.
 pub(crate) fn run(tests: &[Test]) -> ExitCode {
     let trial = |&(name, test): &Test| {
         Trial::test(name, move || {
@@ -30,8 +32,8 @@ pub(crate) fn run(tests: &[Test]) -> ExitCode {
         })
     };
     let mut arguments = Arguments::from_args();
-    // A test is several processes at once already.
-    arguments.test_threads.get_or_insert(1);
+    // A test waits for its processes nearly all of its time.
+    arguments.test_threads.get_or_insert(3 * available_parallelism().map_or(1, NonZero::get));
     libtest_mimic::run(&arguments, tests.iter().map(trial).collect()).exit_code()
 }
 

@@ -1,4 +1,7 @@
 //! The configuration that an operator has accepted, where a passphrase guards it.
+//!
+//! The changed configuration is compared as a whole and by its types, not by digests of files, so a file that only
+//! tightens needs nobody. The keys that tighten are listed; every other key waits, a new one as well.
 
 use std::collections::BTreeMap;
 use std::io;

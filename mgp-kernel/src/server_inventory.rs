@@ -1,5 +1,7 @@
 //! The check of whether a rule names something that exists. A rule that stands for nothing protects from nothing, so it
 //! is refused or reported.
+//!
+//! Servers that are switched off and tools that are pinned exist: a server that is away is no reason for a refusal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,7 @@
 //! The approvers that are asked about a server: the human in front of the client, and operators.
+//!
+//! Only clients of known names (`attended_clients.txt`) are asked for their person: a client that shows a question
+//! cannot be told from a library for agents that answers by itself.
 
 use std::sync::Arc;
 

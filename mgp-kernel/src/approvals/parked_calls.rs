@@ -1,4 +1,7 @@
 //! The service that parks a call which asks its client, and goes on with it when the client comes back.
+//!
+//! To run the call again with the answer would pass its gates twice. Only what the protocols force is parked,
+//! bounded in number and time.
 
 use std::fmt;
 use std::sync::Arc;

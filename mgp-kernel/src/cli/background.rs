@@ -1,4 +1,8 @@
 //! The start of a kernel in the background, which outlives the client that starts it.
+//!
+//! A process that ends at once starts the kernel, in a session of its own. A kernel that were the client's
+//! grandchild would end with the process tree that clients kill, and all that it starts would look like the
+//! client's.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,7 @@
 //! `mgp call`: calls a tool, and asks the person at the terminal for an approval that the call waits for.
+//!
+//! The call never waits in the kernel (`approval_wait_ms` is 0): it is refused with the id of the question, the
+//! command asks and approves as the operator, and calls again. One way holds with and without a running kernel.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;

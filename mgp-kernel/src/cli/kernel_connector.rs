@@ -1,4 +1,8 @@
 //! The way of a client to the one kernel of a state directory: it joins the running kernel, or starts one.
+//!
+//! A lock on a file, which the system releases with its process, lets one process at a time start a kernel; the lock
+//! of the database settles that there is one. So nobody who is killed at any moment blocks the next. All clients
+//! share the kernel's environment: a kernel for each environment would need pins, grants and a record for each.
 
 use std::ffi::OsString;
 use std::io;

@@ -1,5 +1,8 @@
 //! The pipe between a client's standard input and output and a kernel, which carries messages line by line.
 //!
+//! Where a question of the lost kernel is open at the client, the connection ends: the next kernel would take the
+//! answer for one to a question of its own.
+//!
 //! A kernel that is lost is replaced by another one, at which the session is opened again: at once, or with the client's next
 //! request where the kernel was stopped.
 

@@ -1,5 +1,8 @@
 //! The note that a kernel keeps in its state directory while it serves: the number of its process, and those properties
 //! that do not follow from its configuration.
+//!
+//! A kernel that is stopped removes the note before it lets go of its clients, and one that is killed cannot. So
+//! clients know whether another kernel is to start at once or with their next request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;

@@ -1,4 +1,7 @@
 //! The tokens with which agents came, for servers at which the kernel exchanges them.
+//!
+//! A token is kept in memory, while it holds, and only where a server's entry says that tokens are exchanged. Only
+//! the issuer that the entry names sees it, never one that a server names.
 
 use std::sync::{Arc, OnceLock};
 

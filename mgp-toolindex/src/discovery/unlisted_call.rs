@@ -1,4 +1,7 @@
 //! Calls of tools by the meta-tool `mgp.tools.call`, for clients that call only tools which they listed.
+//!
+//! The call is rewritten in front of authentication, so nothing further in knows two kinds of calls. It repeats no
+//! arguments in headers, because its client never saw the schema.
 
 use mgp_types::mgp::{MethodForm, UnlistedCall, method};
 use mgp_types::{Error, Flow, Gate, Method, RawJson, Request};

@@ -1,4 +1,7 @@
 //! Postings of one word.
+//!
+//! Tantivy's postings are read directly, in place of its queries and collectors: one pass gives exact scores of
+//! given tools and the share of the request that they cover. Its query parser is not used, so no query has a syntax.
 
 use tantivy::postings::BlockSegmentPostings;
 

@@ -1,4 +1,8 @@
 //! The fusion of evidence from words and meaning.
+//!
+//! Scores are added as they are. Scaling each side to its maximum makes the best of bad matches count as much as a
+//! good one, which is how fusion loses to words alone. A small sum of words counts less than its share, because a
+//! request meets one word of any tool by chance.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

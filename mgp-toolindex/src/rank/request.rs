@@ -1,4 +1,7 @@
 //! Requests, split into their needs.
+//!
+//! A request for two things is near to no tool as a whole, so its clauses are searched as well. The whole counts
+//! somewhat more than a clause, which may say "it" where the whole names what is meant.
 
 use std::ops::Range;
 

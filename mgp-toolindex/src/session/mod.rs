@@ -1,5 +1,8 @@
 //! The tools of a session: pinned, used, found; and the budget that they share (§16.7, §16.8).
 //!
+//! Found tools join the list in the room that used tools leave, and leave first, because agents of frameworks call only
+//! listed tools. The price is one lost prompt cache for a search with news.
+//!
 //! The model gets the kernel's own tools, then the pinned ones in their configured order, then those that fill room, were
 //! found or were used, in the order in which they came. So the text that the model was sent before stays the beginning of the next
 //! one, for as long as no tool has to leave, and its prompt cache stays warm.

@@ -1,5 +1,8 @@
 //! Everyday words, and the words that tools have for them.
 //!
+//! A word in the name of a tool is not translated, because the tools at hand speak it. Keyword searches, and
+//! capabilities that programs name, are taken as they are.
+//!
 //! People who do not know the tools do not know their words: they say "ticket" where a tool says "issue". The list of
 //! such words is data, `everyday.txt`.
 

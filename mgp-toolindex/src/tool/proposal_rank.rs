@@ -1,4 +1,7 @@
 //! Deprecation and actions of tools.
+//!
+//! The words that tell deprecated tools are data, `standing.txt`. They change the order of what is found, never what
+//! is found.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

@@ -1,4 +1,7 @@
 //! Ids that agents give to calls and transactions, bound to the agent.
+//!
+//! The id that a server sees ends in a digest of the agent, the server and the agent's own id. So the kernel keeps
+//! no table of transactions that a restart could lose.
 
 use memchr::memmem;
 use mgp_types::canonical::Digest;

@@ -1,4 +1,7 @@
 //! The gate that answers calls which were made before.
+//!
+//! A call that waits for a person holds no key yet, so the end of the kernel meanwhile leaves no key with an unknown
+//! outcome. Two calls with one key that wait at once are confirmed one by one, and made once.
 
 use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_types::mgp::Outcome;

@@ -1,4 +1,7 @@
 //! The user at the other end of a connection within this machine, as far as the system tells.
+//!
+//! The system is asked about the two ends of one connection, because reading the table of all connections takes
+//! milliseconds on a busy machine.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 

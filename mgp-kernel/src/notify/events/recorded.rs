@@ -1,4 +1,7 @@
 //! The events of what is recorded: `audit`, `permissions`, `security.*` and `tool.*`.
+//!
+//! One task reads the record while somebody listens, so a call never waits for events, and nothing is told that is
+//! not durable.
 
 use std::time::Duration;
 

@@ -1,4 +1,9 @@
 //! The check of which operator connections may decide: those that proved that a person is there.
+//!
+//! The proof is a secret of the person. A question on the terminal proves nothing, because agents make terminals;
+//! neither does the tree of processes, in which an orphan outlives its client and an editor's terminal is no
+//! descendant of its extension host. Once a client was connected, an agent could set the first passphrase, so root
+//! sets it then.
 
 mod account;
 mod secrets;

@@ -1,4 +1,9 @@
 //! The launcher: the program that confines itself and becomes a server's program.
+//!
+//! The launcher confines its own process, because work between fork and exec takes `unsafe`, and a thread of the
+//! kernel that confined itself would stay so. The program keeps the process id and the group that its guard ends. A
+//! PID namespace is left out: Landlock bounds signals, the filter refuses calls that act on other processes, and a
+//! namespace would add a first process with duties of its own.
 
 use std::ffi::OsString;
 use std::io::Write as _;

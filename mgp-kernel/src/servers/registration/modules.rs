@@ -1,4 +1,7 @@
 //! The resolution of modules: the files that an import of Python or JavaScript would load.
+//!
+//! Imports are followed by name, and nothing is run. Packages in `node_modules` are refused: nobody inspected their
+//! code, and authors bundle it anyway.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};

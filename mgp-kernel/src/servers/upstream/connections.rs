@@ -1,4 +1,8 @@
 //! The connections of a server: one for all, or one for each agent or client.
+//!
+//! Clients of a server without MGP are kept apart, because a revision without sessions says nothing of the memory of
+//! a program. A client that needs a place takes that of the instance unused for longest: one that left without a
+//! word would hold it for ever. Calls, tasks and subscriptions are never ended for another client.
 
 mod ends;
 mod starts;

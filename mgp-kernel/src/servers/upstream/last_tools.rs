@@ -1,4 +1,7 @@
 //! The tools that each server listed last, kept on disk: clients get them while the server starts again.
+//!
+//! Definitions are kept as servers wrote them, and listed only where their digest is the approved one: the pins
+//! alone do not tell what a server still lists.
 
 use std::io;
 use std::path::{Path, PathBuf};

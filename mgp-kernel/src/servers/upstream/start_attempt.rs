@@ -1,5 +1,9 @@
 //! An attempt to connect to a server, and why it fails, in words for operators: what happened, to which program or
 //! address, what the program wrote, and what to do about it.
+//!
+//! Known failures of programs are data in `known_failures.txt`. A line on standard output that is no message does not
+//! end a start, because many servers greet before they serve. No error answers such a line: a program that reads the
+//! answer as input would answer with its next line.
 
 use std::io;
 use std::path::Path;

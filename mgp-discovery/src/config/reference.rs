@@ -7,14 +7,13 @@ use super::shape::{self, KeyShape, KnownWord, Shape};
 
 const INTRODUCTION: &str = include_str!("introduction.md");
 
-/// An example file with most of the keys.
-const EXAMPLE: &str = include_str!("example.toml");
-
 /// Returns the reference page of `mgp.toml`, in Markdown, made from the documentation of the types.
 pub fn reference() -> String {
-    let rows: Vec<String> = FOLDER_KEYS.iter().map(|(key, rule)| format!("| `{key}` | {rule} |")).collect();
+    let (ignored, rules): (Vec<_>, Vec<_>) = FOLDER_KEYS.iter().partition(|(_, rule)| *rule == "ignored");
+    let ignored: Vec<_> = ignored.iter().map(|(key, _)| format!("`{key}`")).collect();
+    let rules: Vec<_> = rules.iter().map(|(key, rule)| format!("* `{key}`: {rule}")).collect();
     let mut page =
-        INTRODUCTION.replace("{example}", EXAMPLE.trim_end()).replace("{folder}", &rows.join("\n"));
+        INTRODUCTION.replace("{ignored}", &ignored.join(", ")).replace("{folder}", &rules.join("\n"));
     let alone = shape::root()
         .keys
         .iter()
@@ -50,18 +49,21 @@ fn section(page: &mut String, key: &KeyShape, above: &str, level: usize) {
 }
 
 fn keys<'a>(page: &mut String, keys: impl IntoIterator<Item = &'a KeyShape>) {
-    page.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
     for key in keys {
-        let default = match &key.default {
-            _ if key.required => "required".into(),
-            Some(default) => format!("`{default}`"),
-            None => String::new(),
-        };
-        let mut meaning = key.doc.clone();
-        for KnownWord { word, doc } in documented(&key.shape) {
-            let _ = write!(meaning, "<br>`{word}`: {doc}");
+        let words: Vec<_> = documented(&key.shape).collect();
+        let value = if words.is_empty() { value(&key.shape) } else { "a word".into() };
+        let _ = write!(page, "* `{}` ({value}", key.name);
+        if key.required {
+            page.push_str(", required");
+        } else if let Some(default) = &key.default {
+            let _ = write!(page, ", `{default}`");
         }
-        let _ = writeln!(page, "| `{}` | {} | {default} | {meaning} |", key.name, value(&key.shape));
+        // The section of a table begins with its meaning.
+        let meaning = if value.ends_with("below") { "" } else { key.doc.as_str() };
+        let _ = writeln!(page, "){}{meaning}", if meaning.is_empty() { "" } else { ": " });
+        for KnownWord { word, doc } in words {
+            let _ = writeln!(page, "  * `{word}`: {doc}");
+        }
     }
 }
 
@@ -110,7 +112,8 @@ mod tests {
 
     #[test]
     fn the_example_is_read_without_a_warning() {
-        let (config, warnings) = Config::parse("example.toml".as_ref(), EXAMPLE).unwrap();
+        let example = include_str!("example.toml");
+        let (config, warnings) = Config::parse("example.toml".as_ref(), example).unwrap();
         assert_eq!(warnings, []);
         assert!(config.servers.len() > 1);
     }

@@ -73,8 +73,8 @@ fn documented() -> BTreeMap<String, String> {
             section = header.trim_matches(['[', ']', '`']);
         }
         let Some((row, _)) = line.split_once(" if left out") else { continue };
-        let Some(key) = row.strip_prefix("| `").and_then(|row| row.split('`').next()) else { continue };
-        let begin = ["; ", ". ", "| "].iter().filter_map(|end| Some(row.rfind(end)? + end.len())).max();
+        let Some(key) = row.strip_prefix("* `").and_then(|row| row.split('`').next()) else { continue };
+        let begin = ["; ", ". ", "): "].iter().filter_map(|end| Some(row.rfind(end)? + end.len())).max();
         let value = row[begin.unwrap_or_default()..].replace(',', "");
         let is_word = value.matches('`').count() == 2 && value.starts_with('`') && value.ends_with('`');
         if is_word || value.starts_with(|c: char| c.is_ascii_digit()) {

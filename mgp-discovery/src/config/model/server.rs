@@ -24,16 +24,15 @@ pub struct ServerConfig {
     /// The arguments of the program. Every user of the machine can read them while the program runs, so secrets
     /// belong in `env`.
     pub args: Vec<String>,
-    /// The directory in which the program starts; the directory of the kernel if left out.
+    /// The directory in which the program starts. If left out, the one in which its client works, or that of the kernel
+    /// where clients share the program.
     pub cwd: Option<String>,
     /// The variables of the program's environment, besides those that every program needs (`PATH`, `HOME` and the
-    /// like). Values may refer to the environment of the kernel, `${NAME}` and `${NAME:-otherwise}`, and to secrets
-    /// that `mgp secrets set NAME` stores, `${secret:NAME}`.
+    /// like). Values may refer to the environment of the kernel and to secrets.
     pub env: BTreeMap<String, String>,
-    /// Confines the program by means of the operating system. A confined program reads the system's programs and
-    /// libraries and its own folder, writes to a temporary folder of its own, and has no network, apart from what its
-    /// permissions and `confinement` allow. Where the system cannot confine it, the program is not started. If left
-    /// out, programs with a table `confinement` or the trust level `sandboxed` are confined.
+    /// Confines the program by means of the operating system: it reads the system's programs and its own folder,
+    /// writes to a temporary folder, and has no network, apart from what its permissions and `confinement` allow.
+    /// If left out, programs with a table `confinement` or the trust level `sandboxed` are confined.
     pub confine: Option<bool>,
     /// The files, ports and sockets that a confined program may use without a permission. The table confines the
     /// program where `confine` is left out.
@@ -83,9 +82,8 @@ pub struct ServerConfig {
     pub network: ServerNetwork,
     /// The checks of the definitions of its tools, prompts and templates.
     pub definitions: ServerDefinitions,
-    /// The methods beyond MCP and MGP that the kernel passes on to the server: names such as `vendor/status`, or
-    /// `vendor/*` for all methods that begin so. Notifications are named in full, as `notifications/vendor/ready`.
-    /// Other methods that MCP does not know do not pass, in either direction.
+    /// The methods beyond MCP and MGP that the kernel passes on to the server, in either direction: names such as
+    /// `vendor/status`, `vendor/*` or `notifications/vendor/ready`.
     pub pass_methods: Vec<String>,
     /// The methods of `pass_methods` that change nothing. They need no confirmation; all others count as dangerous.
     pub safe_methods: Vec<String>,
@@ -95,12 +93,11 @@ pub struct ServerConfig {
     /// The agents that have a connection of their own, with credentials of their own. If there are any, no other
     /// agent reaches the server.
     pub agents: BTreeMap<String, ServerAgent>,
-    /// Which clients share a connection to the server, and the program behind it. If left out, each client session has
-    /// its own, so that no client meets the state of another; all share one where the server speaks MGP, which is made
-    /// for many agents, and at a server that is reached without sessions.
+    /// The clients that share a connection to the server, and the program behind it. If left out, each client
+    /// session has its own; all share one where the server speaks MGP, or is reached without sessions.
     pub sharing: Option<Sharing>,
-    /// The maximum number of connections to the server at the same time, where clients have their own: 8 if left out
-    /// for programs, 256 for servers that are reached. When all are taken, the one that was unused for longest ends.
+    /// The maximum number of connections to the server at the same time, where clients have their own: 8 if left
+    /// out for programs, 256 for servers that are reached.
     #[schemars(range(min = 1))]
     pub max_instances: Option<u32>,
 }
@@ -255,9 +252,8 @@ pub struct ServerSecurity {
 #[non_exhaustive]
 pub struct ServerNetwork {
     /// The hosts that calls of this server may reach although they are not public: `localhost:3000`,
-    /// `*.internal:8443`, `[::1]:*` or the network `10.0.0.0/8`. An entry without a port, or with `*` as the port,
-    /// allows all ports. A wildcard or a network does not allow the metadata addresses of clouds.
-    /// `validators.denied_hosts` takes precedence.
+    /// `*.internal:8443`, `[::1]:*` or the network `10.0.0.0/8`. An entry without a port allows all ports.
+    /// Wildcards and networks allow no metadata addresses of clouds. `validators.denied_hosts` takes precedence.
     pub allow: Vec<String>,
     /// The origins from which the kernel fetches data that this server refers to, such as `https://data.example`, besides
     /// the one of `url`. A private host has to be in `allow`, too.
@@ -283,8 +279,8 @@ pub enum NetworkPreset {
 pub struct ServerDefinitions {
     /// The rules that no longer hold back or flag a definition of this server, each for one tool.
     pub allow: Vec<AllowedRule>,
-    /// True if the server is trusted to add tools, prompts and templates to those that it listed first. Otherwise each one
-    /// that it adds waits for approval, as one that it changes does.
+    /// Trusts the server to add tools, prompts and templates to those that it listed first. Otherwise each one
+    /// waits for approval.
     pub grows: bool,
 }
 

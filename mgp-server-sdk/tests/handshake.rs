@@ -206,7 +206,7 @@ async fn answered(offer: Offer, theirs: &[&str]) -> [Value; 2] {
     ]
 }
 
-// covers: MGP-2.3-01..06
+// covers: MGP-2.3-01..06, MGP-3.1-01
 #[tokio::test]
 async fn a_server_answers_with_its_version_what_both_have_and_what_it_is() {
     let bare = Offer::new(ExtensionSet::from_names(["audit", "streaming", "com.example.own"]));

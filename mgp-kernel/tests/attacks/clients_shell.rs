@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::home::{Home, Ran};
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, until};
 use crate::runner::tests;
 use crate::server;
 
@@ -303,21 +303,14 @@ async fn a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_pass
         let servers = home.json(["status"])["servers"].clone();
         servers.as_array().unwrap().iter().any(|server| server["id"] == id)
     };
-    let until = |found: &dyn Fn() -> bool| {
-        let end = tokio::time::Instant::now() + Duration::from_mins(1);
-        while !found() {
-            assert!(tokio::time::Instant::now() < end, "{}", waiting(&home));
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    };
     let kernel = Kernel::start(&home, &["--watch"]);
     let evil = server::configured(&home, "evil", "");
     home.write("mgp.toml", &format!("{accepted}{evil}[confirmation]\ndangerous = false\n"));
-    until(&|| waiting(&home).contains("servers.evil"));
+    until("what waits is as wanted", || waiting(&home).contains("servers.evil"));
     assert!(waiting(&home).contains("confirmation.dangerous") && !has(&home, "evil"));
     let added = run(&home, &["add", "worse", "--", "sh"]);
     assert!(added.code == Some(0) && added.err.contains("mgp reload"), "{added:?}");
-    until(&|| waiting(&home).contains("servers.worse"));
+    until("what waits is as wanted", || waiting(&home).contains("servers.worse"));
     assert_eq!(run(&home, &["reload"]).code, Some(3));
     assert_eq!(run(&home, &["service", "install"]).code, Some(3));
     assert!(home.run(["doctor"]).out.contains("changes wait for an operator"));
@@ -337,12 +330,12 @@ async fn a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_pass
         "mgp.toml",
         &removed.replace("dangerous = false", "dangerous = false\nmoderate = false\npatience_secs = 7"),
     );
-    until(&|| waiting(&home).contains("confirmation.patience_secs"));
+    until("what waits is as wanted", || waiting(&home).contains("confirmation.patience_secs"));
     let added = run_with(&home, &["add", "fourth", "--", "sh"], Some(token.trim()), "");
     assert!(added.err.contains("other changes waited before"), "{added:?}");
     // What is taken out is gone at once.
     home.write("mgp.toml", &accepted);
-    until(&|| !has(&home, "evil") && !has(&home, "worse"));
+    until("what waits is as wanted", || !has(&home, "evil") && !has(&home, "worse"));
     // What was accepted while no kernel ran holds for the next one.
     drop(kernel);
     home.write("mgp.toml", &format!("{accepted}{evil}"));

@@ -4,12 +4,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::home::{Home, Ran};
+use crate::kernel::until;
 use crate::runner::tests;
 use crate::server;
 
@@ -184,11 +183,7 @@ async fn a_folder_in_which_a_kernel_runs_is_asked_about_at_each_reload() {
     let _kernels = ["cloned", "later"].map(|folder| {
         let mut serving = command(&home, folder, ["serve", "--http", "127.0.0.1:0"]);
         let serving = serving.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let end = Instant::now() + PATIENCE;
-        while run(&home, folder, ["status"]).code != Some(0) {
-            assert!(Instant::now() < end, "the kernel does not listen");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        until("the kernel listens", || run(&home, folder, ["status"]).code == Some(0));
         Serving(serving.unwrap())
     });
     let reload = |folder| json(&home, folder, &["reload"]);
@@ -253,8 +248,6 @@ impl Drop for Serving {
         let _ = self.0.wait();
     }
 }
-
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// `[[servers]]` that writes what it was given to `mark`.
 fn stealing(id: &str, mark: &Path, secret: &str) -> String {

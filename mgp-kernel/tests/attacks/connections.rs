@@ -5,10 +5,9 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, until};
 use crate::runner::tests;
 use crate::server;
 
@@ -180,11 +179,9 @@ async fn health_answers_though_every_connection_is_at_work() {
     drop(silent);
     drop(streams.pop());
     // There is room as soon as one has left, which the kernel learns a moment later.
-    let end = Instant::now() + PATIENCE;
-    while send(port, sse.trim_end().replace("\r\n", "\n").as_str()).0 != 200 {
-        assert!(Instant::now() < end, "no room comes of a connection that ended");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("a connection that ended leaves room", || {
+        send(port, sse.trim_end().replace("\r\n", "\n").as_str()).0 == 200
+    });
 }
 
 /// A kernel that lets in only those with a key, and a key of the agent `agent.lab`: its secret and its number.
@@ -269,11 +266,7 @@ fn waiting_call(home: &Home, port: u16, secret: &str, session: &str) -> TcpStrea
         "params": {"name": "box.wait_for", "arguments": {"script": command}},
     });
     let stream = Asked::send(port, secret, "POST /mcp", session, &call.to_string());
-    let end = Instant::now() + PATIENCE;
-    while !home.path("begun").exists() {
-        assert!(Instant::now() < end, "the call does not begin");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("the call begins", || home.path("begun").exists());
     stream
 }
 

@@ -24,6 +24,8 @@ mod definitions;
 mod held;
 #[path = "../support/home.rs"]
 mod home;
+#[path = "../support/http.rs"]
+mod http;
 #[path = "../../../mgp-client-sdk/tests/identity_provider/mod.rs"]
 mod identity_provider;
 #[path = "../support/program.rs"]

@@ -1,11 +1,9 @@
 //! Who takes the name of somebody else to be taken for them.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-
 use serde_json::{Value, json};
 
 use crate::home::Home;
+use crate::http;
 use crate::kernel::Kernel;
 use crate::runner::tests;
 use crate::server;
@@ -78,8 +76,8 @@ async fn the_holder_of_a_key_is_not_the_client_that_started_the_kernel() {
     let key = home.run(["keys", "new", "desk", "--allow", "list", "--allow", "call:*"]);
     let kernel = Kernel::start(&home, LISTENS);
     // The client says that somebody in front of it can be asked, and would answer by itself.
-    let meta = json!({"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}});
-    let answer = call(kernel.port(), key.out.trim(), "files.delete_everything", meta);
+    let asked = json!({"elicitation": {"form": {}}});
+    let answer = call(kernel.port(), key.out.trim(), "files.delete_everything", &asked, &json!({}));
     assert!(!answer.contains("input_required"), "it was asked: {answer}");
     assert!(answer.contains("isError") || answer.contains("error"), "{answer}");
     assert_eq!(server::calls(&home, "files"), Vec::<String>::new());
@@ -94,8 +92,8 @@ async fn nobody_speaks_for_the_client_that_started_the_kernel() {
     let key = home.run(["keys", "new", "host", "--allow", "list", "--allow", "call:*"]);
     let kernel = Kernel::start(&home, LISTENS);
     let said = |agent: &str| {
-        let meta = json!({"dev.cloto/mgp/agent": agent, "io.modelcontextprotocol/clientCapabilities": {}});
-        call(kernel.port(), key.out.trim(), "files.echo", meta)
+        let meta = json!({"dev.cloto/mgp/agent": agent});
+        call(kernel.port(), key.out.trim(), "files.echo", &json!({}), &meta)
     };
     for agent in ["local", "human.local", "mgp"] {
         let answer = said(agent);
@@ -105,22 +103,9 @@ async fn nobody_speaks_for_the_client_that_started_the_kernel() {
     assert!(answer.contains("hello"), "{answer}");
 }
 
-/// Calls a tool over HTTP, as a request that describes itself, and returns the whole answer.
-fn call(port: u16, key: &str, tool: &str, mut meta: Value) -> String {
-    meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
-    meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "claude-code", "version": "1"});
+/// Calls a tool over HTTP, and returns the whole answer.
+fn call(port: u16, key: &str, tool: &str, capabilities: &Value, meta: &Value) -> String {
     let params = json!({"name": tool, "arguments": {"text": "hello", "what": "all"}, "_meta": meta});
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\
-         Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
-         MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n\
-         Content-Length: {}\r\n\r\n",
-        body.len(),
-    );
-    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
+    let authorization = format!("Authorization: Bearer {key}\r\n");
+    http::ask(port, &authorization, capabilities, "tools/call", params).body
 }

@@ -1,12 +1,9 @@
 //! What a person is asked, and what a yes comes to.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, found, until};
 use crate::runner::tests;
 use crate::server;
 
@@ -20,8 +17,6 @@ tests![
     all_agents_are_granted_a_permission_only_if_somebody_says_so,
 ];
 
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// A kernel with a server `files` whose dangerous calls wait for an operator, and a client of it.
 fn asking(home: &Home, lines: &str) -> (Kernel, Talk) {
     let server = server::configured(home, "files", "");
@@ -34,15 +29,10 @@ fn asking(home: &Home, lines: &str) -> (Kernel, Talk) {
 
 /// The one question that waits, when it does.
 fn question(home: &Home) -> Value {
-    let end = Instant::now() + PATIENCE;
-    loop {
+    found("somebody is asked", || {
         let pending = home.json(["permissions", "pending"]);
-        if let [question] = &pending["questions"].as_array().unwrap()[..] {
-            return question.clone();
-        }
-        assert!(Instant::now() < end, "nobody is asked: {pending}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        (pending["questions"].as_array().unwrap().len() == 1).then(|| pending["questions"][0].clone())
+    })
 }
 
 /// A server of which each call needs a permission, and whose dangerous calls need no confirmation.
@@ -54,11 +44,7 @@ fn echo(talk: &mut Talk, text: &str) {
 
 /// Waits until so many calls came through.
 fn came(home: &Home, count: usize) {
-    let end = Instant::now() + PATIENCE;
-    while server::calls(home, "files").len() < count {
-        assert!(Instant::now() < end, "{:?}", server::calls(home, "files"));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("so many calls come through", || server::calls(home, "files").len() >= count);
 }
 
 fn delete(talk: &mut Talk, arguments: &Value) {

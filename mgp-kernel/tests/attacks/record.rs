@@ -1,13 +1,11 @@
 //! Who hides what was done, or has the kernel write where it should not.
 
 use std::fs;
-use std::time::Duration;
 
 use serde_json::json;
-use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, found};
 use crate::runner::tests;
 use crate::server;
 
@@ -107,18 +105,6 @@ fn with_server() -> Home {
     home
 }
 
-/// Looks again and again until `find` has found something.
-fn until<T>(mut find: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_mins(1);
-    loop {
-        if let Some(found) = find() {
-            return found;
-        }
-        assert!(Instant::now() < end, "it does not come");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 async fn a_record_that_is_removed_beside_a_kernel_ends_its_calls() {
     for renames in [false, true] {
         let home = with_server();
@@ -136,7 +122,7 @@ async fn a_record_that_is_removed_beside_a_kernel_ends_its_calls() {
             fs::remove_file(&record).unwrap();
         }
         // The calls after the first event that cannot be written are refused.
-        let refused = until(|| Some(call()).filter(|answer| answer.contains("error")));
+        let refused = found("the call ends", || Some(call()).filter(|answer| answer.contains("error")));
         assert!(refused.contains("the record cannot be kept"), "{refused}");
         let verified = home.run(["audit", "verify"]);
         assert_ne!(verified.code, Some(0), "{verified:?}");
@@ -150,8 +136,9 @@ async fn a_call_of_a_kernel_that_was_killed_is_told_by_the_next() {
     let mut talk = Talk::open(&mut kernel);
     talk.tell("tools/call", &json!({"name": "one.execute_command", "arguments": {"command": "sleep 60"}}));
     let calls = home.path("state/audit.calls");
-    let noted =
-        until(|| fs::read_to_string(&calls).ok().filter(|calls| calls.contains("one.execute_command")));
+    let noted = found("the call ends", || {
+        fs::read_to_string(&calls).ok().filter(|calls| calls.contains("one.execute_command"))
+    });
     assert!(!noted.contains("sleep 60"), "what is not recorded is not noted");
     drop(kernel);
     for _ in 0..2 {

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, until};
 
 fn with_servers() -> Home {
     let home = Home::with_state();
@@ -49,10 +49,7 @@ fn a_person_is_the_same_operator_with_and_without_a_kernel_that_runs() {
         &[("USER", "somebody"), ("LOGNAME", "somebody")],
         &["--http", "127.0.0.1:0", "--no-stdio"],
     );
-    let end = Instant::now() + Duration::from_mins(1);
-    while !home.run(["tools"]).out.contains("shell.run_command") {
-        assert!(Instant::now() < end, "the server does not come");
-    }
+    until("the server comes", || home.run(["tools"]).out.contains("shell.run_command"));
     let ran = home.run(["call"].iter().chain(&call));
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let agents = home.json(["permissions", "list"]);

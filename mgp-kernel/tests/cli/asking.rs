@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::home::{Home, Ran};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, until};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
@@ -303,10 +303,7 @@ impl AtTerminal {
 fn alone_and_running() -> [(Home, Option<Kernel>); 2] {
     let (alone, running) = (home(""), home(""));
     let kernel = Kernel::start(&running, &["--http", "127.0.0.1:0", "--no-stdio"]);
-    let end = Instant::now() + PATIENCE;
-    while !running.run(["tools"]).out.contains("notes.remove_note") {
-        assert!(Instant::now() < end, "the server does not come");
-    }
+    until("the server comes", || running.run(["tools"]).out.contains("notes.remove_note"));
     [(alone, None), (running, Some(kernel))]
 }
 

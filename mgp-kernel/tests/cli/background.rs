@@ -2,29 +2,16 @@
 
 use std::net::TcpListener;
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, found};
 
 /// A user with a server, whose kernel ends with the last client.
 fn with_clock(home: Home) -> Home {
     home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
     home
-}
-
-fn until<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_mins(1);
-    loop {
-        if let Some(found) = find() {
-            return found;
-        }
-        assert!(Instant::now() < end, "it did not come to be that {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 fn call(talk: &mut Talk) -> Value {
@@ -38,7 +25,7 @@ fn assert_works(talk: &mut Talk) {
 }
 
 fn until_gone(home: &Home) {
-    until("the kernel is gone", || {
+    found("the kernel is gone", || {
         let ran = home.run(["status", "--json"]);
         (ran.code == Some(4) && ran.out.contains("\"running\":false")).then_some(())
     });
@@ -65,7 +52,7 @@ fn a_client_that_is_killed_does_not_disturb_the_others_and_the_last_one_ends_the
     assert!(server.is_number(), "{status}");
     first.child.kill().unwrap();
     first.child.wait().unwrap();
-    until("one client is left", || {
+    found("one client is left", || {
         (home.json(["status"])["clients"].as_array().unwrap().len() == 1).then_some(())
     });
     assert_works(&mut other);
@@ -103,7 +90,7 @@ fn a_client_that_is_killed_while_it_starts_a_kernel_blocks_nobody() {
     let mut client = Kernel::in_background(&home);
     let mut talk = Talk::open(&mut client);
     assert_works(&mut talk);
-    until("one client is left", || {
+    found("one client is left", || {
         (home.json(["status"])["clients"].as_array().unwrap().len() == 1).then_some(())
     });
     drop(talk);
@@ -126,7 +113,7 @@ fn a_kernel_that_is_killed_is_replaced_and_the_session_goes_on() {
     kill(&killed);
     for talk in &mut talks {
         // What reaches the old kernel to the last is answered by an error, too.
-        until("calls are answered again", || call(talk)["result"].is_object().then_some(()));
+        found("calls are answered again", || call(talk)["result"].is_object().then_some(()));
         let lost = talk.heard.iter().find(|message| message["error"].is_object());
         let lost = lost.unwrap_or_else(|| panic!("the call is not answered: {:?}", talk.heard));
         assert!(lost["error"]["message"].as_str().unwrap().contains("another one has taken over"), "{lost}");
@@ -148,7 +135,7 @@ fn a_kernel_stays_when_its_client_is_gone_until_it_is_stopped() {
     let running = home.json(["status"]);
     drop(talk);
     assert_eq!(client.ended(), Some(0));
-    let status = until("the client has left", || {
+    let status = found("the client has left", || {
         Some(home.json(["status"])).filter(|status| status["clients"] == json!([]))
     });
     assert_eq!((&status["pid"], &status["linger_secs"]), (&running["pid"], &json!(300)), "{status}");
@@ -240,7 +227,7 @@ fn an_address_that_another_program_has_keeps_no_client_out_and_is_tried_again() 
     assert_eq!(ran.code, Some(4), "{ran:?}");
     assert_eq!(ran.err.matches("in use").count(), 1, "{ran:?}");
     drop(taken);
-    until("the kernel listens", || {
+    found("the kernel listens", || {
         home.run(["status"]).out.contains(&format!("http: listens at {address}")).then_some(())
     });
     assert!(std::net::TcpStream::connect(address).is_ok());

@@ -1,39 +1,19 @@
 //! The commands by which a person decides: what they are typed with, and what they show afterwards.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, until};
+use crate::shell_server;
 
-const PATIENCE: Duration = Duration::from_mins(1);
-
-/// A server that speaks no MGP and notes what it is told.
-const PLAIN: &str = r#"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
-  printf '%s\n' "$line" >> "$0.heard"
-  case "$line" in
-    *'"method":"initialize"'*)
-      result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"plain","version":"1"}}' ;;
-    *'"method":"tools/list"'*)
-      result='{"tools":[{"name":"say","description":"Says a text.","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}]}' ;;
-    *'"method":"tools/call"'*)
-      result='{"content":[{"type":"text","text":"said"}]}' ;;
-    *'"id":'*)
-      printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}\n' "$id"; continue ;;
-    *) continue ;;
-  esac
-  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
-done
-"#;
+/// The tool of a server that speaks no MGP and notes what it is told.
+const TOOLS: &str = r#"[{"name":"say","description":"Says a text.","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}]"#;
 
 /// A user with that server; `lines` stand in its table. Nobody sits in front of clients, and calls do not wait.
 fn home(lines: &str) -> Home {
     let home = Home::with_state();
-    home.write("plain.sh", PLAIN);
+    let call = r#"result='{"content":[{"type":"text","text":"said"}]}'"#;
+    home.write("plain.sh", &shell_server(TOOLS, call));
     let script = home.path("plain.sh").display().to_string();
     let config = format!(
         "{}\n[permissions]\npatience_secs = 0\n[confirmation]\npatience_secs = 0\n[[agents]]\nid = \"local\"\nhuman = false\n\
@@ -49,11 +29,7 @@ const NEEDS: &str = "security = { permissions = [\"memory.write\"] }";
 fn client(home: &Home) -> (Kernel, Talk) {
     let mut kernel = Kernel::start(home, &[]);
     let mut talk = Talk::open(&mut kernel);
-    let end = Instant::now() + PATIENCE;
-    while !talk.ask("tools/list", &json!({})).to_string().contains("plain__say") {
-        assert!(Instant::now() < end, "the server does not come");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("the server comes", || talk.ask("tools/list", &json!({})).to_string().contains("plain__say"));
     (kernel, talk)
 }
 
@@ -129,10 +105,7 @@ fn the_list_shows_what_holds_and_what_waits_and_nothing_of_clients_that_are_gone
     let mut kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
     let mut joined = Kernel::spawn(&home, &[]);
     let mut talk = Talk::open(&mut joined);
-    let end = Instant::now() + PATIENCE;
-    while !talk.ask("tools/list", &json!({})).to_string().contains("plain__say") {
-        assert!(Instant::now() < end, "the server does not come");
-    }
+    until("the server comes", || talk.ask("tools/list", &json!({})).to_string().contains("plain__say"));
     say(&mut talk, "one");
     assert_eq!(home.run(["permissions", "approve"]).code, Some(0));
     // The yes waits for its call, and is used by it.
@@ -144,11 +117,7 @@ fn the_list_shows_what_holds_and_what_waits_and_nothing_of_clients_that_are_gone
     assert_eq!(list("grants")[0]["lasts"], "session", "{}", list("grants"));
     drop(talk);
     assert_eq!(joined.ended(), Some(0));
-    let end = Instant::now() + PATIENCE;
-    while list("grants") != json!([]) {
-        assert!(Instant::now() < end, "{}", list("grants"));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("the grant ends with its session", || list("grants") == json!([]));
     kernel.signal("TERM");
     assert_eq!(kernel.ended(), Some(0));
 }

@@ -1,15 +1,11 @@
 //! Tools over plain HTTP and in envelopes, at a kernel in front of a real server.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::time::Duration;
-
 use mgp_types::ext::ExtensionId;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::Kernel;
+use crate::http;
+use crate::kernel::{Kernel, until};
 
 /// A kernel with the server `context` and open doors.
 pub(crate) fn open(further: &str) -> (Home, Kernel, u16) {
@@ -36,23 +32,9 @@ pub(crate) fn open(further: &str) -> (Home, Kernel, u16) {
 
 /// Sends a request, and returns the status, the headers and the body.
 pub(crate) fn send(port: u16, method: &str, path: &str, headers: &str, body: &str) -> (u16, String, Value) {
-    let (status, head, body) = send_text(port, method, path, headers, body);
-    (status, head, serde_json::from_str(&body).unwrap_or(Value::Null))
-}
-
-fn send_text(port: u16, method: &str, path: &str, headers: &str, body: &str) -> (u16, String, String) {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let length = body.len();
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, head.to_ascii_lowercase(), body.to_owned())
+    let answer = http::send(port, method, path, headers, body);
+    let json = answer.json();
+    (answer.status, answer.head, json)
 }
 
 fn get(port: u16, path: &str) -> (u16, String, Value) {
@@ -66,14 +48,6 @@ fn post(port: u16, path: &str, body: &Value) -> (u16, Value) {
 }
 
 /// Looks again until something is so.
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_mins(1);
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 // covers: GGEN-4-06, GGEN-9-02, GGEN-9-03, GGEN-5-18
 #[test]
 fn a_tool_is_called_with_its_arguments_as_the_body() {
@@ -192,7 +166,7 @@ fn rpc(port: u16, method: &str, params: Value) -> Value {
     rpc_with(port, "", method, params)
 }
 
-pub(crate) fn rpc_with(port: u16, authorization: &str, method: &str, mut params: Value) -> Value {
+pub(crate) fn rpc_with(port: u16, authorization: &str, method: &str, params: Value) -> Value {
     let declared = [
         ExtensionId::ScopedAuth,
         ExtensionId::ToolRegistry,
@@ -202,17 +176,7 @@ pub(crate) fn rpc_with(port: u16, authorization: &str, method: &str, mut params:
     ];
     let declared: serde_json::Map<_, _> =
         declared.map(|it| (it.id().to_owned(), json!({}))).into_iter().collect();
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {"extensions": declared},
-    });
-    let headers = format!(
-        "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
-         Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{authorization}"
-    );
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-    send(port, "POST", "/mcp", &headers, &body.to_string()).2
+    http::ask(port, authorization, &json!({"extensions": declared}), method, params).json()
 }
 
 // covers: EXT-01-17, EXT-04-03, EXT-04-05, EXT-04-08, EXT-04-09, EXT-04-13, EXT-04-14
@@ -314,7 +278,7 @@ fn the_requests_of_the_page_get_the_answers_that_it_shows() {
     let requests = shown();
     assert_eq!(requests.len(), 3);
     for Shown { path, body, answer } in requests {
-        let got = send_text(port, "POST", &path, "Content-Type: application/json\r\n", &body).2;
+        let got = http::send(port, "POST", &path, "Content-Type: application/json\r\n", &body).body;
         let mut rest = got.as_str();
         for (at, piece) in answer.split("...").map(str::trim).enumerate() {
             let found = rest.find(piece).filter(|place| at > 0 || *place == 0);

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::doors::{open, rpc_with, send, until};
+use crate::doors::{open, rpc_with, send};
 use crate::home::Home;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, until};
 
 /// Issues a key, and returns it as a header.
 fn key(home: &Home, owner: &[&str], allowed: &[&str]) -> String {

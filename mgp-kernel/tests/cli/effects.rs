@@ -1,40 +1,24 @@
 //! Keys of calls over HTTP, and a kernel that is killed.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::http;
+use crate::kernel::{Kernel, Talk, until};
+use crate::shell_server;
 
-/// A server that knows nothing of keys and counts its payments. A payment takes as long as there is a file `hold` beside it.
-const BANK: &str = r#"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
-  case "$line" in
-    *'"method":"initialize"'*)
-      result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bank","version":"1"}}' ;;
-    *'"method":"tools/list"'*)
-      result='{"tools":[{"name":"pay","description":"Notes an amount.","inputSchema":{"type":"object","properties":{"note":{"type":"string"}}}}]}' ;;
-    *'"method":"tools/call"'*)
-      echo "$line" >> "$0.calls"
+/// The tool of a server that knows nothing of keys and counts its payments.
+const TOOLS: &str = r#"[{"name":"pay","description":"Notes an amount.","inputSchema":{"type":"object","properties":{"note":{"type":"string"}}}}]"#;
+
+/// A payment, which takes as long as there is a file `hold` beside the server.
+const PAY: &str = r#"echo "$line" >> "$0.calls"
       while [ -e "$0.hold" ]; do sleep 0.05; done
-      result='{"content":[{"type":"text","text":"payment '$(wc -l < "$0.calls" | tr -d ' ')'"}]}' ;;
-    *'"id":'*)
-      printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}\n' "$id"; continue ;;
-    *) continue ;;
-  esac
-  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
-done
-"#;
+      result='{"content":[{"type":"text","text":"payment '$(wc -l < "$0.calls" | tr -d ' ')'"}]}'"#;
 
 /// A home with the server, where the kernel takes care of effects.
 fn with_bank() -> Home {
     let home = Home::with_state();
-    home.write("bank.sh", BANK);
+    home.write("bank.sh", &shell_server(TOOLS, PAY));
     let script = home.path("bank.sh").display().to_string();
     let config = format!(
         "{}\n[effects]\nenabled = true\n[confirmation]\ndangerous = false\n[listen]\nagent = \"ada\"\n\
@@ -66,11 +50,7 @@ fn a_key_outlives_a_kernel_that_is_killed_and_a_call_that_nobody_knows_the_end_o
     assert_eq!(first["result"]["_meta"]["was_replay"], false, "{first}");
     home.write("bank.sh.hold", "");
     talk.tell("tools/call", &pay("begun"));
-    let end = Instant::now() + Duration::from_mins(1);
-    while calls(&home).len() < 2 {
-        assert!(Instant::now() < end, "the second payment does not begin");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("the second payment begins", || calls(&home).len() >= 2);
     kernel.child.kill().unwrap();
     kernel.child.wait().unwrap();
     std::fs::remove_file(home.path("bank.sh.hold")).unwrap();
@@ -90,30 +70,10 @@ fn a_key_outlives_a_kernel_that_is_killed_and_a_call_that_nobody_knows_the_end_o
     assert_eq!(fresh["result"]["content"][0]["text"], "payment 3", "{fresh}");
 }
 
-/// Calls the tool with these lines in the head of the request and these members in `_meta`, and returns the answer.
-fn post(port: u16, head: &str, further: &Value) -> String {
-    let mut meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    for (name, value) in further.as_object().unwrap() {
-        meta[name] = value.clone();
-    }
+/// Pays over HTTP, with this in the head and in the metadata of the request.
+fn post(port: u16, head: &str, meta: &Value) -> String {
     let params = json!({"name": "bank__pay", "arguments": {"note": "5"}, "_meta": meta});
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    write!(
-        stream,
-        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
-         Mcp-Method: tools/call\r\nMcp-Name: bank__pay\r\n{head}Content-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
+    http::ask(port, head, &json!({}), "tools/call", params).body
 }
 
 // covers: EXT-05-01, EXT-05-02, EXT-05-07

@@ -4,10 +4,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::home::{Home, Ran};
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, until};
 
 /// `[[servers]]` with a server that writes its variable `TOKEN` to a file, and has the tools `count` and `crash`.
 fn counting(home: &Home, id: &str) -> String {
@@ -40,21 +39,13 @@ fn servers(talk: &mut Talk, filter: &Value) -> Vec<Value> {
 
 /// Calls the tool `count` of a server, once it is there.
 fn counts(talk: &mut Talk, server: &str) -> String {
-    let end = Instant::now() + PATIENCE;
-    loop {
+    found("the call is answered", || {
         let call = json!({"name": format!("{server}.count"), "arguments": {}});
-        let answer = talk.ask("tools/call", &call);
-        if let Some(text) = answer["result"]["content"][0]["text"].as_str()
-            && answer["result"]["isError"] != true
-        {
-            return text.to_owned();
-        }
-        assert!(Instant::now() < end, "{answer}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        let result = talk.ask("tools/call", &call)["result"].take();
+        let text = result["content"][0]["text"].as_str().filter(|_| result["isError"] != true)?;
+        Some(text.to_owned())
+    })
 }
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 // covers: MGP-15.2-05..08, MGP-15.2-10..14
 #[test]
@@ -79,11 +70,7 @@ fn a_server_is_what_the_keys_of_the_file_say() {
 
     // It is not started again.
     talk.ask("tools/call", &json!({"name": "mind.counts.crash", "arguments": {}}));
-    let end = Instant::now() + PATIENCE;
-    while servers(&mut talk, &json!({}))[0]["status"] != "error" {
-        assert!(Instant::now() < end, "it has not ended");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("it has ended", || servers(&mut talk, &json!({}))[0]["status"] == "error");
     // Another policy would have done so within the pause of the file.
     std::thread::sleep(Duration::from_millis(500));
     let row = home.json(["servers"])["servers"][0].clone();

@@ -1,12 +1,9 @@
 //! What clients are listed while servers start. Servers are held by a file that is not there yet, and not by time.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, found};
 
 /// A user with so many servers. Each begins when there is a file `go`, and writes what the script of sed in `edit` makes of it.
 fn with_held_servers(servers: usize) -> Home {
@@ -37,15 +34,7 @@ fn listed(talk: &mut Talk) -> Vec<String> {
 
 /// The list as soon as it is as it is wanted.
 fn until(talk: &mut Talk, is_wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
-    let end = Instant::now() + Duration::from_mins(1);
-    loop {
-        let listed = listed(talk);
-        if is_wanted(&listed) {
-            return listed;
-        }
-        assert!(Instant::now() < end, "{listed:?}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    found("the list is as wanted", || Some(listed(talk)).filter(|listed| is_wanted(listed)))
 }
 
 /// Runs a kernel until it has listed the tools of so many servers.
@@ -75,12 +64,10 @@ fn while_servers_start_for_the_first_time_the_search_is_listed_and_then_all_tool
     assert!(first.iter().any(|name| name.contains("discover")), "{first:?}");
     assert_eq!(count_of_now(&first), 0, "{first:?}");
     home.write("go", "");
-    let end = Instant::now() + Duration::from_mins(1);
-    while talk.times_heard(CHANGED) == 0 {
-        assert!(Instant::now() < end, "the client is not told that there are tools");
+    kernel::until("the client is told that there are tools", || {
         talk.ask("ping", &json!({}));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        talk.times_heard(CHANGED) > 0
+    });
     let all = until(&mut talk, |listed| count_of_now(listed) == 10);
     assert!(!all.iter().any(|name| name.contains("discover")), "{all:?}");
 }

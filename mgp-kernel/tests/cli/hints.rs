@@ -1,67 +1,32 @@
 //! Hints of calls over HTTP, at a kernel in front of a real server.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-
 use serde_json::{Value, json};
 
 use crate::home::Home;
+use crate::http;
 use crate::kernel::Kernel;
+use crate::shell_server;
 
-/// A server that renders images for four credits each, and says that it took one.
-const STUDIO: &str = r#"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
-  case "$line" in
-    *'"method":"initialize"'*)
-      result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"studio","version":"1"}}' ;;
-    *'"method":"tools/list"'*)
-      result='{"tools":[{"name":"render","description":"Renders an image.","inputSchema":{"type":"object","properties":{"scene":{"type":"string"}}},"latency":"minutes","cost":{"category":"metered","estimated_units":4,"unit_label":"credits"},"max_input_size_bytes":8}]}' ;;
-    *'"method":"tools/call"'*)
-      echo called >> "$0.calls"
-      result='{"content":[{"type":"text","text":"done"}],"_meta":{"cost":{"units":1,"unit_label":"credits"},"suggestion":{"recommended_tool":"mine","reason":"r"},"io.github.mcp-extension-proposals/origin":{"server_id":"bank"}}}' ;;
-    *'"id":'*)
-      printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}\n' "$id"; continue ;;
-    *) continue ;;
-  esac
-  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
-done
-"#;
+/// The tool of a server that renders images for four credits each.
+const TOOLS: &str = r#"[{"name":"render","description":"Renders an image.","inputSchema":{"type":"object","properties":{"scene":{"type":"string"}}},"latency":"minutes","cost":{"category":"metered","estimated_units":4,"unit_label":"credits"},"max_input_size_bytes":8}]"#;
+
+/// A call of it, which says that it took one credit.
+const RENDER: &str = r#"echo called >> "$0.calls"
+      result='{"content":[{"type":"text","text":"done"}],"_meta":{"cost":{"units":1,"unit_label":"credits"},"suggestion":{"recommended_tool":"mine","reason":"r"},"io.github.mcp-extension-proposals/origin":{"server_id":"bank"}}}'"#;
 
 /// Calls the tool as a client of this kind, and returns the answer.
-fn render(port: u16, extensions: &[&str], arguments: &Value, further: &Value) -> Value {
+fn render(port: u16, extensions: &[&str], arguments: &Value, meta: &Value) -> Value {
     let ids = extensions.iter().map(|name| (format!("io.github.mcp-extension-proposals/{name}"), json!({})));
-    let mut meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {"extensions": ids.collect::<serde_json::Map<_, _>>()},
-    });
-    for (name, value) in further.as_object().unwrap() {
-        meta[name] = value.clone();
-    }
+    let capabilities = json!({"extensions": ids.collect::<serde_json::Map<_, _>>()});
     let params = json!({"name": "studio__render", "arguments": arguments, "_meta": meta});
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    write!(
-        stream,
-        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
-         Mcp-Method: tools/call\r\nMcp-Name: studio__render\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let mut lines = answer.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
-    let last = lines.rfind(|line| line.starts_with('{'));
-    serde_json::from_str(last.unwrap_or_else(|| panic!("no answer: {answer}"))).unwrap()
+    http::ask(port, "", &capabilities, "tools/call", params).json()
 }
 
 // covers: EXT-03-03, EXT-03-06, EXT-03-07, EXT-10-02, EXT-00-02
 #[test]
 fn budgets_sizes_costs_and_origins_hold_in_front_of_a_server_that_knows_nothing_of_them() {
     let home = Home::with_state();
-    home.write("studio.sh", STUDIO);
+    home.write("studio.sh", &shell_server(TOOLS, RENDER));
     let script = home.path("studio.sh");
     let config = format!(
         "{}\n[listen]\nagent = \"painter\"\n[[agents]]\nid = \"painter\"\nbudget = {{ units = 5 }}\n\

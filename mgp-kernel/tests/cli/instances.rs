@@ -1,14 +1,10 @@
 //! Servers of which each client has an instance of its own.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::http;
+use crate::kernel::{Kernel, Talk, found};
 
 /// A server that keeps the last word that it was told, like many that know nothing of other clients. Each start leaves
 /// a line beside it.
@@ -61,17 +57,6 @@ fn starts(home: &Home) -> usize {
     std::fs::read_to_string(home.path("keeper.sh.starts")).unwrap_or_default().lines().count()
 }
 
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(30);
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 fn names(talk: &mut Talk) -> Vec<String> {
     let listed = talk.ask("tools/list", &json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap().iter();
@@ -79,7 +64,7 @@ fn names(talk: &mut Talk) -> Vec<String> {
 }
 
 fn has_tools(talk: &mut Talk) {
-    until("the tools are listed", || names(talk).contains(&"keeper__kept".to_owned()).then_some(()));
+    found("the tools are listed", || names(talk).contains(&"keeper__kept".to_owned()).then_some(()));
 }
 
 fn answer(talk: &mut Talk, tool: &str, arguments: &Value) -> Value {
@@ -128,7 +113,7 @@ fn no_client_meets_what_another_one_left_at_a_server() {
     // Nobody who comes later finds what a client has left.
     drop(other);
     assert_eq!(second.ended(), Some(0));
-    until("the instance of the client that left ends", || (instances(&home).len() == 1).then_some(()));
+    found("the instance of the client that left ends", || (instances(&home).len() == 1).then_some(()));
     let mut third = Kernel::spawn(&home, &[]);
     let mut again = Talk::open_as(&mut third, "cursor", &json!({}));
     assert_eq!((kept(&mut again), kept(&mut one)), ("nothing".to_owned(), "red".to_owned()));
@@ -145,7 +130,7 @@ fn a_client_keeps_its_instance_when_the_one_that_came_first_leaves() {
     keeps(&mut other, "blue");
     drop(one);
     assert_eq!(first.ended(), Some(0));
-    until("a fresh instance takes the place of the used one", || (starts(&home) == 3).then_some(()));
+    found("a fresh instance takes the place of the used one", || (starts(&home) == 3).then_some(()));
     assert_eq!(kept(&mut other), "blue");
 }
 
@@ -160,7 +145,7 @@ fn one_client_alone_has_one_program_and_the_next_one_finds_it_fresh() {
     assert_eq!((kept(&mut one).as_str(), starts(&home)), ("red", 1));
     drop(one);
     assert_eq!(first.ended(), Some(0));
-    until("a fresh instance takes the place of the used one", || (starts(&home) == 2).then_some(()));
+    found("a fresh instance takes the place of the used one", || (starts(&home) == 2).then_some(()));
     let mut second = Kernel::spawn(&home, &[]);
     let mut other = Talk::open(&mut second);
     has_tools(&mut other);
@@ -179,7 +164,7 @@ fn a_crash_of_one_clients_instance_touches_no_other() {
     let lost = answer(&mut other, "die", &json!({}));
     assert!(lost["error"].is_object() || lost["result"]["isError"] == true, "{lost}");
     assert_eq!(kept(&mut one), "red");
-    until("the instance is started again", || {
+    found("the instance is started again", || {
         (answer(&mut other, "kept", &json!({}))["result"]["content"][0]["text"] == "nothing").then_some(())
     });
     assert_eq!((kept(&mut one).as_str(), starts(&home)), ("red", 3));
@@ -194,7 +179,7 @@ fn a_server_has_as_many_instances_as_it_may_and_the_one_that_was_unused_longest_
     for (talk, word) in talks.iter_mut().zip(["red", "blue", "green"]) {
         keeps(talk, word);
     }
-    until("two are left", || (instances(&home).len() == 2).then_some(()));
+    found("two are left", || (instances(&home).len() == 2).then_some(()));
     assert_eq!((kept(&mut talks[1]), kept(&mut talks[2])), ("blue".to_owned(), "green".to_owned()));
     // The first client has no instance any more; the next one that it gets knows nothing.
     assert_eq!(kept(&mut talks[0]), "nothing");
@@ -207,12 +192,12 @@ fn an_instance_in_use_is_not_taken_away_and_the_refusal_names_the_key() {
     let (mut one, mut other) = (Talk::open(&mut first), Talk::open(&mut second));
     has_tools(&mut one);
     one.tell("tools/call", &json!({"name": "keeper__wait", "arguments": {}}));
-    until("the call is in work", || home.path("keeper.sh.waits").exists().then_some(()));
+    found("the call is in work", || home.path("keeper.sh.waits").exists().then_some(()));
     let refused = answer(&mut other, "kept", &json!({})).to_string();
     assert!(refused.contains("max_instances") && refused.contains("`keeper`"), "{refused}");
     home.write("keeper.sh.go", "");
     // Once it is done, the place is free.
-    until("the other client has its turn", || {
+    found("the other client has its turn", || {
         (answer(&mut other, "kept", &json!({}))["result"]["content"][0]["text"] == "nothing").then_some(())
     });
 }
@@ -227,7 +212,7 @@ fn a_tool_that_appears_for_one_client_appears_for_no_other() {
     keeps(&mut other, "blue");
     let secret = "keeper__secret".to_owned();
     call(&mut other, "unlock", &json!({}));
-    until("the other client finds its tool", || names(&mut other).contains(&secret).then_some(()));
+    found("the other client finds its tool", || names(&mut other).contains(&secret).then_some(()));
     assert!(!names(&mut one).contains(&secret));
 }
 
@@ -256,35 +241,18 @@ fn stop_and_start_act_on_all_instances() {
     }
     home.json(["start", "keeper"]);
     for talk in [&mut one, &mut other] {
-        until("the server is there again", || {
+        found("the server is there again", || {
             (answer(talk, "kept", &json!({}))["result"]["content"][0]["text"] == "nothing").then_some(())
         });
     }
 }
 
-/// Posts to the kernel, and returns the session that it named and the last message of the answer.
+/// Sends a message over HTTP, in a session, and returns the session that is named and the answer.
 fn post(port: u16, session: Option<&str>, body: &Value) -> (Option<String>, Value) {
-    let body = body.to_string();
     let session = session.map(|id| format!("Mcp-Session-Id: {id}\r\n")).unwrap_or_default();
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    write!(
-        stream,
-        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-11-25\r\n{session}\
-         Content-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let header = |line: &str| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("mcp-session-id").then(|| value.trim().to_owned())
-    };
-    let named = answer.lines().find_map(header);
-    let mut lines = answer.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
-    let last = lines.rfind(|line| line.starts_with('{'));
-    (named, last.map(|line| serde_json::from_str(line).unwrap()).unwrap_or_default())
+    let headers = format!("MCP-Protocol-Version: 2025-11-25\r\n{session}");
+    let answer = http::post(port, &headers, &body.to_string());
+    (answer.header("mcp-session-id").map(str::to_owned), answer.json())
 }
 
 #[test]

@@ -1,11 +1,9 @@
 //! Tests of the rights that operators have whatever holds for agents, and of what they are told of servers.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-
 use serde_json::Value;
 
 use crate::home::Home;
+use crate::http;
 use crate::kernel::Kernel;
 
 fn with_clock(further: &str) -> Home {
@@ -51,13 +49,8 @@ fn a_file_with_which_the_kernel_does_not_start_is_no_good_file() {
     assert!(cfg!(feature = "otlp") || checked.err.contains("telemetry.otlp"), "{checked:?}");
 }
 
-/// Returns the metrics.
 fn metrics(port: u16) -> String {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    write!(stream, "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
+    http::send(port, "GET", "/metrics", "", "").body
 }
 
 #[test]

@@ -1,40 +1,21 @@
 //! Keys of the tool registry's clients: in the header or in the message itself, with limits and permissions.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::Kernel;
+use crate::http;
+use crate::kernel::{Kernel, until};
+use crate::shell_server;
 
-/// A server with two tools, which notes each line that it reads.
-const NOTING: &str = r#"
-while read -r line; do
-  printf '%s\n' "$line" >> "$0.seen"
-  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
-  case "$line" in
-    *'"method":"initialize"'*)
-      result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"notes","version":"1"}}' ;;
-    *'"method":"tools/list"'*)
-      result='{"tools":[{"name":"read","description":"Reads.","inputSchema":{"type":"object"}},{"name":"write","description":"Writes.","inputSchema":{"type":"object"}}]}' ;;
-    *'"method":"tools/call"'*)
-      result='{"content":[{"type":"text","text":"done"}]}' ;;
-    *'"id":'*)
-      printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}\n' "$id"; continue ;;
-    *) continue ;;
-  esac
-  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
-done
-"#;
+/// The two tools of a server that notes each line that it reads.
+const TOOLS: &str = r#"[{"name":"read","description":"Reads.","inputSchema":{"type":"object"}},{"name":"write","description":"Writes.","inputSchema":{"type":"object"}}]"#;
 
 /// A home whose kernel wants a key of everybody, and takes it from messages if `listen` says so.
 fn home(listen: &str) -> Home {
     let home = Home::with_state();
-    home.write("notes.sh", NOTING);
+    let call = r#"result='{"content":[{"type":"text","text":"done"}]}'"#;
+    home.write("notes.sh", &shell_server(TOOLS, call));
     let script = home.path("notes.sh").display().to_string();
     let config = format!(
         "{}\n[listen]\nrequire_keys = true\n{listen}\n[access]\ndefault = \"opt-out\"\n[confirmation]\ndangerous = false\n\
@@ -59,25 +40,9 @@ fn key(home: &Home, owner: &str, options: &[&str]) -> String {
 
 /// Sends a message, and returns the status, the head and the message of the answer.
 fn post(port: u16, headers: &str, message: &Value) -> (u16, String, Value) {
-    post_text(port, headers, &message.to_string())
-}
-
-fn post_text(port: u16, headers: &str, body: &str) -> (u16, String, Value) {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    write!(
-        stream,
-        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n{headers}\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    let start = body.find('{').unwrap_or(body.len());
-    let first = serde_json::Deserializer::from_str(&body[start..]).into_iter().next();
-    (status, head.to_ascii_lowercase(), first.and_then(Result::ok).unwrap_or_default())
+    let answer = http::post(port, headers, &message.to_string());
+    let json = answer.json();
+    (answer.status, answer.head, json)
 }
 
 fn bearer(token: &str) -> Value {
@@ -139,11 +104,7 @@ impl Client {
 /// Waits until the server's tools are there, as somebody who may see all.
 fn until_listed(home: &Home, port: u16) {
     let all = Client::open(port, &key(home, "agent.all", &["--allow", "list", "--allow", "call:*"]));
-    let end = Instant::now() + Duration::from_mins(1);
-    while all.names().len() < 2 {
-        assert!(Instant::now() < end, "the tools are not listed");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    until("the tools are listed", || all.names().len() >= 2);
 }
 
 /// All that is written in a folder and in those below it.
@@ -192,11 +153,10 @@ fn a_key_is_stored_as_its_hash_with_all_that_it_permits_and_its_last_use() {
     assert_ne!(used, 401);
     let first = find()["last_used"].clone();
     assert!(first.as_str() >= stored["created_at"].as_str(), "{first}");
-    let end = Instant::now() + Duration::from_secs(30);
-    while find()["last_used"] == first {
-        assert!(Instant::now() < end, "a later use is not noted");
+    until("a later use is noted", || {
         post(port, &format!("Authorization: Bearer {one}\r\n"), &list);
-    }
+        find()["last_used"] != first
+    });
     let noted = find();
     kernel.signal("TERM");
     assert_eq!(kernel.ended(), Some(0));
@@ -253,8 +213,8 @@ fn a_key_in_a_message_is_checked_like_one_in_a_header_and_seen_by_nobody_else() 
     }
     // Twice the same member is no message at all.
     let twice = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","auth":{0},"auth":{0}}}"#, bearer(&good));
-    assert_eq!(post_text(port, "", &twice).0, 401);
-    assert_eq!(post_text(port, "", &format!("[{}]", message(bearer(&good)))).0, 401);
+    assert_eq!(http::post(port, "", &twice).status, 401);
+    assert_eq!(http::post(port, "", &format!("[{}]", message(bearer(&good)))).status, 401);
 
     let client = Client::open(port, &good);
     assert_eq!(client.names(), ["notes.read", "notes.write"]);
@@ -265,7 +225,7 @@ fn a_key_in_a_message_is_checked_like_one_in_a_header_and_seen_by_nobody_else() 
     let header = format!("{}Authorization: Bearer {wrong}\r\n", client.session);
     assert_eq!(post(port, &header, &message(bearer(&good))).0, 401);
 
-    let seen = home.read("notes.sh.seen");
+    let seen = home.read("notes.sh.heard");
     assert!(seen.contains(r#""method":"tools/call""#));
     let logged = home.read("stderr");
     for told in [seen.as_bytes(), logged.as_bytes(), &written(&home.path("state"))] {
@@ -325,11 +285,7 @@ fn each_rate_of_a_key_refuses_alone_and_says_when_to_come_back() {
     let (key, passed, wait) = refused_by(&["--per-minute", "60"], 1000);
     assert!(passed >= 60 && wait == 1, "{passed} {wait}");
     // The window moves on with the time.
-    let end = Instant::now() + Duration::from_secs(30);
-    while ask(&key).0 == 429 {
-        assert!(Instant::now() < end, "the key is refused for ever");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    until("the key is let through again", || ask(&key).0 != 429);
     // A key that is no key uses up nothing of another one.
     let limited = self::key(&home, "agent.two", &["--per-hour", "1"]);
     let guessed = format!("{}{}", &limited[..21], "A".repeat(43));

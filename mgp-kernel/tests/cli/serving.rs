@@ -1,13 +1,11 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::time::Duration;
 
 use serde_json::Value;
-use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, until};
 use crate::user;
 
 #[test]
@@ -70,30 +68,14 @@ fn a_configuration_that_changes_is_taken_anew() {
     assert_eq!(home.json(["servers"])["servers"].as_array().unwrap().len(), 0);
     home.json(["add", "late", "--", "no-such-program"]);
     kernel.signal("HUP");
-    let end = Instant::now() + Duration::from_secs(20);
-    loop {
-        let servers = home.json(["servers"]);
-        if servers["servers"][0]["id"] == "late" {
-            break;
-        }
-        assert!(Instant::now() < end, "{servers}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("the server is there", || home.json(["servers"])["servers"][0]["id"] == "late");
     let tool = home.run(["call", "late.read", "--json"]);
     assert_eq!(tool.code, Some(4), "{tool:?}");
 }
 
 /// Waits until a server is in a state.
 fn until_state(home: &Home, server: usize, state: &str) {
-    let end = Instant::now() + Duration::from_secs(20);
-    loop {
-        let servers = home.json(["servers"]);
-        if servers["servers"][server]["state"] == state {
-            return;
-        }
-        assert!(Instant::now() < end, "{servers}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until(state, || home.json(["servers"])["servers"][server]["state"] == state);
 }
 
 #[test]

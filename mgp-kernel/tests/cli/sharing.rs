@@ -1,10 +1,7 @@
-use std::time::Duration;
-
 use serde_json::json;
-use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, until};
 
 /// A user with a server.
 fn with_clock() -> Home {
@@ -14,15 +11,9 @@ fn with_clock() -> Home {
 }
 
 fn calls_a_tool(talk: &mut Talk) {
-    let end = Instant::now() + Duration::from_secs(20);
-    loop {
-        let listed = talk.ask("tools/list", &json!({}));
-        if listed["result"]["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "clock__now") {
-            break;
-        }
-        assert!(Instant::now() < end, "{listed}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("the tool is listed", || {
+        talk.ask("tools/list", &json!({})).to_string().contains(r#""clock__now""#)
+    });
     let called = talk.ask("tools/call", &json!({"name": "clock.now", "arguments": {}}));
     assert!(called["result"]["content"][0]["text"].is_string(), "{called}");
     assert_ne!(called["result"]["isError"], true, "{called}");

@@ -1,9 +1,15 @@
 //! What people ask of gateways most, and what hurts them most: a test for each, end to end through a kernel with servers
-//! that really run, as child processes or behind HTTP. `sections` does the same for what the specification demands.
+//! that really run, as child processes or behind HTTP. `sections` does the same for what the specification demands, and
+//! `upstream` for servers that are connected, kept alive and heard.
 //!
 //! `cargo test -p mgp-kernel --test pains -- pain_04` runs what has the word in its name.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and says so")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says so"
+)]
 
 mod approval;
 mod callers;
@@ -19,6 +25,8 @@ mod flows;
 mod front;
 mod harmless;
 mod host;
+#[path = "../support/http.rs"]
+mod http;
 mod legacy;
 mod lives;
 mod loose;
@@ -37,10 +45,12 @@ mod scripted;
 mod search;
 mod sections;
 mod sessions;
+mod shapes;
 mod sizes;
 mod streams;
 mod talking;
 mod transactions;
+mod upstream;
 mod web;
 
 use std::process::ExitCode;
@@ -52,12 +62,15 @@ fn main() -> ExitCode {
         Some(talking::SERVE) => return talking::serve(),
         Some(cancelling::SERVE) => return cancelling::serve(),
         Some(processes::KERNEL) => return processes::run_kernel(&arguments[1..]),
+        Some(upstream::server::SERVE) => return upstream::server::serve_stdio(),
         _ => {}
     }
+    mgp_kernel::set_confinement_launcher(env!("CARGO_BIN_EXE_mgp"));
     let tests = [
         lives::TESTS,
         processes::TESTS,
         sessions::TESTS,
+        shapes::TESTS,
         replicas::TESTS,
         callers::TESTS,
         streams::TESTS,
@@ -82,5 +95,5 @@ fn main() -> ExitCode {
         carried::TESTS,
         data::TESTS,
     ];
-    runner::run(&[tests.concat(), sections::tests(), registry::tests()].concat())
+    runner::run(&[tests.concat(), upstream::tests(), sections::tests(), registry::tests()].concat())
 }

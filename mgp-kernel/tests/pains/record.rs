@@ -19,7 +19,7 @@ tests![
 ];
 
 /// The events of this kind, the oldest first.
-async fn events(operator: &Plain, filter: Value) -> Vec<Value> {
+pub(crate) async fn events(operator: &Plain, filter: Value) -> Vec<Value> {
     let mut asked = filter;
     asked["oldest_first"] = json!(true);
     let page = ask(operator, "kernel/audit/query", asked).await;

@@ -8,12 +8,12 @@ use mgp_kernel::Kernel;
 use mgp_types::Revision;
 use mgp_types::mgp::ShutdownReason;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::host::{Host, STATE, offers, quiet, read, say, start_when_free};
+use crate::http;
 use crate::processes;
 use crate::runner::tests;
 use crate::scripted::Script;
@@ -59,7 +59,9 @@ async fn pain_07_any_kernel_answers_any_request_of_a_client_without_sessions() {
     }
     for round in 0..4 {
         // Nothing is agreed on before: each request goes to the other one.
-        let answer = post(replicas[round % 2].address, &format!(r#"{{"a":"{round}"}}"#)).await;
+        let params = json!({"name": "files.works", "arguments": {"a": round.to_string()}});
+        let at = replicas[round % 2].address.port();
+        let answer = http::ask(at, "", &json!({}), "tools/call", params).body;
         assert!(answer.contains(&format!(r#"{{\"a\":\"{round}\"}}"#)), "{answer}");
     }
     assert_eq!(script.calls().len(), 4);
@@ -113,22 +115,4 @@ async fn pain_07_a_second_kernel_on_the_same_state_is_told_what_is_wrong() {
     assert!(error.contains(path.to_str().unwrap()) && error.contains("kernel.state"), "{error}");
     drop(kernel);
     start_when_free(&read(quiet([])), &path).await;
-}
-
-/// Calls the tool `files.works` with one request of the era without sessions.
-async fn post(address: SocketAddr, arguments: &str) -> String {
-    let body = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"files.works","arguments":{arguments},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"raw","version":"1"}},"io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
-    );
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nAccept: application/json, \
-         text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: \
-         files.works\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
-        body.len()
-    );
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.write_all((head + &body).as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    answer
 }

@@ -1,16 +1,13 @@
 //! `mgp-patterns context` behind a kernel.
 
-use std::time::Duration;
-
 use mgp_client_sdk::Client;
 use mgp_types::Revision;
 use mgp_types::mcp::{CreateMessageResult, Role, SamplingContents};
 use mgp_types::mgp::{ExtensionSet, Offer};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, until};
 use crate::patterns;
 use crate::runner::tests;
 
@@ -140,11 +137,7 @@ async fn a_memory_that_another_server_has_open_is_refused() {
     let mut first = context();
     let mut first =
         first.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    let end = Instant::now() + Duration::from_secs(30);
-    while !home.path("memory.jsonl").exists() {
-        assert!(Instant::now() < end, "the memory is not opened");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("the memory is opened", || home.path("memory.jsonl").exists());
     let second = Home::ran(context(), "");
     assert!(second.code != Some(0) && second.err.contains("--memory"), "{second:?}");
     first.kill().unwrap();

@@ -1,12 +1,9 @@
 //! The audit service and the coordinator behind a kernel that several clients share.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, found, until};
 use crate::patterns;
 use crate::runner::tests;
 
@@ -35,18 +32,11 @@ impl Connected {
     fn open_as(home: &Home, name: &str, tools: &[&str]) -> Self {
         let mut process = Kernel::spawn(home, &[]);
         let mut talk = Talk::open_as(&mut process, name, &json!({}));
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let listed = talk.ask("tools/list", &json!({}));
-            let listed = listed["result"]["tools"].as_array().unwrap();
-            let is_listed =
-                |tool: &&str| listed.iter().any(|listed| listed["name"] == tool.replace('.', "__"));
-            if tools.iter().all(is_listed) {
-                return Self { talk, _process: process };
-            }
-            assert!(Instant::now() < end, "{tools:?} are not offered: {listed:?}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until("the tools are offered", || {
+            let listed = talk.ask("tools/list", &json!({})).to_string();
+            tools.iter().all(|tool| listed.contains(&format!("\"{}\"", tool.replace('.', "__"))))
+        });
+        Self { talk, _process: process }
     }
 
     /// Calls a tool, and returns its structured result.
@@ -65,15 +55,9 @@ async fn the_event_of_a_call_through_the_kernel_is_found_in_the_audit_service() 
     let mut client = Connected::open(&home, &["clock.now", "audit.query_audit_log"]);
     client.talk.ask("tools/call", &json!({"name": "clock.now", "arguments": {}}));
     let of_the_call = json!({"server_id": "clock", "event_type": "TOOL_EXECUTED", "agent_id": "local"});
-    let end = Instant::now() + PATIENCE;
-    let event = loop {
-        let found = client.call("audit.query_audit_log", &of_the_call);
-        if let Some(event) = found["events"].get(0) {
-            break event.clone();
-        }
-        assert!(Instant::now() < end, "the event does not arrive");
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let event = found("the event arrives", || {
+        client.call("audit.query_audit_log", &of_the_call)["events"].get(0).cloned()
+    });
     assert_eq!(event["target"], json!({"server_id": "clock", "tool_name": "now"}));
     assert_eq!(event["result"], "SUCCESS");
     let same = client.call("audit.query_audit_log", &json!({"trace_id": event["trace_id"]}));
@@ -208,4 +192,3 @@ async fn the_command_of_the_program_becomes_one_of_its_servers() {
 }
 
 const MGP: &str = env!("CARGO_BIN_EXE_mgp");
-const PATIENCE: Duration = Duration::from_mins(1);

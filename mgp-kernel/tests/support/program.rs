@@ -24,11 +24,7 @@ impl Kernel {
     pub(crate) fn start_where(home: &Home, variables: &[(&str, &str)], args: &[&str]) -> Self {
         let kernel = Self::started(home, variables, &[&["--foreground"], args].concat());
         let socket = home.path("state/mgp.sock");
-        let end = Instant::now() + PATIENCE;
-        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
-            assert!(Instant::now() < end, "the kernel does not listen");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        until("the kernel listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
         kernel
     }
 
@@ -59,15 +55,10 @@ impl Kernel {
 
     /// Waits until it has written `what` to standard error, and returns the rest of that line.
     pub(crate) fn tells(&self, what: &str) -> String {
-        let end = Instant::now() + PATIENCE;
-        loop {
+        found(what, || {
             let told = std::fs::read_to_string(&self.told).unwrap();
-            if let Some((rest, _)) = told.split_once(what).and_then(|(_, rest)| rest.split_once('\n')) {
-                return rest.to_owned();
-            }
-            assert!(Instant::now() < end, "`{what}` is not told: {told}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+            Some(told.split_once(what)?.1.split_once('\n')?.0.to_owned())
+        })
     }
 
     /// The port at which it listens for HTTP.
@@ -166,6 +157,23 @@ impl Talk {
             self.heard.push(message);
         }
     }
+}
+
+/// Looks again and again until `look` finds something.
+pub(crate) fn found<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + Duration::from_mins(1);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "it does not come to be: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until it is so.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    found(what, || is_so().then_some(()));
 }
 
 impl Drop for Kernel {

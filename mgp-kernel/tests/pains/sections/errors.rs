@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::raw::{ERAS, Raw};
-use crate::front::send;
 use crate::host::{Host, ask, quiet, until};
+use crate::http;
 use crate::runner::tests;
 use crate::scripted::{Script, tool};
 
@@ -95,17 +95,16 @@ async fn codes_of_authentication_say_whether_to_log_in_or_to_log_in_again() {
     }
     // The kernel's own keys are a matter of HTTP, which has a status for it.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let port = listener.local_addr().unwrap().port();
     let kernel = host.kernel.clone();
     let serving = tokio::spawn(async move { kernel.serve_http(listener, std::future::pending()).await });
     let operator = host.operator().await;
     let expired = json!({"owner": "bob", "permissions": [], "expires_at": "2020-01-01T00:00:00Z"});
     let expired = ask(&operator, "kernel/keys/new", expired).await["secret"].as_str().unwrap().to_owned();
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
     for key in [None, Some("mgp_wrong"), Some(&*expired)] {
-        let key = key.map(|key| format!("Bearer {key}"));
-        let headers: Vec<_> = key.iter().map(|key| ("Authorization", key.as_str())).collect();
-        assert_eq!(send(address, "POST", &headers, &body).await.0, 401);
+        let headers = key.map(|key| format!("Authorization: Bearer {key}\r\n")).unwrap_or_default();
+        assert_eq!(http::post(port, &headers, body).status, 401);
     }
     serving.abort();
 }

@@ -112,17 +112,28 @@ impl Raw {
         self.outgoing.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
     }
 
-    /// Sends a request, and returns its id.
-    pub(crate) async fn send(&mut self, method: &str, params: Value) -> u64 {
-        let mut params = params;
+    /// Returns `params` with what a request of the era says about itself.
+    fn described(&self, mut params: Value) -> Value {
         if self.revision.is_stateless() {
             params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(self.revision.as_str());
             params["_meta"]["io.modelcontextprotocol/clientInfo"] = json!({"name": "raw", "version": "1"});
             params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
         }
+        params
+    }
+
+    /// Sends a request, and returns its id.
+    pub(crate) async fn send(&mut self, method: &str, params: Value) -> u64 {
+        let params = self.described(params);
         self.last += 1;
         self.write(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params})).await;
         self.last
+    }
+
+    /// Sends a notification.
+    pub(crate) async fn notify(&mut self, method: &str, params: Value) {
+        let params = self.described(params);
+        self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
     }
 
     async fn read(&mut self) -> Value {

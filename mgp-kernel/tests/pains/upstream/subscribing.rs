@@ -5,7 +5,8 @@ use mgp_transport::era::EraMode;
 use mgp_types::mcp::SubscriptionFilter;
 use serde_json::json;
 
-use crate::host::{Host, child, say};
+use super::child;
+use crate::host::{Host, say};
 use crate::runner::tests;
 
 tests![a_resource_that_changes_is_told_to_clients_of_both_eras,];

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use mgp_client_sdk::Client;
 use mgp_types::RpcService;
-use mgp_types::mgp::{ExtensionSet, Offer, ServerState, code};
+use mgp_types::mgp::{ServerState, code};
 use serde_json::{Value, json};
 
-use crate::host::{Host, PATIENCE, Plain, ask, child, config, names, say, signal, until};
+use super::server::COMMON;
+use super::{ask, child, config};
+use crate::host::{Host, PATIENCE, Plain, names, say, until};
 use crate::runner::tests;
-use crate::server::COMMON;
 
 tests![
     an_agent_calls_with_its_own_credentials_and_nobody_else_reaches_the_server,
@@ -152,15 +153,11 @@ async fn an_agent_is_told_what_the_server_says_on_its_own_connection_and_nothing
 
 async fn an_agent_that_looks_for_servers_finds_the_tools_of_its_own_connection_and_none_of_anothers() {
     let host = Host::start(vec![by_agent("mail")]).await;
-    let speaking = async |agent| {
-        let builder = Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()));
-        host.connect(agent, builder).await
-    };
     let found = async |client: &Plain| {
         let found = ask(client, "mgp/discovery/list", json!({})).await.unwrap();
         found["servers"][0]["tools"].as_array().unwrap().clone()
     };
-    let (ada, bob) = (speaking("ada").await, speaking("bob").await);
+    let (ada, bob) = (host.client("ada").await, host.client("bob").await);
     names(&ada).await;
     assert!(found(&ada).await.contains(&json!("ada_tool")));
     assert!(found(&bob).await.is_empty(), "bob has no connection yet");
@@ -242,8 +239,7 @@ async fn a_connection_that_breaks_hides_the_tools_of_no_other() {
     let mut server = by_agent("mail");
     server["restart_policy"] = json!("never");
     let host = Host::start(vec![server]).await;
-    let searching = Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()));
-    let (ada, bob) = (host.client("ada").await, host.connect("bob", searching).await);
+    let (ada, bob) = (host.client("ada").await, host.client("bob").await);
     let pid = say(&ada, "mail.pid", json!({})).await;
     names(&bob).await;
     let finds = async || {
@@ -255,7 +251,7 @@ async fn a_connection_that_breaks_hides_the_tools_of_no_other() {
         assert!(began.elapsed() < PATIENCE, "nothing was found in time");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    signal("KILL", pid.parse().unwrap());
+    assert!(std::process::Command::new("kill").args(["-s", "KILL", &pid]).status().unwrap().success());
     let broken = |view: &mgp_kernel::ServerView| {
         view.agent.as_deref() == Some("ada") && view.state != ServerState::Connected
     };

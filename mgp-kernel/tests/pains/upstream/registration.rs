@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use mgp_client_sdk::Client;
 use mgp_discovery::Config;
-use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{RpcService, code};
 use serde_json::{Value, json};
 
-use crate::host::{Host, ask, child, config, gone, has_python, names, say, until};
+use super::{ask, child, config, has_python};
+use crate::host::{Host, gone, names, say, until};
 use crate::runner::tests;
 
 tests![
@@ -29,7 +29,7 @@ const SCRIPT: &str = concat!(
     "DESCRIPTION = \"Adds two numbers.\"\n",
     "INPUT_SCHEMA = {\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"number\"}, \"b\": {\"type\": \"number\"}}}\n",
     "def run(arguments):\n    return arguments[\"a\"] + arguments[\"b\"]\n",
-    include_str!("../../src/servers/registration/harness.py"),
+    include_str!("../../../src/servers/registration/harness.py"),
 );
 
 fn allowing(mut config: Config) -> Config {
@@ -56,20 +56,15 @@ async fn refused<S: RpcService>(client: &Client<S>, params: Value) -> i64 {
     ask(client, "mgp/discovery/register", params).await.unwrap_err().code()
 }
 
-async fn speaking(host: &Host, agent: &'static str) -> crate::host::Plain {
-    let builder = Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()));
-    host.connect(agent, builder).await
-}
-
 async fn nobody_registers_what_nobody_allowed_and_nothing_is_started() {
     let closed = Host::start(vec![]).await;
     let script = written(&closed, SCRIPT);
-    let coder = speaking(&closed, "coder").await;
+    let coder = closed.client("coder").await;
     assert_eq!(refused(&coder, registration("adds", &script)).await, code::PERMISSION_DENIED);
 
     let host = Host::start_with(allowing(config(vec![child("files")]))).await;
     let script = written(&host, SCRIPT);
-    let (coder, other) = (speaking(&host, "coder").await, speaking(&host, "other").await);
+    let (coder, other) = (host.client("coder").await, host.client("other").await);
     assert_eq!(refused(&other, registration("adds", &script)).await, code::PERMISSION_DENIED);
     let mut shell = registration("adds", &script);
     shell["command"] = json!("/bin/sh");
@@ -95,7 +90,7 @@ async fn nobody_registers_what_nobody_allowed_and_nothing_is_started() {
 async fn what_a_registration_says_is_kept_and_shown_to_who_decides() {
     let host = Host::start_with(allowing(config(vec![]))).await;
     let script = written(&host, SCRIPT);
-    let (coder, operator) = (speaking(&host, "coder").await, host.operator().await);
+    let (coder, operator) = (host.client("coder").await, host.operator().await);
     let mut wanted = registration("adds", &script);
     // An agent does not say itself how far it is trusted.
     wanted["mgp"] = json!({
@@ -152,7 +147,7 @@ async fn a_script_is_inspected_waits_is_approved_used_and_removed() {
     }
     let host = Host::start_with(allowing(config(vec![]))).await;
     let script = written(&host, SCRIPT);
-    let (coder, operator) = (speaking(&host, "coder").await, host.operator().await);
+    let (coder, operator) = (host.client("coder").await, host.operator().await);
     let told = ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
     assert_eq!((&told["id"], &told["status"]), (&json!("adds"), &json!("pending_approval")));
     assert!(told["message"].as_str().unwrap().contains("approve"), "{told}");
@@ -167,8 +162,7 @@ async fn a_script_is_inspected_waits_is_approved_used_and_removed() {
     assert_eq!(waiting, json!({"registrations": []}));
     let pid = host.view("adds").pid.unwrap();
 
-    let (other, gone_now) =
-        (speaking(&host, "other").await, json!({"id": "adds", "reason": "no_longer_needed"}));
+    let (other, gone_now) = (host.client("other").await, json!({"id": "adds", "reason": "no_longer_needed"}));
     assert!(ask(&other, "mgp/discovery/deregister", gone_now.clone()).await.is_err());
     let told = ask(&coder, "mgp/discovery/deregister", gone_now).await.unwrap();
     assert_eq!((&told["id"], &told["status"]), (&json!("adds"), &json!("deregistered")));
@@ -215,7 +209,7 @@ async fn what_was_registered_outlives_the_kernel_and_is_not_touched_by_a_reload(
     }
     let host = Host::start_with(allowing(config(vec![]))).await;
     let script = written(&host, SCRIPT);
-    let (coder, operator) = (speaking(&host, "coder").await, host.operator().await);
+    let (coder, operator) = (host.client("coder").await, host.operator().await);
     for id in ["adds", "waits"] {
         ask(&coder, "mgp/discovery/register", registration(id, &script)).await.unwrap();
     }
@@ -229,7 +223,7 @@ async fn what_was_registered_outlives_the_kernel_and_is_not_touched_by_a_reload(
 
     let host = host.start_again(allowing(config(vec![]))).await;
     host.up("adds").await;
-    let coder = speaking(&host, "coder").await;
+    let coder = host.client("coder").await;
     assert_eq!(say(&coder, "adds.add", json!({"a": 1, "b": 2})).await, "3");
     assert_eq!(host.kernel.servers().len(), 1, "what waits is not started");
     // What the configuration forbids meanwhile is not resumed.
@@ -246,7 +240,7 @@ async fn a_script_that_changed_is_not_started_again() {
     }
     let host = Host::start_with(allowing(config(vec![]))).await;
     let script = written(&host, SCRIPT);
-    let (coder, operator) = (speaking(&host, "coder").await, host.operator().await);
+    let (coder, operator) = (host.client("coder").await, host.operator().await);
     ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
     written(&host, &SCRIPT.replace("return arguments", "return 0 + arguments"));
     let approve = ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await;
@@ -274,7 +268,7 @@ async fn the_script_that_is_started_is_the_one_that_was_inspected() {
     std::fs::write(host.folder().join("evil.py"), SCRIPT.replace("\"add\"", "\"evil\"")).unwrap();
     let script = host.folder().join("${NOWHERE:-evil}.py");
     std::fs::write(&script, SCRIPT).unwrap();
-    let (coder, operator) = (speaking(&host, "coder").await, host.operator().await);
+    let (coder, operator) = (host.client("coder").await, host.operator().await);
     ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
     ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await.unwrap();
     host.up("adds").await;
@@ -284,7 +278,7 @@ async fn the_script_that_is_started_is_the_one_that_was_inspected() {
 async fn operators_alone_decide_about_what_was_registered() {
     let host = Host::start_with(allowing(config(vec![]))).await;
     let script = written(&host, SCRIPT);
-    let (coder, operator) = (speaking(&host, "coder").await, host.operator().await);
+    let (coder, operator) = (host.client("coder").await, host.operator().await);
     ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
     let named = json!({"server_id": "adds"});
     for method in ["approve", "deny", "keep", "list"] {

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::host::{Host, ask, child, config, say};
+use super::{ask, child, config};
+use crate::host::{Host, say};
 use crate::runner::tests;
 
 tests![

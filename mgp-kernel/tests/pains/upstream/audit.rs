@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::host::{Host, child, config, say, until};
+use super::{child, config};
+use crate::host::{Host, say, until};
 use crate::runner::tests;
 
 tests![

@@ -8,12 +8,13 @@ use mgp_server_sdk::{Server, Tool};
 use mgp_stream::event::Publisher;
 use mgp_transport::era::EraMode;
 use mgp_types::mgp::{Event, EventSeverity, EventSubscribe, ExtensionSet, Offer};
-use mgp_types::{Object, Principal, Revision, RpcService};
+use mgp_types::{Object, Revision, RpcService};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::host::{Host, PATIENCE, Plain, ask, child, say};
+use super::{ask, child};
+use crate::host::{Host, PATIENCE, say};
 use crate::runner::tests;
 
 tests![
@@ -66,11 +67,6 @@ async fn once_there<S: RpcService>(client: &Client<S>, channel: &str) -> EventSt
     }
 }
 
-async fn operator(host: &Host) -> Plain {
-    let operator = host.kernel.accept(Principal::operator("root"));
-    speaking(EraMode::Session).in_process(operator).await.unwrap()
-}
-
 fn speaking(era: EraMode) -> ClientBuilder {
     Client::builder("tests", "1.0.0").mgp(Some(Offer::new(ExtensionSet::standard()))).era(era)
 }
@@ -108,7 +104,7 @@ async fn what_a_server_publishes_is_found_by_its_family_in_every_pair_of_eras() 
 async fn operators_are_told_what_is_recorded_and_agents_of_their_own_calls() {
     let host = Host::start([child("files")]).await;
     host.up("files").await;
-    let operator = operator(&host).await;
+    let operator = host.operator().await;
     let ada = host.connect("ada", speaking(EraMode::Session)).await;
     let bob = host.connect("bob", speaking(EraMode::Stateless)).await;
     let mut audit = subscribe(&operator, &["audit"]).await;
@@ -173,7 +169,7 @@ async fn whoever_asks_for_a_channel_that_nobody_has_is_told_which_there_are() {
     assert_eq!(answer["subscribed"], json!([]), "{answer}");
     assert_eq!(answer["unsupported"], json!(["weather.*", "model.*"]));
     assert_eq!(answer["available"], json!(["lifecycle", "tool.completed", "tool.failed", "tools"]));
-    let operator = operator(&host).await;
+    let operator = host.operator().await;
     let answer = ask(&operator, "mgp/events/subscribe", json!({"channels": ["weather.*"]})).await.unwrap();
     let available = answer["available"].as_array().unwrap();
     assert!(

@@ -10,7 +10,8 @@ use mgp_types::mcp::{CreateMessageResult, Role, SamplingContents};
 use mgp_types::mgp::{ExtensionSet, Offer};
 use serde_json::{Value, json};
 
-use crate::host::{Host, ask, config, gone, has_python, say, until};
+use super::{ask, config, has_python};
+use crate::host::{Host, gone, say, until};
 use crate::runner::tests;
 
 tests![

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, ClientBuilder, PlainStack, StandingRequestsService, Supervised};
+use mgp_client_sdk::{Client, ClientBuilder, PlainStack};
 use mgp_transport::{ConnectionLimits, Wire};
 use mgp_types::mcp::{CallToolResult, SubscriptionFilter};
 use mgp_types::{Error, RawJson};
@@ -22,8 +22,6 @@ use crate::turn::SLOW_REQUEST;
 pub(crate) const SLOWNESS: Duration = Duration::from_millis(100);
 
 pub(crate) type PlainClient = Client<PlainStack<Wire>>;
-/// A server that is kept alive.
-pub(crate) type PlainSupervised = Supervised<Client<StandingRequestsService<PlainStack<Wire>>>>;
 
 /// The record of the clients.
 #[derive(Debug, Default)]

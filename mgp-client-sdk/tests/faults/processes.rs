@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, RestartSettings};
+use mgp_client_sdk::{Client, PlainStack, RestartSettings, StandingRequestsService, Supervised};
+use mgp_transport::Wire;
 use mgp_transport::child::ChildCommand;
 use mgp_types::mgp::{ServerState, ShutdownReason, code};
 use mgp_types::{Error, Origin};
@@ -12,7 +13,6 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::machine::{Held, group_of, kill, left_behind};
-use crate::play::PlainSupervised;
 use crate::rng::Rng;
 use crate::runner::{left_over, tasks};
 
@@ -51,7 +51,7 @@ done
 
 /// A server of the test, as seen from outside.
 struct Server {
-    supervised: PlainSupervised,
+    supervised: Supervised<Client<StandingRequestsService<PlainStack<Wire>>>>,
     /// The number of its process, 0 while there is none.
     pid: AtomicU32,
     /// The number of the process that was killed last.

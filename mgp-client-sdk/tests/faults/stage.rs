@@ -16,15 +16,13 @@ pub(crate) trait Part: Send + Sync + 'static {
     /// Takes a message in, one after the other, and returns what is done about it, which ends with the connection.
     fn take(self: Arc<Self>, message: Value, voice: Voice) -> impl Future<Output = ()> + Send + 'static;
 
-    /// The connection of this number is over.
-    fn ended(&self, _number: usize) {}
+    /// The connection is over.
+    fn ended(&self) {}
 }
 
 /// The voice of a server on one connection.
 #[derive(Clone)]
 pub(crate) struct Voice {
-    /// Of the connection.
-    pub(crate) number: usize,
     writer: Arc<Mutex<Option<DuplexStream>>>,
     hung_up: Arc<Notify>,
 }
@@ -34,9 +32,9 @@ pub(crate) struct Voice {
 pub(crate) struct Crash(watch::Sender<bool>);
 
 /// Opens a connection to a server that plays `part`, and returns the client's end.
-pub(crate) fn open<P: Part>(part: &Arc<P>, number: usize) -> (Breakable, Breakable) {
+pub(crate) fn open<P: Part>(part: &Arc<P>) -> (Breakable, Breakable) {
     let Pipe { near, far } = Pipe::new(PIPE_BYTES);
-    tokio::spawn(carry(part.clone(), number, far));
+    tokio::spawn(carry(part.clone(), far));
     near
 }
 
@@ -47,11 +45,11 @@ pub(crate) fn greeting(extensions: &[&str], era: Revision, message: &Value) -> O
     is_greeting.then(|| frames::handshake_with(extensions, era, &message["id"], method))
 }
 
-async fn carry<P: Part>(part: Arc<P>, number: usize, far: Far) {
+async fn carry<P: Part>(part: Arc<P>, far: Far) {
     // Not to be dropped before the end: then the connection could not be told from a safe one.
     let Far { reader, writer, reset: _reset } = far;
     let hung_up = Arc::<Notify>::default();
-    let voice = Voice { number, writer: Arc::new(Mutex::new(Some(writer))), hung_up: hung_up.clone() };
+    let voice = Voice { writer: Arc::new(Mutex::new(Some(writer))), hung_up: hung_up.clone() };
     let mut turns = JoinSet::new();
     let mut lines = BufReader::new(reader).lines();
     let reading = async {
@@ -64,7 +62,7 @@ async fn carry<P: Part>(part: Arc<P>, number: usize, far: Far) {
         () = reading => {}
         () = hung_up.notified() => {}
     }
-    part.ended(number);
+    part.ended();
     turns.shutdown().await;
     *voice.writer.lock().await = None;
 }
@@ -76,11 +74,6 @@ impl Voice {
             Some(writer) => writer.write_all(bytes).await.is_ok(),
             None => false,
         }
-    }
-
-    /// Says nothing more.
-    pub(crate) async fn fall_silent(&self) {
-        *self.writer.lock().await = None;
     }
 
     /// Ends the connection, as it ends with a process.

@@ -41,7 +41,7 @@ async fn streams_of_a_server_that_has_its_own_way() {
 async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     let peer = Peer::new(&plan);
     let offer = Offer::new(ExtensionSet::from_names(["streaming"]));
-    let (reader, writer) = stage::open(&peer, 0);
+    let (reader, writer) = stage::open(&peer);
     let client = builder().mgp(offer).connect_io(reader, writer).await.unwrap();
     let start = Instant::now();
     let mut reading = JoinSet::new();

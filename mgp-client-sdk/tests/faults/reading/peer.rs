@@ -247,7 +247,7 @@ impl Part for Peer {
         }
     }
 
-    fn ended(&self, _: usize) {
+    fn ended(&self) {
         self.record().ended.get_or_insert_with(Instant::now);
     }
 }

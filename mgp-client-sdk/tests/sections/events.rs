@@ -16,10 +16,8 @@ use crate::server::{CHANNELS, Kind};
 
 tests![
     what_is_published_arrives_in_order,
-    only_what_is_severe_enough_arrives,
     patterns_choose_and_what_there_is_is_told,
     nothing_comes_after_the_end_of_a_subscription,
-    two_subscriptions_stay_apart,
     changes_and_events_are_asked_for_at_once,
     who_comes_back_misses_nothing_that_is_kept if Leg::is_shared,
     who_comes_back_late_is_told_what_is_missing if Leg::is_shared,
@@ -80,24 +78,6 @@ async fn what_is_published_arrives_in_order(leg: Leg) {
     nothing_else_comes(&client, &mut events, "tool.done").await;
 }
 
-// covers: MGP-13.2-03
-async fn only_what_is_severe_enough_arrives(leg: Leg) {
-    let (_host, client) = leg.connect().await;
-    let mut events = client.events(all().with_min_severity(EventSeverity::Warning)).await.unwrap();
-    for severity in ["debug", "info", "warning", "error", "critical"] {
-        publish(&client, "model.errors", severity, 1).await;
-    }
-    let mut severities = Vec::new();
-    while severities.len() < 3 {
-        match events.next().await {
-            Some(EventItem::Event(event)) => severities.push(event.severity.unwrap()),
-            item => panic!("{item:?}"),
-        }
-    }
-    assert_eq!(severities, [EventSeverity::Warning, EventSeverity::Error, EventSeverity::Critical]);
-    nothing_else_comes(&client, &mut events, "tool.done").await;
-}
-
 // covers: MGP-13.2-04, MGP-13.2-05, MGP-13.5-01..05
 async fn patterns_choose_and_what_there_is_is_told(leg: Leg) {
     let (_host, client) = leg.connect().await;
@@ -135,24 +115,6 @@ async fn nothing_comes_after_the_end_of_a_subscription(leg: Leg) {
     assert_eq!((next(&mut kept).await.1, next(&mut kept).await.1), (0, 1));
     assert!(kept.unsubscribe().await.unwrap());
     assert_eq!(say(&client, "add").await, "0");
-}
-
-// covers: MGP-13.2-06, MGP-13.3-02
-async fn two_subscriptions_stay_apart(leg: Leg) {
-    let (_host, client) = leg.connect().await;
-    let mut models = client.events(EventSubscribe::new(["model.*"])).await.unwrap();
-    let mut tools = client.events(EventSubscribe::new(["tool.*"])).await.unwrap();
-    assert_ne!(models.answer().subscription_id, tools.answer().subscription_id);
-    for number in 0..20 {
-        let channel = if number % 2 == 0 { "model.errors" } else { "tool.done" };
-        publish(&client, channel, "info", 1).await;
-    }
-    for _ in 0..10 {
-        assert_eq!(next(&mut models).await.0, "model.errors");
-        assert_eq!(next(&mut tools).await.0, "tool.done");
-    }
-    nothing_else_comes(&client, &mut models, "model.errors").await;
-    nothing_else_comes(&client, &mut tools, "tool.done").await;
 }
 
 async fn changes_and_events_are_asked_for_at_once(leg: Leg) {

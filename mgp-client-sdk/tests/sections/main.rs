@@ -5,25 +5,20 @@
 //! | `leg` | the eras and transports |
 //! | `host` | a server on a leg, and how its clients connect |
 //! | `server`, `tools` | the server of all tests; a child process of the test binary runs it, too |
-//! | `many` | a server with more tools than it lists |
 //! | `raw` | a client that is written line by line, for what is on the wire |
-//! | `gateway` | a server that passes on what it is asked |
 //! | `processes` | what the operating system knows of servers that are processes |
 //!
-//! `cargo test -p mgp-client-sdk --test sections -- events stdio` runs what has both words in its name.
+//! `cargo test -p mgp-client-sdk --test sections -- events` runs what has the word in its name.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and says so")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, and says so")]
 
 mod callbacks;
 mod cancelling;
-mod discovery;
 mod events;
-mod gateway;
 mod host;
 #[path = "../support/leg.rs"]
 mod leg;
 mod lifecycle;
-mod many;
 mod processes;
 mod progress;
 mod raw;
@@ -50,9 +45,7 @@ fn main() -> ExitCode {
     let tests = [
         callbacks::TESTS,
         cancelling::TESTS,
-        discovery::TESTS,
         events::TESTS,
-        gateway::TESTS,
         lifecycle::TESTS,
         progress::TESTS,
         slow::TESTS,
@@ -60,5 +53,5 @@ fn main() -> ExitCode {
         supervision::TESTS,
         wire::TESTS,
     ];
-    runner::run(&tests.concat(), &arguments)
+    runner::run(&tests.concat())
 }

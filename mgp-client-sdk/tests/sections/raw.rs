@@ -26,16 +26,6 @@ impl Raw {
         let (near, far) = tokio::io::duplex(64 << 10);
         let state = State::new();
         tokio::spawn(serve(kind, state.clone(), Place::Io(far)));
-        Self::over(near, leg, extensions, state).await
-    }
-
-    /// A client of whatever is at the other end of a stream.
-    pub(crate) async fn over(
-        near: DuplexStream,
-        leg: Leg,
-        extensions: &[&'static str],
-        state: Arc<State>,
-    ) -> Self {
         let (reader, outgoing) = tokio::io::split(near);
         let incoming = BufReader::new(reader).lines();
         let (revision, extensions) = (leg.revision, extensions.to_vec());

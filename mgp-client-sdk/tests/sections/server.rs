@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use mgp_server_sdk::types::mgp::EventSeverity;
 use mgp_server_sdk::{Error, Publisher, Server, ServerCore, ServerLifecycle};
 use mgp_types::RpcService;
-use parking_lot::Mutex;
 use tokio::io::DuplexStream;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tower_layer::Layer;
 
-use crate::{many, tools};
+use crate::tools;
 
 /// The kinds of servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +22,6 @@ pub(crate) enum Kind {
     Mgp,
     /// A server with the same tools and none of the sections.
     Mcp,
-    /// A server with more tools than it lists.
-    Many,
 }
 
 /// The places where a server is reached.
@@ -45,15 +43,8 @@ pub(crate) struct State {
     pub(crate) begun: Notify,
     /// A call that waits for the test to go on.
     pub(crate) go_on: Notify,
-    pub(crate) poured: Mutex<Poured>,
-}
-
-/// The outcome of a stream without an end.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Poured {
-    pub(crate) chunks: u64,
-    /// The code of the error that ended it.
-    pub(crate) ended: Option<i64>,
+    /// The number of chunks of a stream without an end.
+    pub(crate) poured: AtomicU64,
 }
 
 pub(crate) const CHANNELS: [&str; 5] =
@@ -68,7 +59,7 @@ impl State {
             stopped: Notify::new(),
             begun: Notify::new(),
             go_on: Notify::new(),
-            poured: Mutex::default(),
+            poured: AtomicU64::default(),
         })
     }
 
@@ -95,7 +86,6 @@ pub(crate) async fn serve(kind: Kind, state: Arc<State>, place: Place) -> Result
     let server = tools::add(Server::new("sections", "2.0.0").state(state));
     match kind {
         Kind::Mcp => at(server, place).await,
-        Kind::Many => at(many::server().await, place).await,
         Kind::Mgp => {
             life.check("database_connected", async || true);
             life.check("model_reachable", async || false);
@@ -123,14 +113,13 @@ where
 
 impl Kind {
     fn named(name: &str) -> Self {
-        [Self::Mgp, Self::Mcp, Self::Many].into_iter().find(|kind| kind.name() == name).unwrap()
+        [Self::Mgp, Self::Mcp].into_iter().find(|kind| kind.name() == name).unwrap()
     }
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Mgp => "mgp",
             Self::Mcp => "mcp",
-            Self::Many => "many",
         }
     }
 }

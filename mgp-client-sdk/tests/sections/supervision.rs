@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, RestartSettings, StandingRequestsService, Supervised};
-use mgp_lifecycle::supervise::WaitUntilReady;
 use mgp_types::mgp::{AuditEvent, AuditPort, EventType, ServerState, ShutdownReason};
 use mgp_types::{BoxFuture, BoxedService, Error, Method, Object, Request, Response, RpcService};
 use parking_lot::Mutex;
@@ -19,11 +18,8 @@ use crate::server::Kind;
 
 tests![
     a_server_that_is_killed_comes_back_with_its_tools if is_process,
-    a_call_of_a_server_that_is_killed_fails_at_once if is_process,
-    a_call_may_wait_for_a_server_that_comes_back if is_process,
     a_server_that_dies_again_and_again_is_given_up if is_process,
     a_server_that_is_stopped_leaves_nothing_behind if is_process,
-    a_supervisor_that_is_dropped_leaves_nothing_behind if is_process,
     a_plain_server_is_kept_alive_as_well if is_process,
 ];
 
@@ -128,37 +124,6 @@ async fn a_server_that_is_killed_comes_back_with_its_tools(leg: Leg) {
     assert_eq!(states, expected);
 }
 
-async fn a_call_of_a_server_that_is_killed_fails_at_once(leg: Leg) {
-    let server = supervised(leg, 10);
-    let client = ready(&server).await;
-    let killed = pid(&client).await;
-    let gate = server.gate();
-    let hanging = tokio::spawn(async move { send(&gate, called("held")).await });
-    while server.in_flight() == 0 {
-        tokio::task::yield_now().await;
-    }
-    let direct = tokio::spawn(client.call_tool("held", ()).into_future());
-    tokio::time::sleep(Duration::from_millis(20)).await;
-    let began = Instant::now();
-    processes::signal("KILL", killed);
-    for error in [hanging.await.unwrap().unwrap_err(), direct.await.unwrap().unwrap_err()] {
-        assert_eq!(error.origin(), mgp_types::Origin::Connection, "{error:?}");
-    }
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
-}
-
-async fn a_call_may_wait_for_a_server_that_comes_back(leg: Leg) {
-    let server = supervised(leg, 2_000);
-    let killed = pid(&ready(&server).await).await;
-    processes::signal("KILL", killed);
-    until(&server, ServerState::Restarting).await;
-    let mut request = called("pid");
-    request.extensions.insert(WaitUntilReady(Duration::from_secs(10)));
-    let answer = send(&server.gate(), request).await.unwrap();
-    let result: mgp_types::mcp::CallToolResult = answer.body().unwrap();
-    assert_ne!(crate::host::text(&result), killed.to_string());
-}
-
 /// The recorded events.
 #[derive(Debug, Clone, Default)]
 struct Records(Arc<Mutex<Vec<AuditEvent>>>);
@@ -211,17 +176,6 @@ async fn a_server_that_is_stopped_leaves_nothing_behind(leg: Leg) {
     processes::gone(spawned).await;
     let error = server.current().unwrap_err();
     assert_eq!((error.code(), error.recovery().unwrap().retryable), (2000, Some(false)));
-}
-
-async fn a_supervisor_that_is_dropped_leaves_nothing_behind(leg: Leg) {
-    let server = supervised(leg, 10);
-    let client = ready(&server).await;
-    let own = pid(&client).await;
-    let spawned = say(&client, "spawn").await.parse().unwrap();
-    drop(server);
-    processes::gone(own).await;
-    processes::gone(spawned).await;
-    assert_eq!(client.call_tool("add", ()).await.unwrap_err().origin(), mgp_types::Origin::Connection);
 }
 
 async fn a_plain_server_is_kept_alive_as_well(leg: Leg) {

@@ -14,7 +14,6 @@ tests![
     a_plain_client_sees_nothing_of_it if Leg::is_memory,
     a_client_without_the_extension_sees_nothing_of_it if Leg::is_memory,
     a_client_of_a_plain_server_gets_what_mcp_has if Leg::is_memory,
-    what_is_missing_is_sent_again if Leg::is_memory,
 ];
 
 // covers: MGP-12.4-01..05, MGP-12.5-01..05
@@ -131,15 +130,4 @@ async fn a_client_of_a_plain_server_gets_what_mcp_has(leg: Leg) {
     let mut raw = Raw::open(leg, Kind::Mcp, &["streaming", "events", "lifecycle", "callbacks"]).await;
     let said = everything_said(&mut raw, json!({"stream": true})).await;
     assert!(!said.contains("mgp"), "{said}");
-}
-
-async fn what_is_missing_is_sent_again(leg: Leg) {
-    let mut raw = Raw::open(leg, Kind::Mgp, STREAMING).await;
-    raw.call(1, "hang", json!({}), json!({"stream": true})).await;
-    raw.told(CHUNK).await;
-    raw.told(CHUNK).await;
-    raw.tell("notifications/mgp.stream.gap", json!({"request_id": 1, "missing_indices": [0, 9]})).await;
-    let again = raw.told(CHUNK).await["params"].clone();
-    assert_eq!((&again["index"], &again["request_id"]), (&json!(0), &json!(1)));
-    assert_eq!((&again["_mgp"], &again["content"]["text"]), (&json!({"retransmit": true}), &json!("one ")));
 }

@@ -32,23 +32,6 @@ where
     peer
 }
 
-#[tokio::test]
-async fn sessions_are_told_of_every_change_of_a_list_2025() {
-    let (accept, handle) = open();
-    let (mut one, mut other) = (connect(&accept, Era::Session).await, connect(&accept, Era::Session).await);
-    handle.add_tool(Tool::new("b", "Another."), async || "b").unwrap();
-    for peer in [&mut one, &mut other] {
-        assert_eq!(peer.told().await.0, "notifications/tools/list_changed");
-        assert_eq!(peer.call("tools/list", json!({})).await.unwrap()["tools"][1]["name"], "b");
-        assert_eq!(peer.text("b", json!({})).await, "b");
-    }
-    assert!(handle.remove_tool("b"));
-    assert!(!handle.remove_tool("b"));
-    assert_eq!(one.told().await.0, "notifications/tools/list_changed");
-    assert_eq!(one.tool("b", json!({})).await.unwrap_err().code(), -32602);
-    one.told_nothing().await;
-}
-
 #[derive(serde::Deserialize)]
 struct Item {
     id: u32,
@@ -74,21 +57,6 @@ async fn a_family_of_resources_comes_and_goes_at_run_time() {
     assert_eq!(peer.told().await.0, "notifications/resources/list_changed");
     assert!(peer.call("resources/read", item).await.is_err());
     peer.told_nothing().await;
-}
-
-#[tokio::test]
-async fn only_subscribers_are_told_of_a_resource_2025() {
-    let (accept, handle) = open();
-    let (mut one, mut other) = (connect(&accept, Era::Session).await, connect(&accept, Era::Session).await);
-    one.call("resources/subscribe", json!({"uri": "test://a"})).await.unwrap();
-    handle.resource_updated("test://a");
-    handle.resource_updated("test://b");
-    assert_eq!(one.told().await, ("notifications/resources/updated".into(), json!({"uri": "test://a"})));
-    one.told_nothing().await;
-    other.told_nothing().await;
-    one.call("resources/unsubscribe", json!({"uri": "test://a"})).await.unwrap();
-    handle.resource_updated("test://a");
-    one.told_nothing().await;
 }
 
 #[tokio::test]

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
-use mgp_server_sdk::mcp::LogLevel;
 use mgp_server_sdk::types::{BoxFuture, Error, Request, Response, RpcService};
-use mgp_server_sdk::{CompletionRequest, Cx, Prompt, Resource, Server, Tool};
+use mgp_server_sdk::{CompletionRequest, Prompt, Resource, Server, Tool};
 use mgp_transport::{ConnectionLimits, connect, memory};
 use peer::{Era, Peer};
 use serde_json::{Value, json};
@@ -93,23 +92,6 @@ async fn lists_that_are_said_to_change_are_told_to_change() {
     let mut peer = Peer::open(offering("resources"), Era::Session).await;
     assert_eq!(peer.initialized["capabilities"]["resources"]["subscribe"], true);
     peer.call("resources/subscribe", json!({"uri": "a:a"})).await.unwrap();
-}
-
-// covers: BASE-05
-#[tokio::test]
-async fn logging_and_completion_are_offered() {
-    let server = offering("completions").tool(Tool::new("log", "Logs."), async |cx: Cx| {
-        cx.log(LogLevel::Info, None, "logged").await;
-    });
-    let mut peer = Peer::open(server, Era::Session).await;
-    assert_eq!(peer.initialized["capabilities"]["logging"], json!({}));
-    peer.call("logging/setLevel", json!({"level": "info"})).await.unwrap();
-    peer.tool("log", json!({})).await.unwrap();
-    let (method, message) = peer.told().await;
-    assert_eq!((&*method, &message["data"]), ("notifications/message", &json!("logged")));
-    let params = json!({"ref": {"type": "ref/prompt", "name": "a"}, "argument": {"name": "b", "value": "x"}});
-    let completed = peer.call("completion/complete", params).await.unwrap();
-    assert_eq!(completed["completion"]["values"], json!(["c"]));
 }
 
 /// Refuses what a gate in front of a server would refuse: calls that say so.

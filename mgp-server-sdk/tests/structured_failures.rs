@@ -115,26 +115,6 @@ async fn details_reach_the_client_without_the_inside_of_the_server() {
     }
 }
 
-// covers: EXT-11-07
-#[tokio::test]
-async fn an_explanation_lies_at_an_address_of_https_and_is_shown_if_it_is_the_servers_own() {
-    let error = || StructuredError::new("QUOTA_EXHAUSTED", ErrorClass::Permanent, "used up");
-    for address in ["http://docs.example.com/quota", "javascript:alert(1)", "file:///etc/passwd"] {
-        assert_eq!(error().with_documentation_url(address), Err(UnsafeAdvice::Address), "{address}");
-    }
-    let error = error().with_documentation_url("https://docs.example.com/quota").unwrap();
-    for (homepage, is_shown) in [("https://example.com", true), ("https://example.org", false)] {
-        let server = failing(&error).website(homepage);
-        let mut peer = client(server, Era::Session, &["structured_errors"]).await;
-        let page = peer.initialized["serverInfo"]["websiteUrl"].as_str().unwrap().to_owned();
-        let result = peer.tool("fail", json!({})).await.unwrap();
-        let told = RawJson::from_value(&result["_meta"]["error"]).unwrap();
-        let read = StructuredError::read(&told).unwrap();
-        assert_eq!(read.documentation_url.as_deref(), Some("https://docs.example.com/quota"));
-        assert_eq!(read.documentation_of(&page).is_some(), is_shown, "{homepage}");
-    }
-}
-
 /// Every word of both lists of the specification.
 const WORDS: [&str; 19] = [
     "RATE_LIMIT_EXCEEDED", "PERMISSION_DENIED", "RESOURCE_NOT_FOUND", "INVALID_INPUT", "QUOTA_EXHAUSTED",

@@ -140,25 +140,6 @@ async fn failures_are_results_and_protocol_errors_are_errors() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_an_error() {
-    for era in Era::BOTH {
-        let mut peer = Peer::open(server(), era).await;
-        assert_eq!(peer.tool("nope", json!({})).await.unwrap_err().code(), -32602);
-        assert_eq!(peer.call("tools/call", json!({})).await.unwrap_err().code(), -32602);
-    }
-}
-
-#[tokio::test]
-async fn what_is_not_offered_is_no_method() {
-    for era in Era::BOTH {
-        let mut peer = Peer::open(server(), era).await;
-        for method in ["prompts/list", "resources/read", "completion/complete", "tasks/get", "vendor/thing"] {
-            assert_eq!(peer.call(method, json!({})).await.unwrap_err().code(), -32601, "{method}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn a_schema_says_what_the_type_does_and_nothing_else() {
     for era in Era::BOTH {
         let mut peer = Peer::open(server(), era).await;
@@ -182,30 +163,6 @@ async fn a_schema_says_what_the_type_does_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn lists_come_in_pages() {
-    for era in Era::BOTH {
-        let mut peer = Peer::open(server().page_size(4), era).await;
-        let mut names = Vec::new();
-        let mut cursor = json!(null);
-        for expected in [4, 4, 3] {
-            let params = if cursor.is_null() { json!({}) } else { json!({"cursor": cursor}) };
-            let page = peer.call("tools/list", params).await.unwrap();
-            let tools = page["tools"].as_array().unwrap();
-            assert_eq!(tools.len(), expected);
-            names.extend(tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()));
-            cursor = page["nextCursor"].clone();
-        }
-        assert!(cursor.is_null());
-        assert_eq!(names[0], "fn");
-        assert_eq!(names[10], "blocks");
-        for cursor in [json!("nonsense"), json!("cffff"), json!("c01"), json!(7)] {
-            let error = peer.call("tools/list", json!({"cursor": cursor})).await.unwrap_err();
-            assert_eq!(error.code(), -32602, "{cursor}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn a_cursor_keeps_its_place_when_tools_come_and_go() {
     for era in Era::BOTH {
         let server = server().page_size(4);
@@ -216,17 +173,6 @@ async fn a_cursor_keeps_its_place_when_tools_come_and_go() {
         let second = peer.call("tools/list", json!({"cursor": first["nextCursor"]})).await.unwrap();
         assert_eq!(second["tools"][0]["name"], "cx");
     }
-}
-
-#[tokio::test]
-async fn a_slow_tool_does_not_stop_the_connection() {
-    let server = Server::new("test", "1")
-        .tool(Tool::new("slow", "Never ends."), async || std::future::pending::<()>().await)
-        .tool(Tool::new("fast", "Ends."), async || "done");
-    let mut peer = Peer::open(server, Era::Session).await;
-    let slow = peer.start("tools/call", json!({"name": "slow"}));
-    assert_eq!(peer.text("fast", json!({})).await, "done");
-    slow.abort();
 }
 
 #[tokio::test]

@@ -10,20 +10,6 @@ use serde_json::json;
 use crate::peer::*;
 
 #[tokio::test]
-async fn a_tool_is_called_by_name_with_an_object() {
-    for era in ERAS {
-        let (peer, client) = Peer::connect(era, builder(), |_, _| text("7")).await;
-        let result = client.call_tool("add", json!({"a": 3, "b": 4})).await.unwrap();
-        assert_eq!(result.content[0].as_text(), Some("7"));
-        client.call_tool("quote\"d", ()).await.unwrap();
-        let params = peer.params("tools/call");
-        assert_eq!((&params[0]["name"], &params[0]["arguments"]), (&json!("add"), &json!({"a": 3, "b": 4})));
-        assert_eq!(params[1]["name"], "quote\"d");
-        assert!(params[1].get("arguments").is_none());
-    }
-}
-
-#[tokio::test]
 async fn arguments_that_are_no_object_are_not_sent() {
     let (peer, client) = Peer::connect(Revision::LATEST, builder(), |_, _| text("7")).await;
     assert_eq!(fails(client.call_tool("add", 7)).await.code(), code::INVALID_PARAMS);
@@ -138,18 +124,6 @@ async fn a_result_of_an_unknown_type_is_invalid_2026() {
     .await;
     assert_eq!(fails(client.call_tool("a", ())).await.origin(), Origin::Misbehaved);
     assert_eq!(fails(client.send(&ListToolsParams::new())).await.origin(), Origin::Misbehaved);
-}
-
-#[tokio::test]
-async fn calls_end_when_the_connection_ends() {
-    for era in ERAS {
-        let (peer, client) = Peer::connect(era, builder(), |_, _| json!(null)).await;
-        let call = tokio::spawn(client.call_tool("a", ()).into_future());
-        peer.until_seen("tools/call").await;
-        client.close().await.unwrap();
-        assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Connection);
-        peer.until(|seen| seen.contains(&json!("end")).then_some(())).await;
-    }
 }
 
 #[tokio::test]

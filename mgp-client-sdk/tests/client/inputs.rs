@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mgp_client_sdk::Elicited;
-use mgp_types::mcp::{CreateMessageResult, ElicitFormParams, ListToolsParams, Role, Root, SamplingContents};
+use mgp_types::mcp::{ElicitFormParams, ListToolsParams};
 use mgp_types::{Context, Error, Origin, Revision};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -151,58 +151,6 @@ async fn questions_of_one_result_are_asked_at_the_same_time_2026() {
     })
     .await;
     client.call_tool("a", ()).await.unwrap();
-}
-
-// covers: BASE-04
-#[tokio::test]
-async fn the_same_handlers_answer_in_both_eras() {
-    for era in ERAS {
-        let builder = builder()
-            .on_elicitation(counting)
-            .on_sampling(|params, _| async move {
-                let contents = SamplingContents::from("hi");
-                assert_eq!(params.max_tokens, 5);
-                CreateMessageResult::new(Role::Assistant, contents, "model")
-            })
-            .roots([Root::new("file:///a")]);
-        let questions = json!({
-            "q": form("abc"),
-            "m": {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 5}},
-            "r": {"method": "roots/list"},
-        });
-        let asked = questions.clone();
-        let (peer, client) = Peer::connect(era, builder, move |_, params| {
-            if params.get("inputResponses").is_some() {
-                return text("done");
-            }
-            json!({"resultType": "input_required", "inputRequests": asked})
-        })
-        .await;
-        let answers = if era.is_stateless() {
-            client.call_tool("a", ()).await.unwrap();
-            peer.params("tools/call")[1]["inputResponses"].clone()
-        } else {
-            for (key, question) in questions.as_object().unwrap() {
-                let mut pushed = question.clone();
-                pushed["jsonrpc"] = json!("2.0");
-                pushed["id"] = json!(key);
-                peer.push(&pushed);
-            }
-            let answered = |seen: &[Value]| {
-                let answers: serde_json::Map<_, _> = seen
-                    .iter()
-                    .filter(|message| message.get("result").is_some())
-                    .map(|message| (message["id"].as_str().unwrap().to_owned(), message["result"].clone()))
-                    .collect();
-                (answers.len() == 3).then_some(Value::Object(answers))
-            };
-            peer.until(answered).await
-        };
-        assert_eq!(answers["q"], json!({"action": "accept", "content": {"n": 3}}));
-        let content = json!({"type": "text", "text": "hi"});
-        assert_eq!(answers["m"], json!({"role": "assistant", "content": content, "model": "model"}));
-        assert_eq!(answers["r"], json!({"roots": [{"uri": "file:///a"}]}));
-    }
 }
 
 #[tokio::test]

@@ -51,20 +51,3 @@ async fn a_list_that_does_not_end_is_given_up() {
     while prompts.next().await.unwrap().is_ok() {}
     assert!(prompts.next().await.is_none());
 }
-
-#[tokio::test]
-async fn every_list_is_read() {
-    for era in ERAS {
-        let (_, client) = Peer::connect(era, builder(), |method, _| match method {
-            "resources/list" => json!({"resources": [{"uri": "a:b", "name": "r"}]}),
-            "resources/templates/list" => {
-                json!({"resourceTemplates": [{"uriTemplate": "a:{b}", "name": "t"}]})
-            }
-            _ => json!({"prompts": [{"name": "p"}]}),
-        })
-        .await;
-        assert_eq!(client.list_resources().await.unwrap()[0].name, "r");
-        assert_eq!(client.list_resource_templates().await.unwrap()[0].name, "t");
-        assert_eq!(client.list_prompts().await.unwrap()[0].name, "p");
-    }
-}

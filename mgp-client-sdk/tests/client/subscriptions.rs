@@ -49,36 +49,6 @@ async fn connect(era: Revision) -> (Peer, PlainClient) {
 }
 
 #[tokio::test]
-async fn changes_come_in_either_era() {
-    for era in ERAS {
-        let (peer, client) = connect(era).await;
-        let mut changes = client.subscribe(filter()).await.unwrap();
-        let id = era.is_stateless().then(|| peer.seen("subscriptions/listen")[0]["id"].clone());
-        peer.push(&note("notifications/tools/list_changed", json!({}), id.as_ref()));
-        peer.push(&note("notifications/resources/updated", json!({"uri": "a:1/part"}), id.as_ref()));
-        assert_eq!(changes.next().await.unwrap().unwrap(), Change::Tools);
-        assert_eq!(changes.next().await.unwrap().unwrap(), Change::Resource { uri: "a:1/part".into() });
-        if !era.is_stateless() {
-            // Not subscribed to.
-            peer.push(&note("notifications/prompts/list_changed", json!({}), None));
-            peer.push(&note("notifications/tools/list_changed", json!({}), None));
-            assert_eq!(changes.next().await.unwrap().unwrap(), Change::Tools);
-        }
-    }
-}
-
-#[tokio::test]
-async fn the_end_of_a_subscription_is_told_to_the_server() {
-    for era in ERAS {
-        let (peer, client) = connect(era).await;
-        let changes = client.subscribe(filter()).await.unwrap();
-        drop(changes);
-        let ended = if era.is_stateless() { "notifications/cancelled" } else { "resources/unsubscribe" };
-        peer.until_seen(ended).await;
-    }
-}
-
-#[tokio::test]
 async fn two_subscriptions_do_not_hear_each_others_changes_2026() {
     let (peer, client) = connect(Revision::V2026_07_28).await;
     let mut one = client.subscribe(filter()).await.unwrap();

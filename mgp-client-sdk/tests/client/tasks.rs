@@ -2,33 +2,9 @@
 
 use mgp_client_sdk::{Elicited, StartedTool};
 use mgp_types::Revision;
-use mgp_types::mcp::task::TaskStatus;
 use serde_json::json;
 
 use crate::peer::*;
-
-#[tokio::test(start_paused = true)]
-async fn a_task_of_a_session_is_waited_for_2025() {
-    let (peer, client) = Peer::connect(Revision::V2025_11_25, builder(), |method, params| {
-        let task =
-            json!({"taskId": "t", "status": "working", "createdAt": "c", "lastUpdatedAt": "l", "ttl": null});
-        match method {
-            "tools/call" if params["name"] == "quick" => text("quick"),
-            "tools/call" => json!({"task": task}),
-            "tasks/result" => text("done"),
-            "tasks/list" => json!({"tasks": [task]}),
-            _ => task,
-        }
-    })
-    .await;
-    let StartedTool::Task(task) = client.start_tool("slow", ()).await.unwrap() else { panic!("no task") };
-    assert_eq!(peer.params("tools/call")[0]["task"], json!({}));
-    assert_eq!(task.state().await.unwrap().status, TaskStatus::Working);
-    assert_eq!(task.wait().await.unwrap().content[0].as_text(), Some("done"));
-    task.cancel().await.unwrap();
-    assert_eq!(client.tasks().all().await.unwrap()[0].task_id, "t");
-    assert!(matches!(client.start_tool("quick", ()).await.unwrap(), StartedTool::Done(_)));
-}
 
 #[tokio::test(start_paused = true)]
 async fn a_task_of_the_extension_is_polled_and_answered_2026() {
@@ -66,15 +42,4 @@ async fn a_task_of_the_extension_is_polled_and_answered_2026() {
     assert_eq!(updates.len(), 1);
     assert_eq!(updates[0]["inputResponses"], json!({"q": {"action": "decline"}}));
     assert!(fails(client.call_tool("slow", ())).await.to_string().contains("task"));
-}
-
-#[tokio::test]
-async fn a_failed_task_fails_as_the_call_would_have_2026() {
-    let (_, client) = Peer::connect(Revision::V2026_07_28, builder().tasks(), |_, _| {
-        json!({"resultType": "complete", "taskId": "t", "status": "failed", "createdAt": "c", "lastUpdatedAt": "l",
-            "ttlMs": 5, "error": {"code": 77, "message": "broke", "data": 1}})
-    })
-    .await;
-    let error = fails(client.task("t").wait()).await;
-    assert_eq!((error.code(), error.message()), (77, "broke"));
 }

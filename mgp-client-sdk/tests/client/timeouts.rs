@@ -77,29 +77,6 @@ async fn a_call_may_have_all_the_time_there_is() {
 }
 
 #[tokio::test]
-async fn progress_is_told_in_order_and_before_the_answer() {
-    for era in ERAS {
-        let (_, client) = Peer::connect(era, builder(), |_, params| {
-            let token = &params["_meta"]["progressToken"];
-            let before: Vec<_> = (0..20)
-                .map(|step| {
-                    let params = json!({"progressToken": token, "progress": step, "total": 20});
-                    json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
-                })
-                .collect();
-            json!({"before": before, "content": []})
-        })
-        .await;
-        let reports = Arc::new(Mutex::new(Vec::new()));
-        let told = reports.clone();
-        let report =
-            move |report: mgp_types::mcp::ProgressParams| told.lock().push(report.progress.as_i64().unwrap());
-        client.call_tool("slow", ()).on_progress(report).await.unwrap();
-        assert_eq!(*reports.lock(), (0..20).collect::<Vec<_>>());
-    }
-}
-
-#[tokio::test]
 async fn progress_goes_to_the_call_it_belongs_to() {
     for era in ERAS {
         let stray = Arc::new(Mutex::new(0));
@@ -127,19 +104,5 @@ async fn progress_goes_to_the_call_it_belongs_to() {
             assert_eq!(*got.lock(), [n]);
         }
         assert_eq!(*stray.lock(), 5);
-    }
-}
-
-#[tokio::test]
-async fn a_dropped_call_is_taken_back() {
-    for era in ERAS {
-        let (peer, client) = Peer::connect(era, builder(), |_, _| json!(null)).await;
-        let call = tokio::spawn(client.call_tool("slow", ()).into_future());
-        let sent = peer.until_seen("tools/call").await;
-        call.abort();
-        let cancelled = peer.until_seen("notifications/cancelled").await;
-        assert_eq!(cancelled["params"]["requestId"], sent["id"]);
-        // The client is still there to be used.
-        assert!(client.session().is_some());
     }
 }

@@ -6,7 +6,6 @@
 
 mod advice;
 mod approvals;
-mod composing;
 mod death;
 mod envelopes;
 mod hints;

@@ -56,19 +56,3 @@ fn points(sentences: &[&str]) -> String {
 
 /// The heading of what belongs to no category.
 const OTHER: &str = "other";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    // covers: P-2-04
-    #[test]
-    fn each_style_has_its_form() {
-        let sentences = ["It rained.", "We decided to go home."];
-        assert_eq!(Style::Narrative.write(&sentences), "It rained. We decided to go home.");
-        assert_eq!(Style::Bullets.write(&sentences), "- It rained.\n- We decided to go home.");
-        let structured = "## decision\n- We decided to go home.\n## other\n- It rained.";
-        assert_eq!(Style::Structured.write(&sentences), structured);
-        assert_eq!(Style::Structured.write(&[]), "");
-    }
-}

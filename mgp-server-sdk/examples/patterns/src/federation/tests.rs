@@ -26,8 +26,6 @@ struct FakeKernel {
 
 /// What the tools of the server tell the test, and what the test tells them.
 struct Seen {
-    /// Set when a call of `wait` was taken back.
-    taken_back: watch::Sender<bool>,
     /// Set when `count` may go on behind its first chunk.
     goes_on: watch::Sender<bool>,
     trace: watch::Sender<Option<String>>,
@@ -35,21 +33,12 @@ struct Seen {
 
 impl FakeKernel {
     async fn start() -> Self {
-        Self::start_at("127.0.0.1:0").await
-    }
-
-    async fn start_at(address: &str) -> Self {
-        let listener = TcpListener::bind(address).await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let seen = Arc::new(Seen {
-            taken_back: watch::Sender::new(false),
-            goes_on: watch::Sender::new(false),
-            trace: watch::Sender::new(None),
-        });
+        let seen = Arc::new(Seen { goes_on: watch::Sender::new(false), trace: watch::Sender::new(None) });
         let server = Server::new("kernel", "1.0.0")
             .state(Arc::clone(&seen))
             .tool(Tool::new("work/count", "Streams two parts."), count)
-            .tool(Tool::new("work/wait", "Never answers."), wait)
             .tool(Tool::new("work/refuse", "Answers with an error."), async || {
                 Err::<&str, _>(Error::new(code::ACCESS_DENIED, "not you"))
             })
@@ -71,8 +60,8 @@ impl FakeKernel {
     }
 
     /// Returns a client of the federation, whose only instance is this kernel.
-    async fn client(&self, timeout: Duration) -> Client {
-        let server = server(Instances::new(vec![self.instance()], timeout)).streaming();
+    async fn client(&self) -> Client {
+        let server = server(Instances::new(vec![self.instance()], PATIENCE)).streaming();
         let client = Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()));
         client.in_process(server.accept().unwrap()).await.unwrap().boxed()
     }
@@ -94,19 +83,6 @@ async fn count(cx: Cx) -> Result<String, ToolError> {
     Ok("one two".to_owned())
 }
 
-async fn wait(cx: Cx) -> Result<&'static str, ToolError> {
-    struct TakenBack(Arc<Seen>);
-    impl Drop for TakenBack {
-        fn drop(&mut self) {
-            self.0.taken_back.send_replace(true);
-        }
-    }
-    let _call = TakenBack(Arc::clone(cx.state::<Arc<Seen>>()?));
-    cx.stream("begun").await?;
-    std::future::pending::<()>().await;
-    Ok("never")
-}
-
 fn arguments(tool: &str) -> Value {
     json!({"instance": "prod", "server_id": "work", "tool_name": tool, "arguments": {}})
 }
@@ -119,7 +95,7 @@ async fn called<S: RpcService>(client: &Client<S>, tool: &str) -> Result<CallToo
 #[tokio::test]
 async fn parts_and_progress_reach_the_caller_while_the_call_runs() {
     let kernel = FakeKernel::start().await;
-    let client = kernel.client(PATIENCE).await;
+    let client = kernel.client().await;
     let mut call = client.call_tool("federated_call", arguments("count")).stream().unwrap();
     let mut parts = Vec::new();
     while let Some(part) = call.next().await {
@@ -142,7 +118,7 @@ async fn a_caller_that_wants_no_parts_has_the_whole_result() {
     let kernel = FakeKernel::start().await;
     kernel.seen.goes_on.send_replace(true);
     let trace = "550e8400-e29b-41d4-a716-446655440000";
-    let call = kernel.client(PATIENCE).await.call_tool("federated_call", arguments("count"));
+    let call = kernel.client().await.call_tool("federated_call", arguments("count"));
     let call = call.request_with(|request| {
         request.params.set("trace_id", mgp_types::RawJson::from_text(trace));
     });
@@ -152,24 +128,11 @@ async fn a_caller_that_wants_no_parts_has_the_whole_result() {
     assert_eq!(kernel.seen.trace.borrow().as_deref(), Some(trace));
 }
 
-// covers: P-3-18
-#[tokio::test]
-async fn a_call_that_is_taken_back_is_taken_back_at_the_instance() {
-    let kernel = FakeKernel::start().await;
-    let client = kernel.client(PATIENCE).await;
-    let mut call = client.call_tool("federated_call", arguments("wait")).stream().unwrap();
-    assert!(matches!(call.next().await, Some(StreamPart::Chunk(_))));
-    assert!(!*kernel.seen.taken_back.borrow());
-    let stopped = call.cancel(Some("no longer needed")).await.unwrap();
-    assert!(stopped.cancelled);
-    kernel.seen.taken_back.subscribe().wait_for(|taken_back| *taken_back).await.unwrap();
-}
-
 // covers: P-3-14
 #[tokio::test]
 async fn an_instance_that_answers_with_an_error_is_told_so() {
     let kernel = FakeKernel::start().await;
-    let client = kernel.client(PATIENCE).await;
+    let client = kernel.client().await;
     let error = called(&client, "refuse").await.unwrap_err();
     assert_eq!(error.code(), code::UPSTREAM_ERROR);
     assert!(error.message().contains("`prod` answered: not you"), "{error}");
@@ -181,47 +144,11 @@ async fn an_instance_that_answers_with_an_error_is_told_so() {
     assert!(failed.is_error() && failed.content[0].as_text() == Some("there is no such file"));
 }
 
-// covers: P-3-15
-#[tokio::test]
-async fn an_instance_that_does_not_answer_in_time_is_told_so_and_let_go() {
-    let kernel = FakeKernel::start().await;
-    let client = kernel.client(Duration::from_secs(5)).await;
-    let mut call = client.call_tool("federated_call", arguments("wait")).stream().unwrap();
-    assert!(matches!(call.next().await, Some(StreamPart::Chunk(_))));
-    let error = call.finish().await.unwrap_err();
-    assert_eq!(error.code(), code::UPSTREAM_TIMEOUT, "{error:?}");
-    kernel.seen.taken_back.subscribe().wait_for(|taken_back| *taken_back).await.unwrap();
-}
-
-// covers: P-3-16, P-3-19
-#[tokio::test]
-async fn an_instance_that_is_away_is_told_so_and_called_again_when_it_is_back() {
-    let kernel = FakeKernel::start().await;
-    let client = kernel.client(PATIENCE).await;
-    kernel.seen.goes_on.send_replace(true);
-    assert!(called(&client, "count").await.is_ok());
-    let address = kernel.address.clone();
-    kernel.serving.abort();
-    let away = loop {
-        // The last connection may still carry a call.
-        match called(&client, "count").await {
-            Err(error) => break error,
-            Ok(_) => tokio::task::yield_now().await,
-        }
-    };
-    assert_eq!(away.code(), code::UPSTREAM_UNAVAILABLE, "{away:?}");
-    assert_eq!(away.recovery().unwrap().retryable, Some(true));
-    drop(kernel);
-    let back = FakeKernel::start_at(&address).await;
-    back.seen.goes_on.send_replace(true);
-    assert!(called(&client, "count").await.is_ok());
-}
-
 // covers: P-3-01..03, P-3-13
 #[tokio::test]
 async fn the_tools_have_the_parameters_of_the_pattern_and_their_security() {
     let kernel = FakeKernel::start().await;
-    let client = kernel.client(PATIENCE).await;
+    let client = kernel.client().await;
     let tools = client.list_tools().await.unwrap();
     let of = |name: &str| tools.iter().find(|tool| tool.name == name).unwrap();
     let schema = |name: &str| of(name).input_schema.to::<Value>().unwrap();
@@ -245,7 +172,7 @@ async fn the_tools_have_the_parameters_of_the_pattern_and_their_security() {
 #[tokio::test]
 async fn an_unknown_instance_is_told_with_those_that_there_are() {
     let kernel = FakeKernel::start().await;
-    let client = kernel.client(PATIENCE).await;
+    let client = kernel.client().await;
     let mut wrong = arguments("count");
     wrong["instance"] = json!("test");
     let refused = client.call_tool("federated_call", wrong).await.unwrap();

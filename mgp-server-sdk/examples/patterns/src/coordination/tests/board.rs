@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::super::agent::{AgentType, NewAgent};
-use super::super::board::{Board, MOST_AGENTS, MOST_BYTES, MOST_ENDED, MOST_LOST, MOST_TASKS, RESULT_KEPT};
+use super::super::board::{Board, MOST_AGENTS, MOST_BYTES, MOST_ENDED, MOST_LOST, MOST_TASKS};
 use super::super::refusal::Refusal;
 use super::super::task::{NewTask, Priority, Task, TaskEnd, TaskState, TaskStatus};
 
@@ -104,40 +104,6 @@ fn a_task_goes_to_an_agent_that_may_do_it() {
     assert_eq!(on.board.delegate(on.now, unheard_of).unwrap().eligible, 0);
 }
 
-// covers: P-1-06
-#[test]
-fn the_most_urgent_task_is_given_first_and_of_those_the_oldest() {
-    let mut on = Fixture::new();
-    for (text, priority) in [
-        ("low", Priority::Low),
-        ("first", Priority::Normal),
-        ("second", Priority::Normal),
-        ("critical", Priority::Critical),
-        ("high", Priority::High),
-    ] {
-        on.delegate(NewTask { priority, ..task(text) });
-    }
-    let given = (0..5).map(|number| {
-        let token = on.register(agent(&format!("a{number}"), &[]));
-        on.next(&token).unwrap()
-    });
-    assert_eq!(given.collect::<Vec<_>>(), ["critical", "high", "first", "second", "low"]);
-}
-
-// covers: P-1-14
-#[test]
-fn an_agent_that_asks_again_gets_the_task_that_it_works_on() {
-    let mut on = Fixture::new();
-    let token = on.register(agent("a", &[]));
-    let (one, _) = (on.delegate(task("one")), on.delegate(task("two")));
-    assert_eq!(on.next(&token).as_deref(), Some("one"));
-    assert_eq!(on.next(&token).as_deref(), Some("one"));
-    let again = on.board.register(on.now, agent("a", &["more"]), Some(&token)).unwrap().into_text();
-    assert_eq!(on.next(&again).as_deref(), Some("one"));
-    on.complete(&again, &one, "done").unwrap();
-    assert_eq!(on.next(&again).as_deref(), Some("two"));
-}
-
 // covers: P-1-08
 #[test]
 fn a_task_that_takes_too_long_ends_and_says_so() {
@@ -232,20 +198,6 @@ fn an_agent_that_leaves_gives_its_task_back() {
     on.board.unregister(on.now, &one).unwrap();
     assert_eq!(on.enabled(), ["other"]);
     assert_eq!(on.next(&other).as_deref(), Some("work"));
-}
-
-// covers: P-1-12
-#[test]
-fn a_result_is_kept_for_an_hour() {
-    let mut on = Fixture::new();
-    let token = on.register(agent("a", &[]));
-    let id = on.delegate(task("one"));
-    on.next(&token).unwrap();
-    on.complete(&token, &id, "done").unwrap();
-    on.now += RESULT_KEPT.saturating_sub(A_MOMENT);
-    assert_eq!(on.status(&id), TaskStatus::Done);
-    on.now += A_MOMENT;
-    assert_eq!(on.status(&id), TaskStatus::Unknown);
 }
 
 // covers: P-1-11

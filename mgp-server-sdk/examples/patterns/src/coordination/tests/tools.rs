@@ -277,28 +277,6 @@ async fn those_who_wait_hear_of_lost_agents_and_late_tasks() {
     assert_eq!(given["task"]["task_id"], task);
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_agent_that_waits_gets_the_task_of_one_that_is_lost_meanwhile() {
-    let fixture = Fixture::new().await;
-    let task = fixture.delegate("work").await;
-    let waiting = fixture.clone();
-    let alive = fixture.register("alive", &["slow"]).await;
-    let first = fixture.delegate("other").await;
-    // The agent that waits works on nothing else.
-    fixture.work(&alive, "done").await;
-    fixture.work(&alive, "done").await;
-    let task_again = fixture.delegate("again").await;
-    let short = json!({"agent_id": "lost", "silence_ms": 2_000});
-    let lost = fixture.ask("register_agent", short).await["agent_token"].clone();
-    let began = Instant::now();
-    fixture.ask("next_task", json!({"agent_token": lost})).await;
-    let given = waiting.ask("next_task", json!({"agent_token": alive, "wait_ms": 60_000})).await;
-    assert_eq!(given["task"]["task_id"], task_again);
-    assert_eq!(began.elapsed().as_secs(), 2);
-    let all = fixture.ask("collect_results", json!({"task_ids": [task, first]})).await;
-    assert_eq!(all["satisfied"], true);
-}
-
 // covers: P-1-11
 #[tokio::test]
 async fn results_that_are_too_long_for_one_answer_are_left_for_another() {

@@ -50,7 +50,7 @@ pub use issuer_metadata::issuer_metadata_urls;
 #[cfg(feature = "network")]
 pub use judged_http::{JudgedHttp, NoAnswer};
 #[cfg(feature = "validate")]
-pub(crate) use nested::check as check_nested;
+pub(crate) use nested::{check as check_nested, host_of, is_metadata};
 pub use pattern::{HostPattern, InvalidHostPattern};
 pub use policy::NetworkPolicy;
 #[cfg(feature = "validate")]

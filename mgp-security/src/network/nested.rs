@@ -57,7 +57,7 @@ fn leads_to_metadata(text: &str) -> Result<bool, Finding> {
 }
 
 /// Returns the host at the beginning of `text`, without credentials.
-pub(super) fn host_of(text: &str) -> &str {
+pub(crate) fn host_of(text: &str) -> &str {
     let bounded = text.char_indices().nth(MAX_HOST).map_or(text, |(end, _)| &text[..end]);
     let authority = &bounded
         [..bounded.find(['/', '?', '#', '&', '\\', ' ', '"', '\'', ';', ',']).unwrap_or(bounded.len())];
@@ -69,7 +69,7 @@ pub(super) fn host_of(text: &str) -> &str {
 }
 
 /// Returns whether the host, in any notation, is a metadata service of a cloud.
-pub(super) fn is_metadata(written: &str) -> bool {
+pub(crate) fn is_metadata(written: &str) -> bool {
     match Host::parse(written) {
         Ok(Host::Ipv4(ip)) => NonPublicReason::of(ip.into()) == Some(NonPublicReason::Metadata),
         Ok(Host::Ipv6(ip)) => NonPublicReason::of(ip.into()) == Some(NonPublicReason::Metadata),

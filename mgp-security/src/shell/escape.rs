@@ -1,5 +1,9 @@
 //! Backslash escapes as `$'..'`, `echo -e` and `printf` decode them.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 /// Decodes the escapes in `text`; all other text stays as it is.
 pub(crate) fn decode_escapes(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
@@ -48,24 +52,17 @@ pub(crate) fn decode_escapes(text: &str) -> String {
 /// Returns whether `text` writes plain visible characters as numbers. There is no reason to do so other than to hide
 /// them.
 pub(crate) fn hides_letters(text: &str) -> bool {
-    text.match_indices('\\').any(|(at, _)| {
-        let rest = &text[at + 1..];
-        let Some(kind) = rest.bytes().next().filter(|kind| b"xuU01234567".contains(kind)) else {
-            return false;
-        };
-        let length = 1 + rest[1..].bytes().take(8).take_while(u8::is_ascii_hexdigit).count();
-        let length = length.min(match kind {
-            b'u' => 5,
-            b'U' => 9,
-            b'0' => 4,
-            _ => 3,
-        });
-        decode_escapes(&text[at..=at + length])
-            .chars()
-            .next()
-            .is_some_and(|c| (c.is_ascii_graphic() || c == ' ') && c != '\\' && c != '?')
+    NUMBERS.find_iter(text).any(|found| {
+        let decoded = decode_escapes(found.as_str()).chars().next();
+        decoded.is_some_and(|c| (c.is_ascii_graphic() || c == ' ') && c != '\\' && c != '?')
     })
 }
+
+/// A character that is written as a number.
+static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\\(?:x[[:xdigit:]]{0,2}|u[[:xdigit:]]{0,4}|U[[:xdigit:]]{0,8}|0[0-7]{0,3}|[1-7][0-7]{0,2})")
+        .expect("the pattern is a constant, and the tests compile it")
+});
 
 const fn simple(kind: char) -> Option<u8> {
     Some(match kind {

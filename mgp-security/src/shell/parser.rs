@@ -263,7 +263,8 @@ impl<'s> Parser<'s> {
                 self.take("-p ");
                 if word == "coproc" {
                     pipeline.background = true;
-                    self.coprocess_name();
+                    // A name may follow, or a command.
+                    self.flawed(Flaw::Open);
                 }
                 continue;
             }
@@ -275,15 +276,6 @@ impl<'s> Parser<'s> {
                 return pipeline;
             }
             self.at += if rest.starts_with("|&") { 2 } else { 1 };
-        }
-    }
-
-    /// Skips the name in `coproc NAME { .. }`.
-    fn coprocess_name(&mut self) {
-        let name = self.reserved();
-        let after = self.rest()[name.len()..].trim_start_matches([' ', '\t']);
-        if is_name(name) && ["{ ", "{\n", "{\t", "("].iter().any(|sign| after.starts_with(sign)) {
-            self.at += name.len();
         }
     }
 

@@ -141,10 +141,12 @@ impl Parser<'_> {
         rest[..end].to_owned()
     }
 
-    /// Reads the content of double quotes up to `close`; `None` reads to the end of the text.
+    /// Reads the content of double quotes or, up to `}`, of a parameter; without `close`, reads like within quotes to the
+    /// end of the text.
     fn quoted(&mut self, close: Option<u8>) -> Vec<Part> {
         let mut parts = Vec::new();
         let mut bare = String::new();
+        let braces = close == Some(b'}');
         loop {
             let Some(byte) = self.peek() else {
                 if close.is_some() {
@@ -161,26 +163,35 @@ impl Parser<'_> {
                 b'\\' => {
                     let next = self.rest()[1..].chars().next();
                     match next {
-                        Some('\n') => {}
-                        Some(c @ ('$' | '`' | '"' | '\\')) => bare.push(c),
+                        Some('\n') if !braces => {}
+                        Some(c) if braces || matches!(c, '$' | '`' | '"' | '\\') => bare.push(c),
                         Some(c) => bare.extend(['\\', c]),
                         None => bare.push('\\'),
                     }
                     self.at += 1 + next.map_or(0, char::len_utf8);
                 }
+                b'\'' if braces && self.rest()[1..].contains('\'') => {
+                    self.at += 1;
+                    bare.push_str(&self.until_quote(false));
+                }
+                b'"' if braces => {
+                    flush(&mut bare, &mut parts);
+                    self.at += 1;
+                    parts.push(Part::Double(self.quoted(Some(b'"'))));
+                }
                 b'$' | b'`' => {
                     flush(&mut bare, &mut parts);
-                    parts.push(self.substitution(true));
+                    parts.push(self.substitution(!braces));
                     continue;
                 }
                 _ => {
                     let rest = self.rest();
-                    let end = rest.find(['\\', '$', '`', '"', '}']).unwrap_or(rest.len()).max(1);
+                    let end = rest.find(['\\', '$', '`', '"', '}', '\'']).unwrap_or(rest.len()).max(1);
                     bare.push_str(&rest[..end]);
                     self.at += end;
                 }
             }
-            if close.is_some() {
+            if close == Some(b'"') {
                 self.note_text(before, self.at);
             }
         }
@@ -290,7 +301,7 @@ impl Parser<'_> {
             self.at = self.text.len();
             Vec::new()
         } else {
-            self.quoted_in_braces()
+            self.quoted(Some(b'}'))
         };
         self.depth -= 1;
         if sign > 0 {
@@ -298,49 +309,6 @@ impl Parser<'_> {
             operator.insert(0, Part::Bare(rest[..sign].to_owned()));
         }
         Part::Variable { name, operator: (!operator.is_empty()).then_some(operator) }
-    }
-
-    fn quoted_in_braces(&mut self) -> Vec<Part> {
-        let mut parts = Vec::new();
-        let mut bare = String::new();
-        loop {
-            match self.peek() {
-                None => {
-                    self.flawed(Flaw::Open);
-                    break;
-                }
-                Some(b'}') => {
-                    self.at += 1;
-                    break;
-                }
-                Some(b'\\') => {
-                    self.at += 1;
-                    let c = self.rest().chars().next();
-                    bare.extend(c);
-                    self.at += c.map_or(0, char::len_utf8);
-                }
-                Some(b'\'') if self.rest()[1..].contains('\'') => {
-                    self.at += 1;
-                    bare.push_str(&self.until_quote(false));
-                }
-                Some(b'"') => {
-                    flush(&mut bare, &mut parts);
-                    self.at += 1;
-                    parts.push(Part::Double(self.quoted(Some(b'"'))));
-                }
-                Some(b'$' | b'`') => {
-                    flush(&mut bare, &mut parts);
-                    parts.push(self.substitution(false));
-                }
-                Some(_) => {
-                    let c = self.rest().chars().next();
-                    bare.extend(c);
-                    self.at += c.map_or(1, char::len_utf8);
-                }
-            }
-        }
-        flush(&mut bare, &mut parts);
-        parts
     }
 }
 

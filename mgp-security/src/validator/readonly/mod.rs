@@ -9,11 +9,6 @@
 //! | [`check_tool_name`] | a tool, by its name and what its server says of it |
 //! | [`check_command_reads`] | a command, by its program and options |
 
-mod command;
-mod git;
-mod options;
-mod programs;
-mod sed;
 mod sql;
 mod tool;
 
@@ -22,7 +17,7 @@ mod tests;
 
 use crate::Finding;
 
-pub(crate) use command::check_command_reads;
+pub(super) use super::sandbox::check_command_reads;
 pub(crate) use sql::check_sql;
 pub(crate) use tool::check_tool_name;
 

@@ -5,6 +5,7 @@ use mgp_types::mcp::ToolAnnotations;
 use crate::Finding;
 use crate::validator::text;
 
+use super::super::sandbox::is_listed;
 use super::writes;
 
 /// Checks that a tool only reads, by its name and the annotations of its server.
@@ -47,8 +48,8 @@ fn effect(words: &[String]) -> Option<ToolEffect> {
             "check" if words.get(at + 1).is_some_and(|next| matches!(&**next, "in" | "out")) => {
                 Some(ToolEffect::Writes)
             }
-            word if WRITING.contains(&word) => Some(ToolEffect::Writes),
-            word if READING.contains(&word) => Some(ToolEffect::Reads),
+            word if is_listed("writing-verbs", word) => Some(ToolEffect::Writes),
+            word if is_listed("reading-verbs", word) => Some(ToolEffect::Reads),
             _ => None,
         };
         if first.is_none() || joined {
@@ -89,28 +90,3 @@ fn words(name: &str) -> Vec<String> {
 
 /// The largest number of characters of a name that are read; the names of tools are not longer.
 const MAX_LENGTH: usize = 256;
-
-const WRITING: [&str; 144] = [
-    "abort", "accept", "activate", "add", "alter", "append", "apply", "approve", "archive", "assign",
-    "attach", "authorize", "ban", "buy", "call", "cancel", "change", "checkout", "cherrypick", "chmod",
-    "chown", "clean", "clear", "click", "clone", "close", "commit", "configure", "confirm", "copy", "create",
-    "deactivate", "decline", "delete", "deploy", "destroy", "detach", "disable", "dismiss", "dispatch",
-    "drag", "drop", "duplicate", "edit", "emit", "enable", "enqueue", "erase", "eval", "exec", "execute",
-    "fill", "fork", "grant", "import", "insert", "install", "invite", "invoke", "join", "kill", "launch",
-    "leave", "lock", "make", "mark", "merge", "migrate", "mkdir", "modify", "move", "mutate", "mv", "notify",
-    "overwrite", "patch", "pause", "pay", "pin", "post", "press", "provision", "publish", "pull", "purge",
-    "push", "put", "rebase", "reboot", "register", "reject", "remove", "rename", "replace", "reply", "reset",
-    "resize", "restart", "restore", "revert", "revoke", "rm", "rollback", "run", "save", "schedule", "send",
-    "set", "shutdown", "spawn", "start", "stop", "store", "submit", "subscribe", "swap", "switch", "sync",
-    "tag", "terminate", "toggle", "touch", "transfer", "trash", "trigger", "truncate", "unarchive",
-    "unassign", "unblock", "undo", "uninstall", "unlink", "unlock", "unmark", "unpin", "unsubscribe",
-    "update", "upgrade", "upload", "upsert", "upvote", "wipe", "withdraw", "write",
-];
-
-const READING: [&str; 52] = [
-    "analyse", "analyze", "browse", "calculate", "can", "check", "compare", "compute", "convert", "count",
-    "decode", "describe", "diff", "discover", "estimate", "examine", "exists", "explain", "extract", "fetch",
-    "filter", "find", "forecast", "get", "grep", "has", "head", "inspect", "is", "list", "locate", "look",
-    "lookup", "measure", "parse", "peek", "poll", "preview", "query", "read", "recall", "resolve",
-    "retrieve", "scan", "search", "show", "stat", "summarize", "validate", "verify", "view", "watch",
-];

@@ -3,7 +3,7 @@
 use crate::Finding;
 
 use super::argv::{self, Call};
-use super::finding::{REFUSE_DOWNLOAD, REFUSE_LOG, REFUSE_RUNS_LATER, REFUSE_UNDECIDABLE, refuse};
+use super::finding::{Danger, refuse, refuse_if};
 use super::judge::{Judge, file_key};
 use super::place::Place;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
@@ -39,16 +39,18 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
                     judge.assign(name, Some(value.to_owned()), arg.marks);
                 }
             }
-            if call.program == "set" && call.has("history") && call.has("+o") {
-                return Err(refuse(REFUSE_LOG));
-            }
+            refuse_if(call.program == "set" && call.has("history") && call.has("+o"), Danger::LogWiping)?;
             Flow::default()
         }
-        "unset" if call.has("HISTFILE") => return Err(refuse(REFUSE_LOG)),
+        "unset" if call.has("HISTFILE") => return Err(refuse(Danger::LogWiping)),
         "read" | "mapfile" | "readarray" | "getopts" | "unset" => {
             for arg in call.operands() {
                 judge.assign(&arg.text, None, call.input.marks.without(Marks::TELLING));
             }
+            Flow::default()
+        }
+        "printf" if call.has("-v") => {
+            call.operands().take(1).for_each(|arg| judge.assign(&arg.text, None, arg.marks));
             Flow::default()
         }
         "cd" | "pushd" | "chdir" => {
@@ -61,10 +63,8 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
             };
             Flow::default()
         }
-        "history"
-            if call.flag('c', "") || call.flag('d', "") || call.flag('w', "") && call.input.is_fed() =>
-        {
-            return Err(refuse(REFUSE_LOG));
+        "history" if call.gives("-c,-d") || call.gives("-w") && call.input.is_fed() => {
+            return Err(refuse(Danger::LogWiping));
         }
         _ => return Ok(None),
     };
@@ -73,9 +73,7 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
 
 fn evaluate(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Flow, Finding> {
     let marks = call.args.iter().fold(Marks::NONE, |marks, arg| marks.and(arg.marks));
-    if marks.has(Marks::FETCHED) {
-        return Err(refuse(REFUSE_DOWNLOAD));
-    }
+    refuse_if(marks.has(Marks::FETCHED), Danger::DownloadAndRun)?;
     let text = call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ");
     if marks.has(Marks::SETUP) && !marks.has(Marks::CRAFTED) && text.trim() == "\0" {
         return Ok(Flow::default());
@@ -88,14 +86,12 @@ fn source(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Flow, Finding> {
     if matches!(file.text.as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-") {
         return feed(judge, call.input);
     }
-    if file.marks.has(Marks::FETCHED) {
-        return Err(refuse(REFUSE_DOWNLOAD));
-    }
+    refuse_if(file.marks.has(Marks::FETCHED), Danger::DownloadAndRun)?;
     if file.marks.has(Marks::PROCESS) {
         return if file.marks.has(Marks::SETUP) {
             Ok(Flow::default())
         } else {
-            Err(refuse(REFUSE_UNDECIDABLE))
+            Err(refuse(Danger::Undecidable))
         };
     }
     run_file(judge, file)?;
@@ -104,9 +100,7 @@ fn source(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Flow, Finding> {
 
 /// Judges the commands that a shell reads from `input`.
 pub(super) fn feed(judge: &mut Judge<'_>, input: &Flow) -> Result<Flow, Finding> {
-    if input.marks.has(Marks::FETCHED) || input.marks.has(Marks::CRAFTED) {
-        return Err(refuse(REFUSE_DOWNLOAD));
-    }
+    refuse_if(input.marks.has(Marks::FETCHED) || input.marks.has(Marks::CRAFTED), Danger::DownloadAndRun)?;
     match &input.text {
         Text::Absent => Ok(Flow::default()),
         Text::Known(text) => {
@@ -115,29 +109,24 @@ pub(super) fn feed(judge: &mut Judge<'_>, input: &Flow) -> Result<Flow, Finding>
         }
         // A script from a file counts as a script file, even if it comes through a pipe.
         Text::Unknown if input.marks.has(Marks::FILE) => Ok(Flow::default()),
-        Text::Unknown => Err(refuse(REFUSE_UNDECIDABLE)),
+        Text::Unknown => Err(refuse(Danger::Undecidable)),
     }
 }
 
 /// Judges running `file` as a script: a file that was fetched or decoded is refused, and a file that was written in
 /// this command line is judged by its text.
 pub(super) fn run_file(judge: &mut Judge<'_>, file: &Arg) -> Result<(), Finding> {
-    if file.marks.has(Marks::CRAFTED) && file.text.contains(HOLE) {
-        return Err(refuse(REFUSE_UNDECIDABLE));
-    }
-    if argv::is_network_device(&file.text) {
-        return Err(refuse(super::finding::REFUSE_REVERSE_SHELL));
-    }
-    if Place::new(&file.text, &judge.directory).runs_later() && file.text.contains("hooks") {
-        return Err(refuse(REFUSE_RUNS_LATER));
-    }
+    refuse_if(file.marks.has(Marks::CRAFTED) && file.text.contains(HOLE), Danger::Undecidable)?;
+    refuse_if(argv::is_network_device(&file.text), Danger::ReverseShell)?;
+    refuse_if(
+        Place::new(&file.text, &judge.directory).runs_later() && file.text.contains("hooks"),
+        Danger::Persistence,
+    )?;
     let Some(flow) = judge.files.get(&file_key(&file.text)).cloned() else { return Ok(()) };
-    if flow.marks.has(Marks::FETCHED) || flow.marks.has(Marks::CRAFTED) {
-        return Err(refuse(REFUSE_DOWNLOAD));
-    }
+    refuse_if(flow.marks.has(Marks::FETCHED) || flow.marks.has(Marks::CRAFTED), Danger::DownloadAndRun)?;
     match flow.text {
         Text::Known(text) => judge.text(&text, &Flow::default()).map(|_| ()),
-        Text::Unknown => Err(refuse(REFUSE_UNDECIDABLE)),
+        Text::Unknown => Err(refuse(Danger::Undecidable)),
         Text::Absent => Ok(()),
     }
 }

@@ -2,13 +2,11 @@
 
 use crate::Finding;
 
-use super::finding::{REFUSE_DESTRUCTION, REFUSE_PRIVILEGE, refuse};
+use super::finding::{Danger, refuse_if};
 
 /// Judges the statements that a database client is given to run.
 pub(super) fn check(text: &str) -> Result<(), Finding> {
-    if DOCUMENTS.iter().any(|call| text.contains(call)) {
-        return Err(refuse(REFUSE_DESTRUCTION));
-    }
+    refuse_if(DOCUMENTS.iter().any(|call| text.contains(call)), Danger::Destruction)?;
     text.split(';').try_for_each(check_statement)
 }
 
@@ -34,15 +32,13 @@ fn check_statement(statement: &str) -> Result<(), Finding> {
         ["DELETE", "FROM", ..] | ["UPDATE", ..] => !has("WHERE") && (words[0] == "DELETE" || has("SET")),
         _ => false,
     };
-    if destroys {
-        return Err(refuse(REFUSE_DESTRUCTION));
-    }
+    refuse_if(destroys, Danger::Destruction)?;
     let account = matches!(words.as_slice(), ["ALTER" | "CREATE", "USER" | "ROLE" | "LOGIN", ..]);
     let grants = match words.as_slice() {
         ["GRANT", ..] => true,
         _ => account && ["SUPERUSER", "CREATEROLE", "PASSWORD", "IDENTIFIED"].into_iter().any(has),
     };
-    if grants { Err(refuse(REFUSE_PRIVILEGE)) } else { Ok(()) }
+    refuse_if(grants, Danger::Privilege)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::Finding;
 use crate::shell::syntax::{Body, Part, Script, Word};
 
 use super::argv::is_shell;
-use super::finding::{REFUSE_OBFUSCATION, REFUSE_UNDECIDABLE, refuse};
+use super::finding::{Danger, refuse, refuse_if};
 use super::judge::Judge;
 use super::known::is_listed;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
@@ -47,11 +47,8 @@ impl Judge<'_> {
         if in_pieces(word) {
             whole.marks.add(Marks::PIECES);
         }
-        let mut words = Vec::new();
-        let mut steps = MAX_BRACE_STEPS;
-        braces(whole.list, &mut words, &mut steps);
         let mut args = Vec::new();
-        for cells in words {
+        for cells in braces(whole.list) {
             split(&cells, whole.marks, whole.quoted, &mut args);
         }
         Ok(args)
@@ -80,7 +77,7 @@ impl Judge<'_> {
                 Part::Bare(text) => out.push(text, bare),
                 Part::Escaped(c) => out.list.push(Cell { c: *c, origin: Origin::Quoted }),
                 Part::Continuation => {}
-                Part::Ansi { hidden: true, .. } => return Err(refuse(REFUSE_OBFUSCATION)),
+                Part::Ansi { hidden: true, .. } => return Err(refuse(Danger::Obfuscation)),
                 Part::Single(text) | Part::Ansi { text, .. } => {
                     out.quoted = true;
                     out.push(text, Origin::Quoted);
@@ -110,9 +107,7 @@ impl Judge<'_> {
                 }
                 Part::Process(script) => {
                     // A shell that is fed or read through a file name runs commands that are not known here.
-                    if is_lone_shell(script) {
-                        return Err(refuse(REFUSE_UNDECIDABLE));
-                    }
+                    refuse_if(is_lone_shell(script), Danger::Undecidable)?;
                     let flow = self.nested(script)?;
                     out.marks.add(flow.marks);
                     out.marks.add(Marks::PROCESS);
@@ -152,34 +147,28 @@ impl Judge<'_> {
             return Ok(());
         };
         let sign = if let Some(Part::Bare(text)) = operator.first() { text.as_str() } else { "" };
+        let colon = sign.strip_prefix(':').filter(|rest| rest.starts_with(['-', '+', '=', '?']));
+        let sign = colon.unwrap_or(sign).as_bytes().first().copied();
         let mut rest = Cells::default();
         self.gather(operator, true, &mut rest)?;
         out.marks.add(rest.marks);
         let rest: String = rest.list.iter().map(|cell| cell.c).collect();
         let word = rest.trim_start_matches(':').get(1..).unwrap_or("");
-        let sign = if sign.starts_with([':']) && sign[1..].starts_with(['-', '+', '=', '?']) {
-            &sign[1..]
-        } else {
-            sign
-        };
-        match sign.as_bytes().first() {
-            Some(b'-' | b'=') => out.push(known.as_deref().unwrap_or(word), value),
-            Some(b'?') => out.push(known.as_deref().unwrap_or("\0"), value),
-            Some(b'+') => out.push(word, value),
-            Some(b'[') => out.push(known.as_deref().unwrap_or("\0"), Origin::Value),
-            Some(b'#' | b'%') => out.push("\0", value),
-            Some(b':') if is_listed("well-known-variables", name) => return Err(refuse(REFUSE_OBFUSCATION)),
-            Some(b'/' | b':') => {
-                if known.is_some() || !self.is_assigned(name) {
+        let (text, origin) = match sign {
+            Some(b'-' | b'=') => (known.as_deref().unwrap_or(word), value),
+            Some(b'?') => (known.as_deref().unwrap_or("\0"), value),
+            Some(b'+') => (word, value),
+            Some(b'[') => (known.as_deref().unwrap_or("\0"), Origin::Value),
+            Some(b'#' | b'%') => ("\0", value),
+            Some(b':') if is_listed("well-known-variables", name) => return Err(refuse(Danger::Obfuscation)),
+            sign => {
+                if !matches!(sign, Some(b'/' | b':')) || known.is_some() || !self.is_assigned(name) {
                     out.marks.add(Marks::CRAFTED);
                 }
-                out.push("\0", value);
+                ("\0", value)
             }
-            _ => {
-                out.marks.add(Marks::CRAFTED);
-                out.push("\0", value);
-            }
-        }
+        };
+        out.push(text, origin);
         Ok(())
     }
 
@@ -219,88 +208,79 @@ fn split(cells: &[Cell], marks: Marks, quoted: bool, args: &mut Vec<Arg>) {
     }
 }
 
-/// Expands `{a,b}`. Ranges, and expansions beyond the limit of steps, become a hole.
-fn braces(cells: Vec<Cell>, words: &mut Vec<Vec<Cell>>, steps: &mut usize) {
-    let Some((open, commas, close)) = first_brace(&cells) else {
-        words.push(cells);
-        return;
-    };
+/// Returns the words that `{a,b}` makes of a word. Ranges, and expansions beyond the limit of steps, become a hole.
+fn braces(cells: Vec<Cell>) -> Vec<Vec<Cell>> {
+    let is_bare = |cell: &Cell, c: char| cell.origin == Origin::Bare && cell.c == c;
     let hole = Cell { c: HOLE, origin: Origin::Quoted };
-    if commas.is_empty() || *steps == 0 {
-        let mut one = cells[..open].to_vec();
-        one.push(hole);
-        one.extend_from_slice(&cells[close + 1..]);
-        if *steps == 0 {
-            one.truncate(open + 1);
-            words.push(one);
-        } else {
-            *steps -= 1;
-            braces(one, words, steps);
-        }
-        return;
-    }
-    let mut start = open + 1;
-    for end in commas.into_iter().chain([close]) {
-        if *steps == 0 {
-            return;
-        }
-        *steps -= 1;
-        let mut one = cells[..open].to_vec();
-        one.extend_from_slice(&cells[start..end]);
-        one.extend_from_slice(&cells[close + 1..]);
-        braces(one, words, steps);
-        start = end + 1;
-    }
-}
-
-/// Returns the positions of the opening brace, the commas and the closing brace of the first brace expansion; a range
-/// has no commas.
-fn first_brace(cells: &[Cell]) -> Option<(usize, Vec<usize>, usize)> {
-    let mut stack: Vec<(usize, Vec<usize>)> = Vec::new();
-    let mut found: Option<(usize, Vec<usize>, usize)> = None;
-    for (at, cell) in cells.iter().enumerate() {
-        if cell.origin != Origin::Bare {
+    let (mut words, mut open) = (Vec::new(), vec![cells]);
+    let mut steps = MAX_BRACE_STEPS;
+    while let Some(mut word) = open.pop() {
+        let Some(end) = word.iter().position(|cell| is_bare(cell, '}')) else {
+            words.push(word);
             continue;
-        }
-        match cell.c {
-            '{' => stack.push((at, Vec::new())),
-            ',' => {
-                if let Some((_, commas)) = stack.last_mut() {
-                    commas.push(at);
-                }
+        };
+        let start = word[..end].iter().rposition(|cell| is_bare(cell, '{'));
+        let inner = &word[start.map_or(end, |start| start + 1)..end];
+        let parts: Vec<Vec<Cell>> = if inner.iter().any(|cell| is_bare(cell, ',')) {
+            inner.split(|cell| is_bare(cell, ',')).map(<[Cell]>::to_vec).collect()
+        } else if inner.windows(2).any(|two| two[0].c == '.' && two[1].c == '.') {
+            vec![vec![hole]]
+        } else {
+            Vec::new()
+        };
+        match start {
+            _ if steps == 0 => {
+                word.truncate(start.unwrap_or(end));
+                word.push(hole);
+                words.push(word);
             }
-            '}' => {
-                if let Some((open, commas)) = stack.pop() {
-                    let inner = &cells[open + 1..at];
-                    let range = inner.windows(2).any(|two| two[0].c == '.' && two[1].c == '.');
-                    let earlier = found.as_ref().is_none_or(|(first, ..)| open < *first);
-                    if (!commas.is_empty() || range) && earlier {
-                        found = Some((open, commas, at));
-                    }
-                }
+            Some(start) if !parts.is_empty() => {
+                steps = steps.saturating_sub(parts.len());
+                let made = parts
+                    .iter()
+                    .rev()
+                    .map(|part| [&word[..start], part.as_slice(), &word[end + 1..]].concat());
+                open.extend(made);
             }
-            _ => {}
+            // The braces stand for themselves.
+            _ => {
+                steps -= 1;
+                word[start.unwrap_or(end)].origin = Origin::Quoted;
+                word[end].origin = Origin::Quoted;
+                open.push(word);
+            }
         }
     }
-    found
+    words
 }
 
-/// Returns whether a word is split by quotes or escapes into pieces for no reason, as in `w'h'o` or `/et\c`.
+/// Returns whether a word is split by quotes or escapes into pieces for no reason, as in `w'h'o` or `/et\c`: a short
+/// quoted part touches letters outside of the quotes, or nothing stands between two letters.
 fn in_pieces(word: &Word) -> bool {
-    let ends = |part: &Part| -> Option<(char, char, bool)> {
-        let of = |text: &str, quoted| Some((text.chars().next()?, text.chars().last()?, quoted));
-        match part {
-            Part::Bare(text) => of(text, false),
-            Part::Escaped(c) => Some((*c, *c, true)),
-            Part::Single(text) | Part::Ansi { text, .. } => of(text, true),
+    let parts = &word.parts;
+    // `\ls` is the usual way to bypass an alias.
+    let alias = usize::from(matches!(parts.first(), Some(Part::Escaped(_))));
+    let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '/');
+    let ends = |part: &Part, quoted_only: bool| -> (Option<char>, Option<char>) {
+        let (text, quoted) = match part {
+            Part::Bare(text) => (text.clone(), false),
+            Part::Escaped(c) => (c.to_string(), true),
+            Part::Single(text) | Part::Ansi { text, .. } if !text.contains([' ', '*', '$', '{']) => {
+                (text.clone(), true)
+            }
             Part::Double(inner) => match inner.as_slice() {
-                [Part::Bare(text)] if !text.contains([' ', '/', '$']) => of(text, true),
-                _ => None,
+                [Part::Bare(text)] if !text.contains([' ', '/', '$']) => (text.clone(), true),
+                _ => return (None, None),
             },
-            _ => None,
-        }
+            _ => return (None, None),
+        };
+        if quoted == quoted_only { (text.chars().next(), text.chars().next_back()) } else { (None, None) }
     };
-    let letter = |c: char| c.is_alphanumeric() || c == '/';
+    let touches = |before: &Part, after: &Part| {
+        let plain = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        is_letter(ends(before, true).1) && plain(ends(after, false).0)
+            || plain(ends(before, false).1) && is_letter(ends(after, true).0)
+    };
     let nothing = |part: &Part| match part {
         Part::Single(text) => text.is_empty(),
         Part::Double(inner) => inner.is_empty(),
@@ -309,31 +289,14 @@ fn in_pieces(word: &Word) -> bool {
         Part::Variable { name, .. } => name == "@" || name == "*",
         _ => false,
     };
-    let parts = &word.parts;
-    let lettered = |at: usize| parts.get(at).and_then(ends);
-    parts.len() > 1
-        && (0..parts.len()).any(|at| {
-            let before = at.checked_sub(1).and_then(lettered);
-            let here = lettered(at);
-            let after = lettered(at + 1);
-            // `\ls` is the usual way to bypass an alias.
-            if at == 0 && matches!(parts[at], Part::Escaped(_)) {
-                return false;
-            }
-            if nothing(&parts[at]) {
-                return before.is_some_and(|(_, last, _)| letter(last))
-                    && after.is_some_and(|(first, ..)| letter(first));
-            }
-            let Some((first, last, quoted)) = here else { return false };
-            let long = !matches!(
-                &parts[at],
-                Part::Escaped(_) | Part::Single(_) | Part::Double(_) | Part::Ansi { .. }
-            ) || matches!(&parts[at], Part::Single(text) if text.contains([' ', '*', '$', '{']));
-            quoted
-                && !long
-                && ((letter(first) && before.is_some_and(|(_, l, quoted)| l.is_alphanumeric() && !quoted))
-                    || (letter(last) && after.is_some_and(|(f, _, quoted)| f.is_alphanumeric() && !quoted)))
-        })
+    let letter_at = |part: &Part, last: bool| {
+        let sides = [ends(part, true), ends(part, false)];
+        sides.into_iter().any(|(first, end)| is_letter(if last { end } else { first }))
+    };
+    parts[alias..].windows(2).any(|two| touches(&two[0], &two[1]))
+        || parts
+            .windows(3)
+            .any(|three| nothing(&three[1]) && letter_at(&three[0], true) && letter_at(&three[2], false))
 }
 
-const MAX_BRACE_STEPS: usize = 128;
+const MAX_BRACE_STEPS: usize = 256;

@@ -2,23 +2,20 @@
 
 use std::sync::LazyLock;
 
-use regex::{Regex, RegexSet};
+use regex::Regex;
 
 use crate::Finding;
 
 use super::argv::{Call, address_of_metadata, is_network_device};
 use super::builtin::{feed, run_file};
-use super::finding::{
-    REFUSE_CODE, REFUSE_DOWNLOAD, REFUSE_METADATA, REFUSE_REVERSE_SHELL, REFUSE_SECRET, REFUSE_UNDECIDABLE,
-    refuse,
-};
+use super::finding::{Danger, refuse, refuse_if};
 use super::judge::{Judge, file_key};
-use super::known::{Kind, Reading, Trait};
+use super::known::{Kind, Reading, Trait, matched};
+use super::pattern;
 use super::place::Place;
 use super::sed::{Effect, effects};
 use super::unwrap::is_bare_shell;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
-use super::{pattern, patterns};
 
 /// Judges the code that `call` runs, if its program is an interpreter or a file.
 pub(super) fn check(
@@ -40,26 +37,10 @@ pub(super) fn check(
     match call.program {
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk" => awk(judge, call)?,
         "sed" | "gsed" | "ssed" => sed(judge, call, reading)?,
-        "make" | "gmake" => make(call)?,
         "parallel" if call.operands().next().is_none() => {
             feed(judge, call.input)?;
         }
-        "deno" | "bun"
-            if call.operands().any(|arg| arg.text.starts_with("http"))
-                && (call.program == "bun"
-                    || call.args.iter().any(|arg| {
-                        arg.text == "-A"
-                            || arg.text.starts_with("--allow-all")
-                            || arg.text.starts_with("--allow-run")
-                    })) =>
-        {
-            return Err(refuse(REFUSE_DOWNLOAD));
-        }
         "go" | "rustc" | "gcc" | "cc" | "tcc" | "java" | "nim" | "swift" | "cargo" | "dotnet" => {
-            let elsewhere = |arg: &Arg| arg.marks.has(Marks::FETCHED) && arg.marks.has(Marks::PROCESS);
-            if call.args.iter().any(elsewhere) {
-                return Err(refuse(REFUSE_DOWNLOAD));
-            }
             for arg in call.args {
                 if is_written(judge, arg) {
                     written_code(judge, arg)?;
@@ -69,17 +50,6 @@ pub(super) fn check(
         _ => {}
     }
     code(judge, call, reading)
-}
-
-fn make(call: &Call<'_>) -> Result<(), Finding> {
-    let own = |path: &str| ["/bin/", "/usr/bin/", "/usr/local/bin/"].iter().any(|d| path.starts_with(d));
-    let shell = call.args.iter().find_map(|arg| arg.text.strip_prefix("SHELL="));
-    if shell.is_some_and(|path| path.contains('/') && !own(path)) {
-        return Err(refuse(REFUSE_CODE));
-    }
-    let piped = matches!(call.value('f', "file"), Some("-" | "/dev/stdin")) && call.input.is_fed();
-    let elsewhere = |arg: &Arg| arg.marks.has(Marks::FETCHED) && arg.marks.has(Marks::PROCESS);
-    if piped || call.args.iter().any(elsewhere) { Err(refuse(REFUSE_DOWNLOAD)) } else { Ok(()) }
 }
 
 fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
@@ -104,17 +74,12 @@ fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
             if matches!(text, "/dev/stdin" | "/dev/fd/0") {
                 break;
             }
-            if arg.marks.has(Marks::FETCHED) {
-                return Err(refuse(REFUSE_DOWNLOAD));
-            }
-            if arg.marks.has(Marks::PROCESS) {
-                return Err(refuse(REFUSE_UNDECIDABLE));
-            }
+            refuse_if(arg.marks.has(Marks::FETCHED), Danger::DownloadAndRun)?;
+            refuse_if(arg.marks.has(Marks::PROCESS), Danger::Undecidable)?;
             return run_file(judge, arg);
         }
     }
-    feed(judge, call.input)?;
-    Ok(())
+    feed(judge, call.input).map(|_| ())
 }
 
 /// Judges the code in the arguments, the files of code, and the input if it is code.
@@ -156,12 +121,11 @@ fn code(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result
             continue;
         }
         found = true;
-        if script.marks.has(Marks::FETCHED) || is_remote(&script.text) && call.program != "deno" {
-            return Err(refuse(REFUSE_DOWNLOAD));
-        }
-        if script.marks.has(Marks::PROCESS) {
-            return Err(refuse(REFUSE_UNDECIDABLE));
-        }
+        refuse_if(
+            script.marks.has(Marks::FETCHED) || is_remote(&script.text) && call.program != "deno",
+            Danger::DownloadAndRun,
+        )?;
+        refuse_if(script.marks.has(Marks::PROCESS), Danger::Undecidable)?;
         written_code(judge, script)?;
     }
     let reads_code = piped || reading.program.input == Some(Kind::Code);
@@ -170,10 +134,10 @@ fn code(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result
     }
     match &call.input.text {
         _ if call.input.marks.has(Marks::FETCHED) || call.input.marks.has(Marks::CRAFTED) => {
-            Err(refuse(REFUSE_DOWNLOAD))
+            Err(refuse(Danger::DownloadAndRun))
         }
         Text::Known(text) => scan(text),
-        Text::Unknown => Err(refuse(REFUSE_UNDECIDABLE)),
+        Text::Unknown => Err(refuse(Danger::Undecidable)),
         Text::Absent => Ok(()),
     }
 }
@@ -190,9 +154,7 @@ fn spawned(judge: &mut Judge<'_>, script: &str) -> Result<(), Finding> {
         let words = statement.trim_start();
         let command = words.strip_prefix("spawn ").or_else(|| words.strip_prefix("exec "));
         let Some(command) = command else { continue };
-        if is_bare_shell(command) {
-            return Err(refuse(REFUSE_CODE));
-        }
+        refuse_if(is_bare_shell(command), Danger::Interpreter)?;
         judge.text(command, &Flow::default())?;
     }
     Ok(())
@@ -215,35 +177,23 @@ fn written_code(judge: &mut Judge<'_>, file: &Arg) -> Result<(), Finding> {
 }
 
 fn not_from_elsewhere(code: &Arg) -> Result<(), Finding> {
-    if code.marks.has(Marks::FETCHED) {
-        return Err(refuse(REFUSE_DOWNLOAD));
-    }
+    refuse_if(code.marks.has(Marks::FETCHED), Danger::DownloadAndRun)?;
     let only_hole = code.text.trim().chars().all(|c| c == HOLE);
-    if code.text.contains(HOLE) && (code.marks.has(Marks::CRAFTED) || only_hole) {
-        return Err(refuse(REFUSE_UNDECIDABLE));
-    }
-    Ok(())
+    refuse_if(code.text.contains(HOLE) && (code.marks.has(Marks::CRAFTED) || only_hole), Danger::Undecidable)
+}
+
+fn opens_socket(code: &str) -> Result<(), Finding> {
+    if is_network_device(code) { Err(refuse(Danger::ReverseShell)) } else { matched("sockets", code) }
 }
 
 /// Refuses code in any language that runs programs, opens sockets, deletes files or reads secrets.
 pub(super) fn scan(code: &str) -> Result<(), Finding> {
-    if NETWORK.is_match(code) || is_network_device(code) {
-        return Err(refuse(REFUSE_REVERSE_SHELL));
-    }
-    if REMOTE.is_match(code) {
-        return Err(refuse(REFUSE_DOWNLOAD));
-    }
-    if DANGEROUS.is_match(code) {
-        return Err(refuse(REFUSE_CODE));
-    }
+    opens_socket(code)?;
+    matched("code", code)?;
     for quoted in QUOTED.find_iter(code) {
         let text = quoted.as_str().trim_matches(['"', '\'']);
-        if text.starts_with(['/', '~', '.']) && Place::new(text, "").is_secret() {
-            return Err(refuse(REFUSE_SECRET));
-        }
-        if address_of_metadata(text, false) {
-            return Err(refuse(REFUSE_METADATA));
-        }
+        refuse_if(text.starts_with(['/', '~', '.']) && Place::new(text, "").is_secret(), Danger::Secret)?;
+        refuse_if(address_of_metadata(text, false), Danger::CloudMetadata)?;
     }
     if WRITES.captures_iter(code).any(|found| {
         found.get(1).is_some_and(|path| {
@@ -251,7 +201,7 @@ pub(super) fn scan(code: &str) -> Result<(), Finding> {
             place.is_system() || place.runs_later()
         })
     }) {
-        return Err(refuse(REFUSE_CODE));
+        return Err(refuse(Danger::Interpreter));
     }
     Ok(())
 }
@@ -261,9 +211,7 @@ pub(super) fn scan(code: &str) -> Result<(), Finding> {
 fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
     for arg in call.args {
         let text = arg.text.as_str();
-        if NETWORK.is_match(text) || is_network_device(text) {
-            return Err(refuse(REFUSE_REVERSE_SHELL));
-        }
+        opens_socket(text)?;
         if !text.contains(['{', '(', '|']) {
             continue;
         }
@@ -276,9 +224,7 @@ fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
             let command = joined(expression);
             // Listing the accounts does not need awk, so doing it this way is a disguise.
             let detour = command.split_whitespace().any(|word| call.place(word).is_accounts());
-            if detour || is_bare_shell(&command) {
-                return Err(refuse(REFUSE_CODE));
-            }
+            refuse_if(detour || is_bare_shell(&command), Danger::Interpreter)?;
             if command.trim_start().starts_with(HOLE) {
                 assigned(judge, text)?;
             } else {
@@ -300,11 +246,11 @@ fn assigned(judge: &mut Judge<'_>, program: &str) -> Result<(), Finding> {
         let command = joined(value.get(1).map_or("", |m| m.as_str()));
         match judge.text(&command, &Flow::default()) {
             // Not every assigned text is the command that is run.
-            Err(finding) if finding.rule != REFUSE_UNDECIDABLE.0 => return Err(finding),
+            Err(finding) if finding.rule != Danger::Undecidable.name() => return Err(finding),
             _ => {}
         }
     }
-    if found { Ok(()) } else { Err(refuse(REFUSE_UNDECIDABLE)) }
+    if found { Ok(()) } else { Err(refuse(Danger::Undecidable)) }
 }
 
 /// Returns the text of an awk expression: its literals, with holes for everything else.
@@ -338,55 +284,18 @@ fn sed(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result<
     {
         scripts.push(text);
     }
-    for effect in scripts.iter().flat_map(|script| effects(script)) {
+    for effect in scripts.iter().flat_map(|script| effects(script).0) {
         match effect {
-            Effect::Runs(None) => return Err(refuse(REFUSE_CODE)),
+            Effect::Runs(None) => return Err(refuse(Danger::Interpreter)),
             Effect::Runs(Some(command)) => {
                 judge.text(command, &Flow::default())?;
-                return Err(refuse(REFUSE_CODE));
+                return Err(refuse(Danger::Interpreter));
             }
             Effect::Writes(file) => super::argv::check_output(&Arg::new(file), &call.files)?,
         }
     }
     Ok(())
 }
-
-/// Code that connects a socket.
-static NETWORK: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r"(?i)\.connect(_ex)?\s*\(|create_connection|dup2|\bpty\b|TCPSocket|UDPSocket|IO::Socket|use\s+Socket|fsockopen|",
-        r"stream_socket|createConnection|net\.(?:Socket|connect|createServer)|require\(?\s*['\x22]net['\x22]|socket\.tcp|",
-        r"require\(?['\x22]socket|\bsocket\s*\(\s*S|TCPServer|net\.Dial|-rsocket|\[\s*socket\s+[\w.]+\s+\d|\bsocket\s+-async|open\s*\(?\s*STDIN|java\.net\.Socket",
-    ))
-});
-
-/// Code that runs what it fetches or decodes.
-static REMOTE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r"(?is)-MLWP.*\beval\b|\bfetch\s*\(.*\.then\s*\(\s*eval\b|-ropen-uri.*\beval\b|\b(?:exec|eval|compile|instance_eval|loadstring|load|Function|include|require|assert|import_string)\b\s*\(?.*",
-        r"(?:urlopen|urllib|requests\.|https?://|open-uri|base64|b64decode|decode64|fromhex|unhexlify|atob|pack\s*\(|",
-        r"file_get_contents|codecs|marshal|zlib|LWP|fetch\s*\(|Net::HTTP|chr\s*\(|\[::-1\]|rot_?13)",
-    ))
-});
-
-/// Code that runs programs, deletes files, or changes its user.
-static DANGEROUS: LazyLock<RegexSet> = LazyLock::new(|| {
-    patterns([
-        r"(?i)\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*|fork|kill|setuid|setgid|remove|unlink|rmdir|removedirs|chmod|chown)\b",
-        r"(?i)\b(?:subprocess|commands|shutil\s*\.\s*(?:rmtree|move)|rmtree|ctypes|posix_spawn|pexpect|multiprocessing)\b",
-        r"from\s+os\s+import|from\s+shutil\s+import|__import__|__builtins__|__subclasses__|getattr\s*\(\s*(?:os|__)|importlib",
-        r"(?i)\bchild_process|execSync|spawnSync|execFile|process\s*\.\s*(?:binding|kill|mainModule)|\bDeno\.(?:run|Command|remove)|\bsys\.process\b|[\x22']\.execute\s*\(\s*\)|\bos:cmd\b|\bdelete-(?:directory|file)\b|\bexec\s*\{|\bBun\.(?:spawn\w*|\$|file\s*\([^)]*\)\.delete)",
-        r"(?i)\b(?:unlinkSync|rmSync|rmdirSync|fs\s*\.\s*(?:rm|rmdir|unlink)|fs/promises|FileUtils\s*\.\s*(?:rm|remove)\w*)",
-        r"(?i)\b(?:shell_exec|passthru|proc_open|popen|pcntl_\w+|phpinfo)\b|\bsystem\s*[('\x22\s{]|\bKernel\s*\.|\bIO\s*\.\s*popen|%x[\[{(|!/]|\bqx\b",
-        r"(?i)\b(?:exec|spawn)\s*(?:\(\s*)?['\x22$@]|`[^`]+`|\bexec\s*\(|\bfork\b",
-        r"(?i)\bunlink\b|\bFile\s*\.\s*(?:delete|unlink)|\bDir\s*\.\s*(?:rmdir|delete|unlink)|\bos\s*\.\s*execute|\bio\s*\.\s*popen",
-        r"(?i)Runtime\s*\.\s*getRuntime|ProcessBuilder|do shell script|\bsetuid\b|\bsetreuid\b|\bPOSIX::|\$<\s*=|\$>\s*=\s*0",
-        r"(?i)\bCOPY\b.*\b(?:FROM|TO)\s+PROGRAM\b|\bINTO\s+(?:OUTFILE|DUMPFILE)\b|sys_exec|xp_cmdshell|load_extension|shell-command|call-process",
-        r"(?i)\.rmtree\b|\bremove_tree\b|\brm\s*\([^)]*recursive|\bexec\s+(?:/\S*/)?(?:rm|sh|bash|curl|wget|nc|dd)\b|pathlib.*\.unlink|\.unlink\s*\(|\beval\s*\(\s*(?:input|STDIN|\$_|sys\.|process\.)",
-        r"(?i)\((?:ansi-)?term\b|\((?:e?shell|async-shell-command|start-process|make-process|compile)\b|System\.Process|callCommand|\bsh\s*\(?\s*['\x22]",
-        r"(?i)^\s*(?:shell|!)|\bpython\s+import\s+os|\bspawn\s+(?:/bin/)?(?:sh|bash|ssh|su|sudo)\b",
-    ])
-});
 
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| pattern(r#""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"#));
 

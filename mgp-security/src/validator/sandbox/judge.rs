@@ -3,15 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::Finding;
-use crate::shell::syntax::{Assignment, Body, Direction, Part, Pipeline, Script, Simple, Stage, Word};
+use crate::shell::syntax::{Assignment, Body, Direction, Item, Part, Pipeline, Script, Simple, Stage, Word};
 use crate::shell::{Flaw, read};
 
 use super::CommandPolicy;
 use super::argv::{self, Call, Files};
-use super::finding::{
-    REFUSE_COMPLEX, REFUSE_DOWNLOAD, REFUSE_EXHAUSTION, REFUSE_FORK_BOMB, REFUSE_OBFUSCATION,
-    REFUSE_UNDECIDABLE, refuse,
-};
+use super::finding::{Danger, refuse, refuse_if};
 use super::known::{Kind, Reading};
 use super::place::Place;
 use super::unwrap::{Inner, inner_commands};
@@ -57,9 +54,7 @@ impl<'p> Judge<'p> {
             windows::check_line(text)?;
             let reading = read(text);
             let flow = judge.script(&reading.script, input)?;
-            if reading.flaw == Some(Flaw::Open) {
-                return Err(refuse(REFUSE_UNDECIDABLE));
-            }
+            refuse_if(reading.flaw == Some(Flaw::Open), Danger::Undecidable)?;
             Ok(flow)
         })
     }
@@ -69,9 +64,7 @@ impl<'p> Judge<'p> {
         act: impl FnOnce(&mut Self) -> Result<T, Finding>,
     ) -> Result<T, Finding> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(refuse(REFUSE_COMPLEX));
-        }
+        refuse_if(self.depth > MAX_DEPTH, Danger::TooComplex)?;
         let result = act(self);
         self.depth -= 1;
         result
@@ -112,13 +105,13 @@ impl<'p> Judge<'p> {
 
     fn step(&mut self) -> Result<(), Finding> {
         self.steps += 1;
-        if self.steps > MAX_STEPS { Err(refuse(REFUSE_COMPLEX)) } else { Ok(()) }
+        refuse_if(self.steps > MAX_STEPS, Danger::TooComplex)
     }
 
     /// Adds `cells` to the characters made by expansion, whose total is limited.
     pub(super) fn spend(&mut self, cells: usize) -> Result<(), Finding> {
         self.cells = self.cells.saturating_add(cells);
-        if self.cells > MAX_CELLS { Err(refuse(REFUSE_COMPLEX)) } else { Ok(()) }
+        refuse_if(self.cells > MAX_CELLS, Danger::TooComplex)
     }
 
     pub(super) fn script(&mut self, script: &Script, input: &Flow) -> Result<Flow, Finding> {
@@ -169,9 +162,10 @@ impl<'p> Judge<'p> {
             return Ok(out);
         }
         for target in written {
-            if out.marks.has(Marks::ENDLESS) && !target.text.starts_with("/dev/") {
-                return Err(refuse(REFUSE_EXHAUSTION));
-            }
+            refuse_if(
+                out.marks.has(Marks::ENDLESS) && !target.text.starts_with("/dev/"),
+                Danger::ResourceExhaustion,
+            )?;
             if !target.text.starts_with("/dev/") {
                 self.files.insert(file_key(&target.text), out.clone());
             }
@@ -194,16 +188,17 @@ impl<'p> Judge<'p> {
                 self.deeper(|judge| judge.for_loop(variable, values, body, input))
             }
             Body::Loop { condition, body } => self.deeper(|judge| {
-                if multiplies(condition, body) {
-                    return Err(refuse(REFUSE_FORK_BOMB));
-                }
+                refuse_if(multiplies(condition, body), Danger::ForkBomb)?;
                 judge.script(condition, input)?;
                 judge.script(body, input)
             }),
             Body::Function { name, body } => {
-                if body.pipelines.iter().any(|pipeline| calls_itself(pipeline, name)) {
-                    return Err(refuse(REFUSE_FORK_BOMB));
-                }
+                let mut calls_itself = false;
+                body.walk(&mut |item| {
+                    calls_itself |=
+                        matches!(item, Item::Stage(stage) if begins_with(stage, &[name.as_str()]));
+                });
+                refuse_if(calls_itself, Danger::ForkBomb)?;
                 self.deeper(|judge| judge.script(body, &Flow::unknown(Marks::NONE)))?;
                 self.functions.insert(name.clone());
                 Ok(Flow::default())
@@ -263,9 +258,7 @@ impl<'p> Judge<'p> {
         // With other separators, a variable can split at places that are not visible in the text.
         let separated = self.lookup("IFS").is_some_and(|signs| signs.contains(|c: char| !c.is_whitespace()));
         let begins = simple.words.first().and_then(|word| word.parts.first());
-        if separated && matches!(begins, Some(Part::Variable { .. })) {
-            return Err(refuse(REFUSE_OBFUSCATION));
-        }
+        refuse_if(separated && matches!(begins, Some(Part::Variable { .. })), Danger::Obfuscation)?;
         windows::check_simple(&simple.source, self.policy)?;
         self.command(&args, input)
     }
@@ -279,9 +272,7 @@ impl<'p> Judge<'p> {
     pub(super) fn command(&mut self, args: &[Arg], input: &Flow) -> Result<Flow, Finding> {
         self.step()?;
         let Some((head, rest)) = args.split_first() else { return Ok(input.clone()) };
-        if head.text.contains("://") {
-            return Err(refuse(REFUSE_DOWNLOAD));
-        }
+        refuse_if(head.text.contains("://"), Danger::DownloadAndRun)?;
         let program = program_name(head)?;
         let program = self.copies.get(&file_key(&head.text)).cloned().unwrap_or(program);
         let directory = self.directory.clone();
@@ -308,9 +299,7 @@ impl<'p> Judge<'p> {
         let given = reading.given.iter().filter(|given| is_package(given.kind)).map(|given| &given.value);
         for package in packages.chain(given) {
             let kept = self.files.get(&file_key(&package.text));
-            if kept.is_some_and(|flow| flow.marks.has(Marks::FETCHED)) {
-                return Err(refuse(REFUSE_DOWNLOAD));
-            }
+            refuse_if(kept.is_some_and(|flow| flow.marks.has(Marks::FETCHED)), Danger::DownloadAndRun)?;
         }
         for inner in inner_commands(&call, &reading)? {
             let flow = self.deeper(|judge| match inner {
@@ -340,21 +329,18 @@ fn known(arg: &Arg) -> Text {
 pub(super) fn program_name(head: &Arg) -> Result<String, Finding> {
     let text = head.text.trim_end_matches('/');
     // This is another name for the program that a process runs, whatever that is.
-    if text.starts_with("/proc/") && text.ends_with("/exe") {
-        return Err(refuse(REFUSE_OBFUSCATION));
-    }
+    refuse_if(text.starts_with("/proc/") && text.ends_with("/exe"), Danger::Obfuscation)?;
     let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
-    if name.contains(HOLE) || (head.marks.has(Marks::CRAFTED) && head.text.contains(HOLE)) {
-        return Err(refuse(REFUSE_UNDECIDABLE));
-    }
-    if head.marks.has(Marks::PIECES) {
-        return Err(refuse(REFUSE_OBFUSCATION));
-    }
-    if head.marks.has(Marks::PATTERN) && name.len() > 1 && head.text.contains(char::is_alphanumeric)
-        || (head.marks.has(Marks::PATTERN) && head.text.contains('/'))
-    {
-        return Err(refuse(REFUSE_UNDECIDABLE));
-    }
+    refuse_if(
+        name.contains(HOLE) || (head.marks.has(Marks::CRAFTED) && head.text.contains(HOLE)),
+        Danger::Undecidable,
+    )?;
+    refuse_if(head.marks.has(Marks::PIECES), Danger::Obfuscation)?;
+    refuse_if(
+        head.marks.has(Marks::PATTERN) && name.len() > 1 && head.text.contains(char::is_alphanumeric)
+            || (head.marks.has(Marks::PATTERN) && head.text.contains('/')),
+        Danger::Undecidable,
+    )?;
     // `=name` is the notation of a shell for the path of the program `name`.
     let lower = name.trim_start_matches('=').to_ascii_lowercase();
     Ok(lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower))
@@ -385,75 +371,46 @@ fn check_spelling(word: &Word) -> Result<(), Finding> {
             }
             _ => false,
         });
-    if odd { Err(refuse(REFUSE_OBFUSCATION)) } else { Ok(()) }
+    refuse_if(odd, Danger::Obfuscation)
 }
 
 /// Returns whether the script looks a program up by its name, like `$(which program)`.
 fn looks_up(script: &Script) -> bool {
     let [Pipeline { stages, .. }] = script.pipelines.as_slice() else { return false };
-    let [Stage { body: Body::Simple(simple), .. }] = stages.as_slice() else { return false };
-    matches!(
+    matches!(stages.as_slice(), [stage] if begins_with(stage, &["which", "command", "type", "whereis", "whence"]))
+}
+
+/// Returns whether the stage is a simple command that begins with one of these words.
+fn begins_with(stage: &Stage, names: &[&str]) -> bool {
+    matches!(&stage.body, Body::Simple(simple) if matches!(
         simple.words.first().map(|word| word.parts.as_slice()),
-        Some([Part::Bare(name)]) if matches!(name.as_str(), "which" | "command" | "type" | "whereis" | "whence")
-    )
+        Some([Part::Bare(name)]) if names.contains(&name.as_str())
+    ))
 }
 
-/// Returns whether a function starts itself in parallel to itself, within `pipeline`.
-fn calls_itself(pipeline: &Pipeline, name: &str) -> bool {
-    let calls = pipeline.stages.iter().filter(|stage| match &stage.body {
-        Body::Simple(simple) => {
-            simple.words.first().is_some_and(|word| word.parts == [Part::Bare(name.to_owned())])
-        }
-        Body::Group(scripts) => {
-            scripts.iter().flat_map(|s| &s.pipelines).any(|inner| calls_itself(inner, name))
-        }
-        Body::For { body, .. } | Body::Loop { body, .. } => {
-            body.pipelines.iter().any(|inner| calls_itself(inner, name))
-        }
-        Body::Function { .. } => false,
+/// Returns whether the stage is a condition that always holds: `true`, `:`, or the head of `for ((;;))`.
+fn always_holds(stage: &Stage) -> bool {
+    let Body::Simple(simple) = &stage.body else { return false };
+    let counts = simple.words.get(1).is_some_and(|word| match word.parts.as_slice() {
+        [Part::Double(inner)] => !matches!(inner.as_slice(), [Part::Bare(text)]
+            if text.split(';').nth(1).is_some_and(|test| test.trim().is_empty())),
+        _ => true,
     });
-    let calls = calls.count();
-    calls > 1
-        || (calls == 1 && (pipeline.background || pipeline.stages.len() > 1))
-        || (calls == 1 && pipeline.stages.iter().any(|stage| !matches!(stage.body, Body::Simple(_))))
-}
-
-/// Returns whether the command is the head of an endless loop `for ((;;))`.
-fn is_bare_loop(simple: &Simple) -> bool {
-    simple.words.get(1).is_some_and(|word| {
-        matches!(word.parts.as_slice(), [Part::Double(inner)]
-            if matches!(inner.as_slice(), [Part::Bare(text)] if text.split(';').nth(1).is_some_and(|test| test.trim().is_empty())))
-    })
+    begins_with(stage, &["true"]) || begins_with(stage, &[":"]) && !counts
 }
 
 /// Returns whether the loop never ends and starts a background process in each round.
 fn multiplies(condition: &Script, body: &Script) -> bool {
-    let endless = condition.pipelines.iter().any(|pipeline| match pipeline.stages.as_slice() {
-        [Stage { body: Body::Simple(simple), .. }] => matches!(
-            simple.words.first().map(|word| word.parts.as_slice()),
-            Some([Part::Bare(name)]) if name == ":" && is_bare_loop(simple) || name == "true" || (name == ":" && simple.words.len() == 1)
-        ),
-        _ => false,
-    });
-    let waits = body.pipelines.iter().filter(|pipeline| !pipeline.background).flat_map(|pipeline| &pipeline.stages).any(|stage| match &stage.body {
-        Body::Simple(simple) => matches!(
-            simple.words.first().map(|word| word.parts.as_slice()),
-            Some([Part::Bare(name)]) if matches!(name.as_str(), "sleep" | "wait" | "read" | "inotifywait" | "nc")
-        ),
-        _ => false,
-    });
-    endless && !waits && starts_beside(body)
-}
-
-/// Returns whether a script starts a background process and continues without it.
-fn starts_beside(script: &Script) -> bool {
-    script.pipelines.iter().any(|pipeline| {
-        pipeline.background
-            || pipeline.stages.iter().any(|stage| match &stage.body {
-                Body::Group(scripts) => scripts.iter().any(starts_beside),
-                _ => false,
-            })
-    })
+    let endless = condition
+        .pipelines
+        .iter()
+        .any(|pipeline| matches!(pipeline.stages.as_slice(), [stage] if always_holds(stage)));
+    let mut stages =
+        body.pipelines.iter().filter(|pipeline| !pipeline.background).flat_map(|one| &one.stages);
+    let waits = stages.any(|stage| begins_with(stage, &["sleep", "wait", "read", "inotifywait", "nc"]));
+    let mut starts_beside = false;
+    body.walk(&mut |item| starts_beside |= matches!(item, Item::Pipeline(pipeline) if pipeline.background));
+    endless && !waits && starts_beside
 }
 
 /// The largest number of values of a loop that are tried one by one.

@@ -4,7 +4,7 @@ use crate::Finding;
 use crate::shell::read;
 use crate::shell::syntax::{Body, Direction, Part, Script, Word};
 
-use super::finding::{REFUSE_UNDECIDABLE, refuse};
+use super::finding::{Danger, refuse, refuse_if};
 
 /// Returns the commands of `line`, each as the words that its program gets. Patterns of paths stay as they are written.
 ///
@@ -13,9 +13,7 @@ use super::finding::{REFUSE_UNDECIDABLE, refuse};
 /// be read; fails with `writes` if a command writes to a file.
 pub(crate) fn literal_commands(line: &str) -> Result<Vec<Vec<String>>, Finding> {
     let reading = read(line);
-    if reading.flaw.is_some() {
-        return Err(refuse(REFUSE_UNDECIDABLE));
-    }
+    refuse_if(reading.flaw.is_some(), Danger::Undecidable)?;
     let mut commands = Vec::new();
     of_script(&reading.script, &mut commands)?;
     Ok(commands)
@@ -35,33 +33,24 @@ fn of_script(script: &Script, commands: &mut Vec<Vec<String>>) -> Result<(), Fin
         match &stage.body {
             Body::Simple(simple) if simple.assignments.is_empty() => {
                 let words: Option<Vec<String>> = simple.words.iter().map(literal).collect();
-                commands.push(words.ok_or_else(|| refuse(REFUSE_UNDECIDABLE))?);
+                commands.push(words.ok_or_else(|| refuse(Danger::Undecidable))?);
             }
             Body::Group(scripts) => {
                 scripts.iter().try_for_each(|script| of_script(script, commands))?;
             }
-            _ => return Err(refuse(REFUSE_UNDECIDABLE)),
+            _ => return Err(refuse(Danger::Undecidable)),
         }
     }
     Ok(())
 }
 
 fn literal(word: &Word) -> Option<String> {
-    let mut text = String::new();
-    word.parts.iter().try_for_each(|part| of_part(part, &mut text))?;
-    Some(text)
-}
-
-fn of_part(part: &Part, text: &mut String) -> Option<()> {
-    match part {
-        Part::Bare(bare) if !bare.contains('{') => text.push_str(bare),
-        Part::Single(plain) => text.push_str(plain),
-        Part::Escaped(character) => text.push(*character),
-        Part::Continuation => {}
-        Part::Double(parts) => parts.iter().try_for_each(|part| of_part(part, text))?,
-        _ => return None,
-    }
-    Some(())
+    let computed = |part: &Part| match part {
+        Part::Bare(text) => text.contains('{'),
+        Part::Ansi { .. } => true,
+        _ => false,
+    };
+    word.text().filter(|_| !word.parts.iter().any(computed))
 }
 
 #[cfg(test)]

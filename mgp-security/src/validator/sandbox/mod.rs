@@ -36,11 +36,12 @@ use unicode_normalization::UnicodeNormalization;
 use crate::Finding;
 use crate::validator::path::ProtectedPaths;
 
-use finding::{REFUSE_COMPLEX, REFUSE_INVISIBLE, refuse};
+use finding::{Danger, refuse};
 use judge::Judge;
 use place::Place;
 use value::Flow;
 
+pub(in crate::validator) use known::{check_command_reads, is_listed};
 pub(crate) use literal::literal_commands;
 pub(crate) use one_word::check_word;
 
@@ -90,7 +91,7 @@ impl CommandPolicy {
 /// `undecidable`, and the way to avoid it.
 pub fn check_command(command: &str, policy: &CommandPolicy) -> Result<(), Finding> {
     if command.len() > MAX_COMMAND_BYTES {
-        return Err(refuse(REFUSE_COMPLEX));
+        return Err(refuse(Danger::TooComplex));
     }
     check_visible(command)?;
     Judge::new(policy).text(command, &Flow::default())?;
@@ -108,7 +109,7 @@ pub fn check_command(command: &str, policy: &CommandPolicy) -> Result<(), Findin
 
 /// Refuses invisible characters, which change how a text is read or shown.
 fn check_visible(text: &str) -> Result<(), Finding> {
-    super::text::check(text).map_err(|_| refuse(REFUSE_INVISIBLE))
+    super::text::check(text).map_err(|_| refuse(Danger::InvisibleCharacter))
 }
 
 fn fold_dash(c: char) -> char {

@@ -4,21 +4,21 @@
 use crate::Finding;
 
 use super::argv::Call;
-use super::finding::{REFUSE_DOWNLOAD, REFUSE_FOREIGN_PACKAGE, refuse};
+use super::finding::{Danger, refuse, refuse_if};
 use super::known::{holds_listed, is_listed};
 use super::unwrap::is_for_everybody;
 use super::value::{Arg, HOLE, Marks};
 
 /// Judges a package that a package manager is told to install.
 pub(super) fn check(call: &Call<'_>, package: &Arg) -> Result<(), Finding> {
-    if package.marks.has(Marks::FETCHED) && package.marks.has(Marks::PROCESS) {
-        return Err(refuse(REFUSE_DOWNLOAD));
-    }
-    if is_address(call.program, &package.text) || is_left_lying(call, &package.text) {
-        Err(refuse(REFUSE_FOREIGN_PACKAGE))
-    } else {
-        Ok(())
-    }
+    refuse_if(
+        package.marks.has(Marks::FETCHED) && package.marks.has(Marks::PROCESS),
+        Danger::DownloadAndRun,
+    )?;
+    refuse_if(
+        is_address(call.program, &package.text) || is_left_lying(call, &package.text),
+        Danger::ForeignPackage,
+    )
 }
 
 /// Judges a package that a package manager of the system is told to install, which gets the rights of root.
@@ -28,7 +28,7 @@ pub(super) fn check_system(call: &Call<'_>, package: &Arg) -> Result<(), Finding
     let lower = text.to_ascii_lowercase();
     let file =
         text.starts_with(['.', '/', '~', '\\']) || text.contains(":\\") || is_listed("package-files", &lower);
-    if file && !text.contains(HOLE) { Err(refuse(REFUSE_FOREIGN_PACKAGE)) } else { Ok(()) }
+    refuse_if(file && !text.contains(HOLE), Danger::ForeignPackage)
 }
 
 /// Judges a module that `go` installs or runs: a folder, or a module of a widely used forge or domain.
@@ -36,7 +36,7 @@ pub(super) fn check_module(module: &str) -> Result<(), Finding> {
     let (path, version) = module.split_once('@').unwrap_or((module, ""));
     let host = path.split('/').next().unwrap_or("");
     let fetched = path.contains("://") || !version.is_empty() && host.contains('.') && !host.starts_with('.');
-    if fetched && !is_listed("go-hosts", host) { Err(refuse(REFUSE_FOREIGN_PACKAGE)) } else { Ok(()) }
+    refuse_if(fetched && !is_listed("go-hosts", host), Danger::ForeignPackage)
 }
 
 /// Judges the source of packages that a package manager is told to use.
@@ -50,7 +50,7 @@ pub(super) fn check_index(address: &str) -> Result<(), Finding> {
     if domains.into_iter().any(|domain| is_listed("indexes", domain)) {
         Ok(())
     } else {
-        Err(refuse(REFUSE_FOREIGN_PACKAGE))
+        Err(refuse(Danger::ForeignPackage))
     }
 }
 

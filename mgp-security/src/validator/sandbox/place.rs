@@ -160,43 +160,24 @@ impl Place {
 
     /// Returns whether the place is a file whose contents give access to something.
     pub(super) fn is_secret(&self) -> bool {
-        let name = self.name();
         let lower = self.0.to_ascii_lowercase();
-        if self.is_history() || is_listed("secret-files", &self.0) {
+        if self.is_history() || lies_in("secret-files", &self.0) || is_listed("windows-secrets", &lower) {
             return true;
         }
-        if let Some(rest) = self.0.strip_prefix("/proc/")
-            && (rest.ends_with("/environ") || rest.ends_with("/mem") || rest == "kcore")
-        {
-            return true;
-        }
+        let name = self.name();
         if let Some(rest) = self.0.strip_prefix("~/")
             && lies_in("secret-home", rest)
         {
-            return name.strip_suffix(".pub").is_none()
-                && !matches!(rest, ".ssh/known_hosts" | ".ssh/config" | ".aws/config");
+            return name.strip_suffix(".pub").is_none() && !is_listed("open-home", rest);
         }
-        let key =
-            name.strip_prefix("id_").is_some_and(|kind| matches!(kind, "rsa" | "dsa" | "ecdsa" | "ed25519"));
-        let dotenv =
-            name == ".env" || (name.starts_with(".env.") && !ENV_SAMPLES.iter().any(|s| name.ends_with(s)));
-        key || dotenv
-            || matches!(name, ".netrc" | ".pgpass" | ".git-credentials" | ".htpasswd" | "shadow.bak")
-            || lower.ends_with("config/sam")
-            || lower.ends_with("repair/sam")
-            || lower.ends_with("ntds.dit")
-            || (self.inside("/etc/ssh") && name.starts_with("ssh_host_") && name.ends_with("_key"))
-            || self.inside("/etc/ssl/private")
-            || self.inside("/run/secrets")
-            || self.inside("/var/run/secrets")
+        is_listed("secret-names", name) && !is_listed("env-samples", name)
     }
 
     /// Returns whether the place is a file that runs in place of a program that people start by its name.
     pub(super) fn shadows_program(&self) -> bool {
         let folders = ["/usr/local/bin/", "/usr/local/sbin/", "~/.local/bin/", "~/bin/", "~/.cargo/bin/"];
-        folders
-            .iter()
-            .any(|folder| self.0.strip_prefix(folder).is_some_and(|name| is_listed("shadowed", name)))
+        let name = folders.iter().find_map(|folder| self.0.strip_prefix(folder));
+        name.is_some_and(|name| is_listed("shadowed", name))
     }
 
     /// Returns whether the place is the socket of a service that gives its clients the rights of root.
@@ -213,5 +194,3 @@ impl Place {
         &self.0
     }
 }
-
-const ENV_SAMPLES: [&str; 4] = ["example", "sample", "template", "dist"];

@@ -8,14 +8,12 @@ pub(super) enum Effect<'a> {
     Writes(&'a str),
 }
 
-/// Returns the effects of `script`. Versions of sed differ in whether brackets hide the delimiter, so the effects of
-/// both readings are returned.
-pub(super) fn effects(script: &str) -> Vec<Effect<'_>> {
+/// Returns the effects of `script`, and whether all of it was understood. Versions of sed differ in whether brackets
+/// hide the delimiter of a regular expression, so the effects of both readings are returned.
+pub(super) fn effects(script: &str) -> (Vec<Effect<'_>>, bool) {
     let mut found = Vec::new();
-    for brackets in [false, true] {
-        Reader { rest: script, brackets }.read(&mut found);
-    }
-    found
+    let understood = [false, true].map(|brackets| Reader { rest: script, brackets }.read(&mut found));
+    (found, understood == [true, true])
 }
 
 struct Reader<'a> {
@@ -25,21 +23,29 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the script as far as it can be understood, and adds its effects to `found`.
-    fn read(mut self, found: &mut Vec<Effect<'a>>) {
-        while self.command(found).is_some() {}
+    /// Reads the script and adds its effects to `found`; returns whether all of it was understood.
+    fn read(mut self, found: &mut Vec<Effect<'a>>) -> bool {
+        let mut understood = true;
+        loop {
+            self.skip(" \t\n;{}");
+            if self.rest.is_empty() {
+                return understood;
+            }
+            let Some(known) = self.command(found) else { return false };
+            understood &= known;
+        }
     }
 
-    fn command(&mut self, found: &mut Vec<Effect<'a>>) -> Option<()> {
-        self.skip(" \t\n;{}");
+    /// Reads one command; returns whether sed is known to read it in the same way, and `None` if it has no end.
+    fn command(&mut self, found: &mut Vec<Effect<'a>>) -> Option<bool> {
         self.address()?;
         if self.take(',') {
             self.skip("+~ ");
             self.address()?;
         }
         self.skip(" \t!");
-        let name = self.next()?;
-        match name {
+        match self.next()? {
+            '{' => return Some(true),
             'e' => {
                 let command = self.line().trim();
                 found.push(Effect::Runs((!command.is_empty()).then_some(command)));
@@ -48,26 +54,28 @@ impl<'a> Reader<'a> {
             's' => self.substitute(found)?,
             'y' => {
                 let delimiter = self.next()?;
-                self.until(delimiter)?;
-                self.until(delimiter)?;
+                self.until(delimiter, false)?;
+                self.until(delimiter, false)?;
             }
             'a' | 'i' | 'c' | 'r' | 'R' | '#' => {
                 self.line();
+                return Some(true);
             }
             ':' | 'b' | 't' | 'T' => self.until_any(";\n}"),
             'q' | 'Q' | 'l' | 'L' => self.skip("0123456789 "),
-            _ => {}
+            'p' | 'P' | 'd' | 'D' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | 'z' | 'F' | '=' => {}
+            _ => return Some(false),
         }
-        Some(())
+        self.skip(" \t");
+        Some(self.rest.is_empty() || self.rest.starts_with([';', '\n', '}', '#']))
     }
 
     fn address(&mut self) -> Option<()> {
         if self.take('/') {
-            self.until('/')?;
-        } else if let Some(rest) = self.rest.strip_prefix('\\') {
-            self.rest = rest;
+            self.until('/', self.brackets)?;
+        } else if self.take('\\') {
             let delimiter = self.next()?;
-            self.until(delimiter)?;
+            self.until(delimiter, self.brackets)?;
         }
         self.skip("0123456789$~IM");
         Some(())
@@ -75,8 +83,8 @@ impl<'a> Reader<'a> {
 
     fn substitute(&mut self, found: &mut Vec<Effect<'a>>) -> Option<()> {
         let delimiter = self.next().filter(|delimiter| !matches!(delimiter, '\n' | '\\'))?;
-        self.until(delimiter)?;
-        self.until(delimiter)?;
+        self.until(delimiter, self.brackets)?;
+        self.until(delimiter, false)?;
         while let Some(flag) = self.rest.chars().next() {
             match flag {
                 'e' => found.push(Effect::Runs(None)),
@@ -93,14 +101,14 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    fn until(&mut self, delimiter: char) -> Option<()> {
+    fn until(&mut self, delimiter: char, brackets: bool) -> Option<()> {
         let mut escaped = false;
         let mut inside = false;
         for (at, character) in self.rest.char_indices() {
             match character {
                 _ if escaped => escaped = false,
                 '\\' => escaped = true,
-                '[' if self.brackets => inside = true,
+                '[' if brackets => inside = true,
                 ']' => inside = false,
                 character if character == delimiter && !inside => {
                     self.rest = &self.rest[at + delimiter.len_utf8()..];
@@ -155,8 +163,9 @@ mod tests {
             ("\\,x,s,a,b,e2", Effect::Runs(None)),
             ("/a/,+2w out", Effect::Writes("out")),
             ("s/[/]/b/w out", Effect::Writes("out")),
+            ("s/[/]/[/w out", Effect::Writes("out")),
         ] {
-            assert!(effects(script).contains(&effect), "{script}");
+            assert!(effects(script).0.contains(&effect), "{script}");
         }
     }
 
@@ -165,7 +174,14 @@ mod tests {
         for script in
             ["s/e/w/g", "/^e /d", "10,20p", ":a;N;$!ba;s/\\n/ /g", "1i\\e text", "y/we/ew/", "$!N;P;D"]
         {
-            assert_eq!(effects(script), [], "{script}");
+            assert_eq!(effects(script), (Vec::new(), true), "{script}");
+        }
+    }
+
+    #[test]
+    fn a_script_that_is_not_understood_is_told_apart() {
+        for script in ["s/a/b", "px", "s/a/b/x", "k", "s/[/b/", "/[/]/p"] {
+            assert!(!effects(script).1, "{script}");
         }
     }
 }

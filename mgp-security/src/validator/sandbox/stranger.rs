@@ -3,17 +3,15 @@
 use crate::Finding;
 
 use super::argv::Call;
-use super::finding::{REFUSE_DECISION, REFUSE_UNDECIDABLE, refuse};
+use super::finding::{Danger, refuse_if};
 use super::interpreter;
 use super::judge::Judge;
-use super::known::{begins_command, facts};
+use super::known::{begins_command, facts, is_listed};
 use super::value::{Arg, Flow};
 
 /// Judges the arguments of a program that the table does not know.
 pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
-    if decides(call.args) {
-        return Err(refuse(REFUSE_DECISION));
-    }
+    refuse_if(decides(call.args), Danger::Decision)?;
     for (at, arg) in call.args.iter().enumerate().take(MAX_ARGUMENTS) {
         let text = arg.text.as_str();
         let (name, attached) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
@@ -41,14 +39,7 @@ pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Findin
 pub(super) fn decides(args: &[Arg]) -> bool {
     let mut words = args.iter().filter(|arg| !arg.is_option()).map(|arg| arg.text.as_str());
     let (Some(what), Some(how)) = (words.next(), words.next()) else { return false };
-    let deciding = match what {
-        "permissions" | "registrations" => ["approve", "deny", "grant", "revoke", "forget"].as_slice(),
-        "keys" => &["new", "revoke", "remove"],
-        "pin" | "pins" => &["approve", "forget", "reset"],
-        "operators" => &["passphrase", "token", "add", "remove"],
-        _ => &[],
-    };
-    deciding.contains(&how)
+    is_listed("deciding", &format!("{what}:{how}"))
 }
 
 fn as_command(judge: &mut Judge<'_>, text: &str) -> Result<(), Finding> {
@@ -56,9 +47,9 @@ fn as_command(judge: &mut Judge<'_>, text: &str) -> Result<(), Finding> {
 }
 
 /// Turns an `undecidable` finding into a pass: a text that may not be a command at all often cannot be decided.
-fn tolerate(judged: Result<Flow, Finding>) -> Result<(), Finding> {
+pub(super) fn tolerate(judged: Result<Flow, Finding>) -> Result<(), Finding> {
     match judged {
-        Err(finding) if finding.rule != REFUSE_UNDECIDABLE.0 => Err(finding),
+        Err(finding) if finding.rule != Danger::Undecidable.name() => Err(finding),
         _ => Ok(()),
     }
 }
@@ -69,10 +60,7 @@ fn is_running(name: &str) -> bool {
     else {
         return matches!(name, "-e" | "-c" | "-x");
     };
-    let bare = bare.to_ascii_lowercase();
-    ["exec", "command", "cmd", "eval", "shell", "hook", "run", "script", "execute"].iter().any(|word| {
-        bare == *word || bare.ends_with(&format!("-{word}")) || bare.starts_with(&format!("{word}-"))
-    }) || bare.starts_with("on-")
+    is_listed("running-names", &bare.to_ascii_lowercase())
 }
 
 const MAX_ARGUMENTS: usize = 64;

@@ -3,12 +3,10 @@
 
 use crate::Finding;
 
+use super::argv::delete::Search;
 use super::argv::{Call, is_shell};
-use super::finding::{
-    Danger, REFUSE_DESTRUCTION, REFUSE_DOWNLOAD, REFUSE_EXFILTRATION, REFUSE_OPTION, REFUSE_PRIVILEGE,
-    REFUSE_RECURSIVE_DELETE, REFUSE_RUNS_LATER, REFUSE_SECRET, REFUSE_SERVED_FOLDER, refuse,
-};
-use super::known::{Kind, Reading, Trait, facts, holds_listed, is_listed, lies_in};
+use super::finding::{Danger, refuse, refuse_if};
+use super::known::{Kind, Reading, Trait, check_value, facts, holds_listed, is_listed, lies_in};
 use super::value::{Arg, HOLE, Marks, Text};
 use super::{database, named_program, package};
 
@@ -24,7 +22,7 @@ pub(super) enum Inner {
 /// Returns the commands that `call` runs in turn.
 pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<Vec<Inner>, Finding> {
     let mut inner = Vec::new();
-    if call.program == "command" && (call.flag('v', "") || call.flag('V', "")) {
+    if call.program == "command" && call.gives("-v,-V") {
         return Ok(inner);
     }
     for given in &reading.given {
@@ -42,7 +40,7 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
     }
     serves_here(call, reading)?;
     of_input(call, reading, &mut inner)?;
-    if matches!(call.program, "find" | "fd" | "fdfind") {
+    if is_listed("searching", call.program) {
         found(call, &mut inner)?;
     }
     if let Some((command, as_text)) = reading.command {
@@ -54,7 +52,7 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
             && !reading.program.has(Trait::Enters)
             && !call.input.is_fed()
         {
-            return Err(refuse(reading.refused().unwrap_or(REFUSE_OPTION)));
+            return Err(refuse(reading.refused().unwrap_or(Danger::OptionInjection)));
         }
         if let (true, Some(first)) = (reading.facts.has(Trait::Fetches), command.first()) {
             package::check(call, first)?;
@@ -85,79 +83,44 @@ fn of_value(
     let text = value.text.as_str();
     match kind {
         Kind::Command => {
-            if value.marks.has(Marks::FETCHED) {
-                return Err(refuse(REFUSE_DOWNLOAD));
-            }
+            refuse_if(value.marks.has(Marks::FETCHED), Danger::DownloadAndRun)?;
             let program = text.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("");
-            if is_shell(program) && (is_bare_shell(text) || !reading.program.has(Trait::Commands))
-                || is_for_everybody(call, text.split_whitespace().next().unwrap_or(""))
-            {
-                return Err(refuse(REFUSE_OPTION));
-            }
+            refuse_if(
+                is_shell(program) && (is_bare_shell(text) || !reading.program.has(Trait::Commands))
+                    || is_for_everybody(call, text.split_whitespace().next().unwrap_or("")),
+                Danger::OptionInjection,
+            )?;
             inner.push(Inner::Shell(text.trim_end_matches("\\n").to_owned()));
         }
-        Kind::Pipe if text.trim_start().starts_with(['|', '!']) => return Err(refuse(REFUSE_OPTION)),
-        Kind::Action if text.starts_with("exec") => return Err(refuse(REFUSE_OPTION)),
-        Kind::Escapes if names_secret(call, text) => return Err(refuse(REFUSE_SECRET)),
+        Kind::Pipe if text.trim_start().starts_with(['|', '!']) => {
+            return Err(refuse(Danger::OptionInjection));
+        }
+        Kind::Escapes if names_secret(call, text) => return Err(refuse(Danger::Secret)),
         Kind::Escapes | Kind::Code if reading.program.has(Trait::Sql) => {
             escape(text, inner)?;
             database::check(text)?;
         }
         Kind::Escapes => escape(text, inner)?,
         Kind::Setting => setting(call, text, inner)?,
-        Kind::Library if is_foreign_code(call, value) => return Err(refuse(REFUSE_OPTION)),
+        Kind::Library if is_foreign_code(call, value) => return Err(refuse(Danger::OptionInjection)),
         Kind::Package => package::check(call, value)?,
         Kind::SystemPackage => package::check_system(call, value)?,
         Kind::Module => package::check_module(text)?,
         Kind::Index => package::check_index(text)?,
-        Kind::Shared if call.place(text).is_vast() || call.place(text).is_secret() => {
-            return Err(refuse(REFUSE_SERVED_FOLDER));
-        }
-        Kind::Mount if mounts_host(call, text) => return Err(refuse(REFUSE_PRIVILEGE)),
-        Kind::Named if text.contains(HOLE) => return Err(refuse(REFUSE_DESTRUCTION)),
-        Kind::Method if text.eq_ignore_ascii_case("DELETE") => return Err(refuse(REFUSE_DESTRUCTION)),
-        Kind::Database if !is_for_tests(text) => return Err(refuse(REFUSE_DESTRUCTION)),
-        Kind::Program if !named_program::is_plain(call, text) => return Err(refuse(REFUSE_OPTION)),
-        Kind::Contents if !matches!(text, "name" | "wide") => return Err(refuse(REFUSE_SECRET)),
-        Kind::Groups if text.split(',').any(|group| is_listed("powerful-groups", group)) => {
-            return Err(refuse(REFUSE_PRIVILEGE));
-        }
-        Kind::Bucket if is_whole_bucket(text) => return Err(refuse(REFUSE_DESTRUCTION)),
-        Kind::Opened if starts_on_opening(text) => return Err(refuse(REFUSE_OPTION)),
+        Kind::Mount if mounts_host(call, text) => return Err(refuse(Danger::Privilege)),
+        Kind::Program if !named_program::is_plain(call, text) => return Err(refuse(Danger::OptionInjection)),
         _ => {}
     }
-    Ok(())
+    check_value(call, kind, text)
 }
 
 /// Judges a program that serves a folder, and serves the working directory if no other is given.
 fn serves_here(call: &Call<'_>, reading: &Reading<'_>) -> Result<(), Finding> {
     let serves = reading.facts.every == Some(Kind::Shared);
-    if serves && reading.values(Kind::Shared).next().is_none() && call.place(".").is_vast() {
-        return Err(refuse(REFUSE_SERVED_FOLDER));
-    }
-    Ok(())
-}
-
-/// Returns whether the name of a database says that it is only for tests.
-fn is_for_tests(name: &str) -> bool {
-    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
-    words.any(|word| matches!(word, "test" | "tests" | "tmp" | "temp" | "scratch" | "sandbox"))
-}
-
-/// Returns whether the address names a whole bucket, and not an object in it.
-fn is_whole_bucket(address: &str) -> bool {
-    address.split_once("://").is_some_and(|(_, rest)| {
-        rest.split_once('/').is_none_or(|(_, key)| key.is_empty() || key.starts_with('*'))
-    })
-}
-
-/// Returns whether opening such a file runs it, or opens it in a program that runs it.
-fn starts_on_opening(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    let runs =
-        [".command", ".tool", ".terminal", ".workflow", ".scpt", ".sh", ".pkg", ".mpkg", ".jar", ".inetloc"];
-    let programs = ["terminal", "iterm", "iterm2", "script editor", "automator", "shortcuts"];
-    runs.iter().any(|end| lower.ends_with(end)) || programs.contains(&lower.trim_end_matches(".app"))
+    refuse_if(
+        serves && reading.values(Kind::Shared).next().is_none() && call.place(".").is_vast(),
+        Danger::ServedFolder,
+    )
 }
 
 /// Returns whether a container gets a folder that holds the system, a home or keys, or the socket of a service that
@@ -180,9 +143,7 @@ fn of_input(call: &Call<'_>, reading: &Reading<'_>, inner: &mut Vec<Inner>) -> R
         Some(Kind::Command) if reading.command.is_none() => inner.push(Inner::Shell(text.clone())),
         Some(Kind::Escapes) => {
             text.lines().try_for_each(|line| escape(line, inner))?;
-            if names_secret(call, text) {
-                return Err(refuse(REFUSE_SECRET));
-            }
+            refuse_if(names_secret(call, text), Danger::Secret)?;
             if reading.program.has(Trait::Sql) {
                 database::check(text)?;
             }
@@ -200,11 +161,9 @@ fn names_secret(call: &Call<'_>, text: &str) -> bool {
 
 fn escape(text: &str, inner: &mut Vec<Inner>) -> Result<(), Finding> {
     if let Some(command) = escaped_command(text) {
-        if command.trim().is_empty() || is_bare_shell(command) {
-            return Err(refuse(REFUSE_OPTION));
-        }
+        refuse_if(command.trim().is_empty() || is_bare_shell(command), Danger::OptionInjection)?;
         // Outside an interactive terminal, there is no honest reason to run a command through such a program.
-        inner.extend([Inner::Shell(command.to_owned()), Inner::Never(REFUSE_OPTION)]);
+        inner.extend([Inner::Shell(command.to_owned()), Inner::Never(Danger::OptionInjection)]);
     }
     Ok(())
 }
@@ -246,49 +205,34 @@ fn fed(call: &Call<'_>, reading: &Reading<'_>, command: &mut Vec<Arg>) {
 
 /// Judges the commands that a search runs, as in `find -exec .. ;`, and adds them to `inner`.
 fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
-    let unfiltered = super::argv::delete::is_unfiltered(call);
-    let secrets = super::argv::delete::looks_for_secrets(call);
-    let chosen = super::argv::delete::chooses_here(call);
-    let rebuilt = super::argv::delete::chooses_rebuilt(call);
-    let own = super::argv::delete::is_below_here(call);
-    let in_secret = super::argv::delete::begins_in_secret(call);
-    let actions = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+    let search = Search::of(call);
+    let everything = search.unfiltered && !search.below_here;
     let mut rest = call.args;
-    while let Some(at) = rest.iter().position(|arg| actions.contains(&arg.text.as_str())) {
+    while let Some(at) = rest.iter().position(|arg| is_listed("search-actions", &arg.text)) {
         let command = &rest[at + 1..];
         let end =
             command.iter().position(|arg| matches!(arg.text.as_str(), ";" | "+")).unwrap_or(command.len());
         let mut args: Vec<Arg> = command[..end].to_vec();
         let words: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
-        if is_bare_shell(&words.join(" ")) && !words.contains(&"-n") {
-            return Err(refuse(REFUSE_OPTION));
-        }
-        if sends_found(&words) {
-            return Err(refuse(REFUSE_EXFILTRATION));
-        }
+        refuse_if(is_bare_shell(&words.join(" ")) && !words.contains(&"-n"), Danger::OptionInjection)?;
+        refuse_if(sends_found(&words), Danger::Exfiltration)?;
         let looks_only = args.first().is_some_and(|arg| {
             facts(&arg.text).is_some_and(|facts| facts.has(Trait::Looks)) || arg.text == "echo"
         });
         let asks = rest[at].text.starts_with("-ok");
+        let marks = Marks::EVERYTHING
+            .when(everything && !asks)
+            .and(Marks::CHOSEN.when(search.chosen || (search.unfiltered && search.below_here)))
+            .and(Marks::REBUILT.when(search.rebuilt))
+            .and(Marks::SENSITIVE.when(search.for_secrets || (search.in_secret && !looks_only)));
         for arg in args.iter_mut().filter(|arg| arg.text.contains("{}")) {
             arg.text = arg.text.replace("{}", "\0");
-            if unfiltered && !own && !asks {
-                arg.marks.add(Marks::EVERYTHING);
-            }
-            if chosen || (unfiltered && own) {
-                arg.marks.add(Marks::CHOSEN);
-            }
-            if rebuilt {
-                arg.marks.add(Marks::REBUILT);
-            }
-            if secrets || (in_secret && !looks_only) {
-                arg.marks.add(Marks::SENSITIVE);
-            }
+            arg.marks.add(marks);
         }
-        let deletes = args.first().is_some_and(|arg| matches!(arg.text.as_str(), "shred" | "srm" | "wipe"));
-        if deletes && unfiltered && !own {
-            return Err(refuse(REFUSE_RECURSIVE_DELETE));
-        }
+        refuse_if(
+            everything && args.first().is_some_and(|arg| is_listed("overwriting", &arg.text)),
+            Danger::RecursiveDelete,
+        )?;
         inner.push(Inner::Command(args));
         rest = command.get(end + 1..).unwrap_or(&[]);
     }
@@ -318,24 +262,17 @@ fn setting(call: &Call<'_>, text: &str, inner: &mut Vec<Inner>) -> Result<(), Fi
         return Ok(());
     }
     // The scripts of a package run when others do, or when it is installed.
-    if key.starts_with("scripts.") {
-        return Err(refuse(REFUSE_RUNS_LATER));
-    }
+    refuse_if(key.starts_with("scripts."), Danger::Persistence)?;
     if is_listed("proxy-keys", &key) {
         let program = command_name(value);
-        if !is_listed("proxies", program) || command_separators(value) {
-            return Err(refuse(REFUSE_OPTION));
-        }
+        refuse_if(!is_listed("proxies", program) || command_separators(value), Danger::OptionInjection)?;
         inner.push(Inner::Shell(value.to_owned()));
         return Ok(());
     }
     let runs = holds_listed("running-keys", &key);
     let names_program = holds_listed("program-keys", &key) && !named_program::is_plain(call, value);
     let loads = holds_listed("loading-keys", &key) && is_foreign_code(call, &Arg::new(value));
-    if runs || names_program || loads || value.starts_with('!') {
-        return Err(refuse(REFUSE_OPTION));
-    }
-    Ok(())
+    refuse_if(runs || names_program || loads || value.starts_with('!'), Danger::OptionInjection)
 }
 
 /// Returns the name of the program that a command line begins with.

@@ -74,6 +74,11 @@ impl Marks {
         Self(self.0 | other.0)
     }
 
+    /// Returns these marks if the condition holds, and none otherwise.
+    pub(super) const fn when(self, holds: bool) -> Self {
+        if holds { self } else { Self::NONE }
+    }
+
     pub(super) const fn without(self, mark: Self) -> Self {
         Self(self.0 & !mark.0)
     }

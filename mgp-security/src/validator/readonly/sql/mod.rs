@@ -12,6 +12,7 @@ mod tokens;
 use crate::Finding;
 
 use self::tokens::{Reading, Token};
+use super::super::sandbox::is_listed;
 use super::writes;
 
 /// Checks that each statement of `text` is a query, or shows or explains something, and has no side effect.
@@ -106,7 +107,8 @@ fn is_query_behind(expressions: &[Token<'_>]) -> bool {
 
 /// Returns whether a query or a name is explained.
 fn explains(rest: &[Token<'_>]) -> bool {
-    let is_option = |token: &Token<'_>| *token == Token::Mark('=') || EXPLAINING.contains(&&*keyword(token));
+    let is_option =
+        |token: &Token<'_>| *token == Token::Mark('=') || is_listed("sql-explaining", &keyword(token));
     let options = rest.iter().take_while(|token| is_option(token)).count();
     let mut rest = &rest[options..];
     let is_list = |rest: &[Token<'_>]| rest.get(1).is_some_and(is_option);
@@ -127,8 +129,8 @@ fn pragma_reads(rest: &[Token<'_>]) -> bool {
     let [Token::Word(name), argument @ ..] = rest else { return false };
     let name = name.to_ascii_lowercase();
     match argument {
-        [] => READING_PRAGMAS.contains(&&*name) || SETTING_PRAGMAS.contains(&&*name),
-        [Token::Mark('('), _, Token::Mark(')')] => READING_PRAGMAS.contains(&&*name),
+        [] => is_listed("sql-pragmas", &name) || is_listed("sql-settings", &name),
+        [Token::Mark('('), _, Token::Mark(')')] => is_listed("sql-pragmas", &name),
         _ => false,
     }
 }
@@ -167,8 +169,8 @@ fn check_word(word: &str, before: &[Token<'_>], after: &[Token<'_>]) -> Result<(
         }
         "USE" => begins() && !matches!(&*next, "INDEX" | "KEY"),
         // Without a semicolon before it, some databases read this as a name and others as the next statement.
-        single if SINGLE.contains(&single) => before.last().is_some_and(ends_expression),
-        other => (WRITING.contains(&other) || ACTING.contains(&other)) && begins(),
+        single if is_listed("sql-single", single) => before.last().is_some_and(ends_expression),
+        other => (is_listed("sql-writing", other) || is_listed("sql-acting", other)) && begins(),
     };
     if refused { Err(writes(format!("{name} does more than read here: send a plain query"))) } else { Ok(()) }
 }
@@ -176,7 +178,7 @@ fn check_word(word: &str, before: &[Token<'_>], after: &[Token<'_>]) -> Result<(
 /// Returns whether an expression may end with the token, so that a word behind it may begin a statement.
 fn ends_expression(token: &Token<'_>) -> bool {
     match token {
-        Token::Word(_) => !EXPECTING.contains(&&*keyword(token)),
+        Token::Word(_) => !is_listed("sql-expecting", &keyword(token)),
         Token::Quoted(_) | Token::Text | Token::Number => true,
         Token::Mark(mark) => matches!(mark, ')' | ']' | '*'),
         Token::Assignment => false,
@@ -219,7 +221,7 @@ fn keyword(token: &Token<'_>) -> String {
 /// Returns whether `next` continues an expression after a column with the name `name`.
 fn goes_on(next: &str, name: &str) -> bool {
     // `DELETE FROM` is a statement in every position; a column of that name has to be quoted.
-    (next == "FROM" && !matches!(name, "DELETE" | "MERGE")) || CONTINUING.contains(&next)
+    (next == "FROM" && !matches!(name, "DELETE" | "MERGE")) || is_listed("sql-continuing", next)
 }
 
 /// The largest length of SQL text in bytes: longer than people write, and short enough to read several times.
@@ -232,55 +234,3 @@ const MAX_DEPTH: usize = 100;
 
 /// The number of tokens of the longest name: that of a column, in a table, a schema, a database.
 const LONGEST_NAME: usize = 8;
-
-/// The words between `EXPLAIN` and what is explained.
-const EXPLAINING: [&str; 30] = [
-    "ANALYZE", "ANALYSE", "AST", "BUFFERS", "CODEGEN", "COST", "COSTS", "ESTIMATE", "EXTENDED", "FALSE",
-    "FOR", "FORMAT", "FORMATTED", "GENERIC_PLAN", "JSON", "LOGICAL", "OFF", "ON", "PARTITIONS", "PHYSICAL",
-    "PIPELINE", "PLAN", "QUERY", "SUMMARY", "TEXT", "TIMING", "TREE", "TRUE", "VERBOSE", "WAL",
-];
-
-/// The words behind which a name or an expression begins.
-const EXPECTING: [&str; 40] = [
-    "ALL", "AND", "ANY", "AS", "BETWEEN", "BY", "CASE", "CROSS", "DISTINCT", "ELSE", "EXCEPT", "FROM",
-    "HAVING", "ILIKE", "IN", "INTERSECT", "IS", "JOIN", "LIKE", "LIMIT", "NATURAL", "NOT", "OFFSET", "ON",
-    "OR", "OVER", "QUALIFY", "SELECT", "SHOW", "SOME", "TABLE", "THEN", "TOP", "UNION", "USING", "VALUES",
-    "WHEN", "WHERE", "WINDOW", "WITH",
-];
-
-/// The words that begin a statement that writes.
-const WRITING: [&str; 13] = [
-    "INSERT", "UPDATE", "DELETE", "MERGE", "DROP", "ALTER", "CREATE", "TRUNCATE", "GRANT", "REVOKE", "EXEC",
-    "EXECUTE", "ATTACH",
-];
-
-/// The words that begin a statement that acts, but that are common names of columns as well.
-const ACTING: [&str; 17] = [
-    "REPLACE", "CALL", "COPY", "LOAD", "DO", "BACKUP", "RESTORE", "KILL", "BULK", "DBCC", "WAITFOR", "DENY",
-    "WRITETEXT", "UPDATETEXT", "RECEIVE", "ENABLE", "DISABLE",
-];
-
-/// The words that are a complete statement.
-const SINGLE: [&str; 6] = ["SHUTDOWN", "RECONFIGURE", "CHECKPOINT", "COMMIT", "ROLLBACK", "REVERT"];
-
-/// The words that continue an expression.
-const CONTINUING: [&str; 40] = [
-    "IS", "IN", "LIKE", "ILIKE", "BETWEEN", "AS", "DESC", "ASC", "AND", "OR", "NOT", "WHERE", "GROUP",
-    "ORDER", "HAVING", "LIMIT", "OFFSET", "FETCH", "THEN", "ELSE", "END", "WHEN", "JOIN", "INNER", "LEFT",
-    "RIGHT", "FULL", "CROSS", "ON", "USING", "UNION", "EXCEPT", "INTERSECT", "COLLATE", "NULLS", "REGEXP",
-    "RLIKE", "SIMILAR", "NATURAL", "WINDOW",
-];
-
-/// The pragmas of SQLite that answer a question, with or without an argument.
-const READING_PRAGMAS: [&str; 14] = [
-    "table_info", "table_xinfo", "table_list", "index_info", "index_list", "index_xinfo", "foreign_key_list",
-    "foreign_key_check", "database_list", "collation_list", "function_list", "module_list",
-    "compile_options", "integrity_check",
-];
-
-/// The pragmas of SQLite that report a setting, and change it if they are given a value.
-const SETTING_PRAGMAS: [&str; 13] = [
-    "application_id", "auto_vacuum", "busy_timeout", "cache_size", "encoding", "foreign_keys",
-    "freelist_count", "journal_mode", "page_count", "page_size", "schema_version", "synchronous",
-    "user_version",
-];

@@ -19,16 +19,18 @@ pub(in super::super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Returns whether the option is given: `-s`, in a cluster `-xs`, `--long` or an abbreviation of it.
-    pub(in super::super) fn flag(&self, short: char, long: &str) -> bool {
-        self.options().any(|text| {
-            if let Some(name) = text.strip_prefix("--") {
+    /// Returns whether one of the options `names`, such as `-r,--recursive`, is given: `-r`, in a cluster `-xr`,
+    /// `--recursive` or an abbreviation of it.
+    pub(in super::super) fn gives(&self, names: &str) -> bool {
+        let given = |own: &str, text: &str| match (own.strip_prefix("--"), text.strip_prefix("--")) {
+            (Some(long), Some(name)) => {
                 let name = name.split('=').next().unwrap_or("");
                 name.len() >= 3 && long.starts_with(name)
-            } else {
-                text.contains(short)
             }
-        })
+            (None, None) => own.chars().nth(1).is_some_and(|letter| text[1..].contains(letter)),
+            _ => false,
+        };
+        names.split(',').any(|own| self.options().any(|text| given(own, text)))
     }
 
     /// Returns whether `text` is one of the arguments.
@@ -43,40 +45,24 @@ impl<'a> Call<'a> {
         before.iter().filter(|arg| !arg.is_option()).chain(after.iter().skip(1))
     }
 
-    /// Returns the value of an option, which is attached to it or is the next argument.
-    pub(in super::super) fn value(&self, short: char, long: &str) -> Option<&'a str> {
-        let mut args = self.args.iter();
-        while let Some(arg) = args.next() {
-            let text = arg.text.as_str();
-            if text == "--" {
-                return None;
-            }
-            if let Some(name) = text.strip_prefix("--") {
-                if !long.is_empty() && name == long {
-                    return args.next().map(|next| next.text.as_str());
+    /// Returns the value of one of the options `names`, such as `-T,--upload-file`, which is attached to it or is the next
+    /// argument. A name without hyphens is the key of `key=value`, and one hyphen may begin a whole word.
+    pub(in super::super) fn value(&self, names: &str) -> Option<&'a str> {
+        let end = self.args.iter().position(|arg| arg.text == "--").unwrap_or(self.args.len());
+        let given = |own: &str| {
+            self.args[..end].iter().enumerate().find_map(|(at, arg)| {
+                let text = arg.text.as_str();
+                let next = || self.args.get(at + 1).map(|next| next.text.as_str());
+                if own.len() != 2 || !own.starts_with('-') {
+                    let attached = text.strip_prefix(own).and_then(|rest| rest.strip_prefix('='));
+                    return attached.or_else(|| next().filter(|_| text.eq_ignore_ascii_case(own)));
                 }
-                if let Some((name, value)) = name.split_once('=')
-                    && name == long
-                {
-                    return Some(value);
-                }
-            } else if arg.is_option()
-                && let Some(at) = text.find(short)
-            {
-                let value = &text[at + short.len_utf8()..];
-                return if value.is_empty() {
-                    args.next().map(|next| next.text.as_str())
-                } else {
-                    Some(value)
-                };
-            }
-        }
-        None
-    }
-
-    /// Returns the first operand, which is the subcommand of many programs; empty if there is none.
-    pub(in super::super) fn verb(&self) -> &'a str {
-        self.operands().next().map_or("", |arg| arg.text.as_str())
+                let cluster = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
+                let value = &cluster[cluster.find(&own[1..])? + 1..];
+                if value.is_empty() { next() } else { Some(value) }
+            })
+        };
+        names.split(',').find_map(given)
     }
 
     /// Returns the place that `path` denotes, seen from the working directory.

@@ -2,13 +2,12 @@
 
 use crate::Finding;
 
-use super::super::finding::{
-    REFUSE_ENVIRONMENT, REFUSE_LOG, REFUSE_OPTION, REFUSE_RUNS_LATER, REFUSE_UNDECIDABLE, refuse,
-};
+use super::super::finding::{Danger, refuse_if};
 use super::super::judge::Judge;
 use super::super::known::{Kind, Reading, is_listed, told};
 use super::super::named_program;
 use super::super::package;
+use super::super::stranger::tolerate;
 use super::super::unwrap::{command_name, is_for_everybody};
 use super::super::value::{Arg, Flow};
 use super::{Call, Files};
@@ -38,19 +37,12 @@ pub(in super::super) fn check_assignment(
     Ok(())
 }
 
-/// Turns an `undecidable` finding into a pass: a text that is only a part of a command often cannot be decided.
-fn tolerate(judged: Result<Flow, Finding>) -> Result<(), Finding> {
-    match judged {
-        Err(finding) if finding.rule != REFUSE_UNDECIDABLE.0 => Err(finding),
-        _ => Ok(()),
-    }
-}
-
 /// Judges the value of a variable by the lists of the table.
 fn check_variable(call: &Call<'_>, name: &str, text: &str) -> Result<(), Finding> {
-    if matches!(name, "HISTFILE" | "HISTSIZE" | "HISTFILESIZE") && matches!(text, "" | "0" | "/dev/null") {
-        return Err(refuse(REFUSE_LOG));
-    }
+    refuse_if(
+        matches!(name, "HISTFILE" | "HISTSIZE" | "HISTFILESIZE") && matches!(text, "" | "0" | "/dev/null"),
+        Danger::LogWiping,
+    )?;
     if is_listed("index-variables", name) {
         package::check_index(text)?;
     }
@@ -64,7 +56,7 @@ fn check_variable(call: &Call<'_>, name: &str, text: &str) -> Result<(), Finding
         || names_program
         || searches
         || told("option-variables", name).is_some_and(|program| loads_code(call, program, text));
-    if refused { Err(refuse(REFUSE_ENVIRONMENT)) } else { Ok(()) }
+    refuse_if(refused, Danger::Environment)
 }
 
 /// Returns whether options that a program takes from a variable load code from a file, or make it run another program.
@@ -88,52 +80,26 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
             }
         }
     }
-    if matches!(call.program, "npm" | "pnpm" | "yarn") {
-        let shell = |arg: &Arg| {
-            let text = arg.text.trim_start_matches('-');
-            text == "script-shell" || text.starts_with("script-shell=")
-        };
-        let reads =
-            matches!(call.operands().nth(1).map(|arg| arg.text.as_str()), Some("get" | "delete" | "ls"));
-        return if call.args.iter().any(shell) && !reads { Err(refuse(REFUSE_OPTION)) } else { Ok(()) };
-    }
     if call.program == "git" || call.program == "yadm" { git(call) } else { Ok(()) }
 }
 
 /// Judges the settings of git that run programs.
 fn git(call: &Call<'_>) -> Result<(), Finding> {
     let texts: Vec<&str> = call.args.iter().map(|arg| arg.text.as_str()).collect();
-    if texts.iter().any(|text| {
-        text.starts_with("ext::") || text.starts_with("--upload-pack") || text.starts_with("--receive-pack")
-    }) {
-        return Err(refuse(REFUSE_OPTION));
-    }
-    for pair in texts.windows(2) {
-        if matches!(pair[0], "-c" | "--config" | "--config-env")
-            && let Some((key, value)) = pair[1].split_once('=')
-        {
-            // An alias that is set for a single call is run by that call.
-            if key.to_ascii_lowercase().starts_with("alias.") && value.starts_with('!') {
-                return Err(refuse(REFUSE_OPTION));
-            }
-            git_setting(call, key, value)?;
-        }
-    }
-    if let Some(at) = texts.iter().position(|text| *text == "config") {
-        let mut words =
-            texts[at + 1..].iter().filter(|text| !text.starts_with('-') && !matches!(**text, "set" | "add"));
-        if let (Some(key), Some(value)) = (words.next(), words.next()) {
-            git_setting(call, key, value)?;
-        }
-    }
-    Ok(())
+    let pairs = texts.windows(2).filter(|pair| matches!(pair[0], "-c" | "--config" | "--config-env"));
+    let pairs = pairs.filter_map(|pair| pair[1].split_once('='));
+    let kept = texts.iter().position(|text| *text == "config").and_then(|at| {
+        let mut words = texts[at + 1..].iter().filter(|text| !text.starts_with('-'));
+        words.find(|text| !matches!(**text, "set" | "add")).zip(words.next())
+    });
+    pairs
+        .chain(kept.map(|(key, value)| (*key, *value)))
+        .try_for_each(|(key, value)| git_setting(call, key, value))
 }
 
 fn git_setting(call: &Call<'_>, key: &str, value: &str) -> Result<(), Finding> {
     let key = key.to_ascii_lowercase();
-    if is_listed("git-loads", &key) && is_for_everybody(call, value) {
-        return Err(refuse(REFUSE_RUNS_LATER));
-    }
+    refuse_if(is_listed("git-loads", &key) && is_for_everybody(call, value), Danger::Persistence)?;
     let switch = matches!(value, "true" | "false" | "");
     // The helpers and drivers of packages are named by the part behind their `git-`.
     let names_program = is_listed("git-programs", &key) && !switch && !named_program::is_plain(call, value);
@@ -143,5 +109,5 @@ fn git_setting(call: &Call<'_>, key: &str, value: &str) -> Result<(), Finding> {
     let replaced = key.strip_prefix("url.").is_some_and(|rest| rest.starts_with("http://"));
     let refused = is_listed("git-refused", &key) && !switch;
     let changes = refused || key == "protocol.ext.allow" || (key.starts_with("alias.") && alias) || replaced;
-    if names_program || changes { Err(refuse(REFUSE_OPTION)) } else { Ok(()) }
+    refuse_if(names_program || changes, Danger::OptionInjection)
 }

@@ -3,9 +3,7 @@
 use crate::Finding;
 use crate::validator::path::{PathAccess, ProtectedKind, ProtectedPaths};
 
-use super::super::finding::{
-    REFUSE_DECISION, REFUSE_PRIVILEGE, REFUSE_RUNS_LATER, REFUSE_SECRET, REFUSE_SYSTEM_PATH, refuse,
-};
+use super::super::finding::{Danger, refuse};
 use super::super::place::Place;
 
 /// The protected files, seen from a directory.
@@ -33,16 +31,16 @@ impl Files<'_> {
     /// Judges writing to `path`.
     pub(super) fn check_write(&self, path: &str) -> Result<(), Finding> {
         let danger = match self.judge(path, PathAccess::Write) {
-            Some(ProtectedKind::Kernel) => REFUSE_DECISION,
+            Some(ProtectedKind::Kernel) => Danger::Decision,
             // Creating new keys is common. Files that decide who may log in here are refused below.
             Some(ProtectedKind::Key) if !path.contains(".ssh") && !path.contains(".gnupg") => return Ok(()),
             Some(
                 ProtectedKind::Key | ProtectedKind::Startup | ProtectedKind::Git | ProtectedKind::Client,
-            ) => REFUSE_RUNS_LATER,
-            Some(ProtectedKind::Accounts) => REFUSE_SYSTEM_PATH,
-            Some(ProtectedKind::Socket) => REFUSE_PRIVILEGE,
+            ) => Danger::Persistence,
+            Some(ProtectedKind::Accounts) => Danger::SystemPath,
+            Some(ProtectedKind::Socket) => Danger::Privilege,
             // A sample that is copied to `.env` becomes one, and is not read by that.
-            Some(ProtectedKind::Secret | ProtectedKind::Browser) if !is_dotenv(path) => REFUSE_SECRET,
+            Some(ProtectedKind::Secret | ProtectedKind::Browser) if !is_dotenv(path) => Danger::Secret,
             _ => return Ok(()),
         };
         Err(refuse(danger))

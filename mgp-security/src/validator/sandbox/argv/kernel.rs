@@ -4,24 +4,21 @@ use regex::RegexBuilder;
 
 use crate::Finding;
 
-use super::super::finding::{REFUSE_DECISION, refuse};
-use super::super::known::{Kind, Reading, Trait};
+use super::super::finding::{Danger, refuse_if};
+use super::super::known::{Kind, Reading, Trait, is_listed};
 use super::super::stranger;
 use super::super::value::Marks;
 use super::Call;
 
 pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<(), Finding> {
-    if call.args.iter().any(|arg| is_own_file(&arg.text)) && !speaks_only(reading) {
-        return Err(refuse(REFUSE_DECISION));
-    }
+    refuse_if(call.args.iter().any(|arg| is_own_file(&arg.text)) && !speaks_only(reading), Danger::Decision)?;
     let Some(reading) = reading else { return Ok(()) };
     let decides = reading.program.has(Trait::Decides) && !only_shows(call, reading)
         // The arguments behind `--` go to the program that cargo builds.
         || call.program == "cargo" && behind_dashes(call).is_some_and(stranger::decides);
     let ended = |arg: &super::Arg| arg.marks.has(Marks::KERNEL) || fits_kernel(&arg.text);
-    let ends = reading.program.has(Trait::Ends) && call.operands().any(ended)
-        || TOUCHING.contains(&call.program) && call.args.iter().any(|arg| arg.marks.has(Marks::KERNEL));
-    if decides || ends { Err(refuse(REFUSE_DECISION)) } else { Ok(()) }
+    let ends = reading.program.has(Trait::Ends) && call.operands().any(ended);
+    refuse_if(decides || ends, Danger::Decision)
 }
 
 /// Returns whether a program of the kernel is called in a way that changes nothing.
@@ -64,17 +61,9 @@ fn fits_kernel(pattern: &str) -> bool {
 pub(in super::super) fn is_own_file(text: &str) -> bool {
     text.split(|c: char| c.is_whitespace() || "=:,@'\"()<>;".contains(c)).any(|piece| {
         let name = piece.rsplit(['/', '\\']).next().unwrap_or("");
-        let own = OWN_FILES.iter().any(|file| {
-            name.strip_prefix(file).is_some_and(|rest| matches!(rest, "" | "-wal" | "-shm" | "-journal"))
-        });
-        own || name.strip_prefix("mgp-").is_some_and(|rest| rest.strip_suffix(".sock").is_some())
+        is_listed("kernel-files", name)
     })
 }
-
-/// The programs that end, change or inspect a process by its number.
-const TOUCHING: [&str; 9] = ["kill", "tkill", "gdb", "lldb", "strace", "ltrace", "perf", "renice", "reptyr"];
-
-const OWN_FILES: [&str; 4] = ["mgp.db", "mgp.sock", "mgp.toml", "servers.toml"];
 
 const MAX_PATTERN: usize = 256;
 const MAX_PATTERN_BYTES: usize = 1 << 16;

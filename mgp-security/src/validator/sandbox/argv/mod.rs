@@ -6,7 +6,6 @@ mod environment;
 mod files;
 pub(super) mod kernel;
 mod network;
-mod power;
 mod privilege;
 mod secret;
 mod write;
@@ -14,18 +13,16 @@ mod write;
 pub(super) use call::Call;
 pub(super) use environment::check_assignment;
 pub(super) use files::Files;
-pub(super) use network::{address_of_metadata, is_local_host, is_network_device, is_shell};
+pub(super) use network::{address_of_metadata, is_local_host, is_network_device, is_shell, is_shell_path};
+pub(super) use privilege::sets_user;
 pub(super) use secret::check_input;
 pub(super) use write::check_output;
 
 use crate::Finding;
 
 use super::CommandPolicy;
-use super::finding::{
-    REFUSE_ENVIRONMENT, REFUSE_EXFILTRATION, REFUSE_METADATA, REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL,
-    refuse,
-};
-use super::known::Reading;
+use super::finding::{Danger, refuse, refuse_if};
+use super::known::{Effect, Reading, rules};
 use super::value::{Arg, Marks};
 
 /// Judges `call` by the rules of every family.
@@ -35,45 +32,47 @@ pub(super) fn check(
     policy: &CommandPolicy,
 ) -> Result<(), Finding> {
     kernel::check(call, reading)?;
+    for effect in rules(call) {
+        if let Effect::Refuse(danger) = effect {
+            return Err(refuse(danger));
+        }
+    }
     delete::check(call, policy)?;
-    delete::check_lost_work(call)?;
     write::check(call, reading)?;
     network::check(call)?;
     secret::check(call, reading)?;
     privilege::check(call)?;
-    power::check(call)?;
     environment::check(call)
 }
 
 /// Judges the arguments by the rules that apply to every program.
 pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
     for arg in call.args {
-        if arg.marks.has(Marks::GLUED)
-            || (arg.marks.has(Marks::PIECES) && arg.text.contains('/') && !arg.text.contains("://"))
-            || (arg.marks.has(Marks::PATTERN) && hides_directory(&arg.text))
-        {
-            return Err(refuse(REFUSE_OBFUSCATION));
-        }
-        if is_network_device(&arg.text) && !matches!(call.program, "echo" | "printf" | "grep") {
-            return Err(refuse(REFUSE_REVERSE_SHELL));
-        }
-        if arg.marks.has(Marks::SENSITIVE)
-            && !arg.marks.has(Marks::NAMED)
-            && arg.text == "\0"
-            && !matches!(call.program, "echo" | "printf")
-        {
-            return Err(refuse(REFUSE_EXFILTRATION));
-        }
+        refuse_if(
+            arg.marks.has(Marks::GLUED)
+                || (arg.marks.has(Marks::PIECES) && arg.text.contains('/') && !arg.text.contains("://"))
+                || (arg.marks.has(Marks::PATTERN) && hides_directory(&arg.text)),
+            Danger::Obfuscation,
+        )?;
+        refuse_if(
+            is_network_device(&arg.text) && !matches!(call.program, "echo" | "printf" | "grep"),
+            Danger::ReverseShell,
+        )?;
+        refuse_if(
+            arg.marks.has(Marks::SENSITIVE)
+                && !arg.marks.has(Marks::NAMED)
+                && arg.text == "\0"
+                && !matches!(call.program, "echo" | "printf"),
+            Danger::Exfiltration,
+        )?;
         if arg.text.contains("() {")
             && arg.text.contains('}')
             && arg.text.contains(';')
             && is_function_export(arg)
         {
-            return Err(refuse(REFUSE_ENVIRONMENT));
+            return Err(refuse(Danger::Environment));
         }
-        if address_of_metadata(&arg.text, network::is_client(call.program)) {
-            return Err(refuse(REFUSE_METADATA));
-        }
+        refuse_if(address_of_metadata(&arg.text, network::is_client(call.program)), Danger::CloudMetadata)?;
     }
     Ok(())
 }

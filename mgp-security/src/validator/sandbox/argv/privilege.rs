@@ -2,38 +2,23 @@
 
 use crate::Finding;
 
-use super::super::finding::{REFUSE_PRIVILEGE, REFUSE_SYSTEM_PATH, refuse};
+use super::super::finding::{Danger, refuse_if};
 use super::super::known::{Reading, Trait, facts, is_listed};
 use super::super::unwrap::is_bare_shell;
 use super::Call;
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
-    let texts = || call.args.iter().map(|arg| arg.text.as_str());
     let gains = match call.program {
-        "chmod" => {
-            let opens = call.flag('R', "recursive")
-                && texts().any(|text| text == "777" || text == "000" || text == "a+rwx");
-            if opens && call.operands().skip(1).any(|arg| call.place(&arg.text).is_vast()) {
-                return Err(refuse(REFUSE_SYSTEM_PATH));
-            }
-            texts().any(sets_user)
-        }
-        "install" => call.value('m', "mode").is_some_and(sets_user),
-        "kubectl" => texts().any(|text| {
-            let dense: String = text.split_whitespace().collect();
-            let rights = ["\"privileged\":true", "\"hostPID\":true", "\"hostIPC\":true", "\"hostPath\":"];
-            rights.iter().any(|right| dense.contains(right))
-        }),
         // With other options, these programs enter what the table says. Without a command, they start a shell of
         // another user.
         "sudo" | "doas" | "run0" | "pkexec" | "runuser" => enters_shell(call),
         program => !only_names(program) && reaches_control(call),
     };
-    if gains { Err(refuse(REFUSE_PRIVILEGE)) } else { Ok(()) }
+    refuse_if(gains, Danger::Privilege)
 }
 
 /// Returns whether a mode sets the set-user-id bit, as in `u+s`, `+s` or `4755`.
-fn sets_user(mode: &str) -> bool {
+pub(in super::super) fn sets_user(mode: &str) -> bool {
     if mode.bytes().all(|b| b.is_ascii_digit()) {
         // The mode has four digits, or five with the leading zero of an octal number.
         let bits = if mode.len() == 5 { &mode[1..] } else { mode };

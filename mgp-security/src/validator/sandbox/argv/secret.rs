@@ -3,39 +3,25 @@
 use crate::Finding;
 use crate::shell::syntax::Body;
 
-use super::super::finding::{
-    REFUSE_DECISION, REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL, REFUSE_SECRET, REFUSE_UNDECIDABLE, refuse,
-};
-use super::super::known::{Facts, Kind, Reading, Trait};
+use super::super::finding::{Danger, refuse_if};
+use super::super::known::{Facts, Kind, Reading, Trait, holds_listed, is_fitted};
 use super::super::place::Place;
 use super::super::value::{Arg, HOLE, Marks};
 use super::{Call, Files, is_network_device, kernel};
 
 /// Judges a redirection from `target`.
 pub(in super::super) fn check_input(target: &Arg, files: &Files<'_>, body: &Body) -> Result<(), Finding> {
-    if is_network_device(&target.text) {
-        return Err(refuse(REFUSE_REVERSE_SHELL));
-    }
-    if kernel::is_own_file(&target.text) {
-        return Err(refuse(REFUSE_DECISION));
-    }
+    refuse_if(is_network_device(&target.text), Danger::ReverseShell)?;
+    refuse_if(kernel::is_own_file(&target.text), Danger::Decision)?;
     let place = Place::new(&target.text, files.directory);
-    if place.is_secret() || files.hides(&target.text) {
-        return Err(refuse(REFUSE_SECRET));
-    }
+    refuse_if(place.is_secret() || files.hides(&target.text), Danger::Secret)?;
     // `cat` with a redirection is a disguise here; the usual way is `cat file`.
     let only_cat =
         matches!(body, Body::Simple(simple) if simple.words.len() == 1 && simple.source.starts_with("cat"));
-    if only_cat && place.as_str().starts_with("/etc/") {
-        return Err(refuse(REFUSE_OBFUSCATION));
-    }
-    Ok(())
+    refuse_if(only_cat && place.as_str().starts_with("/etc/"), Danger::Obfuscation)
 }
 
 pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<(), Finding> {
-    if prints_keys(call) {
-        return Err(refuse(REFUSE_SECRET));
-    }
     if call.program == "scp" && call.operands().count() < 2 {
         return Ok(());
     }
@@ -47,12 +33,11 @@ pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<()
             || reading.facts.last == Some(Kind::Out)
     });
     for arg in candidates(call, reading) {
-        if arg.marks.has(Marks::CRAFTED) && (arg.text.contains(HOLE) || arg.text.starts_with('/')) && shows {
-            return Err(refuse(REFUSE_UNDECIDABLE));
-        }
-        if reads && arg.marks.has(Marks::SENSITIVE) && arg.text.contains(HOLE) {
-            return Err(refuse(REFUSE_SECRET));
-        }
+        refuse_if(
+            arg.marks.has(Marks::CRAFTED) && (arg.text.contains(HOLE) || arg.text.starts_with('/')) && shows,
+            Danger::Undecidable,
+        )?;
+        refuse_if(reads && arg.marks.has(Marks::SENSITIVE) && arg.text.contains(HOLE), Danger::Secret)?;
         if is_key_option(call, &arg.text) {
             continue;
         }
@@ -60,9 +45,7 @@ pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<()
             call.place(piece).is_secret() || (!arg.marks.has(Marks::PATTERN) && call.files.hides(piece))
         };
         let named = pieces(&arg.text).any(hidden);
-        if named || may_be_secret(arg, &call.place(path_in(&arg.text))) {
-            return Err(refuse(REFUSE_SECRET));
-        }
+        refuse_if(named || may_be_secret(arg, &call.place(path_in(&arg.text))), Danger::Secret)?;
     }
     Ok(())
 }
@@ -99,14 +82,6 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     std::iter::once(path_in(text)).chain(parts).chain(attached)
 }
 
-/// Returns whether a program is asked for the passwords of wireless networks. The other programs that show secrets are
-/// in the table.
-fn prints_keys(call: &Call<'_>) -> bool {
-    call.program == "netsh"
-        && call.args.iter().any(|arg| arg.text == "wlan")
-        && call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("key=clear"))
-}
-
 /// Returns the path in `@file`, `file=@path`, `if=path` or `file://path`.
 fn path_in(text: &str) -> &str {
     let text = text.strip_prefix("file://").unwrap_or(text);
@@ -124,9 +99,7 @@ fn path_in(text: &str) -> &str {
 fn is_key_option(call: &Call<'_>, text: &str) -> bool {
     let names_key = |option: &str| {
         let option = option.trim_start_matches('-').to_ascii_lowercase();
-        ["key", "cert", "identity", "netrc", "env-file", "kubeconfig"]
-            .iter()
-            .any(|word| option.contains(word))
+        holds_listed("key-options", &option)
     };
     if let Some((option, value)) = text.split_once('=') {
         return option.starts_with('-') && names_key(option) && !value.starts_with(['/', '~', '.']);
@@ -143,10 +116,6 @@ fn is_key_option(call: &Call<'_>, text: &str) -> bool {
 
 /// Returns whether the argument is a pattern that matches a secret file.
 fn may_be_secret(arg: &Arg, place: &Place) -> bool {
-    const SHOWN: [&str; 6] = [
-        "/etc/shadow", "/etc/gshadow", "~/.ssh/id_rsa", "~/.ssh/id_ed25519", "~/.aws/credentials",
-        "/etc/sudoers",
-    ];
     if !arg.marks.has(Marks::PATTERN) {
         return false;
     }
@@ -154,40 +123,5 @@ fn may_be_secret(arg: &Arg, place: &Place) -> bool {
     // A pattern that matches many other files as well does not indicate this one.
     let letters = |part: &str| part.chars().filter(char::is_ascii_alphabetic).count();
     let specific = pattern.rsplit('/').next().is_some_and(|name| name == "shadow" || letters(name) >= 2);
-    (specific && pattern.starts_with(['/', '~']))
-        && SHOWN.iter().any(|file| fits(pattern.as_bytes(), file.as_bytes()))
-}
-
-/// Returns whether the file pattern `pattern` matches `text`; brackets match any character.
-fn fits(pattern: &[u8], text: &[u8]) -> bool {
-    let (mut at, mut from) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while from < text.len() {
-        let here = pattern.get(at).copied();
-        let width = match here {
-            Some(b'[') => pattern[at..].iter().position(|&b| b == b']').map_or(1, |end| end + 1),
-            _ => 1,
-        };
-        match here {
-            Some(b'*') => {
-                star = Some((at, from));
-                at += 1;
-            }
-            Some(b'?' | b'[') => {
-                at += width;
-                from += 1;
-            }
-            Some(byte) if byte == text[from] => {
-                at += 1;
-                from += 1;
-            }
-            _ => {
-                let Some((star_at, star_from)) = star else { return false };
-                star = Some((star_at, star_from + 1));
-                at = star_at + 1;
-                from = star_from + 1;
-            }
-        }
-    }
-    pattern[at..].iter().all(|&byte| byte == b'*')
+    (specific && pattern.starts_with(['/', '~'])) && is_fitted("shown-secrets", pattern)
 }

@@ -5,13 +5,24 @@
 //! of a call by it. The rules themselves contain no general knowledge of options.
 
 mod reading;
+mod reads;
+mod rules;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
-use super::finding::{Danger, danger};
+use regex::RegexSet;
+
+use crate::Finding;
+
+use super::argv::Call;
+use super::finding::{Danger, named, refuse};
+use super::patterns;
+use rules::{Patterns, Rule};
 
 pub(super) use reading::{Reading, begins_command};
+pub(in crate::validator) use reads::check_command_reads;
+pub(super) use rules::{Effect, check_value};
 
 /// The facts about a program, or about one of its subcommands.
 #[derive(Debug, Default)]
@@ -56,26 +67,6 @@ enum Takes {
     Value(Kind),
     /// The option stands alone, and is refused.
     Refused(Danger),
-}
-
-/// Defines an enum whose variants have names in the table.
-macro_rules! named {
-    ($(#[$about:meta])* enum $Enum:ident { $($(#[$doc:meta])* $name:literal => $Variant:ident,)* }) => {
-        $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum $Enum {
-            $($(#[$doc])* $Variant,)*
-        }
-
-        impl $Enum {
-            fn named(name: &str) -> Option<Self> {
-                Some(match name {
-                    $($name => Self::$Variant,)*
-                    _ => return None,
-                })
-            }
-        }
-    };
 }
 
 named! {
@@ -141,6 +132,14 @@ named! {
         "rest" => Rest,
         /// An option without a value.
         "flag" => Flag,
+        /// A format of `date`, a method that reads, the format of an answer, a URL, a script of sed, or a file to write, in a
+        /// call that only reads.
+        "stamp" => Stamp,
+        "get" => Get,
+        "format" => Format,
+        "url" => Url,
+        "sed" => Sed,
+        "written" => Written,
     }
 }
 
@@ -181,6 +180,12 @@ named! {
         "raw" => Raw,
         /// The program is a database client, and its commands are statements.
         "sql" => Sql,
+        /// The options of the program are whole words behind one hyphen.
+        "whole" => Whole,
+        /// The program only reads with the options that the table knows.
+        "plain" => Plain,
+        /// The program only reads with all options but the refused ones.
+        "any" => Any,
     }
 }
 
@@ -215,11 +220,11 @@ impl Facts {
 
     fn learn(&mut self, fact: &'static str) -> Option<()> {
         if let Some(class) = fact.strip_prefix('!') {
-            self.refused = Some(danger(class)?);
+            self.refused = Some(Danger::named(class)?);
         } else if let Some(class) = fact.strip_prefix("all!") {
-            self.refused_operands = Some(danger(class)?);
+            self.refused_operands = Some(Danger::named(class)?);
         } else if let Some((option, class)) = fact.split_once('!') {
-            let refused = Takes::Refused(danger(class)?);
+            let refused = Takes::Refused(Danger::named(class)?);
             for name in option.split(',') {
                 if let Some((bare, _)) = name.split_once('=') {
                     self.options.entry(bare).or_insert(Takes::Value(Kind::Text));
@@ -266,8 +271,16 @@ pub(super) fn facts(program: &str) -> Option<&'static Facts> {
     })
 }
 
+/// Returns the effects of the rules that hold for `call`, in their order.
+pub(super) fn rules(call: &Call<'_>) -> impl Iterator<Item = Effect> {
+    let family = call.program.split_once('.').map(|(family, _)| format!("{family}.*"));
+    let places = TABLE.ruled.get(call.program).or_else(|| TABLE.ruled.get(family?.as_str()));
+    let rules = places.into_iter().flatten().map(|at| &TABLE.rules[*at]);
+    rules.filter(move |rule| rule.holds(call)).map(|rule| rule.effect)
+}
+
 /// Returns whether `word` is in the list `name` of the table, whose words may be patterns.
-pub(super) fn is_listed(name: &str, word: &str) -> bool {
+pub(in crate::validator) fn is_listed(name: &str, word: &str) -> bool {
     TABLE.lists.get(name).is_some_and(|list| list.words.contains(word) || list.fits(word))
 }
 
@@ -281,6 +294,11 @@ pub(super) fn holds_listed(name: &str, text: &str) -> bool {
     TABLE.lists.get(name).is_some_and(|list| list.words.iter().any(|word| text.contains(word)))
 }
 
+/// Returns whether `pattern` matches a word of the list `name`.
+pub(super) fn is_fitted(name: &str, pattern: &str) -> bool {
+    TABLE.lists.get(name).is_some_and(|list| list.words.iter().any(|word| fits(pattern, word)))
+}
+
 /// Returns the text that the list `name` has for `key`, in the form `key:text`.
 pub(super) fn told(name: &str, key: &str) -> Option<&'static str> {
     let list = TABLE.lists.get(name)?;
@@ -290,25 +308,85 @@ pub(super) fn told(name: &str, key: &str) -> Option<&'static str> {
         .map(|(_, what)| what)
 }
 
-/// Returns whether `pattern`, in which stars match any text, matches `text`.
-fn fits(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((head, "")) => text.starts_with(head),
-        Some((head, rest)) => text.strip_prefix(head).is_some_and(|text| {
-            (0..=text.len()).filter(|at| text.is_char_boundary(*at)).any(|at| fits(rest, &text[at..]))
-        }),
+/// Refuses `text` if a pattern of the group `name` matches it.
+pub(super) fn matched(name: &str, text: &str) -> Result<(), Finding> {
+    let Some((rows, built)) = PATTERNS.get(name) else { return Ok(()) };
+    let built = built.get_or_init(|| patterns(rows.iter().map(|(_, pattern)| *pattern)));
+    built.matches(text).iter().next().map_or(Ok(()), |at| Err(refuse(rows[at].0)))
+}
+
+/// The rows of `patterns.txt` by their groups: each pattern with its danger.
+type Groups = HashMap<&'static str, (Vec<(Danger, &'static str)>, OnceLock<RegexSet>)>;
+
+static PATTERNS: LazyLock<Groups> = LazyLock::new(|| {
+    let mut groups = Groups::new();
+    for line in rows(include_str!("patterns.txt")) {
+        let mut words = line.splitn(3, ' ');
+        if let (Some(group), Some(class), Some(pattern)) = (words.next(), words.next(), words.next())
+            && let Some(danger) = Danger::named(class)
+        {
+            groups.entry(group).or_default().0.push((danger, pattern));
+        }
     }
+    groups
+});
+
+/// Returns the lines of a table without comments.
+fn rows(text: &'static str) -> impl Iterator<Item = &'static str> {
+    text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// Returns whether `pattern` matches `text`: `*` matches any text, and `?` and brackets any byte.
+fn fits(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    let (mut at, mut from) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while from < text.len() {
+        let here = pattern.get(at).copied();
+        let width = match here {
+            Some(b'[') => pattern[at..].iter().position(|&b| b == b']').map_or(1, |end| end + 1),
+            _ => 1,
+        };
+        match here {
+            Some(b'*') => {
+                star = Some((at, from));
+                at += 1;
+            }
+            Some(b'?' | b'[') => {
+                at += width;
+                from += 1;
+            }
+            Some(byte) if byte == text[from] => {
+                at += 1;
+                from += 1;
+            }
+            _ => {
+                let Some((star_at, star_from)) = star else { return false };
+                star = Some((star_at, star_from + 1));
+                at = star_at + 1;
+                from = star_from + 1;
+            }
+        }
+    }
+    pattern[at..].iter().all(|&byte| byte == b'*')
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    parse(include_str!("programs.txt")).expect("the table is part of the program, and a test reads all of it")
+    parse(concat!(include_str!("programs.txt"), include_str!("rules.txt"), include_str!("words.txt")))
+        .expect("the table is part of the program, and a test reads all of it")
 });
 
 #[derive(Debug, Default)]
 struct Table {
     programs: HashMap<&'static str, Facts>,
     lists: HashMap<&'static str, List>,
+    /// The programs that only read if they are called in this way.
+    reading: HashMap<&'static str, Facts>,
+    /// The values of each kind that are refused.
+    values: Vec<(Kind, Patterns, Danger)>,
+    rules: Vec<Rule>,
+    /// The places of the rules about each program; the names of programs may be patterns.
+    ruled: HashMap<&'static str, Vec<usize>>,
 }
 
 #[derive(Debug, Default)]
@@ -326,7 +404,20 @@ impl List {
 /// Parses the table; the error is the line that cannot be parsed.
 fn parse(text: &'static str) -> Result<Table, &'static str> {
     let mut table = Table::default();
-    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+    for line in rows(text) {
+        if let Some((head, effect)) = line.split_once(" => ") {
+            let (names, head) = head.split_once(' ').unwrap_or((head, ""));
+            if let Some(kind) = names.strip_prefix('=') {
+                let row = Kind::named(kind).zip(Danger::named(effect)).ok_or(line)?;
+                table.values.push((row.0, Patterns::named(head), row.1));
+                continue;
+            }
+            table.rules.push(Rule::named(head, effect).ok_or(line)?);
+            for name in names.split('|') {
+                table.ruled.entry(name).or_default().push(table.rules.len() - 1);
+            }
+            continue;
+        }
         let (names, facts) = line.split_once(" : ").ok_or(line)?;
         if let Some(list) = names.strip_prefix('@') {
             let list = table.lists.entry(list).or_default();
@@ -338,9 +429,13 @@ fn parse(text: &'static str) -> Result<Table, &'static str> {
         }
         let path: Vec<&'static str> = names.split_whitespace().collect();
         let facts: Vec<&'static str> = facts.split_whitespace().collect();
+        let (programs, path) = match path.as_slice() {
+            ["reads", path @ ..] => (&mut table.reading, path),
+            path => (&mut table.programs, path),
+        };
         let (names, subcommands) = path.split_first().ok_or(line)?;
         for name in names.split('|') {
-            enter(table.programs.entry(name).or_default(), subcommands, &facts).ok_or(line)?;
+            enter(programs.entry(name).or_default(), subcommands, &facts).ok_or(line)?;
         }
     }
     Ok(table)
@@ -361,7 +456,16 @@ mod tests {
 
     #[test]
     fn every_line_of_the_table_can_be_read() {
-        assert_eq!(parse(include_str!("programs.txt")).map(|_| ()), Ok(()));
+        for text in [include_str!("programs.txt"), include_str!("rules.txt"), include_str!("words.txt")] {
+            assert_eq!(parse(text).map(|_| ()), Ok(()));
+        }
+    }
+
+    #[test]
+    fn every_pattern_is_one_of_a_class_and_can_be_built() {
+        let count: usize = PATTERNS.values().map(|(rows, _)| rows.len()).sum();
+        assert_eq!(count, rows(include_str!("patterns.txt")).count());
+        assert!(PATTERNS.keys().all(|group| matched(group, "").is_ok()));
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub(in super::super) struct Reading<'a> {
     refused: Option<Danger>,
     /// True if an option makes the program change nothing.
     asks: bool,
+    /// True if options that the table does not know are refused, unless the program reads with any option.
+    strict: bool,
     /// The program and the subcommands that were named, the innermost last.
     chain: Vec<&'static Facts>,
     /// The entries among whose subcommands the next one is looked for.
@@ -38,7 +40,11 @@ pub(in super::super) struct Reading<'a> {
 impl<'a> Reading<'a> {
     /// Sorts the arguments of `call`; returns `None` if the table does not know the program.
     pub(in super::super) fn of(call: &Call<'a>) -> Option<Self> {
-        let program = facts(call.program)?;
+        Some(Self::by(facts(call.program)?, call.args, false))
+    }
+
+    /// Sorts the arguments of a call of `program`; if it is strict, options that are not known are refused.
+    pub(super) fn by(program: &'static Facts, args: &'a [Arg], strict: bool) -> Self {
         let mut reading = Self {
             program,
             facts: program,
@@ -48,18 +54,23 @@ impl<'a> Reading<'a> {
             command: None,
             refused: program.refused,
             asks: false,
+            strict,
             chain: vec![program],
             level: vec![program],
             deep: program.deep.as_deref().into_iter().collect(),
         };
-        reading.sort(call.args);
-        Some(reading)
+        reading.sort(args);
+        reading
     }
 
     /// Returns the reason why the call is refused, whatever its other arguments are.
     pub(in super::super) fn refused(&self) -> Option<Danger> {
-        let operands = self.facts.refused_operands.filter(|_| !self.operands.is_empty());
-        self.refused.or(operands).filter(|_| !self.asks)
+        self.refused_though_asked().filter(|_| !self.asks)
+    }
+
+    /// Returns the reason why the call is refused even with an option that makes it change nothing.
+    pub(super) fn refused_though_asked(&self) -> Option<Danger> {
+        self.refused.or_else(|| self.facts.refused_operands.filter(|_| !self.operands.is_empty()))
     }
 
     /// Returns the values of the options that take a value of this kind.
@@ -96,6 +107,11 @@ impl<'a> Reading<'a> {
             }
             if !ended && let Some((_, Takes::Value(Kind::Rest))) = self.takes(text) {
                 return self.begin(&args[at + 1..], false);
+            }
+            let named = text.starts_with('-') && self.facts.subcommands.contains_key(text);
+            if !ended && named && self.enter(text) {
+                at += 1;
+                continue;
             }
             if let Some(used) = (!ended).then(|| self.option(args, at)).flatten() {
                 at += used;
@@ -169,7 +185,8 @@ impl<'a> Reading<'a> {
 
     /// Finds a long option by the beginning of its name, which many programs accept.
     fn abbreviated(&self, name: &str) -> Option<(&'static str, Takes)> {
-        if name.len() < 5 || !name.starts_with("--") {
+        let shortest = if self.facts.has(Trait::Any) { 3 } else { 5 };
+        if name.len() < shortest || !name.starts_with("--") {
             return None;
         }
         let matters = |takes: &Takes| {
@@ -209,7 +226,7 @@ impl<'a> Reading<'a> {
             let name = text.split('=').next().unwrap_or(text);
             let Some(found) = self.abbreviated(name) else {
                 self.asks |= is_asking(text);
-                self.others.push(arg);
+                self.other(arg);
                 return Some(1);
             };
             return match text.split_once('=') {
@@ -220,16 +237,20 @@ impl<'a> Reading<'a> {
                 None => Some(1 + usize::from(self.note(found, args.get(at + 1).cloned()))),
             };
         }
-        for (position, letter) in text.char_indices().skip(1) {
-            let mut name = [0; 5];
-            name[0] = b'-';
-            let length = 1 + letter.encode_utf8(&mut name[1..]).len();
-            let Ok(name) = std::str::from_utf8(&name[..length]) else { continue };
-            let Some(found) = self.takes(name) else { continue };
+        let mut known = !self.program.has(Trait::Whole);
+        let cluster = if known { text } else { "" };
+        for (position, letter) in cluster.char_indices().skip(1) {
+            let Some(found) = self.takes(&format!("-{letter}")) else {
+                known = false;
+                continue;
+            };
             let rest = &text[position + letter.len_utf8()..];
-            if let (_, Takes::Refused(_)) = found {
+            if matches!(found.1, Takes::Refused(_) | Takes::Value(Kind::Flag)) {
                 self.note(found, None);
                 continue;
+            }
+            if !known {
+                self.other(arg);
             }
             if rest.is_empty() {
                 return Some(1 + usize::from(self.note(found, args.get(at + 1).cloned())));
@@ -237,8 +258,18 @@ impl<'a> Reading<'a> {
             self.note(found, Some(Arg { text: rest.trim_start_matches('=').to_owned(), marks: arg.marks }));
             return Some(1);
         }
-        self.others.push(arg);
+        if !known {
+            self.other(arg);
+        }
         Some(1)
+    }
+
+    /// Records an option that the table does not know.
+    fn other(&mut self, arg: &'a Arg) {
+        if self.strict && !self.facts.has(Trait::Any) {
+            self.refused = self.refused.or(Some(Danger::Writes));
+        }
+        self.others.push(arg);
     }
 
     /// Records an option; returns whether it takes its value.

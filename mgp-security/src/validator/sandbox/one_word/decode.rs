@@ -1,45 +1,46 @@
 //! The decoder of encodings that a later program may remove.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::super::pattern;
+
 /// Decodes one layer of encoding: percent signs, entities, and backslashes before line ends; returns `None` if nothing
 /// was encoded.
 pub(super) fn decode(text: &str) -> Option<String> {
-    if !text.contains(['%', '&', '\\']) {
-        return None;
-    }
-    let mut out = Vec::with_capacity(text.len());
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    let mut changed = false;
-    while at < bytes.len() {
-        let rest = &bytes[at..];
-        let found = match rest[0] {
-            b'%' => hex(rest.get(1..3)).map(|byte| (byte, 3)),
-            b'\\' if rest.get(1) == Some(&b'x') => hex(rest.get(2..4)).map(|byte| (byte, 4)),
-            b'\\' if rest.starts_with(b"\\u00") => hex(rest.get(4..6)).map(|byte| (byte, 6)),
-            b'\\' if matches!(rest.get(1), Some(b'n' | b'r')) => Some((b'\n', 2)),
-            b'\\' if rest.starts_with(b"\\033") => Some((0x1b, 4)),
-            b'&' => ENTITIES
-                .iter()
-                .find(|(name, _)| rest.starts_with(name.as_bytes()))
-                .map(|(name, byte)| (*byte, name.len())),
-            _ => None,
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut end = 0;
+    for found in ENCODED.find_iter(text) {
+        let digits = found.as_str().trim_start_matches(['%', '\\', '&', '#']).trim_end_matches(';');
+        let byte = match digits {
+            "n" | "r" => b'\n',
+            "033" => 0x1b,
+            "lt" => b'<',
+            "gt" => b'>',
+            "amp" => b'&',
+            "quot" => b'"',
+            "apos" => b'\'',
+            decimal if found.as_str().starts_with("&#") && !decimal.starts_with('x') => {
+                decimal.parse().ok()?
+            }
+            hex => u8::from_str_radix(hex.trim_start_matches(['x', 'u']), 16).ok()?,
         };
-        if let Some((byte, length)) = found {
-            changed = true;
-            out.push(byte);
-            at += length;
-        } else {
-            out.push(bytes[at]);
-            at += 1;
-        }
+        bytes.extend_from_slice(&text.as_bytes()[end..found.start()]);
+        bytes.push(byte);
+        end = found.end();
     }
-    changed.then(|| String::from_utf8_lossy(&out).into_owned())
+    bytes.extend_from_slice(&text.as_bytes()[end..]);
+    (end > 0).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn hex(digits: Option<&[u8]>) -> Option<u8> {
-    let text = std::str::from_utf8(digits?).ok()?;
-    u8::from_str_radix(text, 16).ok()
-}
+/// A character of ASCII, or a byte, that is written as something else.
+static ENCODED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?:%|\\x|\\u00)[[:xdigit:]]{2}|\\[nr]|\\033|&(?:lt|gt|amp|quot|apos);|",
+        r"&#(?:x27|x3b|x7c|10|38|39|59|96|124);",
+    ))
+});
 
 /// Returns whether the text contains `%0a` or `%0d`, which plain values never contain.
 pub(super) fn hides_line_end(text: &str) -> bool {
@@ -49,20 +50,3 @@ pub(super) fn hides_line_end(text: &str) -> bool {
         || text.contains("\\033[")
         || text.contains("\\x1b[")
 }
-
-const ENTITIES: [(&str, u8); 14] = [
-    ("&lt;", b'<'),
-    ("&gt;", b'>'),
-    ("&amp;", b'&'),
-    ("&quot;", b'"'),
-    ("&apos;", b'\''),
-    ("&#39;", b'\''),
-    ("&#x27;", b'\''),
-    ("&#59;", b';'),
-    ("&#x3b;", b';'),
-    ("&#124;", b'|'),
-    ("&#x7c;", b'|'),
-    ("&#38;", b'&'),
-    ("&#96;", b'`'),
-    ("&#10;", b'\n'),
-];

@@ -13,19 +13,9 @@ pub(super) enum Evidence {
     Strong,
 }
 
-/// The likelihood that the name of a program is mistaken for something else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Only commands begin with the name.
-    Name,
-    /// The name is an English word, and makes little sense as a command without arguments.
-    Word,
-    /// The name is an English word, or short, and the program runs without arguments too.
-    Both,
-}
-
-/// Returns the kind of the program name `name`, with or without directories; `None` if it is not one.
-pub(super) fn kind_of(name: &str) -> Option<Kind> {
+/// Returns how the program name `name`, with or without directories, is known in prose: as an English word that makes
+/// little sense without arguments (`word`) or that runs alone, or as nothing but a name; `None` if it is not one.
+pub(super) fn kind_of(name: &str) -> Option<Trait> {
     let name = name.rsplit(['/', '\\']).next().unwrap_or("");
     if name.len() > MAX_NAME {
         return None;
@@ -34,10 +24,9 @@ pub(super) fn kind_of(name: &str) -> Option<Kind> {
     let facts = facts(lower.strip_suffix(".exe").unwrap_or(&lower))?;
     // With a version behind it, the name is not an English word.
     if lower.ends_with(|c: char| c.is_ascii_digit()) && facts.has(Trait::Word) {
-        return Some(Kind::Name);
+        return Some(Trait::Name);
     }
-    let kinds = [(Trait::Alone, Kind::Both), (Trait::Word, Kind::Word), (Trait::Name, Kind::Name)];
-    kinds.into_iter().find(|(name, _)| facts.has(*name)).map(|(_, kind)| kind)
+    [Trait::Alone, Trait::Word, Trait::Name].into_iter().find(|kind| facts.has(*kind))
 }
 
 pub(super) fn is_command(text: &str, evidence: Evidence) -> bool {
@@ -59,10 +48,10 @@ pub(super) fn is_command(text: &str, evidence: Evidence) -> bool {
     match (kind, evidence) {
         (None, _) => called && rest.contains(';'),
         (Some(_), Evidence::Any) => true,
-        (Some(Kind::Name), Evidence::Some) if !is_title(name) || name.contains('-') => true,
+        (Some(Trait::Name), Evidence::Some) if !is_title(name) || name.contains('-') => true,
         // A name with a capital letter is an ordinary word of a sentence.
         (Some(_), _) if is_title(name) => {
-            called || has_arguments(rest, Kind::Word) && !begins_with_number(rest)
+            called || has_arguments(rest, Trait::Word) && !begins_with_number(rest)
         }
         (Some(kind), _) => called || has_arguments(rest, kind),
     }
@@ -78,19 +67,19 @@ fn begins_with_number(rest: &str) -> bool {
 
 /// Returns whether the text after a name looks like arguments: options, paths, numbers, variables, or the end of the
 /// text.
-pub(super) fn has_arguments(rest: &str, kind: Kind) -> bool {
+pub(super) fn has_arguments(rest: &str, kind: Trait) -> bool {
     let args = rest.trim_start();
     let closed = args.is_empty()
         || args.starts_with([';', '|', '&', '`', '#', '\'', '"', '%', '\n']) && args.len() <= 3;
     if closed || args.starts_with([';', '|', '&']) {
-        return kind != Kind::Word || rest.starts_with([';', '|', '&']) && !rest.starts_with("; ");
+        return kind != Trait::Word || rest.starts_with([';', '|', '&']) && !rest.starts_with("; ");
     }
     if !rest.starts_with([' ', '\t', '<', '>']) {
         return false;
     }
     // In `wait 5 seconds`, the number counts something and is not an argument.
     let mut counted = args.split_whitespace();
-    if kind == Kind::Word
+    if kind == Trait::Word
         && counted.next().is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
         && counted.next().is_some_and(|unit| unit.len() > 2 && unit.starts_with(char::is_alphabetic))
     {
@@ -105,7 +94,7 @@ pub(super) fn has_arguments(rest: &str, kind: Kind) -> bool {
     subcommand
         || rest.contains('>')
         || first.starts_with(['-', '/', '$', '%', '<', '>', '~', '\'', '"', '*', '?', '`', '\\'])
-        || (kind == Kind::Name && first.len() > 2 && first.trim_matches('.').contains('.'))
+        || (kind == Trait::Name && first.len() > 2 && first.trim_matches('.').contains('.'))
         || first.contains("://")
         || first.as_bytes().get(1) == Some(&b':')
         || first.bytes().all(|b| b.is_ascii_digit() || b == b'.')

@@ -1,13 +1,9 @@
 //! The rules about separators of commands, and the text behind them.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use crate::Finding;
 
-use super::super::finding::{Danger, refuse};
-use super::super::pattern;
+use super::super::finding::{Danger, refuse, refuse_if};
+use super::super::known::{is_listed, matched};
 use super::disguise::begins_disguised;
 use super::evidence::{Evidence, first_name, is_command, kind_of};
 
@@ -16,14 +12,13 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
     let trimmed = text.trim_start();
     let first = trimmed.trim_start_matches(['\'', '"', ')', '}', ']', '*']).trim_start();
     let second = text.starts_with(['\n', '\r']) && is_command(trimmed, Evidence::Some);
-    if second || (leads(first) && !is_table_row(trimmed)) {
-        return Err(refuse(REFUSE_SEPARATOR));
-    }
+    refuse_if(second || (leads(first) && !is_table_row(trimmed)), Danger::Separator)?;
     if text.contains('\n') || text.contains('\r') {
         for line in text.split(['\n', '\r']).skip(1) {
-            if is_command(line.trim_start(), Evidence::Strong) || leads(line.trim_start()) {
-                return Err(refuse(REFUSE_SEPARATOR));
-            }
+            refuse_if(
+                is_command(line.trim_start(), Evidence::Strong) || leads(line.trim_start()),
+                Danger::Separator,
+            )?;
         }
     }
     // Consecutive separators have the same text behind them.
@@ -46,8 +41,9 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
             && !rest.starts_with([' ', '\t']);
         let dollar = behind.starts_with(['$', '`'])
             && !behind[1..].starts_with(|c: char| c.is_ascii_digit() && c != '0');
-        if (dollar && behind.len() > 1) || begins_disguised(behind) || (tight && PIECES.is_match(behind)) {
-            return Err(refuse(REFUSE_SEPARATOR));
+        refuse_if((dollar && behind.len() > 1) || begins_disguised(behind), Danger::Separator)?;
+        if tight {
+            matched("pieces", behind)?;
         }
         let name = first_name(behind);
         if kind_of(name).is_some() {
@@ -65,16 +61,17 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
             } else {
                 Evidence::Some
             };
-        if commands > MAX_COMMANDS || (is_command(behind, evidence) && !quoted_list(text, at)) {
-            return Err(refuse(REFUSE_SEPARATOR));
-        }
+        refuse_if(
+            commands > MAX_COMMANDS || (is_command(behind, evidence) && !quoted_list(text, at)),
+            Danger::Separator,
+        )?;
     }
     let end = text.trim_end();
     if let Some(before) = end.strip_suffix([';', '|', '&', '`'])
         && is_command(before.trim_end(), Evidence::Some)
         && before.matches('`').count() % 2 == 0
     {
-        return Err(refuse(REFUSE_SEPARATOR));
+        return Err(refuse(Danger::Separator));
     }
     // In some languages, `name|` runs the name.
     if let Some(before) = end.strip_suffix(['|', '&'])
@@ -82,7 +79,7 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
         && !before.trim_end().contains(' ')
         && (before.contains('/') || is_command(before.trim_end(), Evidence::Any))
     {
-        return Err(refuse(REFUSE_SEPARATOR));
+        return Err(refuse(Danger::Separator));
     }
     Ok(())
 }
@@ -98,11 +95,7 @@ fn leads(text: &str) -> bool {
 
 /// Returns whether the text begins with the rest of an HTML entity, such as `copy;`, after its `&`.
 fn is_entity(text: &str) -> bool {
-    const ENTITIES: [&str; 14] = [
-        "copy", "reg", "trade", "amp", "lt", "gt", "nbsp", "quot", "hellip", "mdash", "ndash", "euro",
-        "laquo", "bull",
-    ];
-    text.split_once(';').is_some_and(|(name, _)| ENTITIES.contains(&name))
+    text.split_once(';').is_some_and(|(name, _)| is_listed("entities", name))
 }
 
 /// Returns whether the text is a row of a table, `| a | b |`, as it appears in prose.
@@ -133,10 +126,3 @@ fn quoted_list(text: &str, at: usize) -> bool {
 
 /// The largest number of commands behind separators in a text that passes.
 const MAX_COMMANDS: usize = 64;
-
-/// A name in pieces, or a path in patterns: `w'h'oami`, `/???/??t`.
-static PIECES: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"^(?:[A-Za-z/]*(?:['"\\]+[A-Za-z/]+){2,}|/[A-Za-z?*]*[?*][A-Za-z?*]*/)"#));
-
-const REFUSE_SEPARATOR: Danger =
-    ("separator", "the value holds a separator with a command behind it; send the value alone");

@@ -1,0 +1,282 @@
+//! The rules of the table: the conditions under which a call is refused, writes to its operands, or marks its output.
+
+use crate::Finding;
+
+use super::super::argv::Call;
+use super::super::finding::{Danger, refuse};
+use super::super::sed::effects;
+use super::super::value::{Arg, HOLE, Marks, Text};
+use super::{Kind, TABLE, fits, is_listed, lies_in};
+
+/// A rule of `rules.txt` about one program.
+#[derive(Debug)]
+pub(in super::super) struct Rule {
+    /// The words behind the first of which the conditions look; empty if they look at all arguments.
+    after: Vec<&'static str>,
+    conditions: Vec<Condition>,
+    pub(in super::super) effect: Effect,
+}
+
+/// The consequence of a rule whose conditions hold.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) enum Effect {
+    Refuse(Danger),
+    /// The call writes to all of its operands.
+    Writes,
+    /// The output of the call gets the first marks and loses the second.
+    Prints(Marks, Marks),
+}
+
+#[derive(Debug)]
+struct Condition {
+    negated: bool,
+    test: Test,
+}
+
+#[derive(Debug)]
+enum Test {
+    /// One of the options is given.
+    Given(&'static str),
+    /// One of the options is given with such a value.
+    Valued(&'static str, Patterns),
+    /// Some of the texts that the part of the call holds fits.
+    Any(Part, Patterns),
+    /// There are arguments, and all of them fit.
+    All(Patterns),
+    /// Some of the arguments that the part of the call holds has all of these marks.
+    Marked(Part, Marks),
+    /// The input of the call has the marks, or is fed at all.
+    Input(Option<Marks>),
+}
+
+/// The part of a call that a condition looks at.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Arguments,
+    /// The arguments in lower case, as they are and without blanks.
+    Said,
+    /// All arguments as one text.
+    Line,
+    First,
+    /// The operands: all, the first one, the last one, those before the last one.
+    Operands,
+    Verb,
+    Last,
+    Sources,
+}
+
+/// Patterns for a text, of which the first that fits decides: it refuses the text if it begins with `!`. A text that
+/// fits none of them is refused, unless the last pattern begins with `!`. A pattern `@NAME` fits what is in a class or
+/// a list of that name, and a pattern behind `~` fits in any case.
+#[derive(Debug)]
+pub(super) struct Patterns(Vec<String>);
+
+impl Patterns {
+    pub(super) fn named(patterns: &str) -> Self {
+        Self(patterns.split('|').map(|pattern| pattern.replace('␣', " ")).collect())
+    }
+
+    fn allow(&self, text: &str, call: &Call<'_>) -> bool {
+        let fit = |pattern: &str| match (pattern.strip_prefix('@'), pattern.strip_prefix('~')) {
+            (Some(class), _) if class.starts_with(|c: char| c.is_ascii_lowercase()) => {
+                belongs(call, text, class)
+            }
+            (_, Some(pattern)) => fits(pattern, &text.to_ascii_lowercase()),
+            _ => fits(pattern, text),
+        };
+        for pattern in &self.0 {
+            let refused = pattern.strip_prefix('!');
+            if fit(refused.unwrap_or(pattern)) {
+                return refused.is_none();
+            }
+        }
+        self.0.last().is_none_or(|last| last.starts_with('!'))
+    }
+}
+
+impl Rule {
+    /// Reads a rule: `[after WORDS] [if CONDITIONS]`, with the effect behind the arrow.
+    pub(super) fn named(head: &'static str, effect: &'static str) -> Option<Self> {
+        let (after, conditions) = head.split_once("if ").unwrap_or((head, ""));
+        let after = after.trim().strip_prefix("after ").unwrap_or_default();
+        Some(Self {
+            after: after.split('|').filter(|word| !word.is_empty()).collect(),
+            conditions: conditions.split_whitespace().map(Condition::named).collect::<Option<_>>()?,
+            effect: match effect.split_once(' ') {
+                Some(("prints", marks)) => {
+                    let (lost, got): (Vec<_>, Vec<_>) =
+                        marks.split(',').partition(|mark| mark.starts_with('-'));
+                    Effect::Prints(marks_named(got)?, marks_named(lost.iter().map(|mark| &mark[1..]))?)
+                }
+                Some(_) => return None,
+                None if effect == "writes" => Effect::Writes,
+                None => Effect::Refuse(Danger::named(effect)?),
+            },
+        })
+    }
+
+    /// Returns whether all conditions hold for `call`.
+    pub(in super::super) fn holds(&self, call: &Call<'_>) -> bool {
+        let mut args = call.args;
+        if !self.after.is_empty() {
+            let Some(at) = args.iter().position(|arg| self.after.contains(&arg.text.as_str())) else {
+                return false;
+            };
+            args = &args[at + 1..];
+        }
+        let scope = Call { args, ..*call };
+        self.conditions.iter().all(|condition| condition.test.holds(&scope) != condition.negated)
+    }
+}
+
+impl Condition {
+    fn named(text: &'static str) -> Option<Self> {
+        let (negated, text) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
+        let tested = match text.split_once('=') {
+            None if text == "none" => {
+                return Some(Self {
+                    negated: !negated,
+                    test: Test::Any(Part::Arguments, Patterns::named("*")),
+                });
+            }
+            None => Test::Given(text),
+            Some(("all", patterns)) => Test::All(Patterns::named(patterns)),
+            Some(("input", "fed")) => Test::Input(None),
+            Some(("input", marks)) => Test::Input(Some(marks_named(marks.split('+'))?)),
+            Some(("mark", marks)) => Test::Marked(Part::Arguments, marks_named(marks.split('+'))?),
+            Some(("last-mark", marks)) => Test::Marked(Part::Last, marks_named(marks.split('+'))?),
+            Some((name, patterns)) => match Part::named(name) {
+                Some(part) => Test::Any(part, Patterns::named(patterns)),
+                None => Test::Valued(name, Patterns::named(patterns)),
+            },
+        };
+        Some(Self { negated, test: tested })
+    }
+}
+
+impl Part {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "has" => Self::Arguments,
+            "said" => Self::Said,
+            "line" => Self::Line,
+            "first" => Self::First,
+            "operand" => Self::Operands,
+            "verb" => Self::Verb,
+            "last" => Self::Last,
+            "source" => Self::Sources,
+            _ => return None,
+        })
+    }
+
+    fn args<'a>(self, call: &Call<'a>) -> Vec<&'a Arg> {
+        let mut operands: Vec<&Arg> = call.operands().collect();
+        match self {
+            Self::Operands => operands,
+            Self::Verb => operands.into_iter().take(1).collect(),
+            Self::Last => operands.pop().into_iter().collect(),
+            Self::Sources => {
+                operands.pop();
+                operands
+            }
+            Self::First => call.args.iter().take(1).collect(),
+            Self::Arguments | Self::Said | Self::Line => call.args.iter().collect(),
+        }
+    }
+
+    fn texts(self, call: &Call<'_>) -> Vec<String> {
+        let texts = self.args(call).into_iter().map(|arg| arg.text.clone());
+        match self {
+            Self::Line => vec![texts.collect::<Vec<_>>().join(" ")],
+            Self::Said => {
+                let dense = |text: &String| text.chars().filter(|c| !c.is_whitespace()).collect();
+                texts.map(|text| text.to_ascii_lowercase()).flat_map(|text| [dense(&text), text]).collect()
+            }
+            _ => texts.collect(),
+        }
+    }
+}
+
+impl Test {
+    fn holds(&self, call: &Call<'_>) -> bool {
+        match self {
+            Self::Given(names) => call.gives(names),
+            Self::Valued(names, patterns) => {
+                names.split(',').any(|name| call.value(name).is_some_and(|value| patterns.allow(value, call)))
+            }
+            Self::Any(part, patterns) => part.texts(call).iter().any(|text| patterns.allow(text, call)),
+            Self::All(patterns) => {
+                !call.args.is_empty() && call.args.iter().all(|arg| patterns.allow(&arg.text, call))
+            }
+            Self::Marked(part, marks) => {
+                part.args(call).iter().any(|arg| arg.marks.without(*marks).and(*marks) == arg.marks)
+            }
+            Self::Input(None) => call.input.text != Text::Absent,
+            Self::Input(Some(marks)) => call.input.marks.has(*marks),
+        }
+    }
+}
+
+/// Returns whether `text` belongs to a class: of places, of texts, or of a list of words.
+fn belongs(call: &Call<'_>, text: &str, class: &str) -> bool {
+    let place = || call.place(text);
+    match class {
+        "vast" => place().is_vast(),
+        "system" => place().is_system(),
+        "system-file" => place().is_system() && !place().as_str().starts_with("/dev"),
+        "system-root" => place().is_vast() && place().is_system() && !lies_in("optional", place().as_str()),
+        "device" => place().is_device(),
+        "log" => place().is_log(),
+        "accounts" => place().is_accounts(),
+        "climbing" => place().climbs(),
+        "everything" => matches!(text, "." | ":/" | "*" | "./" | ":"),
+        "secret" => place().is_secret(),
+        "sed-that-reads" => effects(text) == (Vec::new(), true),
+        "for-tests" => is_for_tests(text),
+        "whole-bucket" => is_whole_bucket(text),
+        "computed" => text.contains(HOLE),
+        "empty" => text.is_empty(),
+        "shell-path" => super::super::argv::is_shell_path(text),
+        "sets-user" => super::super::argv::sets_user(text),
+        list => text.split(',').any(|part| is_listed(list, part)),
+    }
+}
+
+/// Refuses a value of `kind` that a row of the table refuses.
+pub(in super::super) fn check_value(call: &Call<'_>, kind: Kind, text: &str) -> Result<(), Finding> {
+    let mut rows = TABLE.values.iter().filter(|(own, ..)| *own == kind);
+    let refused = rows.find(|(_, patterns, _)| patterns.allow(text, call));
+    refused.map_or(Ok(()), |(.., danger)| Err(refuse(*danger)))
+}
+
+/// Returns whether the name of a database says that it is only for tests.
+fn is_for_tests(name: &str) -> bool {
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    words.any(|word| matches!(word, "test" | "tests" | "tmp" | "temp" | "scratch" | "sandbox"))
+}
+
+/// Returns whether the address names a whole bucket, and not an object in it.
+fn is_whole_bucket(address: &str) -> bool {
+    address.split_once("://").is_some_and(|(_, rest)| {
+        rest.split_once('/').is_none_or(|(_, key)| key.is_empty() || key.starts_with('*'))
+    })
+}
+
+/// Returns the marks with these names.
+fn marks_named<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Marks> {
+    names.into_iter().try_fold(Marks::NONE, |marks, name| {
+        Some(marks.and(match name {
+            "crafted" => Marks::CRAFTED,
+            "process" => Marks::PROCESS,
+            "telling" => Marks::TELLING,
+            "fetched" => Marks::FETCHED,
+            "endless" => Marks::ENDLESS,
+            "sensitive" => Marks::SENSITIVE,
+            "everything" => Marks::EVERYTHING,
+            "chosen" => Marks::CHOSEN,
+            "bulk" => Marks::BULK,
+            "kernel" => Marks::KERNEL,
+            _ => return None,
+        }))
+    })
+}

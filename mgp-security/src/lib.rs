@@ -60,6 +60,8 @@ pub mod code_safety;
 #[cfg(feature = "permission")]
 pub mod confirmation;
 #[cfg(feature = "validate")]
+mod data_file;
+#[cfg(feature = "validate")]
 pub mod definition;
 #[cfg(test)]
 mod doubles;

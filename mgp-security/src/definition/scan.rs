@@ -7,9 +7,7 @@
 //! Words, wordings and rules are data: `atoms.txt`, `words.txt`, `wordings.txt`, `parameters.txt` and `rules.txt`.
 
 mod atom;
-mod data;
 mod encoded;
-mod engine;
 mod judge;
 mod lexicon;
 mod parameters;
@@ -22,11 +20,11 @@ use std::fmt::Write as _;
 use mgp_types::Object;
 use mgp_types::canonical::CanonicalTree;
 
-use self::atom::Hit;
-use self::engine::Engine;
 use self::judge::Match;
+use self::lexicon::Lexicon;
 use self::parameters::Parameters;
 use self::rules::Place;
+use self::wording::Wordings;
 use super::DefinitionKind;
 use super::fold::{FoldedText, undisguised};
 use super::invisible::{self, HidingPlace, InvisibleTolerance, visible};
@@ -69,10 +67,12 @@ pub(crate) fn judge_definition_sparing(
     is_foreign: &dyn Fn(&str) -> bool,
     spared: &dyn Fn(&str) -> bool,
 ) -> Judgement {
-    let mut reader = Reader::new(is_foreign, Parameters::default());
-    reader.spared = spared;
-    let read = reader.read_definition(kind, listed);
-    reader.judgement(read)
+    let mut reader = Reader::new(is_foreign, spared);
+    match (reader.read_definition(kind, listed), reader.flagged) {
+        (Err(finding), _) => Judgement::Hold(finding),
+        (Ok(()), Some(finding)) => Judgement::Flag(finding),
+        (Ok(()), None) => Judgement::Allow,
+    }
 }
 
 /// The rules whose findings an operator can accept, by their stable names. Other findings concern the form of a
@@ -92,7 +92,7 @@ pub fn scan_text(text: &str) -> Result<(), Finding> {
     if let Some((hiding, at)) = invisible::find(text, InvisibleTolerance::Typesetting) {
         return Err(hidden(text, hiding, at, ""));
     }
-    let mut reader = Reader::new(&|_| false, Parameters::default());
+    let mut reader = Reader::new(&|_| false, &|_| false);
     reader.check_readings(text, Place::Text, "")?;
     reader.flagged.map_or(Ok(()), Err)
 }
@@ -100,7 +100,6 @@ pub fn scan_text(text: &str) -> Result<(), Finding> {
 /// A reader of the texts of one definition, or of a single text. A finding that holds the definition ends the reading;
 /// one that flags is noted.
 struct Reader<'a> {
-    engine: &'static Engine,
     /// A test for whether a word is the name of another server's tool.
     is_foreign: &'a dyn Fn(&str) -> bool,
     /// A test for whether the findings of a rule are accepted.
@@ -113,23 +112,8 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(is_foreign: &'a dyn Fn(&str) -> bool, parameters: Parameters) -> Self {
-        Self {
-            engine: Engine::get(),
-            is_foreign,
-            spared: &|_| false,
-            parameters,
-            prose: String::new(),
-            flagged: None,
-        }
-    }
-
-    fn judgement(self, read: Result<(), Finding>) -> Judgement {
-        match (read, self.flagged) {
-            (Err(finding), _) => Judgement::Hold(finding),
-            (Ok(()), Some(finding)) => Judgement::Flag(finding),
-            (Ok(()), None) => Judgement::Allow,
-        }
+    fn new(is_foreign: &'a dyn Fn(&str) -> bool, spared: &'a dyn Fn(&str) -> bool) -> Self {
+        Self { is_foreign, spared, parameters: Parameters::default(), prose: String::new(), flagged: None }
     }
 
     fn read_definition(&mut self, kind: DefinitionKind, listed: &Object) -> Result<(), Finding> {
@@ -153,7 +137,8 @@ impl<'a> Reader<'a> {
                 self.check_text(name, Place::Name, &pointer)?;
                 if let (true, CanonicalTree::Array(arguments)) = (name == "arguments", value) {
                     arguments.iter().enumerate().try_for_each(|(index, argument)| {
-                        self.check_argument(argument, &format!("{pointer}/{index}"))
+                        let name = text_of(argument, "name").unwrap_or_default();
+                        self.check_parameter(name, argument, &format!("{pointer}/{index}"))
                     })?;
                 }
                 self.check_tree(value, place, &mut pointer)?;
@@ -167,15 +152,13 @@ impl<'a> Reader<'a> {
 
     /// Notes a finding at `pointer`.
     fn note(&mut self, found: Option<Found>, pointer: &str) -> Result<(), Finding> {
-        match found {
-            Some(found) if (self.spared)(found.rule) => Ok(()),
-            Some(found) if found.is_hard => Err(found.finding(pointer)),
-            Some(found) => {
-                self.flagged.get_or_insert_with(|| found.finding(pointer));
-                Ok(())
+        if let Some(found) = found.filter(|found| !(self.spared)(found.rule)) {
+            if found.is_hard {
+                return Err(found.finding(pointer));
             }
-            None => Ok(()),
+            self.flagged.get_or_insert_with(|| found.finding(pointer));
         }
+        Ok(())
     }
 
     fn check_tree(
@@ -205,25 +188,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Judges an argument of a prompt as a parameter.
-    fn check_argument(&mut self, argument: &CanonicalTree, pointer: &str) -> Result<(), Finding> {
-        match argument.member("name") {
-            Some(CanonicalTree::Text(name)) => self.check_parameter(name, argument, pointer),
-            _ => Ok(()),
-        }
-    }
-
     /// Judges the name of a parameter and its description as one text.
     fn check_parameter(&mut self, name: &str, schema: &CanonicalTree, at: &str) -> Result<(), Finding> {
-        let member = |wanted: &str| match schema.member(wanted) {
-            Some(CanonicalTree::Text(text)) => Some(text.as_str()),
-            _ => None,
-        };
-        if matches!(member("type"), Some("boolean" | "integer" | "number")) {
+        if matches!(text_of(schema, "type"), Some("boolean" | "integer" | "number")) {
             // A parameter of this type cannot carry anything away.
             return Ok(());
         }
-        let described = member("description");
+        let described = text_of(schema, "description");
         let text = format!("{}: {}", in_words(name), described.unwrap_or_default());
         let member = if described.is_some() { "/description" } else { "" };
         let found = self.judge(&text, Place::Parameter);
@@ -266,33 +237,36 @@ impl<'a> Reader<'a> {
         let turned = || {
             encoded::turned(text)
                 .into_iter()
-                .find_map(|reading| self.judge_by(Engine::find_words, &reading, place, &|_| false))
+                .find_map(|reading| self.judge_by(&reading, place, &|_| false, Hits::OfWords))
         };
         let found = decoded.or_else(turned).map(|found| found.disguised("once decoded"));
         self.note(found, pointer)
     }
 
     fn judge(&self, text: &str, place: Place) -> Option<Found> {
-        self.judge_by(Engine::find, text, place, self.spared)
+        self.judge_by(text, place, self.spared, Hits::All)
     }
 
     /// Judges a disguised reading of a text by all rules: an operator who accepted a finding in plain words did not
     /// accept a disguised one.
     fn judge_disguised(&self, text: &str, place: Place) -> Option<Found> {
-        self.judge_by(Engine::find, text, place, &|_| false)
+        self.judge_by(text, place, &|_| false, Hits::All)
     }
 
-    /// Returns the finding of the rules in `text`, based on the hits that `find` notes.
+    /// Returns the finding of the rules in `text`, based on these hits.
     fn judge_by(
         &self,
-        find: fn(&Engine, &FoldedText, &mut Vec<Hit>),
         text: &str,
         place: Place,
         spared: &dyn Fn(&str) -> bool,
+        based_on: Hits,
     ) -> Option<Found> {
         let folded = FoldedText::new(text);
         let mut hits = Vec::new();
-        find(self.engine, &folded, &mut hits);
+        Lexicon::get().find(&folded, &mut hits);
+        if based_on == Hits::All {
+            Wordings::get().find(&folded, &mut hits);
+        }
         self.parameters.find(&folded, &mut hits);
         let Match { rule, start, end, is_hard } =
             judge::judge(&folded, &mut hits, place, &self.parameters, spared)?;
@@ -317,20 +291,22 @@ impl<'a> Reader<'a> {
 /// Returns the names of the parameters that `members` of a definition declare.
 fn names(members: &[(String, CanonicalTree)]) -> Vec<String> {
     let of = |name: &str| members.iter().find(|(member, _)| member == name).map(|(_, value)| value);
-    let schema = of("inputSchema").and_then(|schema| schema.member("properties"));
-    match (schema, of("arguments")) {
+    match (of("inputSchema").and_then(|schema| schema.member("properties")), of("arguments")) {
         (Some(CanonicalTree::Object(properties)), _) => {
             properties.iter().map(|(name, _)| name.clone()).collect()
         }
         (_, Some(CanonicalTree::Array(arguments))) => {
-            let names = arguments.iter().filter_map(|argument| argument.member("name"));
-            names
-                .filter_map(
-                    |name| if let CanonicalTree::Text(name) = name { Some(name.clone()) } else { None },
-                )
-                .collect()
+            arguments.iter().filter_map(|argument| text_of(argument, "name")).map(str::to_owned).collect()
         }
         _ => Vec::new(),
+    }
+}
+
+/// Returns the text that is the member `name` of `tree`.
+fn text_of<'t>(tree: &'t CanonicalTree, name: &str) -> Option<&'t str> {
+    match tree.member(name) {
+        Some(CanonicalTree::Text(text)) => Some(text),
+        _ => None,
     }
 }
 
@@ -341,6 +317,13 @@ fn step<T>(pointer: &mut String, name: &str, inside: impl FnOnce(&mut String) ->
     let result = inside(pointer);
     pointer.truncate(length);
     result
+}
+
+/// The hits in a text that a finding may rest on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hits {
+    All,
+    OfWords,
 }
 
 /// A finding of a rule in a text.

@@ -1,5 +1,12 @@
 //! Decoding of texts that are written so that a person does not read them and a model can.
 
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use regex::{Captures, Regex};
+
 /// Returns the hidden readings of `text`: decoded, and with its escapes undone.
 pub(super) fn readings(text: &str) -> Vec<String> {
     let mut readings = Vec::new();
@@ -7,17 +14,18 @@ pub(super) fn readings(text: &str) -> Vec<String> {
         return readings;
     }
     readings.extend(unescaped(text));
-    for run in text.split(|it: char| !is_base64(it)).filter(|run| run.len() >= MIN_RUN).take(MAX_RUNS) {
+    for run in runs(text, |it| it.is_ascii_alphanumeric() || "+/-_=".contains(it)) {
         readings.extend(words(base64(run)));
-        readings.extend(words(hex(run.as_bytes())));
-    }
-    let spaced: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b' ' | b':' | b',' | b'-')).collect();
-    for run in
-        spaced.split(|byte| !byte.is_ascii_hexdigit()).filter(|run| run.len() >= MIN_RUN).take(MAX_RUNS)
-    {
         readings.extend(words(hex(run)));
     }
+    let joined = text.replace([' ', ':', ',', '-'], "");
+    readings.extend(runs(&joined, |it| it.is_ascii_hexdigit()).filter_map(|run| words(hex(run))));
     readings
+}
+
+/// Returns the first long runs of digits in `text`.
+fn runs(text: &str, is_digit: impl Fn(char) -> bool) -> impl Iterator<Item = &str> {
+    text.split(move |it| !is_digit(it)).filter(|run| run.len() >= MIN_RUN).take(MAX_RUNS)
 }
 
 /// Returns the ROT13 reading of `text`, and `text` in reverse.
@@ -31,44 +39,19 @@ pub(super) fn turned(text: &str) -> [String; 2] {
 /// Returns `text` without percent escapes, character references and escapes of programming languages, if it has
 /// several.
 fn unescaped(text: &str) -> Option<String> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
     let mut undone = 0;
-    while let Some((&byte, behind)) = rest.split_first() {
-        if let Some((character, length)) = escape(rest) {
-            out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-            rest = &rest[length..];
-            undone += 1;
-        } else {
-            out.push(byte);
-            rest = behind;
-        }
-    }
-    (undone >= MIN_ESCAPES).then(|| String::from_utf8_lossy(&out).into_owned())
-}
-
-/// Returns the character that the escape at the start of `bytes` stands for, and the length of the escape in bytes.
-fn escape(bytes: &[u8]) -> Option<(char, usize)> {
-    let hex = |digits: Option<&[u8]>| u32::from_str_radix(std::str::from_utf8(digits?).ok()?, 16).ok();
-    let (code, length) = match bytes {
-        [b'%', ..] => (hex(bytes.get(1..3))?, 3),
-        [b'\\', b'x', ..] => (hex(bytes.get(2..4))?, 4),
-        [b'\\', b'u', b'{', ..] => {
-            let end = bytes.iter().take(11).position(|byte| *byte == b'}')?;
-            (hex(bytes.get(3..end))?, end + 1)
-        }
-        [b'\\', b'u', ..] => (hex(bytes.get(2..6))?, 6),
-        [b'&', b'#', ..] => {
-            let end = bytes.iter().take(11).position(|byte| *byte == b';')?;
-            let digits = bytes.get(2..end)?;
-            match digits.split_first()? {
-                (b'x' | b'X', digits) => (hex(Some(digits))?, end + 1),
-                _ => (std::str::from_utf8(digits).ok()?.parse().ok()?, end + 1),
+    let plain = ESCAPE.replace_all(text, |escape: &Captures<'_>| {
+        let decimal = escape.get(DECIMAL).map(|digits| digits.as_str().parse().ok());
+        let hex = || u32::from_str_radix(escape.iter().skip(1).flatten().next()?.as_str(), 16).ok();
+        match decimal.unwrap_or_else(hex).and_then(char::from_u32) {
+            Some(character) => {
+                undone += 1;
+                character.to_string()
             }
+            None => escape[0].to_owned(),
         }
-        _ => return None,
-    };
-    Some((char::from_u32(code)?, length))
+    });
+    (undone >= MIN_ESCAPES).then(|| plain.into_owned())
 }
 
 /// Returns the text in `bytes`, if a person could read it.
@@ -82,35 +65,18 @@ fn words(bytes: Option<Vec<u8>>) -> Option<String> {
 
 /// Returns the bytes that `text` encodes in either alphabet of base64, with or without its padding.
 fn base64(text: &str) -> Option<Vec<u8>> {
-    let digits = text.trim_end_matches('=').bytes();
-    let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut count) = (0_u32, 0);
-    for digit in digits {
-        let value = match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.push((bits >> count & 0xFF).try_into().unwrap_or_default());
-        }
+    let mut digits = text.trim_end_matches('=').replace('-', "+").replace('_', "/");
+    // A single digit of the last four stands for no byte.
+    if digits.len() % 4 == 1 {
+        digits.pop();
     }
-    Some(out)
+    BASE64.decode(digits).ok()
 }
 
-fn hex(digits: &[u8]) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|it| u8::try_from(it).ok());
-    let (pairs, rest) = digits.as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
-    }
-    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
+fn hex(digits: &str) -> Option<Vec<u8>> {
+    let is_hex = digits.len().is_multiple_of(2) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).ok();
+    is_hex.then(|| (0..digits.len()).step_by(2).map(byte).collect())?
 }
 
 fn rot13(character: char) -> char {
@@ -124,9 +90,21 @@ fn rot13(character: char) -> char {
     }
 }
 
-fn is_base64(character: char) -> bool {
-    character.is_ascii_alphanumeric() || matches!(character, '+' | '/' | '-' | '_' | '=')
-}
+/// An escape by percent, of a programming language, or by number in HTML, whose digits are its only group.
+static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"%([[:xdigit:]]{2})|\\x([[:xdigit:]]{2})|\\u\{([[:xdigit:]]{1,7})\}|\\u([[:xdigit:]]{4})|&#[xX]([[:xdigit:]]{1,7});|&#([0-9]{1,8});",
+    )
+    .expect("the expression is constant")
+});
+/// The group of [`ESCAPE`] whose digits are decimal.
+const DECIMAL: usize = 6;
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone),
+);
 
 /// The smallest length of an encoded run; a shorter one holds no instruction.
 const MIN_RUN: usize = 20;

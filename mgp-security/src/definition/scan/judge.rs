@@ -1,9 +1,9 @@
 //! The application of the rules to the hits in a text.
 
 use super::ENCODED;
-use super::atom::{Atom, Atoms, Hit};
+use super::atom::{Atoms, Hit};
 use super::parameters::Parameters;
-use super::rules::{Compound, Place, Rule, Rules};
+use super::rules::{Place, Rule, Rules};
 use crate::definition::fold::FoldedText;
 
 /// A finding of a rule.
@@ -32,16 +32,18 @@ pub(super) fn judge(
     let all = Rules::get();
     hits.sort_unstable_by_key(|hit| (hit.start, hit.end));
     heed_cautions(hits);
-    compose(&all.compounds, folded, hits);
-    let mut present = Atoms::default();
-    for hit in hits.iter() {
-        present.insert(hit.atom);
+    for (atom, window) in &all.compounds {
+        let made = window.find(folded, hits).map(|(first, end)| Hit { atom: *atom, end, ..*first });
+        let made: Vec<_> = made.collect();
+        hits.extend(made);
+        hits.sort_unstable_by_key(|hit| (hit.start, hit.end));
     }
+    let present = hits.iter().fold(Atoms::default(), |all, hit| all.and(hit.atom));
     let discussed: Vec<_> =
-        hits.iter().filter(|hit| hit.atom == Atom::DISCUSS).map(|hit| hit.sentence).collect();
+        hits.iter().filter(|hit| hit.atom == Atoms::DISCUSS).map(|hit| hit.sentence).collect();
     let possible = all
         .of_place(place, parameters)
-        .filter(|rule| rule.needs.iter().all(|set| set.intersects(present)) && !spared(rule.name));
+        .filter(|rule| rule.window.needs.iter().all(|set| set.has(present)) && !spared(rule.name));
     let mut found = possible.filter_map(|rule| {
         windows(rule, all.evidence, folded, hits).find(|found| !is_quoted_example(folded, &discussed, found))
     });
@@ -60,28 +62,12 @@ pub(super) fn judge(
 /// Drops hits within a warning not to obey instructions in data: such a warning is not an order itself.
 fn heed_cautions(hits: &mut Vec<Hit>) {
     let cautions: Vec<_> =
-        hits.iter().filter(|hit| hit.atom == Atom::CAUTION).map(|hit| (hit.start, hit.end)).collect();
-    if !cautions.is_empty() {
-        // Warnings do not overlap, and are in the order of their starts.
-        hits.retain(|hit| {
-            let before = cautions.partition_point(|(start, _)| *start <= hit.start);
-            before.checked_sub(1).is_none_or(|it| hit.start >= cautions[it].1)
-        });
-    }
-}
-
-/// Adds the atoms that several of `hits`, in the order of their starts, make together.
-fn compose(compounds: &'static [Compound], folded: &FoldedText, hits: &mut Vec<Hit>) {
-    for compound in compounds {
-        let made: Vec<_> = shortest(&compound.needs, hits)
-            .filter(|(first, end, sentences)| {
-                *sentences == 0 && is_within(&folded.text, first.start, *end, compound.span)
-            })
-            .map(|(first, end, _)| Hit { atom: compound.atom, end, ..*first })
-            .collect();
-        hits.extend(made);
-        hits.sort_unstable_by_key(|hit| (hit.start, hit.end));
-    }
+        hits.iter().filter(|hit| hit.atom == Atoms::CAUTION).map(|hit| (hit.start, hit.end)).collect();
+    // Warnings do not overlap, and are in the order of their starts.
+    hits.retain(|hit| {
+        let before = cautions.partition_point(|(start, _)| *start <= hit.start);
+        before.checked_sub(1).is_none_or(|it| hit.start >= cautions[it].1)
+    });
 }
 
 /// Returns the places in the text where all atoms of `rule` occur close enough together.
@@ -91,53 +77,11 @@ fn windows<'a>(
     folded: &'a FoldedText,
     hits: &'a [Hit],
 ) -> impl Iterator<Item = Match> + 'a {
-    shortest(&rule.needs, hits)
-        .filter(move |(first, end, sentences)| {
-            *sentences <= rule.sentences && is_within(&folded.text, first.start, *end, rule.span)
-        })
-        .map(move |(first, end, _)| {
-            let start = first.start;
-            let near = |hit: &Hit| hit.end + MAX_BESIDE >= start && hit.start <= end + MAX_BESIDE;
-            let proves = |hit: &Hit| evidence.contains(hit.atom) && near(hit);
-            let is_hard = rule.name == ENCODED || hits.iter().any(proves);
-            Match { rule, start, end, is_hard }
-        })
-}
-
-/// Returns whether there are at most `span` characters from `start` to `end`. Most ranges are decided without counting.
-fn is_within(text: &str, start: usize, end: usize, span: usize) -> bool {
-    end - start <= span || end - start <= span * 4 && text[start..end].chars().count() <= span
-}
-
-/// Returns, for each hit that completes one, the shortest window up to it that holds one atom of each set: its first
-/// hit, its end, and the number of ends of sentences in it.
-fn shortest<'a>(
-    needs: &'static [Atoms],
-    hits: &'a [Hit],
-) -> impl Iterator<Item = (&'a Hit, usize, usize)> + 'a {
-    // The last hit of each set so far: together they are the shortest window up to here.
-    let mut last: Vec<Option<&Hit>> = vec![None; needs.len()];
-    hits.iter().filter_map(move |hit| {
-        let mut helps = false;
-        for (place, set) in last.iter_mut().zip(needs) {
-            if set.contains(hit.atom) {
-                *place = Some(hit);
-                helps = true;
-            }
-        }
-        if !helps {
-            return None;
-        }
-        let mut first = hit;
-        let mut end = hit.end;
-        for place in &last {
-            let it = (*place)?;
-            end = end.max(it.end);
-            if it.start < first.start {
-                first = it;
-            }
-        }
-        Some((first, end, hit.sentence - first.sentence))
+    rule.window.find(folded, hits).map(move |(first, end)| {
+        let start = first.start;
+        let near = |hit: &Hit| hit.end + MAX_BESIDE >= start && hit.start <= end + MAX_BESIDE;
+        let is_hard = rule.name == ENCODED || hits.iter().any(|hit| evidence.has(hit.atom) && near(hit));
+        Match { rule, start, end, is_hard }
     })
 }
 
@@ -157,10 +101,7 @@ fn is_between(text: &str, quote: char, found: &Match) -> bool {
     let opens = |at: usize| {
         !near[..at].ends_with(char::is_alphanumeric) && !near[at + 1..].starts_with([' ', ',', '.', ')'])
     };
-    let opened = match near.rfind(quote) {
-        Some(at) => opens(at) || at + 1 == near.len(),
-        None => false,
-    };
+    let opened = near.rfind(quote).is_some_and(|at| opens(at) || at + 1 == near.len());
     opened && text[found.start..].chars().skip(1).take(MAX_QUOTED).any(|it| it == quote)
 }
 

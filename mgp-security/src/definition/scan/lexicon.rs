@@ -1,9 +1,11 @@
 //! One automaton that finds the words of all languages.
 
+use std::sync::LazyLock;
+
 use aho_corasick::AhoCorasick;
 
-use super::atom::{Atom, Atoms, Hit, Vocabulary};
-use super::data::{DataFile, Mistake, Section};
+use super::atom::{Atoms, Hit};
+use crate::data_file::{Section, sections};
 use crate::definition::fold::FoldedText;
 
 /// The words of all languages, with the atom of each.
@@ -19,7 +21,7 @@ pub(super) struct Lexicon {
 }
 
 struct Entry {
-    atom: Atom,
+    atom: Atoms,
     /// True if the entry must stand at the start of a word.
     starts_word: bool,
     /// True if the entry must stand at the end of a word.
@@ -27,16 +29,15 @@ struct Entry {
 }
 
 impl Lexicon {
-    /// Reads `words.txt`.
-    pub(super) fn read(vocabulary: &Vocabulary) -> Result<Self, Mistake> {
-        Self::of(WORDS, vocabulary)
+    /// Returns the lexicon of `words.txt`, which takes megabytes and is compiled when a text is first scanned.
+    pub(super) fn get() -> &'static Self {
+        static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::read);
+        &LEXICON
     }
 
-    fn of(file: DataFile, vocabulary: &Vocabulary) -> Result<Self, Mistake> {
-        let spelled = vocabulary.group("SPELLED-OUT")?;
-        let mut negations = Vec::new();
-        let mut entries = Vec::new();
-        let mut patterns = Vec::new();
+    fn read() -> Self {
+        let spelled = Atoms::named("SPELLED-OUT");
+        let (mut negations, mut entries, mut patterns) = (Vec::new(), Vec::new(), Vec::new());
         let mut add = |atom, pattern: String, is_stem: bool| {
             entries.push(Entry {
                 atom,
@@ -45,35 +46,35 @@ impl Lexicon {
             });
             patterns.push(pattern);
         };
-        for Section { heading, entries } in file.sections()? {
-            if heading.text == "NEGATIONS" {
-                negations = entries.iter().map(|entry| entry.line.text).collect();
+        for Section { heading, entries } in sections(include_str!("words.txt")) {
+            let words = entries.iter().map(|entry| entry.line);
+            if heading == "NEGATIONS" {
+                negations = words.collect();
                 continue;
             }
-            let atom = vocabulary.atom(&heading, heading.text)?;
-            for line in entries.iter().map(|entry| entry.line) {
-                let stem = line.text.strip_suffix('*');
-                let pattern = FoldedText::new(stem.unwrap_or(line.text)).text;
-                if pattern.is_empty() || pattern.contains('*') {
-                    return Err(line.mistake("a star stands only at the end of a word, for any ending"));
-                }
-                if spelled.contains(atom) {
-                    let parts: Vec<_> = pattern.split(|it: char| !it.is_alphanumeric()).collect();
-                    let name = parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ");
-                    add(Atom::NAMED_FILE, name, false);
+            let atom = Atoms::named(heading);
+            for word in words {
+                let stem = word.strip_suffix('*');
+                let pattern = FoldedText::new(stem.unwrap_or(word)).text;
+                assert!(
+                    !pattern.is_empty() && !pattern.contains('*'),
+                    "only the end of `{word}` may be a star"
+                );
+                if spelled.has(atom) {
+                    let parts =
+                        pattern.split(|it: char| !it.is_alphanumeric()).filter(|part| !part.is_empty());
+                    add(Atoms::NAMED_FILE, parts.collect::<Vec<_>>().join(" "), false);
                 }
                 add(atom, pattern, stem.is_some());
             }
         }
-        let automaton =
-            AhoCorasick::new(&patterns).map_err(|error| file.lacks(&format!("an automaton ({error})")))?;
-        Ok(Self {
-            automaton,
+        Self {
+            automaton: AhoCorasick::new(&patterns).expect("the words fit one automaton"),
             entries,
             negations,
-            negatable: vocabulary.group("NEGATABLE")?,
-            deniable: vocabulary.group("DENIABLE")?,
-        })
+            negatable: Atoms::named("NEGATABLE"),
+            deniable: Atoms::named("DENIABLE"),
+        }
     }
 
     /// Notes the words in `folded`, in the order of their ends.
@@ -82,21 +83,17 @@ impl Lexicon {
         for found in self.automaton.find_overlapping_iter(text) {
             let Entry { atom, starts_word, ends_word } = self.entries[found.pattern().as_usize()];
             let (start, end) = (found.start(), found.end());
-            if starts_word && text[..start].ends_with(is_word)
-                || ends_word && text[end..].starts_with(is_word)
-            {
-                continue;
+            let (before, behind) = (&text[..start], &text[end..]);
+            let is_part =
+                starts_word && before.ends_with(is_word) || ends_word && behind.starts_with(is_word);
+            let is_cancelled = self.negatable.has(atom) && self.is_negated(before)
+                || self.deniable.has(atom) && before.ends_with(" no ");
+            if !is_part && !is_cancelled {
+                hits.push(Hit { atom, start, end, sentence: folded.sentence(start) });
             }
-            if self.negatable.contains(atom) && self.is_negated(&text[..start]) {
-                continue;
-            }
-            if self.deniable.contains(atom) && text[..start].ends_with(" no ") {
-                continue;
-            }
-            hits.push(Hit { atom, start, end, sentence: folded.sentence(start) });
         }
         // The word "prompt" in "prompt injection" is not an order, and the one "token" in "page token" no secret.
-        let is_subject = |atom: Atom| matches!(atom, Atom::DISCUSS | Atom::NO_SECRET);
+        let is_subject = |atom| Atoms::DISCUSS.and(Atoms::NO_SECRET).has(atom);
         let subjects: Vec<_> =
             hits.iter().filter(|hit| is_subject(hit.atom)).map(|hit| (hit.start, hit.end)).collect();
         if !subjects.is_empty() {
@@ -111,7 +108,7 @@ impl Lexicon {
 
     /// Returns the atoms of all words.
     #[cfg(test)]
-    pub(super) fn atoms(&self) -> impl Iterator<Item = Atom> {
+    pub(super) fn atoms(&self) -> impl Iterator<Item = Atoms> {
         self.entries.iter().map(|entry| entry.atom)
     }
 
@@ -132,23 +129,14 @@ fn is_spaced(character: char) -> bool {
     character.is_alphanumeric() && matches!(character, '\0'..='\u{5FF}' | '\u{1E00}'..='\u{1FFF}')
 }
 
-const WORDS: DataFile = DataFile::new("words.txt", include_str!("words.txt"));
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn is_found(text: &str, name: &str) -> bool {
-        let vocabulary = Vocabulary::read().unwrap();
         let mut hits = Vec::new();
-        Lexicon::read(&vocabulary).unwrap().find(&FoldedText::new(text), &mut hits);
-        let names = |hit: &Hit| vocabulary.all().any(|(known, atom)| known == name && atom == hit.atom);
-        hits.iter().any(names)
-    }
-
-    fn mistake(text: &'static str) -> String {
-        let file = DataFile::new("words.txt", text);
-        Lexicon::of(file, &Vocabulary::read().unwrap()).err().unwrap().to_string()
+        Lexicon::get().find(&FoldedText::new(text), &mut hits);
+        hits.iter().any(|hit| hit.atom == Atoms::named(name))
     }
 
     #[test]
@@ -176,14 +164,5 @@ mod tests {
             assert!(!is_found(text, "credential"), "{text}");
         }
         assert!(is_found("Pass the access token and the page token on", "credential"));
-    }
-
-    #[test]
-    fn mistakes_are_named_by_their_lines() {
-        assert_eq!(
-            mistake("[ignore]\nskip\n\n[ignroe]\nskip"),
-            "line 4 of words.txt: there is no atom `ignroe`"
-        );
-        assert!(mistake("[ignore]\nskip\ndis*regard").starts_with("line 3 of words.txt: a star"));
     }
 }

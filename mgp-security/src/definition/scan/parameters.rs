@@ -6,74 +6,46 @@ use std::sync::LazyLock;
 
 use mgp_types::Object;
 
-use super::atom::{Atom, Hit};
-use super::data::{DataFile, Entry, Line, Mistake, Section};
+use super::atom::{Atoms, Hit};
 use super::pattern::Pattern;
+use crate::data_file::{Entry, Section, sections};
 use crate::definition::DefinitionKind;
 use crate::definition::fold::FoldedText;
 
 /// The patterns that recognise names of parameters and the topics of a tool.
-struct Topics {
+struct Patterns {
     /// Patterns whose first group may be the name of a parameter.
     named: Vec<Pattern>,
-    talk: Pattern,
-    secrets: Pattern,
-    deeds: Pattern,
+    topics: Vec<(&'static str, Pattern)>,
 }
 
-impl Topics {
-    /// Returns the topics of `parameters.txt`.
+impl Patterns {
+    /// Returns the patterns of `parameters.txt`.
     fn get() -> &'static Self {
-        static TOPICS: LazyLock<Topics> = LazyLock::new(|| Topics::read().expect("a test reads the topics"));
-        &TOPICS
+        static PATTERNS: LazyLock<Patterns> = LazyLock::new(Patterns::read);
+        &PATTERNS
     }
 
-    fn read() -> Result<Self, Mistake> {
-        Self::of(PARAMETERS)
-    }
-
-    fn of(file: DataFile) -> Result<Self, Mistake> {
-        let mut named = Vec::new();
-        let [mut talk, mut secrets, mut deeds] = [const { None }; 3];
-        for Section { heading, entries } in file.sections()? {
-            let topic = match heading.text {
-                "names of parameters" => {
-                    let patterns = entries.iter().map(|entry| pattern(&entry.line, &entry.joined()));
-                    named = patterns.collect::<Result<_, _>>()?;
-                    continue;
-                }
-                "conversations" => &mut talk,
-                "access" => &mut secrets,
-                "deeds" => &mut deeds,
-                name => return Err(heading.mistake(format!("`{name}` is no topic"))),
-            };
-            let stems = entries.iter().map(Entry::joined).collect::<Vec<_>>().join("|");
-            *topic = Some(pattern(&heading, &format!(r"\b(?:{stems})"))?);
+    fn read() -> Self {
+        let mut read = Self { named: Vec::new(), topics: Vec::new() };
+        for Section { heading, entries } in sections(include_str!("parameters.txt")) {
+            let texts: Vec<_> = entries.iter().map(Entry::joined).collect();
+            match heading {
+                "names of parameters" => read.named = texts.iter().map(|text| Pattern::new(text)).collect(),
+                topic => read.topics.push((topic, Pattern::new(&format!(r"\b(?:{})", texts.join("|"))))),
+            }
         }
-        let missing = || file.lacks("a topic");
-        Ok(Self {
-            named,
-            talk: talk.ok_or_else(missing)?,
-            secrets: secrets.ok_or_else(missing)?,
-            deeds: deeds.ok_or_else(missing)?,
-        })
+        read
     }
-}
-
-fn pattern(line: &Line, text: &str) -> Result<Pattern, Mistake> {
-    Pattern::new(text).map_err(|error| line.mistake(error.to_string()))
 }
 
 /// The parameters of a tool, and the topics that the tool is about.
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
     names: HashSet<String>,
-    /// True if the tool is about conversations, models or their prompts.
-    pub(super) about_talk: bool,
-    /// True if the tool is about access, keys, machines or payments.
-    pub(super) about_secrets: bool,
-    /// True if the tool itself does something: sends, deletes, books.
-    pub(super) about_deeds: bool,
+    /// The topics of the tool, by their headings in `parameters.txt`: conversations, models and prompts; access, keys,
+    /// machines and payments; and deeds, if the tool itself sends, deletes or books something.
+    pub(super) topics: Vec<&'static str>,
 }
 
 impl Parameters {
@@ -92,20 +64,18 @@ impl Parameters {
             described.char_indices().nth(MAX_PURPOSE).map_or(&described[..], |(at, _)| &described[..at]);
         let first = start.split_once(". ").map_or(start, |(first, _)| first);
         let purpose = FoldedText::new(&format!("{} {first}", super::in_words(&text("name")))).text;
-        let topics = Topics::get();
         // A tool with almost no description may have any purpose.
-        let terse = first.split_whitespace().count() < MIN_PURPOSE;
-        Self {
-            names,
-            about_talk: is_prompt || terse || topics.talk.is_match(&purpose),
-            about_secrets: terse || topics.secrets.is_match(&purpose),
-            about_deeds: is_prompt || terse || topics.deeds.is_match(&purpose),
-        }
+        let is_terse = first.split_whitespace().count() < MIN_PURPOSE;
+        let topics = Patterns::get().topics.iter().filter(|(topic, pattern)| {
+            is_terse || (is_prompt && *topic != "access") || pattern.is_match(&purpose)
+        });
+        Self { names, topics: topics.map(|(topic, _)| *topic).collect() }
     }
 
     /// Returns the parameters of a text that has none, and may be about anything.
     pub(super) fn of_everything() -> Self {
-        Self { names: HashSet::new(), about_talk: true, about_secrets: true, about_deeds: true }
+        let topics = Patterns::get().topics.iter().map(|(topic, _)| *topic);
+        Self { names: HashSet::new(), topics: topics.collect() }
     }
 
     /// Notes the places where `folded` speaks of one of the parameters as the place for something.
@@ -113,19 +83,17 @@ impl Parameters {
         if self.names.is_empty() {
             return;
         }
-        for pattern in &Topics::get().named {
+        for pattern in &Patterns::get().named {
             for (whole, name) in pattern.groups_iter(&folded.text) {
                 if self.names.contains(&folded.text[name]) {
                     let (start, end, sentence) = (whole.start, whole.end, folded.sentence(whole.start));
-                    let atoms = [Atom::PARAMETER, Atom::PROPERTY_REF];
+                    let atoms = [Atoms::PARAMETER, Atoms::PROPERTY_REF];
                     hits.extend(atoms.map(|atom| Hit { atom, start, end, sentence }));
                 }
             }
         }
     }
 }
-
-const PARAMETERS: DataFile = DataFile::new("parameters.txt", include_str!("parameters.txt"));
 
 /// The smallest number of words that say what a tool is for.
 const MIN_PURPOSE: usize = 3;
@@ -142,22 +110,7 @@ mod tests {
         let parameters = Parameters::of(DefinitionKind::Tool, &tool, ["Note".to_owned()]);
         let mut hits = Vec::new();
         parameters.find(&FoldedText::new("put it into `note`, and in noted"), &mut hits);
-        assert_eq!(hits.iter().filter(|hit| hit.atom == Atom::PROPERTY_REF).count(), 1);
-        assert!(!parameters.about_talk && !parameters.about_secrets);
-    }
-
-    #[test]
-    fn the_topics_can_be_read() {
-        assert_eq!(Topics::read().err().map(|mistake| mistake.to_string()), None);
-    }
-
-    #[test]
-    fn mistakes_are_named_by_their_lines() {
-        let mistake = |text| Topics::of(DataFile::new("parameters.txt", text)).err().unwrap().to_string();
-        assert_eq!(
-            mistake("[deeds]\nrun\n[weather]\nrain"),
-            "line 3 of parameters.txt: `weather` is no topic"
-        );
-        assert!(mistake("[names of parameters]\nin (a\n").starts_with("line 2 of parameters.txt"));
+        assert_eq!(hits.iter().filter(|hit| hit.atom == Atoms::PROPERTY_REF).count(), 1);
+        assert_eq!(parameters.topics, ["deeds"]);
     }
 }

@@ -5,22 +5,20 @@
 //! the same texts, except that repetition bounds then count bytes.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use regex::bytes::Regex;
+use regex::bytes;
 
 /// A pattern over folded text.
-pub(super) struct Pattern(Regex);
+#[derive(Debug)]
+pub(super) struct Pattern(bytes::Regex);
 
 impl Pattern {
-    /// Compiles a pattern. In it, `\b` is a word boundary in ASCII, which keeps texts of other scripts fast, and
-    /// `BORDER` is a word boundary in any script.
-    ///
-    /// # Errors
-    /// Fails if the pattern is malformed.
-    pub(super) fn new(pattern: &str) -> Result<Self, regex::Error> {
+    /// Compiles a pattern of the data files. In it, `\b` is a word boundary in ASCII, which keeps texts of other scripts
+    /// fast, and `BORDER` is a word boundary in any script.
+    pub(super) fn new(pattern: &str) -> Self {
         let pattern = pattern.replace(r"\b", r"(?-u:\b)").replace("BORDER", r"\b");
-        let pattern = by_bytes(&pattern);
-        Regex::new(&pattern).map(Self)
+        Self(bytes::Regex::new(&by_bytes(&pattern)).unwrap_or_else(|error| panic!("{error}")))
     }
 
     pub(super) fn is_match(&self, text: &str) -> bool {
@@ -50,35 +48,17 @@ fn whole(text: &str, found: Range<usize>) -> Range<usize> {
 
 /// Returns the pattern with each class that excludes nothing but ASCII compiled byte by byte.
 fn by_bytes(pattern: &str) -> String {
-    let mut out = String::with_capacity(pattern.len() * 2);
-    let mut rest = pattern;
-    while let Some(character) = rest.chars().next() {
-        let length = match character {
-            '\\' => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-            '[' => class(rest),
-            other => other.len_utf8(),
-        };
-        let (part, behind) = rest.split_at(length);
-        if part.starts_with("[^") && part.is_ascii() {
-            out.extend(["(?-u:", part, ")"]);
-        } else {
-            out.push_str(part);
-        }
-        rest = behind;
-    }
-    out
+    PARTS
+        .replace_all(pattern, |part: &regex::Captures<'_>| match &part[0] {
+            class if class.starts_with("[^") && class.is_ascii() => format!("(?-u:{class})"),
+            other => other.to_owned(),
+        })
+        .into_owned()
 }
 
-/// Returns the length in bytes of the class that `pattern` starts with.
-fn class(pattern: &str) -> usize {
-    let mut is_escaped = false;
-    let end = pattern.find(|character| {
-        let ends = character == ']' && !is_escaped;
-        is_escaped = character == '\\' && !is_escaped;
-        ends
-    });
-    end.map_or(pattern.len(), |end| end + 1)
-}
+/// The escapes and classes of a pattern.
+static PARTS: LazyLock<regex::Regex> =
+    LazyLock::new(|| regex::Regex::new(r"\\.|\[(?:\\.|[^\]\\])*\]").expect("the expression is constant"));
 
 #[cfg(test)]
 mod tests {
@@ -98,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_is_found_is_made_of_whole_characters() {
-        let pattern = Pattern::new("a([^.]{1,2})").unwrap();
+        let pattern = Pattern::new("a([^.]{1,2})");
         let text = "aé aéé a語語";
         let found: Vec<_> = pattern.find_iter(text).map(|range| &text[range]).collect();
         assert_eq!(found, ["aé", "aé", "a語"]);

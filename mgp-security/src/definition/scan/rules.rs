@@ -2,44 +2,45 @@
 
 use std::sync::LazyLock;
 
-use super::atom::{Atom, Atoms, Vocabulary};
-use super::data::{DataFile, Entry, Line, Mistake};
+use super::atom::{Atoms, Hit};
 use super::parameters::Parameters;
+use crate::data_file::{Entry, sections, split};
+use crate::definition::fold::FoldedText;
 
 /// All rules, with the compounds and the evidence that they need.
 #[derive(Debug)]
 pub(super) struct Rules {
     /// The rules in the order in which they are tried.
     in_order: Vec<Rule>,
-    /// The atoms that are made of others.
-    pub(super) compounds: Vec<Compound>,
+    /// The atoms that several others make together, in any order, so in any language.
+    pub(super) compounds: Vec<(Atoms, Window)>,
     /// The atoms that no honest definition has beside an order: something to be kept from the user, and files such as
     /// private keys.
     pub(super) evidence: Atoms,
 }
 
-/// A rule: sets of atoms of which one each must occur within a number of characters and sentences.
+/// A rule: a window of atoms that is a finding in some texts.
 #[derive(Debug)]
 pub(super) struct Rule {
     /// The class of the finding.
     pub(super) name: &'static str,
     /// The meaning of the finding, for an operator.
     pub(super) meaning: &'static str,
-    scope: Scope,
-    /// The largest number of characters of folded text that the atoms may span.
-    pub(super) span: usize,
-    /// The largest number of sentence ends between the atoms.
-    pub(super) sentences: usize,
-    /// The sets of atoms, of which one each must occur.
-    pub(super) needs: Vec<Atoms>,
+    /// The names of the places where the rule applies.
+    places: Vec<&'static str>,
+    /// The topics of tools to which the rule does not apply.
+    spared_topics: Vec<&'static str>,
+    pub(super) window: Window,
 }
 
-/// An atom that several others make together within a number of characters of a sentence, in any order, so in any
-/// language.
+/// Sets of atoms of which one each must occur close to the others.
 #[derive(Debug)]
-pub(super) struct Compound {
-    pub(super) atom: Atom,
-    pub(super) span: usize,
+pub(super) struct Window {
+    /// The largest number of characters of folded text that the atoms may span.
+    span: usize,
+    /// The largest number of sentence ends between the atoms.
+    sentences: usize,
+    /// The sets of atoms, of which one each must occur.
     pub(super) needs: Vec<Atoms>,
 }
 
@@ -58,62 +59,15 @@ pub(super) enum Place {
     Text,
 }
 
-/// The texts that a rule applies to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scope {
-    /// Texts of definitions, and other texts.
-    Everywhere,
-    Texts,
-    Definitions,
-    /// Prose of tools that only look something up.
-    DefinitionsWithoutDeeds,
-    /// Prose of tools that have nothing to do with access.
-    DefinitionsWithoutAccess,
-    /// Prose of tools that are neither.
-    DefinitionsWithoutEither,
-    Values,
-    Names,
-    Parameters,
-    /// Parameters of tools that have nothing to do with conversations.
-    ParametersWithoutTalk,
-    /// Parameters of tools that have nothing to do with access.
-    ParametersWithoutAccess,
-}
-
-impl Scope {
-    fn named(heading: &str) -> Option<Self> {
-        Some(match heading {
-            "everywhere" => Self::Everywhere,
-            "results and prompts" => Self::Texts,
-            "definitions" => Self::Definitions,
-            "definitions of tools that only look something up" => Self::DefinitionsWithoutDeeds,
-            "definitions of tools that only look something up, and not about access" => {
-                Self::DefinitionsWithoutEither
-            }
-            "definitions of tools that are not about access" => Self::DefinitionsWithoutAccess,
-            "values" => Self::Values,
-            "names of parameters" => Self::Names,
-            "parameters" => Self::Parameters,
-            "parameters of tools that are not about conversations" => Self::ParametersWithoutTalk,
-            "parameters of tools that are not about access" => Self::ParametersWithoutAccess,
-            _ => return None,
-        })
-    }
-
-    const fn holds(self, place: Place, tool: &Parameters) -> bool {
-        match (place, self) {
-            (Place::Prose | Place::Literal | Place::Text, Self::Everywhere)
-            | (Place::Prose | Place::Literal, Self::Definitions)
-            | (Place::Literal, Self::Values)
-            | (Place::Text, Self::Texts)
-            | (Place::Name, Self::Names)
-            | (Place::Parameter, Self::Parameters) => true,
-            (Place::Prose, Self::DefinitionsWithoutDeeds) => !tool.about_deeds,
-            (Place::Prose, Self::DefinitionsWithoutEither) => !tool.about_deeds && !tool.about_secrets,
-            (Place::Prose, Self::DefinitionsWithoutAccess)
-            | (Place::Parameter, Self::ParametersWithoutAccess) => !tool.about_secrets,
-            (Place::Parameter, Self::ParametersWithoutTalk) => !tool.about_talk,
-            _ => false,
+impl Place {
+    /// Returns the name of the place in `rules.txt`.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Prose => "prose",
+            Self::Literal => "values",
+            Self::Name => "names",
+            Self::Parameter => "parameters",
+            Self::Text => "texts",
         }
     }
 }
@@ -121,104 +75,84 @@ impl Scope {
 impl Rules {
     /// Returns the rules of `rules.txt`.
     pub(super) fn get() -> &'static Self {
-        static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::read().expect("a test reads the rules"));
+        static RULES: LazyLock<Rules> = LazyLock::new(Rules::read);
         &RULES
     }
 
-    fn read() -> Result<Self, Mistake> {
-        Self::of(FILE, &Vocabulary::read()?)
-    }
-
-    fn of(file: DataFile, vocabulary: &Vocabulary) -> Result<Self, Mistake> {
-        let evidence = vocabulary.group("EVIDENCE")?;
-        let mut all = Self { in_order: Vec::new(), compounds: Vec::new(), evidence };
-        for section in file.sections()? {
-            let heading = section.heading;
+    fn read() -> Self {
+        let (mut in_order, mut compounds) = (Vec::new(), Vec::new());
+        for section in sections(include_str!("rules.txt")) {
+            let (places, spared) = section.heading.split_once(": no ").unwrap_or((section.heading, ""));
             for entry in &section.entries {
-                if heading.text == "compounds" {
-                    all.compounds.push(Compound::read(entry, vocabulary)?);
-                } else {
-                    let scope = Scope::named(heading.text)
-                        .ok_or_else(|| heading.mistake(format!("no texts are `{}`", heading.text)))?;
-                    all.in_order.push(Rule::read(entry, scope, vocabulary)?);
+                if section.heading == "compounds" {
+                    let (atom, span) = split(entry.line, " ");
+                    compounds.push((Atoms::named(atom), Window::read(entry, span, "0")));
+                    continue;
                 }
+                let (head, meaning) = split(entry.line, ": ");
+                let (name, reach) = split(head, " ");
+                let (span, sentences) = split(reach, "/");
+                let name =
+                    super::RULES.into_iter().find(|known| *known == name).expect("findings have this name");
+                in_order.push(Rule {
+                    name,
+                    meaning,
+                    places: places.split(", ").collect(),
+                    spared_topics: spared.split(", no ").collect(),
+                    window: Window::read(entry, span, sentences),
+                });
             }
         }
-        Ok(all)
+        Self { in_order, compounds, evidence: Atoms::named("EVIDENCE") }
     }
 
     /// Returns the rules that apply to texts at `place` in a definition with these parameters.
     pub(super) fn of_place(&self, place: Place, tool: &Parameters) -> impl Iterator<Item = &Rule> {
-        self.in_order.iter().filter(move |rule| rule.scope.holds(place, tool))
+        self.in_order.iter().filter(move |rule| {
+            rule.places.contains(&place.name())
+                && !rule.spared_topics.iter().any(|topic| tool.topics.contains(topic))
+        })
     }
 }
 
-impl Rule {
-    /// Reads a rule: `NAME SPAN/SENTENCES: MEANING`, and below it one set per line.
-    fn read(entry: &Entry, scope: Scope, vocabulary: &Vocabulary) -> Result<Self, Mistake> {
-        let line = entry.line;
-        let (head, meaning) = line.split(": ")?;
-        let [name, reach] = head.split(' ').collect::<Vec<_>>()[..] else {
-            return Err(line.mistake("a rule starts with its name and its reach"));
-        };
-        let name = super::RULES.into_iter().find(|known| *known == name);
-        let name = name.ok_or_else(|| line.mistake("findings have other names"))?;
-        let (span, sentences) =
-            reach.split_once('/').ok_or_else(|| line.mistake("a reach is CHARACTERS/SENTENCES"))?;
-        let (span, sentences) = (number(&line, span)?, number(&line, sentences)?);
-        Ok(Self { name, meaning, scope, span, sentences, needs: sets(entry, vocabulary)? })
-    }
-}
-
-impl Compound {
-    /// Reads a compound: `ATOM SPAN`, and below it one set per line.
-    fn read(entry: &Entry, vocabulary: &Vocabulary) -> Result<Self, Mistake> {
-        let (atom, span) = entry.line.split(" ")?;
-        let atom = vocabulary.atom(&entry.line, atom)?;
-        Ok(Self { atom, span: number(&entry.line, span)?, needs: sets(entry, vocabulary)? })
-    }
-}
-
-fn sets(entry: &Entry, vocabulary: &Vocabulary) -> Result<Vec<Atoms>, Mistake> {
-    if entry.below.is_empty() {
-        return Err(entry.line.mistake("no atoms stand below"));
-    }
-    entry.below.iter().map(|line| vocabulary.atoms(line, line.text)).collect()
-}
-
-fn number(line: &Line, digits: &str) -> Result<usize, Mistake> {
-    digits.parse().map_err(|_| line.mistake(format!("`{digits}` is no number")))
-}
-
-const FILE: DataFile = DataFile::new("rules.txt", include_str!("rules.txt"));
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn mistake(text: &'static str) -> String {
-        let file = DataFile::new("rules.txt", text);
-        Rules::of(file, &Vocabulary::read().unwrap()).err().unwrap().to_string()
+impl Window {
+    fn read(entry: &Entry, span: &str, sentences: &str) -> Self {
+        let number = |digits: &str| digits.parse().unwrap_or_else(|_| panic!("`{digits}` is no number"));
+        assert!(!entry.below.is_empty(), "no atoms stand below `{}`", entry.line);
+        let needs = entry.below.iter().map(|names| Atoms::named(names)).collect();
+        Self { span: number(span), sentences: number(sentences), needs }
     }
 
-    #[test]
-    fn the_rules_can_be_read() {
-        assert_eq!(Rules::read().map(|_| ()), Ok(()));
+    /// Returns, for each of `hits` that completes one, the shortest window up to it that holds one atom of each set: its
+    /// first hit and its end.
+    pub(super) fn find<'a>(
+        &'a self,
+        folded: &'a FoldedText,
+        hits: &'a [Hit],
+    ) -> impl Iterator<Item = (&'a Hit, usize)> + 'a {
+        // The last hit of each set so far: together they are the shortest window up to here.
+        let mut last: Vec<Option<&Hit>> = vec![None; self.needs.len()];
+        hits.iter().filter_map(move |hit| {
+            let mut helps = false;
+            for (place, set) in last.iter_mut().zip(&self.needs) {
+                if set.has(hit.atom) {
+                    *place = Some(hit);
+                    helps = true;
+                }
+            }
+            let window = last.iter().copied().collect::<Option<Vec<_>>>().filter(|_| helps)?;
+            let first = window.iter().copied().min_by_key(|hit| hit.start)?;
+            let end = window.iter().map(|hit| hit.end).max()?;
+            let fits =
+                hit.sentence - first.sentence <= self.sentences && self.spans(&folded.text, first.start, end);
+            fits.then_some((first, end))
+        })
     }
 
-    #[test]
-    fn mistakes_are_named_by_their_lines() {
-        for (text, expected) in [
-            (
-                "[everywhere]\nsecret-request 80/0: asks\n  give|gvie",
-                "line 3 of rules.txt: there is no atom `gvie`",
-            ),
-            ("[everywhere]\nsecret-request 80/0: asks", "line 2 of rules.txt: no atoms stand below"),
-            ("[everywhere]\n#\nsecret 80/0: asks\n  give", "line 3 of rules.txt: findings have other names"),
-            ("[everywhere]\nsecret-request 8o/0: asks\n  give", "line 2 of rules.txt: `8o` is no number"),
-            ("[nowhere]\nsecret-request 80/0: asks\n  give", "line 1 of rules.txt: no texts are `nowhere`"),
-        ] {
-            assert_eq!(mistake(text), expected);
-        }
+    /// Returns whether the window may span the characters from `start` to `end`. Most ranges are decided without
+    /// counting.
+    fn spans(&self, text: &str, start: usize, end: usize) -> bool {
+        end - start <= self.span
+            || end - start <= self.span * 4 && text[start..end].chars().count() <= self.span
     }
 }

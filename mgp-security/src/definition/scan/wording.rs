@@ -4,13 +4,15 @@
 //! an assistant does for its user have a verb at the start of a clause, and near behind it the object of the verb.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use super::atom::{Atom, Atoms, Hit, Vocabulary};
-use super::data::{DataFile, Entry, Line, Mistake, Section};
+use super::atom::{Atoms, Hit};
 use super::pattern::Pattern;
+use crate::data_file::{Entry, Section, sections, split, with_blanks};
 use crate::definition::fold::FoldedText;
 
 /// All wordings, with the atoms of each.
+#[derive(Default)]
 pub(super) struct Wordings {
     all: Vec<Wording>,
     /// The endings of texts that forbid the phrase behind them.
@@ -25,7 +27,7 @@ pub(super) struct Wordings {
 
 struct Wording {
     kind: Kind,
-    atoms: Vec<Atom>,
+    atoms: Vec<Atoms>,
     pattern: Pattern,
 }
 
@@ -41,50 +43,40 @@ enum Kind {
 }
 
 impl Wordings {
-    /// Reads `wordings.txt`.
-    pub(super) fn read(vocabulary: &Vocabulary) -> Result<Self, Mistake> {
-        Self::of(WORDINGS, vocabulary)
+    /// Returns the wordings of `wordings.txt`, which take megabytes and are compiled when a text is first scanned.
+    pub(super) fn get() -> &'static Self {
+        static WORDINGS: LazyLock<Wordings> = LazyLock::new(Wordings::read);
+        &WORDINGS
     }
 
-    fn of(file: DataFile, vocabulary: &Vocabulary) -> Result<Self, Mistake> {
+    fn read() -> Self {
+        let mut read = Self { forbiddable: Atoms::named("FORBIDDABLE"), ..Self::default() };
         let mut slots = Vec::new();
-        let mut all = Vec::new();
-        let [mut negations, mut before_destination, mut behind_destination] = [const { Vec::new() }; 3];
-        for Section { heading, entries } in file.sections()? {
+        for Section { heading, entries } in sections(include_str!("wordings.txt")) {
             let texts = entries.iter().map(Entry::joined);
-            let (kind, atoms) = match heading.text.split_once(": ").unwrap_or(("PHRASES", heading.text)) {
-                (_, "SLOTS") => {
-                    slots = entries.iter().map(slot).collect::<Result<_, _>>()?;
-                    continue;
-                }
-                (_, "NEGATIONS") => {
-                    negations.extend(texts);
-                    continue;
-                }
-                (_, "BEFORE A DESTINATION") => {
-                    before_destination.extend(texts);
-                    continue;
-                }
-                (_, "BEHIND A DESTINATION") => {
-                    behind_destination.extend(texts);
-                    continue;
-                }
-                ("PHRASES", atoms) => (Kind::Phrase, atoms),
-                ("BEGINNINGS", atoms) => (Kind::Beginning, atoms),
-                ("ORDERS", atoms) => (Kind::Order, atoms),
-                (kind, _) => return Err(heading.mistake(format!("`{kind}` is no kind of wording"))),
+            let (kind, atoms) = match heading.split_once(": ") {
+                Some(("BEGINNINGS", atoms)) => (Kind::Beginning, atoms),
+                Some(("ORDERS", atoms)) => (Kind::Order, atoms),
+                _ => (Kind::Phrase, heading),
             };
-            let atoms = atoms.split(", ").map(|name| vocabulary.atom(&heading, name));
-            let atoms = atoms.collect::<Result<Vec<_>, _>>()?;
-            for entry in &entries {
-                let text = if kind == Kind::Order { order(entry)? } else { entry.joined() };
-                let text = slots.iter().fold(text, |text, (slot, words)| text.replace(slot, words));
-                let pattern = Pattern::new(&text).map_err(|error| entry.line.mistake(error.to_string()))?;
-                all.push(Wording { kind, atoms: atoms.clone(), pattern });
+            match heading {
+                // A word in capitals, and the text that replaces it in patterns.
+                "SLOTS" => slots.extend(entries.iter().map(|entry| {
+                    let name = split(entry.line, " = ").0;
+                    (name, entry.joined()[name.len() + " = ".len()..].to_owned())
+                })),
+                "NEGATIONS" => read.negations.extend(texts),
+                "BEFORE A DESTINATION" => read.before_destination.extend(texts),
+                "BEHIND A DESTINATION" => read.behind_destination.extend(texts),
+                _ => read.all.extend(entries.iter().map(|entry| {
+                    let text = if kind == Kind::Order { order(entry) } else { entry.joined() };
+                    let text = slots.iter().fold(text, |text, (slot, words)| text.replace(slot, words));
+                    let atoms = atoms.split(", ").map(Atoms::named).collect();
+                    Wording { kind, atoms, pattern: Pattern::new(&text) }
+                })),
             }
         }
-        let forbiddable = vocabulary.group("FORBIDDABLE")?;
-        Ok(Self { all, negations, forbiddable, before_destination, behind_destination })
+        read
     }
 
     /// Notes the wordings in `folded`.
@@ -94,48 +86,43 @@ impl Wordings {
             hits.push(Hit { atom, start, end, sentence: folded.sentence(start) });
         };
         for Wording { kind, atoms, pattern } in &self.all {
-            if *kind == Kind::Order {
-                for (_, order) in pattern.groups_iter(text) {
-                    for atom in atoms {
-                        note(*atom, order.clone());
-                    }
+            let found: Vec<_> = match kind {
+                Kind::Phrase => pattern.find_iter(text).collect(),
+                Kind::Beginning => {
+                    pattern.find_iter(text).filter(|found| stands_apart(folded, found.start)).collect()
                 }
-                continue;
-            }
-            for found in pattern.find_iter(text) {
-                if *kind == Kind::Beginning && !stands_apart(folded, found.start) {
+                Kind::Order => pattern.groups_iter(text).map(|(_, order)| order).collect(),
+            };
+            for (found, atom) in found.iter().flat_map(|found| atoms.iter().map(move |atom| (found, *atom))) {
+                let can_be_forbidden = *kind != Kind::Order && self.forbiddable.has(atom);
+                if can_be_forbidden && self.is_negated(&text[..found.start]) {
                     continue;
                 }
-                for atom in atoms {
-                    if self.forbiddable.contains(*atom) && self.is_negated(&text[..found.start]) {
-                        continue;
-                    }
-                    note(*atom, found.clone());
-                    if *atom == Atom::ADDRESS {
-                        self.note_address(text, &found, &mut note);
-                    }
+                note(atom, found.clone());
+                if atom == Atoms::ADDRESS {
+                    self.note_address(text, found, &mut note);
                 }
             }
         }
     }
 
     /// Notes that an address is one of mail, or that something is sent to it.
-    fn note_address(&self, text: &str, found: &Range<usize>, note: &mut impl FnMut(Atom, Range<usize>)) {
+    fn note_address(&self, text: &str, found: &Range<usize>, note: &mut impl FnMut(Atoms, Range<usize>)) {
         let address = &text[found.clone()];
         if !address.contains("://") && address.contains('@') {
-            note(Atom::MAIL, found.clone());
+            note(Atoms::MAIL, found.clone());
         }
         let before = text[..found.start].trim_end_matches([' ', '"', '\'', '`', '<', '(', ':']);
         let leads = self.before_destination.iter().any(|words| before.ends_with(words));
         let behind = text[found.end..].trim_start_matches([' ', '"', '\'', '`', '>', ')']);
         if leads || self.behind_destination.iter().any(|words| behind.starts_with(words)) {
-            note(Atom::DESTINATION, found.clone());
+            note(Atoms::DESTINATION, found.clone());
         }
     }
 
     /// Returns the atoms of all wordings.
     #[cfg(test)]
-    pub(super) fn atoms(&self) -> impl Iterator<Item = Atom> {
+    pub(super) fn atoms(&self) -> impl Iterator<Item = Atoms> {
         self.all.iter().flat_map(|wording| wording.atoms.iter().copied())
     }
 
@@ -145,20 +132,10 @@ impl Wordings {
     }
 }
 
-/// Reads a slot: a word in capitals, and the text that replaces it in patterns.
-fn slot(entry: &Entry) -> Result<(&'static str, String), Mistake> {
-    let (name, _) = entry.line.split(" = ")?;
-    let words = entry.joined();
-    Ok((name, words[name.len() + " = ".len()..].to_owned()))
-}
-
 /// Returns the pattern of orders: the entry has the verbs, and the lines below it have their objects.
-fn order(entry: &Entry) -> Result<String, Mistake> {
-    let things: String = entry.below.iter().map(Line::with_blanks).collect();
-    if things.is_empty() {
-        return Err(entry.line.mistake("nothing stands below that this could be done to"));
-    }
-    Ok(format!(r"CLAUSE((?:{}) GAP(?:{things})\b)", entry.line.with_blanks()))
+fn order(entry: &Entry) -> String {
+    assert!(!entry.below.is_empty(), "nothing stands below `{}` that this could be done to", entry.line);
+    format!(r"CLAUSE((?:{}) GAP(?:{})\b)", with_blanks(entry.line), with_blanks(&entry.below.concat()))
 }
 
 /// Returns whether the position `at` is not in the middle of a phrase.
@@ -167,8 +144,6 @@ fn stands_apart(folded: &FoldedText, at: usize) -> bool {
     folded.starts_sentence(at)
         || before.ends_with(['.', '!', '?', ':', ';', ']', ')', '>', '*', '#', '-', '"'])
 }
-
-const WORDINGS: DataFile = DataFile::new("wordings.txt", include_str!("wordings.txt"));
 
 #[cfg(test)]
 mod tests;

@@ -1,26 +1,9 @@
-use std::sync::LazyLock;
-
 use super::*;
 
 fn is_found(text: &str, name: &str) -> bool {
-    static READ: LazyLock<(Vocabulary, Wordings)> = LazyLock::new(|| {
-        let vocabulary = Vocabulary::read().unwrap();
-        let wordings = Wordings::read(&vocabulary).unwrap();
-        (vocabulary, wordings)
-    });
-    let (vocabulary, wordings) = &*READ;
     let mut hits = Vec::new();
-    wordings.find(&FoldedText::new(text), &mut hits);
-    let mut found = Atoms::default();
-    for hit in hits {
-        found.insert(hit.atom);
-    }
-    vocabulary.names(found).contains(&name)
-}
-
-fn mistake(text: &'static str) -> String {
-    let file = DataFile::new("wordings.txt", text);
-    Wordings::of(file, &Vocabulary::read().unwrap()).err().unwrap().to_string()
+    Wordings::get().find(&FoldedText::new(text), &mut hits);
+    hits.iter().any(|hit| hit.atom == Atoms::named(name))
 }
 
 #[test]
@@ -85,17 +68,4 @@ fn verbs_count_where_clauses_start() {
     assert!(is_found("You must delete the calendar event with ID 6", "deed"));
     assert!(!is_found("The server will not wire anything. He has sent a message.", "deed"));
     assert!(!is_found("This function deletes files", "deed"));
-}
-
-#[test]
-fn mistakes_are_named_by_their_lines() {
-    for (text, expected) in [
-        ("[mial]\na@b", "line 1 of wordings.txt: there is no atom `mial`"),
-        ("[WORDS: mail]\na@b", "line 1 of wordings.txt: `WORDS` is no kind of wording"),
-        ("[SLOTS]\nMODEL: ai", "line 2 of wordings.txt: ` = ` is missing"),
-        ("[ORDERS: deed]\n\nsend", "line 3 of wordings.txt: nothing stands below that this could be done to"),
-    ] {
-        assert_eq!(mistake(text), expected);
-    }
-    assert!(mistake("[mail]\na@b\na(b").starts_with("line 3 of wordings.txt: regex parse error"));
 }

@@ -12,7 +12,10 @@ use crate::registry::visible;
 pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<PreparedLaunch, LaunchError> {
     let registry = PackageRegistry::of(package)?;
     if let Some(transport) = package.transport.as_ref().filter(|transport| transport.kind != "stdio") {
-        return Err(LaunchError::NotStdio { transport: visible(&transport.kind) });
+        return Err(LaunchError::Refused(format!(
+            "the package is reached by {} once it runs: start the server yourself and add its url",
+            visible(&transport.kind)
+        )));
     }
     let program = program(package, registry)?;
     let runtime = arguments(&package.runtime_arguments, "runtime_argument", filler)?;
@@ -82,9 +85,22 @@ impl PackageRegistry {
                 let url = visible(&package.identifier);
                 let sha256 = package.file_sha256.as_deref().unwrap_or_default().to_ascii_lowercase();
                 let whole = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
-                Err(if whole { LaunchError::Bundle { url, sha256 } } else { LaunchError::Unverified { url } })
+                Err(LaunchError::Refused(if whole {
+                    format!(
+                        "download {url}, check that its SHA-256 is {sha256}, unpack it, and add the command that its \
+                         manifest.json names"
+                    )
+                } else {
+                    format!(
+                        "the bundle {url} comes without `fileSha256`, so nobody can tell whether it is the right one: \
+                         ask its publisher to add it, or take another package"
+                    )
+                }))
             }
-            other => Err(LaunchError::UnknownRegistry { registry: visible(other) }),
+            other => Err(LaunchError::Refused(format!(
+                "packages from `{}` are not supported: the registry is one of npm, pypi, nuget, oci, mcpb",
+                visible(other)
+            ))),
         }
     }
 
@@ -136,10 +152,13 @@ fn program(package: &Package, registry: PackageRegistry) -> Result<&'static str,
         return Ok(allowed[0]);
     };
     let program = allowed.iter().find(|program| **program == hint);
-    program.copied().ok_or_else(|| LaunchError::UnknownProgram {
-        program: visible(hint),
-        registry: registry.name(),
-        allowed,
+    program.copied().ok_or_else(|| {
+        LaunchError::Refused(format!(
+            "`{}` is not used for packages from {}: use one of {}",
+            visible(hint),
+            registry.name(),
+            allowed.join(", ")
+        ))
     })
 }
 
@@ -169,7 +188,7 @@ fn index(package: &Package, registry: PackageRegistry) -> Result<Vec<String>, La
     let Some(url) = url.filter(|url| !url.is_empty()) else { return Ok(Vec::new()) };
     authored("registryBaseUrl", url)?;
     if !url.starts_with("https://") {
-        return Err(LaunchError::Malformed { what: "https address of a registry", text: visible(url) });
+        return Err(LaunchError::malformed("https address of a registry", url));
     }
     let is_page = url.matches('/').count() == 2;
     Ok(vec![option.to_owned(), if is_page { format!("{url}{below}") } else { url.to_owned() }])
@@ -180,7 +199,7 @@ fn checked<'a>(what: &'static str, text: &'a str, others: &str) -> Result<&'a st
     let fit = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '@')
         && text.len() <= 512
         && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c));
-    if fit { Ok(text) } else { Err(LaunchError::Malformed { what, text: visible(text) }) }
+    if fit { Ok(text) } else { Err(LaunchError::malformed(what, text)) }
 }
 
 fn environment(
@@ -189,8 +208,7 @@ fn environment(
     filler: &mut Filler<'_>,
 ) -> Result<(), LaunchError> {
     if !crate::names::is_variable(&variable.name) {
-        let text = visible(&variable.name);
-        return Err(LaunchError::Malformed { what: "name of a variable", text });
+        return Err(LaunchError::malformed("name of a variable", &variable.name));
     }
     if let Some(value) = filler.one(&variable.name, &variable.input)? {
         config.env.insert(variable.name.clone(), value);
@@ -206,7 +224,7 @@ fn arguments(
     filler: &mut Filler<'_>,
 ) -> Result<Vec<String>, LaunchError> {
     if arguments.len() > MAX_ARGUMENTS {
-        return Err(LaunchError::TooLarge { what: "arguments", limit: MAX_ARGUMENTS });
+        return Err(LaunchError::too_large("arguments", MAX_ARGUMENTS));
     }
     let mut words = Vec::new();
     for argument in arguments {

@@ -31,7 +31,7 @@ impl ServerJson {
     /// Reads a document: a file, or the registry's answer about one server.
     pub fn parse(text: &str) -> Result<Self, LaunchError> {
         if text.len() > MAX_BYTES {
-            return Err(LaunchError::TooLarge { what: "bytes", limit: MAX_BYTES });
+            return Err(LaunchError::too_large("bytes", MAX_BYTES));
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let is_answer = serde_json::from_str::<Probe>(text).is_ok_and(|probe| probe.server.is_some());
@@ -46,7 +46,7 @@ impl ServerJson {
             what: what(&why),
         })?;
         if server.ways() > MAX_CHOICES {
-            return Err(LaunchError::TooLarge { what: "packages and remotes", limit: MAX_CHOICES });
+            return Err(LaunchError::too_large("packages and remotes", MAX_CHOICES));
         }
         let detail = server.version_detail.take().and_then(|detail| detail.version);
         server.version = server.version.or(detail);

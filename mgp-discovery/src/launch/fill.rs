@@ -124,7 +124,7 @@ impl<'a> Filler<'a> {
     fn ask(&mut self, name: &str, input: &Input, repeated: bool) -> Result<Vec<String>, LaunchError> {
         let name = self.names.name(name, "_");
         if self.asked.len() == MAX_NEEDED {
-            return Err(LaunchError::TooLarge { what: "values to fill in", limit: MAX_NEEDED });
+            return Err(LaunchError::too_large("values to fill in", MAX_NEEDED));
         }
         if let Some(default) = &input.default {
             authored(&name, default)?;
@@ -168,10 +168,13 @@ impl<'a> Filler<'a> {
 /// Checks that a text of the document does not refer to the environment of the kernel.
 pub(super) fn authored(place: &str, text: &str) -> Result<(), LaunchError> {
     if text.contains("${") {
-        return Err(LaunchError::Reference { place: visible(place) });
+        return Err(LaunchError::Refused(format!(
+            "{} refers to the environment by `${{…}}`: a document may only have `{{name}}` and `variables`",
+            visible(place)
+        )));
     }
     if text.contains(|c: char| c.is_control()) {
-        return Err(LaunchError::Malformed { what: "text without control characters", text: visible(text) });
+        return Err(LaunchError::malformed("text without control characters", text));
     }
     Ok(())
 }

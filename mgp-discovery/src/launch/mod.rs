@@ -91,16 +91,16 @@ fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> Result<PreparedLau
         "streamable-http" | "streamable_http" | "streamable" | "http" => TransportKind::Http,
         "sse" => TransportKind::Sse,
         other => {
-            return Err(LaunchError::Malformed { what: "transport of a remote", text: visible(other) });
+            return Err(LaunchError::malformed("transport of a remote", other));
         }
     };
     if remote.headers.len() > MAX_HEADERS {
-        return Err(LaunchError::TooLarge { what: "headers", limit: MAX_HEADERS });
+        return Err(LaunchError::too_large("headers", MAX_HEADERS));
     }
     let url = filler.template("the url", &remote.url, &remote.variables)?;
     // Without all answers, the address is not known yet.
     if !filler.is_missing() && !url.starts_with("https://") && !url.starts_with("http://") {
-        return Err(LaunchError::Malformed { what: "http address", text: visible(&url) });
+        return Err(LaunchError::malformed("http address", &url));
     }
     let mut notes = Vec::new();
     if url.starts_with("http://") {
@@ -116,7 +116,7 @@ fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> Result<PreparedLau
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
         if !fit {
-            return Err(LaunchError::Malformed { what: "name of a header", text: visible(&header.name) });
+            return Err(LaunchError::malformed("name of a header", &header.name));
         }
         if let Some(value) = filler.one(&header.name, &header.input)? {
             config.headers.insert(header.name.clone(), value);

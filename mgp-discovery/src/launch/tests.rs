@@ -27,6 +27,10 @@ fn refused(rest: &str) -> LaunchError {
     launch(&package(rest), 0, &[]).unwrap_err()
 }
 
+fn is_refused(error: &LaunchError, why: &str) -> bool {
+    matches!(error, LaunchError::Refused(told) if told.contains(why))
+}
+
 #[test]
 fn packages_are_started_by_the_program_of_their_registry() {
     for (rest, shown) in [
@@ -172,16 +176,16 @@ fn options_of_other_programs_are_told_as_well() {
 fn documents_cannot_choose_programs_inject_options_or_reach_into_the_environment() {
     let base = r#""registryType": "npm", "identifier": "w", "version": "1", "#;
     let refused_with = |rest: &str| refused(&format!("{base}{rest}"));
-    assert!(matches!(refused_with(r#""runtimeHint": "sh""#), LaunchError::UnknownProgram { .. }));
+    assert!(is_refused(&refused_with(r#""runtimeHint": "sh""#), "`sh` is not used for packages from npm"));
     let env = r#""environmentVariables": [{"name": "A", "value": "${AWS_SECRET_ACCESS_KEY}"}]"#;
-    assert!(matches!(refused_with(env), LaunchError::Reference { .. }));
+    assert!(is_refused(&refused_with(env), "refers to the environment"));
     let env = r#""environmentVariables": [{"name": "A", "default": "${AWS_SECRET_ACCESS_KEY}"}]"#;
-    assert!(matches!(refused_with(env), LaunchError::Reference { .. }));
+    assert!(is_refused(&refused_with(env), "refers to the environment"));
     let env = r#""environmentVariables": [{"name": "A=B", "value": "x"}]"#;
-    assert!(matches!(refused_with(env), LaunchError::Malformed { .. }));
+    assert!(is_refused(&refused_with(env), "`A=B` is no name of a variable"));
     for name in ["--call=x", "w; rm", "", "-c", "w\u{202e}"] {
         let rest = format!(r#""registryType": "npm", "identifier": "{name}", "version": "1""#);
-        assert!(matches!(refused(&rest), LaunchError::Malformed { .. }), "{name}");
+        assert!(is_refused(&refused(&rest), "is no name of a package"), "{name}");
     }
 }
 

@@ -17,7 +17,7 @@ pub struct CatalogTool {
     /// The tool, as its server knows it.
     pub resolved: Arc<ResolvedTool>,
     pub(super) names: CatalogNames,
-    written: WrittenDefinition,
+    written: TextByStyle,
 }
 
 /// A prompt, as clients know it.
@@ -32,7 +32,7 @@ pub struct CatalogPrompt {
     pub name: Arc<str>,
     definition: Object,
     pub(super) names: CatalogNames,
-    written: WrittenDefinition,
+    written: TextByStyle,
 }
 
 /// A resource.
@@ -64,13 +64,14 @@ impl CatalogTool {
     pub(super) fn new(resolved: Arc<ResolvedTool>) -> Self {
         let (server, name) = (resolved.server.as_str(), resolved.name.as_str());
         let names = CatalogNames::new(server, name);
-        Self { shown: Arc::clone(names.dots()), names, resolved, written: WrittenDefinition::default() }
+        Self { shown: Arc::clone(names.dots()), names, resolved, written: TextByStyle::default() }
     }
 
     /// Returns the server's definition with the name that a client of this style calls the tool by.
     pub fn definition(&self, style: NameStyle) -> RawJson {
         let ResolvedTool { server, name, definition, .. } = &*self.resolved;
-        self.written.get(style, definition, &self.names, || style.write(server.as_str(), name.as_str()))
+        let called = || style.write(server.as_str(), name.as_str());
+        self.written.get(style, || with_text(definition, "name", &called()))
     }
 }
 
@@ -79,15 +80,15 @@ impl CatalogPrompt {
     pub(super) fn read(server: &ServerId, definition: &Object) -> Option<Self> {
         let name: Arc<str> = definition.text("name")?.into();
         let names = CatalogNames::new(server.as_str(), &name);
-        let (definition, written) = (definition.clone(), WrittenDefinition::default());
+        let (definition, written) = (definition.clone(), TextByStyle::default());
         let shown = Arc::clone(names.dots());
         Some(Self { shown, server: server.clone(), name, definition, names, written })
     }
 
     /// Returns the server's definition with the name that a client of this style gets the prompt by.
     pub fn definition(&self, style: NameStyle) -> RawJson {
-        let write = || style.write(self.server.as_str(), &self.name);
-        self.written.get(style, &self.definition, &self.names, write)
+        let called = || style.write(self.server.as_str(), &self.name);
+        self.written.get(style, || with_text(&self.definition, "name", &called()))
     }
 }
 
@@ -117,72 +118,36 @@ pub(super) fn with_text(definition: &Object, member: &'static str, text: &str) -
     definition.to_raw()
 }
 
-/// A definition under the two names that most clients know, each written when it is first asked for.
+/// A text in the two styles of names that most clients have, each written when it is first asked for.
 #[derive(Debug, Default)]
-struct WrittenDefinition {
+pub(super) struct TextByStyle {
     dots: OnceLock<RawJson>,
     underscores: OnceLock<RawJson>,
 }
 
-impl WrittenDefinition {
-    fn get(
-        &self,
-        style: NameStyle,
-        definition: &Object,
-        names: &CatalogNames,
-        write: impl FnOnce() -> String,
-    ) -> RawJson {
-        let called = |name: &str| with_text(definition, "name", name);
+impl TextByStyle {
+    /// Returns the text in this style, which `write` writes.
+    pub(super) fn get(&self, style: NameStyle, write: impl FnOnce() -> RawJson) -> RawJson {
         match style {
-            NameStyle::DOTS => self.dots.get_or_init(|| called(names.dots())).clone(),
-            NameStyle::UNDERSCORES => self.underscores.get_or_init(|| called(names.underscores())).clone(),
-            _ => called(&write()),
+            NameStyle::DOTS => written_once(&self.dots, write),
+            NameStyle::UNDERSCORES => written_once(&self.underscores, write),
+            _ => write(),
         }
     }
 }
 
-/// A list as it stands in a result, written when it is first asked for: most clients never ask for all tools.
-#[derive(Debug, Default)]
-pub(super) struct WrittenList(OnceLock<RawJson>);
-
-impl WrittenList {
-    /// Returns `{"member":[...]}`, with the `items` of the first call.
-    ///
-    /// Two callers who ask first at the same time both write the list, so that neither waits.
-    pub(super) fn get(&self, member: &str, items: impl Iterator<Item = RawJson>) -> RawJson {
-        if let Some(written) = self.0.get() {
-            return written.clone();
-        }
-        let written = write(member, items);
-        let _ = self.0.set(written.clone());
-        written
+/// Returns the text that was written first. Two callers who ask first at the same time both write it, so that neither waits.
+pub(super) fn written_once(text: &OnceLock<RawJson>, write: impl FnOnce() -> RawJson) -> RawJson {
+    if let Some(written) = text.get() {
+        return written.clone();
     }
+    let written = write();
+    let _ = text.set(written.clone());
+    written
 }
 
-/// A list of named items, in the two styles that most clients have.
-#[derive(Debug, Default)]
-pub(super) struct NamedList {
-    dots: WrittenList,
-    underscores: WrittenList,
-}
-
-impl NamedList {
-    /// Returns `{"member":[...]}` in this style, with the `items` of the first call.
-    pub(super) fn get(
-        &self,
-        style: NameStyle,
-        member: &str,
-        items: impl Iterator<Item = RawJson>,
-    ) -> RawJson {
-        match style {
-            NameStyle::DOTS => self.dots.get(member, items),
-            NameStyle::UNDERSCORES => self.underscores.get(member, items),
-            _ => write(member, items),
-        }
-    }
-}
-
-fn write(member: &str, items: impl Iterator<Item = RawJson>) -> RawJson {
+/// Returns a list as it stands in a result: `{"member":[...]}`.
+pub(super) fn list(member: &str, items: impl Iterator<Item = RawJson>) -> RawJson {
     let items: Vec<_> = items.collect();
     let size: usize = items.iter().map(|item| item.as_bytes().len() + 1).sum();
     let mut out = Vec::with_capacity(size + member.len() + 6);

@@ -1,7 +1,7 @@
 //! Look-ups of tools and prompts by name.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -71,18 +71,13 @@ pub(super) fn near<'a, T>(
 ) -> Vec<&'a str> {
     let wanted = letters(name);
     let most = (wanted.len() / 3).clamp(1, 8);
-    let mut nearest: BinaryHeap<(usize, &str)> = BinaryHeap::new();
-    for (shown, bare, entry) in known {
+    let near = |(shown, bare, entry): (&'a str, &'a str, T)| {
         let distance = distance(&wanted, &letters(shown), most).min(distance(&wanted, &letters(bare), most));
-        if distance > most || !may_see(entry) {
-            continue;
-        }
-        nearest.push((distance, shown));
-        if nearest.len() > MOST {
-            nearest.pop();
-        }
-    }
-    nearest.into_sorted_vec().into_iter().map(|(_, shown)| shown).collect()
+        (distance <= most && may_see(entry)).then_some((distance, shown))
+    };
+    let mut nearest: Vec<(usize, &str)> = known.filter_map(near).collect();
+    nearest.sort_unstable();
+    nearest.into_iter().take(MOST).map(|(_, shown)| shown).collect()
 }
 
 #[cfg(test)]

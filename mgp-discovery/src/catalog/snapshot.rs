@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 use mgp_types::RawJson;
 use mgp_types::mgp::{NameStyle, ServerId};
 
 use super::entry::{
-    CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool, NamedList, WrittenList, with_text,
+    CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool, TextByStyle, list, with_text, written_once,
 };
 use super::lookup::{Lookup, near};
 use super::offer::ServerOffer;
@@ -29,10 +29,10 @@ pub struct CatalogSnapshot {
     /// The first server of each resource.
     resources: SharedList<UriOwners>,
     templates: SharedList<UriOwners>,
-    tool_list: SharedList<NamedList>,
-    prompt_list: SharedList<NamedList>,
-    resource_list: SharedList<WrittenList>,
-    template_list: SharedList<WrittenList>,
+    tool_list: SharedList<TextByStyle>,
+    prompt_list: SharedList<TextByStyle>,
+    resource_list: SharedList<OnceLock<RawJson>>,
+    template_list: SharedList<OnceLock<RawJson>>,
 }
 
 /// A part that the next snapshot shares if that part does not change.
@@ -156,24 +156,27 @@ impl CatalogSnapshot {
 
     /// Returns the result of `tools/list`, with all tools, for a client whose names are of this style.
     pub fn tool_list(&self, style: NameStyle) -> RawJson {
-        self.tool_list.get(style, "tools", self.tools.iter().map(|tool| tool.definition(style)))
+        let tools = self.tools.iter().map(|tool| tool.definition(style));
+        self.tool_list.get(style, || list("tools", tools))
     }
 
     /// Returns the result of `prompts/list`, with all prompts, for a client whose names are of this style.
     pub fn prompt_list(&self, style: NameStyle) -> RawJson {
-        self.prompt_list.get(style, "prompts", self.prompts.iter().map(|prompt| prompt.definition(style)))
+        let prompts = self.prompts.iter().map(|prompt| prompt.definition(style));
+        self.prompt_list.get(style, || list("prompts", prompts))
     }
 
     /// Returns the result of `resources/list`, with all resources. A resource whose URI an earlier server has too is
     /// listed under `mgp://SERVER/URI`.
     pub fn resource_list(&self) -> RawJson {
-        self.resource_list.get("resources", self.resources().map(|resource| self.listed_resource(resource)))
+        let resources = self.resources().map(|resource| self.listed_resource(resource));
+        written_once(&self.resource_list, || list("resources", resources))
     }
 
     /// Returns the result of `resources/templates/list`, with all templates.
     pub fn template_list(&self) -> RawJson {
         let templates = self.templates().map(|template| self.listed_template(template));
-        self.template_list.get("resourceTemplates", templates)
+        written_once(&self.template_list, || list("resourceTemplates", templates))
     }
 
     /// Returns the definition of a resource as clients see it.

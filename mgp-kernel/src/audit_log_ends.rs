@@ -52,11 +52,7 @@ pub(crate) struct AuditLogEnds {
 impl AuditLogEnds {
     /// Opens the ends that are kept of `log`, and logs it if the record does not hold them.
     pub(crate) fn open(config: &Config, state: &Path, log: &AuditLog) -> Self {
-        let beside = config
-            .audit
-            .path
-            .as_ref()
-            .map_or_else(|| state.join("audit.end"), |path| format!("{path}.end").into());
+        let beside = state.join("audit.end");
         let added_to = config.audit.ends.as_ref().map(PathBuf::from);
         let mut ends = Self { beside, added_to, are_held: true };
         let reader = log.reader();

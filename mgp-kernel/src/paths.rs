@@ -19,20 +19,11 @@ use crate::running::{RunningConfig, users_state};
 pub(crate) struct OwnFiles(Vec<PathBuf>);
 
 impl OwnFiles {
-    /// Returns the files that follow from the configuration and the state, the user's secrets and models, and `others`.
-    pub(crate) fn new(config: &Config, state: &Path, others: impl IntoIterator<Item = PathBuf>) -> Self {
-        let named = [&config.audit.path, &config.kernel.socket].into_iter().flatten().map(PathBuf::from);
-        // The record has files beside it.
-        let audit = config.audit.path.iter().flat_map(|path| {
-            ["-wal", "-shm", "-journal", ".end", ".calls"].map(|end| format!("{path}{end}").into())
-        });
+    /// Returns the files of the state, the user's secrets and models, and `others`.
+    pub(crate) fn new(state: &Path, others: impl IntoIterator<Item = PathBuf>) -> Self {
         let secrets = SecretFile::user_path(&ProcessEnvironment);
         let models = ModelStore::of_user().map(|models| models.root().to_owned());
-        let own = std::iter::once(users_state(state).to_owned())
-            .chain(named)
-            .chain(audit)
-            .chain(secrets)
-            .chain(models);
+        let own = std::iter::once(users_state(state).to_owned()).chain(secrets).chain(models);
         Self(own.chain(others).collect())
     }
 

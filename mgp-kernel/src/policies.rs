@@ -81,7 +81,7 @@ impl Policies {
         scopes.set(settings::scopes(config)?);
         let proofs = ProofChecker::open(users_state(state), clock)?;
         Ok(Self {
-            own_files: OwnFiles::new(config, state, files),
+            own_files: OwnFiles::new(state, files),
             definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
             limit: LimitGate::new(settings::agent_limits(config)),
             scopes,

@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,19 +49,13 @@ impl AuditTrail {
 
 /// Opens the record that the configuration names.
 fn open(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
-    let path = config.audit.path.as_ref().map_or_else(|| state.join("audit.db"), PathBuf::from);
+    let path = state.join("audit.db");
     let store = LogStore::open(&path).map_err(|error| StartError::Kept { path: path.clone(), error })?;
     let durability = match config.audit.durability {
         AuditDurability::Sync => Durability::BeforeReply,
         _ => Durability::Async,
     };
-    let log = AuditLog::builder(store).open_calls(
-        config
-            .audit
-            .path
-            .as_ref()
-            .map_or_else(|| state.join("audit.calls"), |path| PathBuf::from(format!("{path}.calls"))),
-    );
+    let log = AuditLog::builder(store).open_calls(state.join("audit.calls"));
     Ok(log.open()?.with_durability(durability))
 }
 

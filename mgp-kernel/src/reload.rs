@@ -175,15 +175,11 @@ fn takeable(wanted: Config, running: &Config) -> Config {
     config.effects = running.effects;
     config.tools = running.tools;
     config.validators.first_use = running.validators.first_use;
-    config.limits.concurrency = running.limits.concurrency;
     config.limits.agent_concurrency = running.limits.agent_concurrency;
-    config.limits.waiting_questions = running.limits.waiting_questions;
     config.telemetry.log = running.telemetry.log;
     config.telemetry.otlp = running.telemetry.otlp;
     config.telemetry.otlp_headers = running.telemetry.otlp_headers;
-    config.kernel.name = running.kernel.name;
     config.kernel.state = running.kernel.state;
-    config.kernel.socket = running.kernel.socket;
     config.kernel.drain_secs = running.kernel.drain_secs;
     config.kernel.linger = running.kernel.linger;
     config

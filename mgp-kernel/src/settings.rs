@@ -9,8 +9,8 @@ use std::time::Duration;
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{
-    ArgumentTypes as ConfiguredTypes, FirstUse as ConfiguredFirstUse, ListLevel, NetworkPreset, RevokedCalls,
-    ServerConfig, usual,
+    ArgumentTypes as ConfiguredTypes, FirstUse as ConfiguredFirstUse, ListLevel, NetworkPreset, ServerConfig,
+    usual,
 };
 use mgp_security::Clock;
 use mgp_security::auth::reserved_owner;
@@ -34,13 +34,12 @@ use mgp_toolindex::session::{PinnedTools, SessionSettings, ToolSessions};
 use mgp_transport::http::HttpConfig;
 use mgp_transport::{ConnectionLimits, MemoryBudget, SettingNames};
 use mgp_types::ext::scope::Scopes;
-use mgp_types::mgp::{ApprovalPolicy, ToolContextBudget, TrustLevel, ValidatorName};
+use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget, TrustLevel, ValidatorName};
 use mgp_types::{MethodPattern, PassedMethods};
-use mgp_types::{RawJson, RunningCalls, Session};
+use mgp_types::{RawJson, Session};
 
 pub(crate) use self::places::{agent_calls_at_once, calls_at_once, server_calls_at_once, server_places};
 use crate::StartError;
-use crate::approvals::ParkedCallLimits;
 use crate::models::ModelStore;
 
 fn wrong(what: impl std::fmt::Display) -> StartError {
@@ -54,38 +53,11 @@ pub(crate) fn first_use(config: &Config) -> FirstUse {
     }
 }
 
-/// Returns the treatment of the calls in work of a key that is revoked or expires.
-pub(crate) fn revoked_calls(config: &Config) -> RunningCalls {
-    match config.listen.revoked_calls {
-        RevokedCalls::Finish => RunningCalls::Finish,
-        _ => RunningCalls::Cancel,
-    }
-}
-
-/// Returns the HTTP settings with the number of connections that there may be, and the time for which they may be
-/// silent.
-pub(crate) fn connections(config: &Config, mut http: HttpConfig) -> HttpConfig {
-    let listen = &config.listen;
+/// Returns the HTTP settings with the number of connections that there may be.
+pub(crate) fn connections(config: &Config, http: HttpConfig) -> HttpConfig {
+    let Some(most) = config.listen.max_connections else { return http };
     let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-    if let Some(most) = listen.max_connections {
-        http = http.max_connections(count(most)).max_connections_per_peer(count(most.div_ceil(2)));
-    }
-    if let Some(most) = listen.max_connections_per_peer {
-        http = http.max_connections_per_peer(count(most));
-    }
-    if let Some(most) = listen.max_sessions {
-        http = http.max_sessions(count(most)).max_sessions_per_principal(count(most.div_ceil(10)));
-    }
-    if let Some(most) = listen.max_sessions_per_agent {
-        http = http.max_sessions_per_principal(count(most));
-    }
-    if let Some(millis) = listen.header_timeout_ms {
-        http = http.header_timeout(Duration::from_millis(millis));
-    }
-    if let Some(millis) = listen.idle_timeout_ms {
-        http = http.idle_timeout(Duration::from_millis(millis));
-    }
-    http
+    http.max_connections(count(most)).max_connections_per_peer(count(most.div_ceil(2)))
 }
 
 /// Returns the embedder that the configuration names. Where it leaves the choice, that is the encoder that is installed
@@ -148,7 +120,7 @@ pub(crate) fn permissions(config: &Config, server: &str) -> Result<PermissionSet
     let configured = &config.permissions;
     let mut settings = PermissionSettings::new(configured.policy.unwrap_or(ApprovalPolicy::Interactive))
         .with_exceptions(configured.never_automatic())
-        .with_patience(Duration::from_secs(configured.patience_secs.unwrap_or(usual::PATIENCE_SECS)));
+        .with_patience(patience(config));
     for rule in &configured.grants {
         if rule.server.as_deref().is_none_or(|of| of == server) {
             let terms = rule
@@ -162,20 +134,22 @@ pub(crate) fn permissions(config: &Config, server: &str) -> Result<PermissionSet
     Ok(settings)
 }
 
+/// Returns the time that a server or a call waits for a human.
+fn patience(config: &Config) -> Duration {
+    Duration::from_secs(config.permissions.patience_secs.unwrap_or(usual::PATIENCE_SECS.into()))
+}
+
 /// Returns the queue of questions that wait for operators.
 pub(crate) fn pending(config: &Config, clock: Clock, book: GrantBook) -> PendingApprovals {
-    let configured = &config.permissions;
-    let pending = PendingApprovals::new(clock).with_book(book);
-    let pending = pending.with_open_for(Duration::from_secs(configured.pending_secs));
-    pending.with_denied_for(Duration::from_secs(configured.denied_secs))
+    let denied_for = config.permissions.denied_secs.unwrap_or(usual::DENIED_SECS);
+    PendingApprovals::new(clock).with_book(book).with_denied_for(Duration::from_secs(denied_for))
 }
 
 /// Returns the settings that say which calls of one server a human confirms.
 pub(crate) fn confirmation(config: &Config, server: &ServerConfig, book: GrantBook) -> ConfirmationSettings {
     let configured = &config.confirmation;
-    let mut settings = ConfirmationSettings::new()
-        .with_permission_instead(book)
-        .with_patience(Duration::from_secs(configured.patience_secs));
+    let mut settings =
+        ConfirmationSettings::new().with_permission_instead(book).with_patience(patience(config));
     if !configured.dangerous {
         settings = settings.without_dangerous();
     }
@@ -340,28 +314,28 @@ fn rate(calls: Option<u32>) -> Option<NonZeroU32> {
 
 /// Returns the settings by which a model gets tools.
 pub(crate) fn tool_discovery(config: &Config) -> ToolDiscoverySettings {
-    let configured = &config.tools;
-    let strategy = configured.strategy.unwrap_or(usual::STRATEGY);
-    let settings = ToolDiscoverySettings::new().strategy(strategy).tell_uses(configured.tell_uses);
-    match configured.level {
-        ListLevel::L0 => settings.level(Level::L0),
-        ListLevel::L1 => settings.level(Level::L1),
-        ListLevel::L2 => settings.level(Level::L2),
-        ListLevel::L3 => settings.level(Level::L3),
-        _ => settings.level_by_budget(),
+    let settings = ToolDiscoverySettings::new().strategy(SearchStrategy::Hybrid);
+    match configured_level(config) {
+        Some(level) => settings.level(level),
+        None => settings.level_by_budget(),
+    }
+}
+
+/// Returns the level that the configuration names; `None` if the number of tokens decides.
+fn configured_level(config: &Config) -> Option<Level> {
+    match config.tools.level {
+        ListLevel::L0 => Some(Level::L0),
+        ListLevel::L1 => Some(Level::L1),
+        ListLevel::L2 => Some(Level::L2),
+        ListLevel::L3 => Some(Level::L3),
+        _ => None,
     }
 }
 
 /// Returns the level at which a session that begins now lists tools that take so many tokens.
 pub(crate) fn level(config: &Config, tokens: u64) -> Level {
-    match config.tools.level {
-        ListLevel::L0 => Level::L0,
-        ListLevel::L1 => Level::L1,
-        ListLevel::L2 => Level::L2,
-        ListLevel::L3 => Level::L3,
-        _ if tokens <= u64::from(budget(config).max_tokens) => Level::L0,
-        _ => Level::L3,
-    }
+    let fits = tokens <= u64::from(budget(config).max_tokens);
+    configured_level(config).unwrap_or(if fits { Level::L0 } else { Level::L3 })
 }
 
 /// Returns the tools of sessions, of which none has begun.
@@ -391,10 +365,8 @@ fn budget(config: &Config) -> ToolContextBudget {
 /// The agent of clients over HTTP without a key, where none is required. They may be any program on this machine.
 pub(crate) const KEYLESS_AGENT: &str = "local-http";
 
-/// Returns the name that the kernel gives itself.
-pub(crate) fn name(config: &Config) -> &str {
-    config.kernel.name.as_deref().unwrap_or(usual::NAME)
-}
+/// The name that the kernel gives itself.
+pub(crate) const NAME: &str = "mgp";
 
 /// Returns the time that one attempt at a call of the server may take.
 pub(crate) fn call_timeout(server: &ServerConfig) -> Duration {
@@ -447,12 +419,6 @@ fn max_message_bytes(config: &Config) -> usize {
         .limits
         .max_message_bytes
         .map_or(MAX_MESSAGE_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
-}
-
-/// Returns the limits on calls that wait for clients that cannot be asked directly.
-pub(crate) fn asking(config: &Config) -> ParkedCallLimits {
-    let most = config.limits.waiting_questions.unwrap_or(usual::WAITING_QUESTIONS);
-    ParkedCallLimits { max_parked: most as usize, ..ParkedCallLimits::default() }
 }
 
 const MAX_MESSAGE_BYTES: usize = 64 << 20;

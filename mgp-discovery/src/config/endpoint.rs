@@ -1,69 +1,44 @@
 //! The endpoints of servers, with and without resolved references.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use super::model::{ServerConfig, ServerOauth, TelemetrySettings, TokenIntrospection, TransportKind};
-use super::template::{Environment, InvalidReference, Secret, Template, UnresolvedReference};
-use crate::secrets::SecretStoreError;
+use super::template::{Environment, Secret, Template};
 
-/// The way in which a server is reached. `T` is the type of its parts: text with references, or [`Secret`]s in which
-/// the references are resolved.
+/// The way in which a server is reached, with every reference resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a kernel has to know how to reach each of them")]
-pub enum Endpoint<T> {
+pub enum Endpoint {
     /// Starts a program, and talks to it over standard input and output.
     Child {
         /// The program.
-        command: T,
+        command: Secret,
         /// The arguments of the program.
-        args: Vec<T>,
+        args: Vec<Secret>,
         /// The directory in which the program starts.
-        cwd: Option<T>,
+        cwd: Option<Secret>,
         /// The variables of the program, besides those that every program needs.
-        env: BTreeMap<String, T>,
+        env: BTreeMap<String, Secret>,
     },
     /// Connects over Streamable HTTP, or over HTTP+SSE where the server supports nothing else.
     Http {
         /// The URL of the server.
-        url: T,
+        url: Secret,
         /// The headers of requests.
-        headers: BTreeMap<String, T>,
+        headers: BTreeMap<String, Secret>,
     },
     /// Connects over HTTP+SSE.
     Sse {
         /// The URL of the server.
-        url: T,
+        url: Secret,
         /// The headers of requests.
-        headers: BTreeMap<String, T>,
+        headers: BTreeMap<String, Secret>,
     },
     /// Connects to a Unix socket.
     Unix {
         /// The path of the socket.
-        socket: T,
-    },
-}
-
-/// The reason for which a server has no endpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum EndpointError {
-    /// The server has no `command`, `url` or `socket`.
-    #[error("a server needs `command`, `url` or `socket`")]
-    Nowhere,
-    /// The server has two of `command`, `url` and `socket`.
-    #[error("a server cannot have both `{0}` and `{1}`; keep one of them")]
-    Ambiguous(&'static str, &'static str),
-    /// The transport does not fit the key.
-    #[error(
-        "a server with `{key}` cannot use the transport `{transport}`; write `{fitting}`, or leave `transport` out"
-    )]
-    Unfitting {
-        /// The key that says where the server is.
-        key: &'static str,
-        /// The transport that the file names.
-        transport: &'static str,
-        /// The transport that fits the key.
-        fitting: &'static str,
+        socket: Secret,
     },
 }
 
@@ -72,105 +47,108 @@ pub enum EndpointError {
 #[non_exhaustive]
 pub struct ExpandedServer {
     /// The endpoint of the shared connection.
-    pub endpoint: Endpoint<Secret>,
+    pub endpoint: Endpoint,
     /// The endpoints of agents with connections of their own, with the variables and headers of the server and of the
     /// agent.
-    pub agents: BTreeMap<String, Endpoint<Secret>>,
+    pub agents: BTreeMap<String, Endpoint>,
 }
 
-/// The reason for which one server cannot be started. Other servers are not affected.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// The reason for which one server cannot be reached or started as it is configured. Other servers are not affected.
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ServerFault {
-    /// A variable is not set.
-    #[error(transparent)]
-    UndefinedVariable(#[from] UndefinedVariable),
-    /// The user has no secret of this name.
-    #[error("{key}: the secret {secret} is not set; run `mgp secrets set {secret}`")]
-    UndefinedSecret {
-        /// The key in which the reference stands, such as `env.TOKEN`.
-        key: String,
-        /// The name of the secret.
-        secret: String,
-    },
-    /// The user's secrets cannot be read.
-    #[error("{key}: {error}")]
-    Secrets {
-        /// The key in which the reference stands, such as `env.TOKEN`.
-        key: String,
-        /// The error of the store.
-        error: SecretStoreError,
-    },
-    /// A reference is malformed.
-    #[error("{key}: {error}")]
-    BadReference {
-        /// The key in which the reference stands, such as `env.TOKEN`.
-        key: String,
-        /// The error in the reference.
-        error: InvalidReference,
-    },
-    /// The server has no endpoint.
-    #[error(transparent)]
-    Endpoint(#[from] EndpointError),
-    /// The URL is not an address of http or https once its variables are resolved.
-    #[error("{key}: the value is not an address of http or https once its variables are resolved")]
-    Address {
-        /// The key in which the URL stands.
-        key: String,
-    },
-}
-
-/// A reference to a variable that is not set.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{key}: the variable {variable} is not set; set it, or write `${{{variable}:-otherwise}}`")]
-#[non_exhaustive]
-pub struct UndefinedVariable {
-    /// The key in which the reference stands, such as `env.TOKEN`.
+pub struct ServerFault {
+    /// The key that is at fault, such as `env.TOKEN`; empty for the server as a whole.
     pub key: String,
-    /// The name of the variable.
-    pub variable: String,
+    /// The fault.
+    pub what: String,
+    /// The way to mend it, if there is one.
+    pub instead: Option<String>,
 }
+
+impl ServerFault {
+    /// Creates the fault of a key from a message, in which a semicolon stands before the way to mend it.
+    pub(super) fn new(key: impl Into<String>, message: &str) -> Self {
+        let (what, instead) = match message.split_once("; ") {
+            Some((what, instead)) => (what, Some(instead.to_owned())),
+            None => (message, None),
+        };
+        Self { key: key.into(), what: what.to_owned(), instead }
+    }
+}
+
+impl fmt::Display for ServerFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let colon = if self.key.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.key, self.what)?;
+        self.instead.iter().try_for_each(|instead| write!(f, "; {instead}"))
+    }
+}
+
+impl std::error::Error for ServerFault {}
 
 impl ServerConfig {
-    /// Returns the endpoint of the server, with references as they are written. Servers that were read from a file
-    /// have an endpoint.
-    pub fn endpoint(&self) -> Result<Endpoint<String>, EndpointError> {
-        use TransportKind::{Http, Sse, Stdio, Unix};
-
-        let unfitting = |key, transport: TransportKind, fitting| {
-            Err(EndpointError::Unfitting { key, transport: transport.as_str(), fitting })
+    /// Returns the transport to the server. Servers that were read from a file have one.
+    pub fn transport_kind(&self) -> Result<TransportKind, ServerFault> {
+        let ambiguous = |first: &str, second: &str| {
+            let what = format!("a server cannot have both `{first}` and `{second}`; keep one of them");
+            Err(ServerFault::new(second, &what))
         };
-        match (&self.command, &self.url, &self.socket) {
-            (None, None, None) => Err(EndpointError::Nowhere),
-            (Some(_), Some(_), _) => Err(EndpointError::Ambiguous("command", "url")),
-            (Some(_), _, Some(_)) => Err(EndpointError::Ambiguous("command", "socket")),
-            (_, Some(_), Some(_)) => Err(EndpointError::Ambiguous("url", "socket")),
-            (Some(command), None, None) => match self.transport {
-                None | Some(Stdio) => Ok(Endpoint::Child {
-                    command: command.clone(),
-                    args: self.args.clone(),
-                    cwd: self.cwd.clone(),
-                    env: self.env.clone(),
-                }),
-                Some(other) => unfitting("command", other, "stdio"),
-            },
-            (None, Some(url), None) => match self.transport {
-                None | Some(Http) => Ok(Endpoint::Http { url: url.clone(), headers: self.headers.clone() }),
-                Some(Sse) => Ok(Endpoint::Sse { url: url.clone(), headers: self.headers.clone() }),
-                Some(other) => unfitting("url", other, "http"),
-            },
-            (None, None, Some(socket)) => match self.transport {
-                None | Some(Unix) => Ok(Endpoint::Unix { socket: socket.clone() }),
-                Some(other) => unfitting("socket", other, "unix"),
-            },
+        let (key, fitting) = match (&self.command, &self.url, &self.socket) {
+            (None, None, None) => {
+                let what = "a server needs `command`, `url` or `socket`; write `command = \"program\"`";
+                return Err(ServerFault::new("", what));
+            }
+            (Some(_), Some(_), _) => return ambiguous("command", "url"),
+            (Some(_), _, Some(_)) => return ambiguous("command", "socket"),
+            (_, Some(_), Some(_)) => return ambiguous("url", "socket"),
+            (Some(_), None, None) => ("command", &[TransportKind::Stdio][..]),
+            (None, Some(_), None) => ("url", &[TransportKind::Http, TransportKind::Sse][..]),
+            (None, None, Some(_)) => ("socket", &[TransportKind::Unix][..]),
+        };
+        let transport = self.transport.unwrap_or(fitting[0]);
+        if fitting.contains(&transport) {
+            return Ok(transport);
         }
+        let what = format!(
+            "a server with `{key}` cannot use the transport `{}`; write `{}`, or leave `transport` out",
+            transport.as_str(),
+            fitting[0].as_str()
+        );
+        Err(ServerFault::new("transport", &what))
     }
 
     /// Returns the server with every reference resolved. The configuration itself keeps its references, so that it
     /// can be shown.
     pub fn expanded(&self, environment: &dyn Environment) -> Result<ExpandedServer, ServerFault> {
-        let endpoint = self.endpoint()?;
-        let shared = endpoint.resolved(environment)?;
+        let one = |text: &Option<String>, key: &str| {
+            resolved(text.as_deref().unwrap_or_default(), key, environment)
+        };
+        let shared = match self.transport_kind()? {
+            TransportKind::Stdio => {
+                let args = self.args.iter().enumerate();
+                let args = args.map(|(index, arg)| resolved(arg, &format!("args[{index}]"), environment));
+                let cwd = self.cwd.as_deref().map(|cwd| resolved(cwd, "cwd", environment));
+                Endpoint::Child {
+                    command: one(&self.command, "command")?,
+                    args: args.collect::<Result<_, _>>()?,
+                    cwd: cwd.transpose()?,
+                    env: resolved_table(&self.env, "env", environment)?,
+                }
+            }
+            kind @ (TransportKind::Http | TransportKind::Sse) => {
+                let url = one(&self.url, "url")?;
+                if !is_http_url(url.expose()) {
+                    let what = "this is not an address of http or https once its variables are resolved";
+                    return Err(ServerFault::new("url", what));
+                }
+                let headers = resolved_table(&self.headers, "headers", environment)?;
+                match kind {
+                    TransportKind::Sse => Endpoint::Sse { url, headers },
+                    _ => Endpoint::Http { url, headers },
+                }
+            }
+            TransportKind::Unix => Endpoint::Unix { socket: one(&self.socket, "socket")? },
+        };
         let mut agents = BTreeMap::new();
         for (id, own) in &self.agents {
             let mut reached = shared.clone();
@@ -191,9 +169,7 @@ impl ServerConfig {
         }
         Ok(ExpandedServer { endpoint: shared, agents })
     }
-}
 
-impl ServerConfig {
     /// Returns the texts that may have references, each with its key: `env.TOKEN`, `agents.ada.env.TOKEN`.
     pub(super) fn texts(&self) -> Vec<(String, &str)> {
         let mut texts: Vec<(String, &str)> = Vec::new();
@@ -289,41 +265,9 @@ impl TelemetrySettings {
     }
 }
 
-impl Endpoint<String> {
-    fn resolved(&self, environment: &dyn Environment) -> Result<Endpoint<Secret>, ServerFault> {
-        let one = |text: &str, key: &str| resolved(text, key, environment);
-        Ok(match self {
-            Self::Child { command, args, cwd, env } => Endpoint::Child {
-                command: one(command, "command")?,
-                args: args
-                    .iter()
-                    .enumerate()
-                    .map(|(index, arg)| one(arg, &format!("args[{index}]")))
-                    .collect::<Result<_, _>>()?,
-                cwd: cwd.as_deref().map(|cwd| one(cwd, "cwd")).transpose()?,
-                env: resolved_table(env, "env", environment)?,
-            },
-            Self::Http { url, headers } => Endpoint::Http {
-                url: resolved_url(url, environment)?,
-                headers: resolved_table(headers, "headers", environment)?,
-            },
-            Self::Sse { url, headers } => Endpoint::Sse {
-                url: resolved_url(url, environment)?,
-                headers: resolved_table(headers, "headers", environment)?,
-            },
-            Self::Unix { socket } => Endpoint::Unix { socket: one(socket, "socket")? },
-        })
-    }
-}
-
 /// Returns whether a text is an address of http or https.
 pub(super) fn is_http_url(text: &str) -> bool {
     url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-}
-
-fn resolved_url(text: &str, environment: &dyn Environment) -> Result<Secret, ServerFault> {
-    let url = resolved(text, "url", environment)?;
-    if is_http_url(url.expose()) { Ok(url) } else { Err(ServerFault::Address { key: "url".into() }) }
 }
 
 fn resolved_table(
@@ -338,12 +282,9 @@ fn resolved_table(
 }
 
 fn resolved(text: &str, key: &str, environment: &dyn Environment) -> Result<Secret, ServerFault> {
-    let template =
-        Template::parse(text).map_err(|error| ServerFault::BadReference { key: key.to_owned(), error })?;
-    let key = key.to_owned();
-    template.resolve(environment).map_err(|why| match why {
-        UnresolvedReference::Variable(name) => UndefinedVariable { key, variable: name.to_owned() }.into(),
-        UnresolvedReference::Secret(name) => ServerFault::UndefinedSecret { key, secret: name.to_owned() },
-        UnresolvedReference::Store(error) => ServerFault::Secrets { key, error },
-    })
+    let value = match Template::parse(text) {
+        Ok(template) => template.resolve(environment),
+        Err(error) => Err(error.to_string()),
+    };
+    value.map_err(|why| ServerFault::new(key, &why))
 }

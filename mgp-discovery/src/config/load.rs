@@ -202,31 +202,12 @@ impl LoadedConfig {
 
 /// Returns the warning that a server cannot be started, with the place of the reason.
 fn unusable(source: &ConfigSource, index: usize, id: &str, fault: &ServerFault) -> Problem {
-    let place = ValuePath::default().key("servers").index(index);
-    let (key, what) = match fault {
-        ServerFault::UndefinedVariable(undefined) => {
-            (undefined.key.as_str(), format!("the variable {} is not set", undefined.variable))
-        }
-        ServerFault::UndefinedSecret { key, secret } => {
-            (key.as_str(), format!("the secret {secret} is not set"))
-        }
-        ServerFault::Secrets { key, error } => (key.as_str(), error.to_string()),
-        ServerFault::BadReference { key, error } => (key.as_str(), error.to_string()),
-        ServerFault::Address { key } => {
-            (key.as_str(), "this is not an address of http or https once its variables are resolved".into())
-        }
-        ServerFault::Endpoint(error) => ("id", error.to_string()),
-    };
-    let problem = source.value(Severity::Warning, &place.path(key), format!("`{id}` is not started: {what}"));
-    match fault {
-        ServerFault::UndefinedVariable(undefined) => {
-            let variable = &undefined.variable;
-            problem.instead(format!("set {variable}, or write `${{{variable}:-otherwise}}`"))
-        }
-        ServerFault::UndefinedSecret { secret, .. } => {
-            problem.instead(format!("run `mgp secrets set {secret}`"))
-        }
-        _ => problem,
+    let place = ValuePath::default().key("servers").index(index).path(&fault.key);
+    let what = format!("`{id}` is not started: {}", fault.what);
+    let problem = source.value(Severity::Warning, &place, what);
+    match &fault.instead {
+        Some(instead) => problem.instead(instead),
+        None => problem,
     }
 }
 

@@ -2,8 +2,7 @@
 //! them, and otherwise only tightens.
 //!
 //! Each key has one rule, and [`FOLDER_KEYS`](super::folder_keys::FOLDER_KEYS) names it for `docs/configuration.md`.
-//! A key for which nothing is done here is the user's alone. A server is taken apart without `..`, so that a new key of
-//! servers does not compile before it has a rule.
+//! A key for which nothing is done here is the user's alone. A test lists the keys of servers that a folder may set.
 
 mod servers;
 
@@ -14,11 +13,8 @@ use std::path::{Path, PathBuf};
 use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy};
 use toml_edit::Item;
 
-use super::folder_keys::IgnoredReason;
-use super::model::{
-    AccessRule, AccessSettings, ArgumentTypes, AuditDurability, Config, ConfirmationSettings, FirstUse,
-    LimitSettings, PermissionSettings, RuleSource, ValidatorSettings, usual,
-};
+use super::folder_keys::{FOLDER_KEYS, FolderRule, IgnoredReason};
+use super::model::{AccessRule, AccessSettings, Config, PermissionSettings, RuleSource};
 use super::shape::{self, KeyShape, Shape, TableShape};
 use super::source::{ConfigSource, ValuePath};
 
@@ -38,21 +34,11 @@ pub(super) fn merge(user: Config, folder: Config, source: &ConfigSource) -> Merg
         own: BTreeSet::new(),
         merged: Merged { config: user, applied: Vec::new(), ignored: Vec::new() },
     };
+    merge.settings(&folder);
     merge.servers(folder.servers);
-    let require_keys = folder.listen.require_keys;
-    merge.switched_on("listen", "require_keys", require_keys, |config| &mut config.listen.require_keys);
     merge.access(folder.access);
     merge.permissions(folder.permissions);
-    merge.confirmation(&folder.confirmation);
-    merge.validators(folder.validators);
-    let rank = |durability| u8::from(durability == AuditDurability::Sync);
-    let durability = folder.audit.durability;
-    merge.strictest("audit", "durability", durability, rank, |config| &mut config.audit.durability);
-    merge.limits(&folder.limits);
-    let max_servers = folder.registration.max_servers;
-    merge.least("registration", "max_servers", max_servers, Some(usual::MAX_SERVERS), |config| {
-        &mut config.registration.max_servers
-    });
+    merge.roots(&folder.validators.roots);
     merge.users_only();
     merge.merged
 }
@@ -112,52 +98,38 @@ impl Merge<'_> {
         if holds { self.apply(place) } else { self.ignore(place, IgnoredReason::Looser) }
     }
 
-    /// Merges a switch that tightens when it is on.
-    fn switched_on(&mut self, section: &str, key: &str, wanted: bool, own: fn(&mut Config) -> &mut bool) {
-        if self.says(section, key) {
-            let own = own(&mut self.merged.config);
-            *own |= wanted;
-            let holds = *own == wanted;
+    /// Merges the keys whose rule in [`FOLDER_KEYS`] needs no other key.
+    fn settings(&mut self, folder: &Config) {
+        let read = |config: &Config| serde_json::to_value(config).unwrap_or_default();
+        let (folder, mut merged) = (read(folder), read(&self.merged.config));
+        for (key, rule) in FOLDER_KEYS {
+            let Some((section, key)) = key.split_once('.').filter(|(section, key)| self.says(section, key))
+            else {
+                continue;
+            };
+            let (wanted, own) = (&folder[section][key], &mut merged[section][key]);
+            let holds = match rule {
+                FolderRule::Smaller(unsaid) => {
+                    let own = own.as_u64().or_else(|| unsaid.map(u64::from));
+                    own.is_none_or(|own| wanted.as_u64() <= Some(own))
+                }
+                FolderRule::Strict("true") => *wanted == true || wanted == own,
+                FolderRule::Strict(value) => *wanted == *value || wanted == own,
+                FolderRule::Added => {
+                    if let (Some(own), Some(more)) = (own.as_array_mut(), wanted.as_array()) {
+                        own.extend(more.iter().cloned());
+                    }
+                    self.note(section, key, true);
+                    continue;
+                }
+                FolderRule::Ignored | FolderRule::Decided(_) => continue,
+            };
+            if holds {
+                *own = wanted.clone();
+            }
             self.note(section, key, holds);
         }
-    }
-
-    /// Merges two numbers to the lesser one; a missing number counts as `unsaid`, or as endless.
-    fn least<T: Ord + Copy>(
-        &mut self,
-        section: &str,
-        key: &str,
-        wanted: Option<T>,
-        unsaid: Option<T>,
-        own: fn(&mut Config) -> &mut Option<T>,
-    ) {
-        let Some(wanted) = wanted else { return };
-        let own = own(&mut self.merged.config);
-        let holds = own.or(unsaid).is_none_or(|own| wanted <= own);
-        if holds {
-            *own = Some(wanted);
-        }
-        self.note(section, key, holds);
-    }
-
-    /// Merges two words to the stricter one; `rank` is higher for stricter words.
-    fn strictest<T: Copy + PartialEq>(
-        &mut self,
-        section: &str,
-        key: &str,
-        wanted: T,
-        rank: fn(T) -> u8,
-        own: fn(&mut Config) -> &mut T,
-    ) {
-        if !self.says(section, key) {
-            return;
-        }
-        let own = own(&mut self.merged.config);
-        let holds = rank(wanted) >= rank(*own);
-        if holds {
-            *own = wanted;
-        }
-        self.note(section, key, holds);
+        self.merged.config = serde_json::from_value(merged).expect("the values are of two configurations");
     }
 
     fn access(&mut self, folder: AccessSettings) {
@@ -215,44 +187,6 @@ impl Merge<'_> {
             own.extend(new);
             self.note("permissions", "never_automatic", true);
         }
-        self.least(
-            "permissions",
-            "patience_secs",
-            folder.patience_secs,
-            Some(usual::PATIENCE_SECS),
-            |config| &mut config.permissions.patience_secs,
-        );
-    }
-
-    fn confirmation(&mut self, folder: &ConfirmationSettings) {
-        let ConfirmationSettings { dangerous, moderate, patience_secs } = *folder;
-        self.switched_on("confirmation", "dangerous", dangerous, |config| &mut config.confirmation.dangerous);
-        self.switched_on("confirmation", "moderate", moderate, |config| &mut config.confirmation.moderate);
-        if self.says("confirmation", "patience_secs") {
-            let own = &mut self.merged.config.confirmation.patience_secs;
-            *own = patience_secs.min(*own);
-            let holds = *own == patience_secs;
-            self.note("confirmation", "patience_secs", holds);
-        }
-    }
-
-    fn validators(&mut self, folder: ValidatorSettings) {
-        self.roots(&folder.roots);
-        if !folder.denied_hosts.is_empty() {
-            self.merged.config.validators.denied_hosts.extend(folder.denied_hosts);
-            self.note("validators", "denied_hosts", true);
-        }
-        self.switched_on("validators", "only_allowed_hosts", folder.only_allowed_hosts, |config| {
-            &mut config.validators.only_allowed_hosts
-        });
-        let rank = |first_use| u8::from(first_use == FirstUse::Approve);
-        self.strictest("validators", "first_use", folder.first_use, rank, |config| {
-            &mut config.validators.first_use
-        });
-        let rank = |types| u8::from(types == ArgumentTypes::Exact);
-        self.strictest("validators", "argument_types", folder.argument_types, rank, |config| {
-            &mut config.validators.argument_types
-        });
     }
 
     /// Merges roots: those of the folder count within the user's, or, where the user names none, within the folder.
@@ -280,18 +214,6 @@ impl Merge<'_> {
         if !roots.is_empty() {
             self.merged.config.validators.roots = roots;
         }
-    }
-
-    fn limits(&mut self, folder: &LimitSettings) {
-        macro_rules! least {
-            ($($key:ident: $unsaid:expr),+) => {
-                $(self.least("limits", stringify!($key), folder.$key, $unsaid, |config| &mut config.limits.$key);)+
-            };
-        }
-        least!(agent_calls_per_minute: None, agent_calls_per_day: None, concurrency: Some(usual::CONCURRENCY));
-        least!(agent_concurrency: Some(usual::AGENT_CONCURRENCY));
-        least!(waiting_calls: Some(usual::WAITING_CALLS), waiting_ms: Some(usual::WAITING_MS));
-        least!(waiting_questions: Some(usual::WAITING_QUESTIONS));
     }
 }
 

@@ -1,7 +1,8 @@
 //! The configuration file `mgp.toml`: its contents, its locations, and how it is read.
 //!
 //! ```
-//! use mgp_discovery::config::{Config, Endpoint};
+//! use mgp_discovery::config::Config;
+//! use mgp_discovery::config::model::TransportKind;
 //!
 //! let text = r#"
 //! [[servers]]
@@ -13,7 +14,7 @@
 //! assert_eq!(error.problems()[0].instead.as_deref(), Some("did you mean `stdio`?"));
 //!
 //! let (config, warnings) = Config::parse("mgp.toml".as_ref(), &text.replace("studio", "stdio"))?;
-//! assert!(matches!(config.servers[0].endpoint()?, Endpoint::Child { command, .. } if command == "python"));
+//! assert_eq!(config.servers[0].transport_kind()?, TransportKind::Stdio);
 //! assert!(warnings.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -34,6 +35,7 @@ pub mod model;
 mod pass_env;
 mod problem;
 mod reference;
+mod retired;
 mod semantics;
 mod shape;
 mod shape_check;
@@ -46,9 +48,7 @@ mod trust;
 pub use self::changes::Changes;
 pub use self::edit::{ConfigFile, EditError};
 pub use self::effective::InvalidAddress;
-pub use self::endpoint::{
-    Endpoint, EndpointError, ExpandedServer, SecretReference, ServerFault, UndefinedVariable,
-};
+pub use self::endpoint::{Endpoint, ExpandedServer, SecretReference, ServerFault};
 pub use self::load::{FolderKeys, LoadedConfig};
 pub use self::locations::Locations;
 pub use self::model::Config;

@@ -2,16 +2,17 @@
 
 use std::fmt::Write;
 
-use super::folder_keys::FOLDER_KEYS;
+use super::folder_keys::{FOLDER_KEYS, FolderRule};
 use super::shape::{self, KeyShape, KnownWord, Shape};
 
 const INTRODUCTION: &str = include_str!("introduction.md");
 
 /// Returns the reference page of `mgp.toml`, in Markdown, made from the documentation of the types.
 pub fn reference() -> String {
-    let (ignored, rules): (Vec<_>, Vec<_>) = FOLDER_KEYS.iter().partition(|(_, rule)| *rule == "ignored");
+    let (ignored, rules): (Vec<_>, Vec<_>) =
+        FOLDER_KEYS.iter().partition(|(_, rule)| matches!(rule, FolderRule::Ignored));
     let ignored: Vec<_> = ignored.iter().map(|(key, _)| format!("`{key}`")).collect();
-    let rules: Vec<_> = rules.iter().map(|(key, rule)| format!("* `{key}`: {rule}")).collect();
+    let rules: Vec<_> = rules.iter().map(|(key, rule)| format!("* `{key}`: {}", rule.told())).collect();
     let mut page =
         INTRODUCTION.replace("{ignored}", &ignored.join(", ")).replace("{folder}", &rules.join("\n"));
     let alone = shape::root()
@@ -134,6 +135,34 @@ mod tests {
         }
         for (key, _) in FOLDER_KEYS {
             assert!(sections.contains(&key.split('.').next().unwrap()), "{key}");
+        }
+    }
+
+    /// The keys that a folder sets for its own servers. They open nothing of the user's to those.
+    const OF_FOLDERS_SERVERS: [&str; 27] = [
+        "id", "command", "args", "cwd", "env", "confine", "confinement", "url", "headers", "oauth", "socket",
+        "transport", "protocol", "dialect", "enabled", "description", "mgp", "restart_policy",
+        "max_restarts", "restart_window_secs", "backoff_base_ms", "backoff_max_ms", "limits", "agents",
+        "sharing", "max_instances", "tools",
+    ];
+    const OF_THEIR_SECURITY: [&str; 4] = ["validators", "permissions", "risk_at_least", "confirmation"];
+
+    #[test]
+    fn a_folder_sets_no_key_of_servers_that_is_not_listed() {
+        let has_rule = |key: String| FOLDER_KEYS.iter().any(|(known, _)| *known == key);
+        let Shape::List(each) = &shape::root().key("servers").unwrap().shape else { panic!() };
+        let Shape::Table(server) = &**each else { panic!() };
+        let Shape::Table(security) = &server.key("security").unwrap().shape else { panic!() };
+        for key in server.keys.iter().filter(|key| key.name != "security") {
+            let name = key.name.as_str();
+            assert!(OF_FOLDERS_SERVERS.contains(&name) || has_rule(format!("servers.{name}")), "{name}");
+        }
+        for key in &security.keys {
+            let name = key.name.as_str();
+            assert!(
+                OF_THEIR_SECURITY.contains(&name) || has_rule(format!("servers.security.{name}")),
+                "{name}"
+            );
         }
     }
 

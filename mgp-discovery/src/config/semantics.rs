@@ -9,7 +9,7 @@ use mgp_types::MethodPattern;
 use mgp_types::ext::scope::{MAX_SCOPES, Scopes};
 use mgp_types::mgp::{Glob, ToolPattern};
 
-use super::endpoint::{EndpointError, is_http_url};
+use super::endpoint::{ServerFault, is_http_url};
 use super::model::{Config, ServerConfig};
 use super::problem::{Problem, Severity, enough};
 use super::source::{ConfigSource, ValuePath};
@@ -103,19 +103,8 @@ impl Checks<'_> {
     }
 
     fn server(&mut self, server: &ServerConfig, place: &ValuePath) {
-        match server.endpoint() {
-            Ok(_) => {}
-            Err(error @ EndpointError::Nowhere) => {
-                self.error(place, error.to_string(), "write `command = \"program\"`");
-            }
-            Err(error @ EndpointError::Ambiguous(_, second)) => {
-                let (what, instead) = halves(&error.to_string());
-                self.error(&place.key(second), what, instead);
-            }
-            Err(error @ EndpointError::Unfitting { .. }) => {
-                let (what, instead) = halves(&error.to_string());
-                self.error(&place.key("transport"), what, instead);
-            }
+        if let Err(fault) = server.transport_kind() {
+            self.fault(place, fault);
         }
         if let (Some(own), Some(declared)) =
             (server.restart_policy, server.mgp.as_ref().and_then(|mgp| mgp.restart_policy))
@@ -146,8 +135,7 @@ impl Checks<'_> {
         {
             for (index, pattern) in patterns.iter().enumerate() {
                 if let Err(error) = pattern.parse::<MethodPattern>() {
-                    let (what, instead) = halves(&error.to_string());
-                    self.error(&place.key(key).index(index), what, instead);
+                    self.fault(&place.key(key).index(index), ServerFault::new("", &error.to_string()));
                 }
             }
         }
@@ -261,23 +249,6 @@ impl Checks<'_> {
         for (name, text) in &config.telemetry.otlp_headers {
             self.template(text, &telemetry.key("otlp_headers").key(name));
         }
-        for (client, names) in &config.names.clients {
-            let place = root.key("names").key("clients").key(client);
-            if *client != client.to_lowercase() {
-                self.error(
-                    &place,
-                    "names of clients are compared in lower case: no client matches this one",
-                    format!("write `{}`", client.to_lowercase()),
-                );
-            }
-            if names.longest.is_some_and(|longest| !(32..=64).contains(&longest)) {
-                self.error(
-                    &place.key("longest"),
-                    "`longest` is out of range",
-                    "write a number from 32 to 64",
-                );
-            }
-        }
         if let Some(embedder) = &config.tools.embedder
             && !is_embedder(embedder)
         {
@@ -297,9 +268,13 @@ impl Checks<'_> {
 
     fn template(&mut self, text: &str, place: &ValuePath) {
         if let Err(error) = Template::parse(text) {
-            let (what, instead) = halves(&error.to_string());
-            self.error(place, what, instead);
+            self.fault(place, ServerFault::new("", &error.to_string()));
         }
+    }
+
+    fn fault(&mut self, place: &ValuePath, fault: ServerFault) {
+        let instead = fault.instead.unwrap_or_else(|| "leave it out".into());
+        self.error(&place.path(&fault.key), fault.what, instead);
     }
 
     fn unknown(&mut self, server: &str, place: &ValuePath, known: &BTreeSet<&str>) {
@@ -325,12 +300,6 @@ impl Checks<'_> {
         }
         self.problems.push(self.source.value(Severity::Error, place, what).instead(instead));
     }
-}
-
-/// Splits a message into the problem and the remedy, which a semicolon separates.
-fn halves(message: &str) -> (String, String) {
-    let (what, instead) = message.split_once("; ").unwrap_or((message, "leave it out"));
-    (what.into(), instead.into())
 }
 
 fn is_embedder(words: &str) -> bool {

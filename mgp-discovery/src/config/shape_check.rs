@@ -4,6 +4,7 @@
 use toml_edit::Value;
 
 use super::problem::{Problem, Severity, enough};
+use super::retired::RETIRED;
 use super::shape::{self, KnownWord, Shape, TableShape};
 use super::source::{ConfigSource, TomlNode, ValuePath};
 use crate::nearest::nearest;
@@ -80,9 +81,13 @@ impl Walk<'_> {
         if enough(&self.problems, severity) {
             return;
         }
+        let place = place.key(name);
+        if let Some((_, now)) = RETIRED.iter().find(|(key, _)| *key == place.keys()) {
+            let what = format!("`{name}` is no longer a setting and has no effect");
+            return self.problems.push(self.source.key(severity, &place, what).instead(*now));
+        }
         let fate = if shape.closed { "" } else { " and has no effect" };
-        let problem =
-            self.source.key(severity, &place.key(name), format!("`{name}` is not a known key here{fate}"));
+        let problem = self.source.key(severity, &place, format!("`{name}` is not a known key here{fate}"));
         let known = shape.keys.iter().map(|key| key.name.as_str());
         self.problems.push(match (nearest(name, known), shape::section_of(name)) {
             (Some(meant), _) => problem.instead(format!("did you mean `{meant}`?")),

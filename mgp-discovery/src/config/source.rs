@@ -131,6 +131,9 @@ impl ValuePath {
     /// Returns the place at `path` within this one, as faults name it: `args[1]`, `env.NAME`. Names with a dot lead to
     /// their parent, which is near enough to be shown.
     pub(super) fn path(&self, path: &str) -> Self {
+        if path.is_empty() {
+            return self.clone();
+        }
         let (path, index) = match path.strip_suffix(']').and_then(|path| path.rsplit_once('[')) {
             Some((list, index)) => (list, index.parse().ok()),
             None => (path, None),
@@ -140,6 +143,15 @@ impl ValuePath {
             Some(index) => place.index(index),
             None => place,
         }
+    }
+
+    /// Returns the keys that lead to the place, without the numbers of list entries.
+    pub(super) fn keys(&self) -> String {
+        let keys = self.0.iter().filter_map(|step| match step {
+            PathStep::Key(name) => Some(name.as_str()),
+            PathStep::Index(_) => None,
+        });
+        keys.collect::<Vec<_>>().join(".")
     }
 
     /// Returns whether the place often holds secrets, or is within one that does.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::names;
-use crate::secrets::{SecretName, SecretStore as _, SecretStoreError, user_store};
+use crate::secrets::{SecretName, SecretStoreError, user_store};
 
 /// A text that may refer to variables and secrets: `${NAME}`, `${env:NAME}`, `${NAME:-otherwise}` with a default for a
 /// variable that is not set or empty, and `${secret:NAME}`.
@@ -25,17 +25,6 @@ enum Part<'a> {
 pub(crate) enum Reference<'a> {
     Variable { name: &'a str, otherwise: Option<&'a str> },
     Secret { name: &'a str },
-}
-
-/// The reason why a text has no value.
-#[derive(Debug)]
-pub(super) enum UnresolvedReference<'a> {
-    /// The variable is not set.
-    Variable(&'a str),
-    /// The user has no secret of this name.
-    Secret(&'a str),
-    /// The user's secrets cannot be read.
-    Store(SecretStoreError),
 }
 
 /// A malformed reference. Its text may be part of a secret, so the message does not repeat it.
@@ -75,8 +64,9 @@ impl<'a> Template<'a> {
         Ok(Self(parts))
     }
 
-    /// Returns the text with its references resolved.
-    pub(super) fn resolve(&self, environment: &dyn Environment) -> Result<Secret, UnresolvedReference<'a>> {
+    /// Returns the text with its references resolved, or the reason why one has no value, with the way to mend it behind
+    /// a semicolon.
+    pub(super) fn resolve(&self, environment: &dyn Environment) -> Result<Secret, String> {
         let mut text = String::new();
         for part in &self.0 {
             match part {
@@ -87,13 +77,21 @@ impl<'a> Template<'a> {
                         (Some(value), None) => text.push_str(&value),
                         (Some(value), Some(_)) if !value.is_empty() => text.push_str(&value),
                         (_, Some(otherwise)) => text.push_str(otherwise),
-                        (None, None) => return Err(UnresolvedReference::Variable(name)),
+                        (None, None) => {
+                            return Err(format!(
+                                "the variable {name} is not set; set {name}, or write `${{{name}:-otherwise}}`"
+                            ));
+                        }
                     }
                 }
                 Part::Reference(Reference::Secret { name }) => {
-                    match environment.secret(name).map_err(UnresolvedReference::Store)? {
+                    match environment.secret(name).map_err(|error| error.to_string())? {
                         Some(secret) => text.push_str(secret.expose()),
-                        None => return Err(UnresolvedReference::Secret(name)),
+                        None => {
+                            return Err(format!(
+                                "the secret {name} is not set; run `mgp secrets set {name}`"
+                            ));
+                        }
                     }
                 }
             }
@@ -252,11 +250,7 @@ mod tests {
 
         let environment = Known;
         let template = Template::parse(text).map_err(|error| error.to_string())?;
-        template.resolve(&environment).map(|secret| secret.expose().to_owned()).map_err(|why| match why {
-            UnresolvedReference::Variable(name) => name.to_owned(),
-            UnresolvedReference::Secret(name) => format!("secret {name}"),
-            UnresolvedReference::Store(error) => error.to_string(),
-        })
+        template.resolve(&environment).map(|secret| secret.expose().to_owned())
     }
 
     // covers: MGP-15.2-14
@@ -285,8 +279,8 @@ mod tests {
     // covers: MGP-15.2-14
     #[test]
     fn a_variable_that_is_not_set_is_named_and_never_empty() {
-        assert_eq!(resolved("${KEY}${NONE}"), Err("NONE".into()));
-        assert_eq!(resolved("${KEY}${secret:KEY}"), Err("secret KEY".into()));
+        assert!(resolved("${KEY}${NONE}").unwrap_err().starts_with("the variable NONE is not set; "));
+        assert!(resolved("${KEY}${secret:KEY}").unwrap_err().starts_with("the secret KEY is not set; "));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Principal, PrincipalRole, agent_family};
 
 use super::registration_table::is_same;
-use crate::config::model::{RegistrationSettings, usual};
+use crate::config::model::RegistrationSettings;
 
 /// The rules of who may register which servers. The default policy refuses every registration.
 #[derive(Debug, Clone, Default)]
@@ -29,10 +29,6 @@ impl RegistrationPolicy {
                 .into_iter()
                 .flatten()
                 .any(|agent| self.settings.agents.iter().any(|known| known == agent))
-    }
-
-    pub(super) fn max_servers(&self) -> usize {
-        usize::try_from(self.settings.max_servers.unwrap_or(usual::MAX_SERVERS)).unwrap_or(usize::MAX)
     }
 
     pub(super) fn is_configured(&self, id: &ServerId) -> bool {

@@ -41,15 +41,15 @@ impl RegistrationTable {
     }
 
     /// Returns the right to create a server, which counts as registered from now on.
-    pub(super) fn claim_new(&self, id: &ServerId, most: usize) -> Result<Claim, RegistryError> {
+    pub(super) fn claim_new(&self, id: &ServerId) -> Result<Claim, RegistryError> {
         let mut held = self.0.lock();
         let is_taken = held.servers.keys().chain(&held.claimed).any(|known| is_same(known, id));
         if is_taken {
             return Err(RegistryError::Taken(id.clone()));
         }
         let coming = held.claimed.iter().filter(|id| !held.servers.contains_key(*id)).count();
-        if held.servers.len() + coming >= most {
-            return Err(RegistryError::Full(most));
+        if held.servers.len() + coming >= MAX_SERVERS {
+            return Err(RegistryError::Full(MAX_SERVERS));
         }
         held.claimed.insert(id.clone());
         Ok(Claim { shelf: self.clone(), id: id.clone() })
@@ -83,6 +83,9 @@ impl Drop for Claim {
         self.shelf.0.lock().claimed.remove(&self.id);
     }
 }
+
+/// The maximum number of servers that are registered at the same time.
+pub(super) const MAX_SERVERS: usize = 16;
 
 /// Returns whether two ids are the same. Ids that differ in case only would be one file, or one name to a human.
 pub(super) fn is_same(one: &ServerId, other: &ServerId) -> bool {

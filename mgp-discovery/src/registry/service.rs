@@ -242,7 +242,7 @@ impl Registry {
     ) -> Result<RegisteredServer, RegistryError> {
         let policy = self.0.policy.load_full();
         let AdmittedServer { server, left_out } = admit(&policy, by, wanted, terms, Timestamp::now())?;
-        let claim = self.0.shelf.claim_new(&server.id, policy.max_servers())?;
+        let claim = self.0.shelf.claim_new(&server.id)?;
         let mut server = self.judged(server).await?;
         if server.trust == TrustLevel::Sandboxed && (server.digest.is_none() || server.unconfined.is_some()) {
             // An approval in advance covers only inspected code and a confined server.

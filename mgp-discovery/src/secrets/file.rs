@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, DocumentMut, Item};
 
-use super::{SecretName, SecretStore, SecretStoreError, Secrets};
+use super::{SecretName, SecretStoreError, Secrets};
 use crate::config::{Environment, Secret};
 use crate::{AtomicFile, FileReaders, Position};
 
@@ -101,22 +101,39 @@ impl SecretFile {
     }
 }
 
-impl SecretStore for SecretFile {
-    fn names(&self) -> Result<BTreeMap<SecretName, String>, SecretStoreError> {
+impl SecretFile {
+    /// Returns the names of all secrets, each with its place, in words for people. A place that was never written to has
+    /// none.
+    ///
+    /// # Errors
+    /// The secrets cannot be read, or others could read them.
+    pub fn names(&self) -> Result<BTreeMap<SecretName, String>, SecretStoreError> {
         let path = self.path.display().to_string();
         Ok(self.secrets()?.into_keys().map(|name| (name, path.clone())).collect())
     }
 
-    fn secret(&self, name: &SecretName) -> Result<Option<Secret>, SecretStoreError> {
+    /// Returns the secret of this name, if there is one.
+    ///
+    /// # Errors
+    /// The secrets cannot be read, or others could read them.
+    pub fn secret(&self, name: &SecretName) -> Result<Option<Secret>, SecretStoreError> {
         Ok(self.secrets()?.remove(name))
     }
 
-    fn set(&self, secrets: Secrets) -> Result<String, SecretStoreError> {
+    /// Adds secrets, or replaces those that have their names, and returns their place, in words for people.
+    ///
+    /// # Errors
+    /// The secrets cannot be read or written. A file stays as it was; a keyring may have taken some of the secrets.
+    pub fn set(&self, secrets: Secrets) -> Result<String, SecretStoreError> {
         self.change(|all| all.extend(secrets))?;
         Ok(self.path.display().to_string())
     }
 
-    fn remove(&self, name: &SecretName) -> Result<bool, SecretStoreError> {
+    /// Removes a secret, and returns whether there was one.
+    ///
+    /// # Errors
+    /// The secrets stay as they were where they cannot be read or written.
+    pub fn remove(&self, name: &SecretName) -> Result<bool, SecretStoreError> {
         if !self.secrets()?.contains_key(name) {
             return Ok(false);
         }
@@ -126,7 +143,11 @@ impl SecretStore for SecretFile {
         Ok(true)
     }
 
-    fn location(&self) -> Result<String, SecretStoreError> {
+    /// Returns the place in which secrets are set, in words for people, so that no secret is typed that cannot be kept.
+    ///
+    /// # Errors
+    /// The secrets cannot be read, others could read them, or the place has to be unlocked.
+    pub fn location(&self) -> Result<String, SecretStoreError> {
         self.secrets()?;
         Ok(self.path.display().to_string())
     }

@@ -1,11 +1,11 @@
 //! The user's secrets, which the configuration refers to by name: `${secret:NAME}`.
 //!
-//! A [`SecretStore`] keeps them outside of `mgp.toml`, so that the configuration can be shown, copied and committed.
-//! [`SecretFile`] keeps them in a file that only its owner may read. [`UserSecrets`] are those of the user: in the
-//! system's keyring where there is one and the feature `keyring` is on, else in a file.
+//! They are kept outside of `mgp.toml`, so that the configuration can be shown, copied and committed. [`SecretFile`] keeps
+//! them in a file that only its owner may read. [`UserSecrets`] are those of the user: in the system's keyring where there
+//! is one and the feature `keyring` is on, else in a file.
 //!
 //! ```
-//! use mgp_discovery::secrets::{SecretFile, SecretName, SecretStore};
+//! use mgp_discovery::secrets::{SecretFile, SecretName};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let store = SecretFile::at(folder.path().join("secrets.toml"));
@@ -38,40 +38,6 @@ pub struct SecretName(Box<str>);
 #[error("the name of a secret consists of up to 128 letters, digits, `_`, `-` and `.`, such as GITHUB_TOKEN")]
 #[non_exhaustive]
 pub struct InvalidSecretName;
-
-/// A store of secrets by name.
-pub trait SecretStore: fmt::Debug + Send + Sync {
-    /// Returns the names of all secrets, each with its place, in words for people. A store that was never written to
-    /// has none.
-    ///
-    /// # Errors
-    /// The store cannot be read, or others could read it.
-    fn names(&self) -> Result<BTreeMap<SecretName, String>, SecretStoreError>;
-
-    /// Returns the secret of this name, if there is one.
-    ///
-    /// # Errors
-    /// The store cannot be read, or others could read it.
-    fn secret(&self, name: &SecretName) -> Result<Option<Secret>, SecretStoreError>;
-
-    /// Adds secrets, or replaces those that have their names, and returns their place, in words for people.
-    ///
-    /// # Errors
-    /// The store cannot be read or written. A file stays as it was; a keyring may have taken some of the secrets.
-    fn set(&self, secrets: Secrets) -> Result<String, SecretStoreError>;
-
-    /// Removes a secret, and returns whether there was one.
-    ///
-    /// # Errors
-    /// The store stays as it was where it cannot be read or written.
-    fn remove(&self, name: &SecretName) -> Result<bool, SecretStoreError>;
-
-    /// Returns the place in which secrets are set, in words for people, so that no secret is typed that cannot be kept.
-    ///
-    /// # Errors
-    /// The store cannot be read, others could read it, or it has to be unlocked.
-    fn location(&self) -> Result<String, SecretStoreError>;
-}
 
 /// Secrets by name.
 pub type Secrets = BTreeMap<SecretName, Secret>;

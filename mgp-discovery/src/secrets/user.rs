@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::keyring::{Keyring, KeyringError};
-use super::{SecretFile, SecretName, SecretStore, SecretStoreError, Secrets};
+use super::{SecretFile, SecretName, SecretStoreError, Secrets};
 use crate::config::Secret;
 
 /// The user's secrets, each in one of two places: the system's keyring, or the file.
@@ -70,8 +70,13 @@ impl UserSecrets {
     }
 }
 
-impl SecretStore for UserSecrets {
-    fn names(&self) -> Result<BTreeMap<SecretName, String>, SecretStoreError> {
+impl UserSecrets {
+    /// Returns the names of all secrets, each with its place, in words for people. A place that was never written to has
+    /// none.
+    ///
+    /// # Errors
+    /// The secrets cannot be read, or others could read them.
+    pub fn names(&self) -> Result<BTreeMap<SecretName, String>, SecretStoreError> {
         let mut names = self.file.names()?;
         let Some(keyring) = &self.keyring else { return Ok(names) };
         let in_keyring = present(keyring.names()).map_err(|error| unusable(None, error))?;
@@ -84,7 +89,11 @@ impl SecretStore for UserSecrets {
         Ok(names)
     }
 
-    fn secret(&self, name: &SecretName) -> Result<Option<Secret>, SecretStoreError> {
+    /// Returns the secret of this name, if there is one.
+    ///
+    /// # Errors
+    /// The secrets cannot be read, or others could read them.
+    pub fn secret(&self, name: &SecretName) -> Result<Option<Secret>, SecretStoreError> {
         let in_file = self.file.secret(name)?;
         let Some(keyring) = &self.keyring else { return Ok(in_file) };
         match (in_file, present(keyring.secret(name)).map(Option::flatten)) {
@@ -103,7 +112,11 @@ impl SecretStore for UserSecrets {
         }
     }
 
-    fn set(&self, secrets: Secrets) -> Result<String, SecretStoreError> {
+    /// Adds secrets, or replaces those that have their names, and returns their place, in words for people.
+    ///
+    /// # Errors
+    /// The secrets cannot be read or written. A file stays as it was; a keyring may have taken some of the secrets.
+    pub fn set(&self, secrets: Secrets) -> Result<String, SecretStoreError> {
         let names: Vec<SecretName> = secrets.keys().cloned().collect();
         let Some(keyring) = self.to_set()? else {
             let location = self.file.set(secrets)?;
@@ -117,7 +130,11 @@ impl SecretStore for UserSecrets {
         Ok(keyring.name().to_owned())
     }
 
-    fn remove(&self, name: &SecretName) -> Result<bool, SecretStoreError> {
+    /// Removes a secret, and returns whether there was one.
+    ///
+    /// # Errors
+    /// The secrets stay as they were where they cannot be read or written.
+    pub fn remove(&self, name: &SecretName) -> Result<bool, SecretStoreError> {
         // The file is checked before anything is removed.
         self.file.location()?;
         let from_keyring = self.keyring.as_ref().map(|keyring| present(keyring.remove(name)));
@@ -125,7 +142,11 @@ impl SecretStore for UserSecrets {
         Ok(self.file.remove(name)? || from_keyring.unwrap_or(false))
     }
 
-    fn location(&self) -> Result<String, SecretStoreError> {
+    /// Returns the place in which secrets are set, in words for people, so that no secret is typed that cannot be kept.
+    ///
+    /// # Errors
+    /// The secrets cannot be read, others could read them, or the place has to be unlocked.
+    pub fn location(&self) -> Result<String, SecretStoreError> {
         let file = self.file.location()?;
         Ok(self.to_set()?.map_or(file, |keyring| keyring.name().to_owned()))
     }

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use super::access_target::advised;
 use super::command::{KernelNeed, PageRequest};
 use super::operation::{Operation, OperatorCall, ProofNeed};
-use crate::settings;
 use crate::terminal::{Exit, Failure, TextForm, TextWriter, ahead, or_dash};
 
 /// Issues a key.
@@ -102,7 +101,7 @@ pub(crate) struct KeyPage {
 pub(crate) struct RevokeKey {
     /// The id of the key, as `mgp keys list` shows it
     id: String,
-    /// Let running calls finish; otherwise they are cancelled, unless `listen.revoked_calls` says otherwise
+    /// Let running calls finish; otherwise they are cancelled
     #[arg(long)]
     #[serde(default)]
     let_calls_finish: bool,
@@ -226,10 +225,7 @@ impl Operation for RevokeKey {
             Error::invalid_params("`id` is not that of a key: 16 hexadecimal digits, as `keys list` shows")
         })?;
         call.record_act("dev.cloto.mgp.key_revoked", &[("key", &self.id)]).await?;
-        let calls = match settings::revoked_calls(&call.kernel.config.load()) {
-            _ if self.let_calls_finish => RunningCalls::Finish,
-            configured => configured,
-        };
+        let calls = if self.let_calls_finish { RunningCalls::Finish } else { RunningCalls::Cancel };
         Ok(RevokedKey { revoked: call.kernel.policies.keys.revoke(id, calls).await? })
     }
 

@@ -83,7 +83,6 @@ impl KernelLocation {
                 Failure::configuration(&error)
                     .hint("`mgp config reference` lists all keys, `--config` names another file")
             })?;
-        let mut own_socket = config.kernel.socket.as_deref().map(expanded);
         let state = match (&self.global.state, &config.kernel.state) {
             (Some(state), _) => state.clone(),
             (None, own) => {
@@ -91,20 +90,18 @@ impl KernelLocation {
                     Some(own) => expanded(own),
                     None => home("XDG_STATE_HOME", ".local/state")?.join("mgp"),
                 };
-                // The kernel of a folder with a file of its own runs beside the user's, which has the user's socket,
-                // address and record.
+                // The kernel of a folder with a file of its own runs beside the user's, which has the user's address.
                 match self.folder() {
                     Some(file) => {
-                        (own_socket, config.listen.http, config.audit.path) = (None, None, None);
+                        config.listen.http = None;
                         folder_state(&state, file.path())
                     }
                     None => state,
                 }
             }
         };
-        let socket = self.global.socket.clone().or(own_socket);
         // Each state directory has a socket of its own, or two kernels would use the same one.
-        let socket = socket.unwrap_or_else(|| socket::default_path(&state));
+        let socket = self.global.socket.clone().unwrap_or_else(|| socket::default_path(&state));
         let warnings = warnings.iter().map(ToString::to_string).collect();
         let untrusted = untrusted.map(|file| file.to_string());
         Ok(EffectiveConfig { config, files, warnings, faulty, untrusted, state, socket })

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use clap::{Args, Subcommand};
 use mgp_discovery::Config;
 use mgp_discovery::config::{ProcessEnvironment, nearest};
-use mgp_discovery::secrets::{SecretName, SecretStore, SecretStoreError, Secrets as Stored, user_store};
+use mgp_discovery::secrets::{SecretName, SecretStoreError, Secrets as Stored, UserSecrets, user_store};
 use serde::Serialize;
 
 use super::answer::read_hidden;
@@ -100,7 +100,7 @@ pub(super) fn unusable(error: &SecretStoreError) -> Failure {
 async fn set(
     place: &KernelLocation,
     output: &Output,
-    store: &dyn SecretStore,
+    store: &UserSecrets,
     wanted: SecretSetArgs,
 ) -> Result<Exit, Failure> {
     let name = wanted.named.parse()?;
@@ -129,7 +129,7 @@ async fn set(
     Ok(Exit::Done)
 }
 
-fn list(place: &KernelLocation, output: &Output, store: &dyn SecretStore) -> Result<Exit, Failure> {
+fn list(place: &KernelLocation, output: &Output, store: &UserSecrets) -> Result<Exit, Failure> {
     let mut stored = store.names().map_err(|error| unusable(&error))?;
     stored.retain(|name, _| !is_login(name));
     let mut uses = uses(place);
@@ -176,7 +176,7 @@ fn list(place: &KernelLocation, output: &Output, store: &dyn SecretStore) -> Res
 fn remove(
     place: &KernelLocation,
     output: &Output,
-    store: &dyn SecretStore,
+    store: &UserSecrets,
     named: &SecretNameArgs,
 ) -> Result<Exit, Failure> {
     let name = named.parse()?;

@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 
 pub(crate) use self::sections::Sections;
 use crate::admin::operation::OperatorSections;
-use crate::approvals::ParkedCallLayer;
+use crate::approvals::{ParkedCallLayer, ParkedCallLimits};
 use crate::call::cancel::UpstreamCanceller;
 use crate::call::connection_role::{ConnectedClient, ConnectionRole, ConnectionRoleService};
 use crate::call::delegation::DelegationGate;
@@ -137,7 +137,6 @@ impl Kernel {
         starts: ServerStarts,
     ) -> Result<Self, StartError> {
         telemetry::check(&config.telemetry)?;
-        let name = settings::name(&config).to_owned();
         let sections = Sections::open(config, state, files).await?;
         let Sections { config, policies, audit, changes, .. } = &sections;
         // Nobody is let in before the rules hold.
@@ -147,7 +146,7 @@ impl Kernel {
         let registry = sections.registry.get_or_init(|| registry).clone();
         let tools = tool_discovery(&sections, &registry)?;
         changes.also_tell(tools.clone());
-        let identity = ServerIdentity::new(Implementation::new(name, env!("CARGO_PKG_VERSION")))
+        let identity = ServerIdentity::new(Implementation::new(settings::NAME, env!("CARGO_PKG_VERSION")))
             .with_mgp(Offer::new(ExtensionSet::standard()));
         let front = front(&sections, tools, registry.clone());
         let mut beside = JoinSet::new();
@@ -365,7 +364,7 @@ fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> C
     ClientStack {
         delegation: DelegationGate { config: Arc::clone(config), audit: Arc::clone(audit) },
         fallback: fallback::layer(catalog.clone(), Arc::clone(fleet), audit.port()),
-        asking: ParkedCallLayer::new(settings::asking(&loaded), Some(recording.clone())),
+        asking: ParkedCallLayer::new(ParkedCallLimits::default(), Some(recording.clone())),
         audit: recording,
         cancelling: StreamLayer::relaying(UpstreamCanceller::new(fleet)),
         resolve: ResolveToolGate::new(Arc::clone(visibility), Arc::clone(config), life.clone()),

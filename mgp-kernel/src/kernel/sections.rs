@@ -62,7 +62,7 @@ impl Sections {
         let registry = Arc::<OnceLock<Registry>>::default();
         let data = DataBroker::new(Arc::clone(&config), access.clone(), Arc::clone(&audit));
         let data = Arc::new(data);
-        let at_once = settings::calls_at_once(&config.load());
+        let at_once = settings::calls_at_once();
         let support = |told: Arc<dyn ServerNotifications>| {
             Arc::new(ServerSupport {
                 config: Arc::clone(&config),

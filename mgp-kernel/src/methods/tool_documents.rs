@@ -18,6 +18,7 @@ use mgp_types::{CacheHint, CacheScope, Error, Flow, Gate, RawJson, Request, Requ
 use crate::offered::offered;
 use crate::router::{CallerView, Visibility};
 use crate::running::RunningConfig;
+use crate::settings::NAME;
 
 /// A gate that answers `mgp/discovery/catalog`, `mgp/manifest/get` and `mgp/discovery/recommend`, each with what the
 /// caller may see and nothing else.
@@ -103,7 +104,6 @@ impl ToolDocumentsGate {
 
     fn facts(&self, request: &Request) -> Result<ManifestFacts, Error> {
         let config = self.config.load();
-        let name = config.kernel.name.as_deref().unwrap_or("mgp");
         let revision = request.context.session()?.revision;
         let principal = request.context.principal.as_ref();
         let rate_limits = self.limit.left(principal).map(|(remaining, renewed_in)| {
@@ -117,7 +117,7 @@ impl ToolDocumentsGate {
         let held = self.scopes.held(request)?;
         let methods = vec![AuthMethod::ApiKey, AuthMethod::BearerToken];
         Ok(ManifestFacts {
-            server: ManifestServer::new(name, env!("CARGO_PKG_VERSION"), revision.as_str()),
+            server: ManifestServer::new(NAME, env!("CARGO_PKG_VERSION"), revision.as_str()),
             methods: if config.listen.keys_required() {
                 methods
             } else {

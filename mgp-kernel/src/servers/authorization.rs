@@ -76,17 +76,13 @@ pub(crate) fn builder(
     let unset = ServerOauth::default();
     let oauth = server.oauth.as_ref().unwrap_or(&unset);
     let builder = OAuth::builder(url.expose())
-        .client_name(settings::name(config))
+        .client_name(settings::NAME)
         .store(UserLogins::of(&server.id))
         .owner(owner.unwrap_or_default())
         .fetcher(fetcher(config, server, url, oauth)?)
         .scopes(oauth.scopes.iter().map(String::as_str));
     let builder = match &oauth.issuer {
         Some(issuer) => builder.issuer(issuer.as_str()),
-        None => builder,
-    };
-    let builder = match &oauth.client_metadata_url {
-        Some(url) => builder.client_metadata_url(url.as_str()),
         None => builder,
     };
     let builder = if oauth.dpop { builder.bound_tokens() } else { builder };
@@ -102,13 +98,12 @@ pub(crate) fn builder(
     let (secret, key) =
         oauth.expanded_credentials(&ProcessEnvironment).map_err(|fault| wrong(fault.to_string()))?;
     let client = match (secret, key) {
+        (None, None) if id.starts_with("https://") => return Ok(builder.client_metadata_url(id)),
         (Some(secret), _) => ClientCredentials::with_secret(id, secret.expose()),
         (None, Some(pem)) => {
-            let algorithm = oauth.algorithm.as_deref().unwrap_or(USUAL_ALGORITHM);
-            let algorithm: Algorithm =
-                algorithm.parse().map_err(|_| wrong(format!("{algorithm} is not known")))?;
-            let key =
-                SigningKey::from_pem(pem.expose(), algorithm).map_err(|error| wrong(error.to_string()))?;
+            let key = |algorithm: &Algorithm| SigningKey::from_pem(pem.expose(), *algorithm).ok();
+            let key = KEY_ALGORITHMS.iter().find_map(key);
+            let key = key.ok_or_else(|| wrong("`private_key` is no private key in PEM".to_owned()))?;
             ClientCredentials::with_key(id, key)
         }
         (None, None) => ClientCredentials::public(id),
@@ -135,8 +130,9 @@ fn token_file(path: String) -> TokenSource {
     })
 }
 
-/// The algorithm of a private key of which the configuration says nothing.
-pub(crate) const USUAL_ALGORITHM: &str = "ES256";
+/// The algorithms by which a private key may sign, of which the first that fits the key is used.
+const KEY_ALGORITHMS: [Algorithm; 4] =
+    [Algorithm::ES256, Algorithm::ES384, Algorithm::EdDSA, Algorithm::RS256];
 
 /// Returns what fetches metadata and tokens: it reaches what calls of the server may reach, the server's own host, and that
 /// of the configured issuer.

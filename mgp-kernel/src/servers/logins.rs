@@ -2,7 +2,7 @@
 
 use mgp_client_sdk::oauth::{LoginKey, OAuthError, StoredLogin, TokenStore};
 use mgp_discovery::config::{ProcessEnvironment, Secret};
-use mgp_discovery::secrets::{SecretName, SecretStore as _, SecretStoreError, user_store};
+use mgp_discovery::secrets::{SecretName, SecretStoreError, user_store};
 use mgp_types::{BoxFuture, hex};
 use sha2::{Digest as _, Sha256};
 

@@ -9,23 +9,21 @@ use mgp_lifecycle::call::ConcurrencyLayer;
 
 /// Returns the limit on the calls of each agent, with those that wait for people and servers. Others wait in its line.
 pub(crate) fn agent_calls_at_once(config: &Config) -> ConcurrencyLayer {
-    let limits = &config.limits;
-    let (waiting, patience) = line(limits.waiting_calls, limits.waiting_ms);
-    let most = places(limits.agent_concurrency.unwrap_or(usual::AGENT_CONCURRENCY));
-    let each = ConcurrencyLayer::with_line(most, waiting, patience).refusing_with(format!(
+    let most = places(config.limits.agent_concurrency.unwrap_or(usual::AGENT_CONCURRENCY));
+    let waiting = line(config);
+    let each = ConcurrencyLayer::with_line(most, waiting, PATIENCE).refusing_with(format!(
         "too many calls of this agent at once: {most} run and {waiting} wait in line, for {} s at most; come again, or have \
-         `agent_concurrency`, `waiting_calls` or `waiting_ms` of `[limits]` raised in mgp.toml",
-        patience.as_secs_f64()
+         `agent_concurrency` or `waiting_calls` of `[limits]` raised in mgp.toml",
+        PATIENCE.as_secs()
     ));
     each.per_agent()
 }
 
 /// Returns the limit on the calls that all servers work on at once.
-pub(crate) fn calls_at_once(config: &Config) -> ConcurrencyLayer {
-    let places = places(config.limits.concurrency.unwrap_or(usual::CONCURRENCY));
+pub(crate) fn calls_at_once() -> ConcurrencyLayer {
+    let places = places(usual::CONCURRENCY);
     ConcurrencyLayer::new(places).refusing_with(format!(
-        "the servers work on {places} calls at once, as many as they may together; come again, or have `concurrency` of \
-         `[limits]` raised in mgp.toml"
+        "the servers work on {places} calls at once, as many as they may together; come again"
     ))
 }
 
@@ -36,15 +34,11 @@ pub(crate) fn server_calls_at_once(
     server: &ServerConfig,
     of_all: &ConcurrencyLayer,
 ) -> ConcurrencyLayer {
-    let (own, all) = (&server.limits, &config.limits);
-    let (waiting, patience) =
-        line(own.waiting_calls.or(all.waiting_calls), own.waiting_ms.or(all.waiting_ms));
-    let id = &server.id;
-    let places = server_places(server);
-    let own = ConcurrencyLayer::with_line(places, waiting, patience).refusing_with(format!(
+    let (id, places, waiting) = (&server.id, server_places(server), line(config));
+    let own = ConcurrencyLayer::with_line(places, waiting, PATIENCE).refusing_with(format!(
         "too many calls of {id} at once: {places} run and {waiting} wait in line, for {} s at most; come again, or have \
-         `concurrency`, `waiting_calls` or `waiting_ms` of its `[servers.limits]` raised in mgp.toml",
-        patience.as_secs_f64()
+         `concurrency` of its `[servers.limits]`, or `waiting_calls` of `[limits]`, raised in mgp.toml",
+        PATIENCE.as_secs()
     ));
     own.within(of_all.clone())
 }
@@ -58,7 +52,10 @@ fn places(calls: u32) -> NonZeroUsize {
     NonZeroUsize::new(calls as usize).unwrap_or(NonZeroUsize::MIN)
 }
 
-fn line(calls: Option<u32>, ms: Option<u32>) -> (usize, Duration) {
-    let patience = Duration::from_millis(ms.unwrap_or(usual::WAITING_MS).into());
-    (calls.unwrap_or(usual::WAITING_CALLS) as usize, patience)
+/// Returns the number of calls that wait in each line.
+fn line(config: &Config) -> usize {
+    config.limits.waiting_calls.unwrap_or(usual::WAITING_CALLS) as usize
 }
+
+/// The time that a call waits in line.
+const PATIENCE: Duration = Duration::from_mins(2);

@@ -328,9 +328,9 @@ async fn a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_pass
     let removed = home.read("mgp.toml");
     home.write(
         "mgp.toml",
-        &removed.replace("dangerous = false", "dangerous = false\nmoderate = false\npatience_secs = 7"),
+        &removed.replace("dangerous = false", "dangerous = false\n[permissions]\npatience_secs = 7"),
     );
-    until("what waits is as wanted", || waiting(&home).contains("confirmation.patience_secs"));
+    until("what waits is as wanted", || waiting(&home).contains("permissions.patience_secs"));
     let added = run_with(&home, &["add", "fourth", "--", "sh"], Some(token.trim()), "");
     assert!(added.err.contains("other changes waited before"), "{added:?}");
     // What is taken out is gone at once.

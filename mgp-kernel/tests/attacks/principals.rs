@@ -68,10 +68,7 @@ async fn the_holder_of_a_key_is_not_the_client_that_started_the_kernel() {
     let server = server::configured(&home, "files", "");
     home.write(
         "mgp.toml",
-        &format!(
-            "{}{desk}{server}\n[permissions]\npatience_secs = 1\n[confirmation]\npatience_secs = 1\n",
-            home.read("mgp.toml")
-        ),
+        &format!("{}{desk}{server}\n[permissions]\npatience_secs = 1\n", home.read("mgp.toml")),
     );
     let key = home.run(["keys", "new", "desk", "--allow", "list", "--allow", "call:*"]);
     let kernel = Kernel::start(&home, LISTENS);

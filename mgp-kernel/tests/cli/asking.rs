@@ -126,7 +126,7 @@ async fn without_elicitation_the_question_waits_and_the_repeated_call_passes_onc
     for (way, revision) in WAYS.iter().flat_map(|way| ERAS.map(|revision| (*way, revision))) {
         // With and without a person in front of the client, who cannot be asked there.
         for people in ["", PEOPLE] {
-            let home = home(&format!("{people}[confirmation]\npatience_secs = 0\n"));
+            let home = home(&format!("{people}[permissions]\npatience_secs = 0\n"));
             let (client, _kernel) = connect(&home, way, plain(revision)).await;
             let asked = id(&remove(&client, 1).await);
             assert_eq!(id(&remove(&client, 1).await), asked, "what is repeated is the same question");
@@ -242,7 +242,7 @@ async fn who_asked_for_progress_hears_what_the_call_waits_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_no_to_a_call_is_shown_and_holds_for_the_same_call_until_it_is_reset() {
-    let home = home("[confirmation]\npatience_secs = 0\n");
+    let home = home("[permissions]\npatience_secs = 0\n");
     let (client, _kernel) = connect(&home, Way::Stdio, plain(ERAS[0])).await;
     let asked = id(&remove(&client, 1).await);
     assert_eq!(home.run(["permissions", "deny", &asked, "--for", "2h"]).code, Some(0));

@@ -16,7 +16,7 @@ fn home(lines: &str) -> Home {
     home.write("plain.sh", &shell_server(TOOLS, call));
     let script = home.path("plain.sh").display().to_string();
     let config = format!(
-        "{}\n[permissions]\npatience_secs = 0\n[confirmation]\npatience_secs = 0\n[[agents]]\nid = \"local\"\nhuman = false\n\
+        "{}\n[permissions]\npatience_secs = 0\n[[agents]]\nid = \"local\"\nhuman = false\n\
          [[servers]]\nid = \"plain\"\ncommand = \"sh\"\nargs = [{script:?}]\n{lines}\n",
         home.read("mgp.toml")
     );

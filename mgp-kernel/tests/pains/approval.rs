@@ -36,7 +36,8 @@ fn dangerous(script: &Script) -> Value {
     let mut server = script.server("bank");
     server["security"] = json!({"risk_at_least": "dangerous"});
     let mut config = quiet([server]);
-    config["confirmation"] = json!({"dangerous": true, "patience_secs": 3});
+    config["confirmation"] = json!({"dangerous": true});
+    config["permissions"]["patience_secs"] = json!(3);
     config["agents"] = json!([{"id": "ada", "human": true}, {"id": "robot", "human": false}]);
     config
 }
@@ -80,7 +81,8 @@ async fn pain_15_one_yes_holds_for_all_rounds_of_its_call() {
     let mut server = talking::server("paint");
     server["security"]["risk_at_least"] = json!("dangerous");
     let mut config = quiet([server]);
-    config["confirmation"] = json!({"dangerous": true, "patience_secs": 3});
+    config["confirmation"] = json!({"dangerous": true});
+    config["permissions"]["patience_secs"] = json!(3);
     config["agents"] = json!([{"id": "ada", "human": true}]);
     let host = Host::with(config).await;
     host.up("paint").await;
@@ -280,7 +282,8 @@ async fn what_else_is_to_be_confirmed_is_although_dangerous_calls_are_not() {
         server("moderate", "moderate", false),
         server("asked-for", "safe", true),
     ]);
-    config["confirmation"] = json!({"dangerous": false, "moderate": true, "patience_secs": 1});
+    config["confirmation"] = json!({"dangerous": false, "moderate": true});
+    config["permissions"]["patience_secs"] = json!(1);
     let host = Host::with(config).await;
     let client = host.client("ada").await;
     for id in ["dangerous", "moderate", "asked-for"] {
@@ -304,7 +307,8 @@ async fn a_call_whose_costs_need_approval_is_made_when_it_has_it() {
     let tools = json!([tool("film", "requires_approval"), tool("sketch", "metered")]);
     let script = Script::new(&tools.to_string());
     let mut config = quiet([script.server("studio")]);
-    config["confirmation"] = json!({"dangerous": true, "patience_secs": 60});
+    config["confirmation"] = json!({"dangerous": true});
+    config["permissions"]["patience_secs"] = json!(60);
     let host = Host::with(config).await;
     host.up("studio").await;
     let (robot, operator) = (host.client("robot").await, host.operator().await);
@@ -343,7 +347,8 @@ fn asking() -> Script {
 
 async fn asking_host(script: &Script) -> Host {
     let mut config = quiet([script.server("site")]);
-    config["confirmation"] = json!({"dangerous": true, "patience_secs": 60});
+    config["confirmation"] = json!({"dangerous": true});
+    config["permissions"]["patience_secs"] = json!(60);
     let host = Host::with(config).await;
     host.up("site").await;
     host

@@ -95,8 +95,9 @@ async fn a_call_that_waits_takes_a_place_of_its_agent_and_of_nobody_else() {
     let (mut asks, files) = (script.server("asks"), script.server("files"));
     asks["security"] = json!({"confirmation": true});
     let mut config = quiet([asks, files]);
-    config["confirmation"] = json!({"dangerous": false, "patience_secs": 2});
-    config["limits"] = json!({"concurrency": 1, "agent_concurrency": 1, "waiting_ms": 50});
+    config["confirmation"] = json!({"dangerous": false});
+    config["permissions"]["patience_secs"] = json!(2);
+    config["limits"] = json!({"agent_concurrency": 1, "waiting_calls": 0});
     let host = Host::with(config).await;
     let (ada, operator) = (host.client("ada").await, host.operator().await);
     for server in ["asks", "files"] {

@@ -121,7 +121,8 @@ async fn a_call_that_comes_again_asks_nobody_again_and_is_judged_again() {
     let mut server = script.server("bank");
     server["security"] = json!({"risk_at_least": "dangerous"});
     let mut config = with_effects([server]);
-    config["confirmation"] = json!({"dangerous": true, "patience_secs": 3});
+    config["confirmation"] = json!({"dangerous": true});
+    config["permissions"]["patience_secs"] = json!(3);
     config["agents"] = json!([{"id": "ada", "human": true}]);
     let host = Host::with(config).await;
     host.up("bank").await;

@@ -158,8 +158,7 @@ async fn the_word_of_an_agent_that_its_user_confirmed_counts_for_nothing() {
     let served = Served::start("forge", forge(&deleted)).await;
     let host = Host::with(json!({
         "tools": {"level": "L0"},
-        "confirmation": {"patience_secs": 1},
-        "permissions": {"policy": "auto_approve", "never_automatic": []},
+        "permissions": {"policy": "auto_approve", "never_automatic": [], "patience_secs": 1},
         "servers": [served.config.clone()],
     }))
     .await;

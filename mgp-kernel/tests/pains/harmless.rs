@@ -46,7 +46,7 @@ async fn pain_20_harmless_commands_pass_and_dangerous_ones_do_not() {
     let script = Script::new(&with_argument("execute_command", "command"));
     let host = Host::with(json!({
         "tools": {"level": "L0"},
-        "confirmation": {"patience_secs": 1},
+        "permissions": {"patience_secs": 1},
         "servers": [script.server("shell")],
     }))
     .await;

@@ -87,9 +87,11 @@ async fn two_hundred_calls_at_once_wait_in_line_and_all_are_answered() {
 async fn a_call_for_which_no_place_is_in_line_may_come_again_and_says_which_key_decides() {
     let script = Script::named(&["wait"]);
     let mut server = script.server("files");
-    server["limits"] = json!({"concurrency": 1, "waiting_calls": 0});
+    server["limits"] = json!({"concurrency": 1});
     server["sharing"] = json!("shared");
-    let host = Host::start([server]).await;
+    let mut config = quiet([server]);
+    config["limits"] = json!({"waiting_calls": 0});
+    let host = Host::with(config).await;
     host.up("files").await;
     let (ada, bob) = (host.client("ada").await, host.plain("bob").await);
     let call = ada.call_tool("files.wait", json!({})).into_future();

@@ -55,7 +55,8 @@ async fn pain_17_a_reload_changes_what_is_asked_of_calls() {
 
     let mut dangerous = config;
     dangerous["servers"][0]["security"] = json!({"risk_at_least": "dangerous"});
-    dangerous["confirmation"] = json!({"dangerous": true, "patience_secs": 1});
+    dangerous["confirmation"] = json!({"dangerous": true});
+    dangerous["permissions"]["patience_secs"] = json!(1);
     host.kernel.reload(read(dangerous)).await.unwrap();
     until("the server is up again", || (host.view("files").state == ServerState::Connected).then_some(()))
         .await;
@@ -104,9 +105,9 @@ async fn pain_17_what_a_reload_cannot_change_is_named_and_what_is_shown_is_in_ef
     other["listen"] = json!({"require_keys": true});
     other["tools"]["level"] = json!("L3");
     other["validators"] = json!({"first_use": "approve"});
-    other["limits"] = json!({"waiting_questions": 7, "agent_calls_per_day": 9});
+    other["limits"] = json!({"agent_concurrency": 7, "agent_calls_per_day": 9});
     other["telemetry"] = json!({"metrics": true});
-    other["kernel"] = json!({"name": "other", "agents_manage": true});
+    other["kernel"] = json!({"linger": 7, "agents_manage": true});
     let applied = host.kernel.reload(read(other)).await.unwrap();
     let stays = ["listen", "validators", "audit", "limits", "tools", "kernel"];
     assert_eq!(applied.needs_restart, stays);
@@ -119,7 +120,7 @@ async fn pain_17_what_a_reload_cannot_change_is_named_and_what_is_shown_is_in_ef
     assert_eq!(taken, [&json!(9), &json!(true), &json!(true)]);
     let kept = [&shown["audit"]["arguments"], &shown["tools"]["level"], &shown["validators"]["first_use"]];
     assert_eq!(kept, [&json!("digest"), &json!("L0"), &json!("trust")]);
-    assert_eq!(shown["limits"]["waiting_questions"], json!(null));
+    assert_eq!(shown["limits"]["agent_concurrency"], json!(null));
     // Where keys would be required nobody may use anything, but they are not.
     assert_eq!(ask(&operator, "kernel/access/list", json!({})).await["default_policy"], "opt-out");
 }

@@ -5,7 +5,7 @@ use std::mem::take;
 
 use mgp_types::mgp::TrustLevel;
 
-use super::super::model::{ServerConfig, ServerDefinitions, ServerNetwork, ServerSecurity};
+use super::super::model::{ServerConfig, ServerDefinitions, ServerNetwork};
 use super::super::semantics::mistakable;
 use super::{IgnoredReason, Merge, ValuePath, root};
 
@@ -28,64 +28,30 @@ impl Merge<'_> {
         }
     }
 
-    /// Returns a server as a folder may declare it.
+    /// Returns a server as a folder may declare it: without the keys that would trust it beyond the usual, open addresses
+    /// to it, pass methods on, or switch off rules for its definitions.
     fn server(&mut self, mut server: ServerConfig, place: &ValuePath) -> ServerConfig {
-        let ServerConfig {
-            id: _,
-            command: _,
-            args: _,
-            cwd: _,
-            env: _,
-            confine: _,
-            confinement: _,
-            url: _,
-            headers: _,
-            oauth: _,
-            socket: _,
-            transport: _,
-            protocol: _,
-            dialect: _,
-            enabled: _,
-            description: _,
-            mgp: _,
-            restart_policy: _,
-            max_restarts: _,
-            restart_window_secs: _,
-            backoff_base_ms: _,
-            backoff_max_ms: _,
-            security,
-            limits: _,
-            network,
-            definitions,
-            pass_methods,
-            safe_methods,
-            tools,
-            agents: _,
-            sharing: _,
-            max_instances: _,
-        } = &mut server;
-        let ServerSecurity {
-            trust_level,
-            validators: _,
-            spared_validators,
-            permissions: _,
-            risk_at_least: _,
-            confirmation: _,
-        } = security;
-        if *trust_level == Some(TrustLevel::Trusted) {
-            *trust_level = None;
+        if server.security.trust_level == Some(TrustLevel::Trusted) {
+            server.security.trust_level = None;
             self.ignore(place.key("security").key("trust_level"), IgnoredReason::UsersOnly);
         }
-        if !take(spared_validators).is_empty() {
-            self.ignore(place.key("security").key("spared_validators"), IgnoredReason::UsersOnly);
-        }
-        self.openings(&take(network), &take(definitions), place);
-        for (key, patterns) in [("pass_methods", pass_methods), ("safe_methods", safe_methods)] {
-            if !take(patterns).is_empty() {
-                self.ignore(place.key(key), IgnoredReason::UsersOnly);
+        let ServerNetwork { allow, data_origins, preset } = take(&mut server.network);
+        let ServerDefinitions { allow: rules, grows } = take(&mut server.definitions);
+        for (key, is_said) in [
+            ("security.spared_validators", !take(&mut server.security.spared_validators).is_empty()),
+            ("network.allow", !allow.is_empty()),
+            ("network.data_origins", !data_origins.is_empty()),
+            ("network.preset", preset.is_some()),
+            ("definitions.allow", !rules.is_empty()),
+            ("definitions.grows", grows),
+            ("pass_methods", !take(&mut server.pass_methods).is_empty()),
+            ("safe_methods", !take(&mut server.safe_methods).is_empty()),
+        ] {
+            if is_said {
+                self.ignore(place.path(key), IgnoredReason::UsersOnly);
             }
         }
-        for (name, rule) in tools {
+        for (name, rule) in &mut server.tools {
             // A call of the folder's tool must not become a call of the user's.
             let leaves =
                 |tool: &String| tool.rsplit_once('.').is_none_or(|(server, _)| !self.own.contains(server));
@@ -95,22 +61,5 @@ impl Merge<'_> {
             }
         }
         server
-    }
-
-    /// Ignores keys that would open addresses to a server, or switch off rules for its definitions.
-    fn openings(&mut self, network: &ServerNetwork, definitions: &ServerDefinitions, place: &ValuePath) {
-        let ServerNetwork { allow, data_origins, preset } = network;
-        let ServerDefinitions { allow: rules, grows } = definitions;
-        for (table, key, is_said) in [
-            ("network", "allow", !allow.is_empty()),
-            ("network", "data_origins", !data_origins.is_empty()),
-            ("network", "preset", preset.is_some()),
-            ("definitions", "allow", !rules.is_empty()),
-            ("definitions", "grows", *grows),
-        ] {
-            if is_said {
-                self.ignore(place.key(table).key(key), IgnoredReason::UsersOnly);
-            }
-        }
     }
 }

@@ -1,11 +1,7 @@
 //! The tables of authorization: `[listen.tls]`, `[listen.oauth]`, the tokens of agents, and `[servers.oauth]`.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use super::server::RedactedValue;
 
 /// The certificate with which the kernel serves HTTPS.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -82,16 +78,7 @@ pub struct TokenIntrospection {
     pub client_secret: String,
 }
 
-impl fmt::Debug for TokenIntrospection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let secret = RedactedValue(Some(&self.client_secret));
-        f.debug_struct("TokenIntrospection")
-            .field("url", &self.url)
-            .field("client_id", &self.client_id)
-            .field("client_secret", &secret)
-            .finish()
-    }
-}
+mgp_types::partial_debug!(TokenIntrospection, self => url: self.url, client_id: self.client_id);
 
 /// The use of DPoP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -125,17 +112,14 @@ pub struct ServerOauth {
     /// The issuer of the server's tokens; what the server names if left out. The credentials below are used at this issuer
     /// alone.
     pub issuer: Option<String>,
-    /// The id of the kernel at the issuer. If left out, the kernel uses `client_metadata_url`, or registers itself.
+    /// The id of the kernel at the issuer. An `https` URL is that of a document that describes the kernel as a client, for
+    /// issuers that accept such. If left out, the kernel registers itself.
     pub client_id: Option<String>,
     /// The secret that belongs to `client_id`. The value may refer to the environment and to secrets, as those of `env`.
     pub client_secret: Option<String>,
-    /// The private key (PEM) by which the kernel proves its `client_id`, in place of a secret. The value may refer to the
-    /// environment and to secrets.
+    /// The private key (PEM) by which the kernel proves its `client_id`, in place of a secret: an elliptic, Ed25519 or RSA
+    /// key. The value may refer to the environment and to secrets.
     pub private_key: Option<String>,
-    /// The algorithm of `private_key`; `ES256` if left out.
-    pub algorithm: Option<String>,
-    /// The URL at which a document describes this kernel as a client, for issuers that accept such.
-    pub client_metadata_url: Option<String>,
     /// The scopes to ask for; those that the server names if left out.
     pub scopes: Vec<String>,
     /// The path of the token by which the platform says who the kernel is, for the grant `workload_identity`. The file is
@@ -149,24 +133,7 @@ pub struct ServerOauth {
     pub ca: Option<String>,
 }
 
-impl fmt::Debug for ServerOauth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerOauth")
-            .field("grant", &self.grant)
-            .field("issuer", &self.issuer)
-            .field("client_id", &self.client_id)
-            .field("client_secret", &RedactedValue(self.client_secret.as_deref()))
-            .field("private_key", &RedactedValue(self.private_key.as_deref()))
-            .field("algorithm", &self.algorithm)
-            .field("client_metadata_url", &self.client_metadata_url)
-            .field("scopes", &self.scopes)
-            .field("token_file", &self.token_file)
-            .field("dpop", &self.dpop)
-            .field("redirect_port", &self.redirect_port)
-            .field("ca", &self.ca)
-            .finish()
-    }
-}
+mgp_types::partial_debug!(ServerOauth, self => grant: self.grant, issuer: self.issuer, client_id: self.client_id);
 
 /// The way to a token of a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,12 +1,10 @@
 //! The sections `[registration]`, `[telemetry]` and `[kernel]`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::server::RedactedValues;
 use super::{ListenOauth, ListenTls};
 
 /// The servers that may register themselves while the kernel runs. Without entries, no server can be registered.
@@ -21,8 +19,6 @@ pub struct RegistrationSettings {
     pub commands: Vec<String>,
     /// The variables of the kernel's environment that a registered server may ask for.
     pub env: Vec<String>,
-    /// The maximum number of servers that are registered at the same time; 16 if left out.
-    pub max_servers: Option<u32>,
 }
 
 /// The effects of calls that happen once and can be taken back.
@@ -53,31 +49,16 @@ pub struct TelemetrySettings {
     pub metrics: bool,
 }
 
-impl fmt::Debug for TelemetrySettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TelemetrySettings")
-            .field("log", &self.log)
-            .field("otlp", &self.otlp)
-            .field("otlp_headers", &RedactedValues(&self.otlp_headers))
-            .field("metrics", &self.metrics)
-            .finish()
-    }
-}
+mgp_types::partial_debug!(TelemetrySettings, self => log: self.log, otlp: self.otlp, metrics: self.metrics);
 
 /// The kernel's name, its files, and how it stops.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct KernelSettings {
-    /// The name that the kernel gives itself to clients and servers; `mgp` if left out.
-    pub name: Option<String>,
     /// The directory of the kernel's keys, grants, pins, registered servers and audit record; `mgp` in the XDG state
     /// directory if left out.
     pub state: Option<String>,
-    /// The path of the Unix socket through which the commands of `mgp` reach the kernel; `mgp.sock` in the state
-    /// directory if left out, or a path in the XDG runtime directory where the first is too long for a socket.
-    /// Clients that share the kernel use a second socket beside it, `mgp-agent-….sock`.
-    pub socket: Option<String>,
     /// The time that running calls have to finish when the kernel stops, in seconds; 30 if left out.
     pub drain_secs: Option<u64>,
     /// The time that a kernel which `mgp serve` started in the background keeps running after the last client and
@@ -86,18 +67,6 @@ pub struct KernelSettings {
     /// Lets every agent read the health of the servers that the agent reaches, and stop them. By default, only
     /// operators may.
     pub agents_manage: bool,
-}
-
-/// The treatment of calls that are running when their key is revoked or expires.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum RevokedCalls {
-    /// The calls are cancelled.
-    #[default]
-    Cancel,
-    /// The calls finish.
-    Finish,
 }
 
 /// The addresses at which clients connect, besides standard input and output.
@@ -122,22 +91,11 @@ pub struct ListenSettings {
     pub allowed_origins: Vec<String>,
     /// Requires keys on the loopback address too.
     pub require_keys: bool,
-    /// The agent that stands for clients without a key, where none is required; `local-http` if left out.
-    pub agent: Option<String>,
     /// The maximum number of open HTTP connections; 1024 if left out, and never more than half of the files that the
-    /// process may open. Beyond the maximum, a new connection replaces a connection without a running request, first
-    /// of all one that never sent a request; a few more connections are accepted for health checks only.
+    /// process may open. Half of them may come from one address. Beyond the maximum, a new connection replaces a
+    /// connection without a running request, first of all one that never sent a request; a few more connections are
+    /// accepted for health checks only.
     pub max_connections: Option<u32>,
-    /// The maximum number of open HTTP connections from one address; half of `max_connections` if left out.
-    pub max_connections_per_peer: Option<u32>,
-    /// The maximum number of open HTTP sessions; 10,000 if left out.
-    pub max_sessions: Option<u32>,
-    /// The maximum number of open HTTP sessions of one agent; a tenth of `max_sessions` if left out.
-    pub max_sessions_per_agent: Option<u32>,
-    /// The time that a new connection has to send the head of its first request, in milliseconds; 10,000 if left out.
-    pub header_timeout_ms: Option<u64>,
-    /// The time that a connection may be idle between requests, in milliseconds; 60,000 if left out.
-    pub idle_timeout_ms: Option<u64>,
     /// Serves tools over plain HTTP, beside the protocol: `POST /tools/NAME`, `POST /permissions`, `/openapi.json`,
     /// `/catalog` and `/capabilities`.
     pub rest: bool,
@@ -151,7 +109,4 @@ pub struct ListenSettings {
     pub data_url: Option<String>,
     /// Accepts a key in the member `auth` of a message, beside `params`: `{"type": "bearer", "token": KEY}`.
     pub auth_member: bool,
-    /// The treatment of calls that are running when their key is revoked or expires. The sessions and streams of the
-    /// key end in any case.
-    pub revoked_calls: RevokedCalls,
 }

@@ -19,7 +19,7 @@ pub use self::authorization::{
     TokenIntrospection, TokenIssuer,
 };
 pub use self::kernel::{
-    EffectSettings, KernelSettings, ListenSettings, RegistrationSettings, RevokedCalls, TelemetrySettings,
+    EffectSettings, KernelSettings, ListenSettings, RegistrationSettings, TelemetrySettings,
 };
 pub use self::policy::{
     AccessRule, AccessSettings, AgentBudget, AgentSettings, ArgumentTypes, AuditArguments, AuditDurability,
@@ -31,8 +31,8 @@ pub use self::server::{
     AllowedRule, NetworkPreset, ServerConfig, ServerConfinement, ServerDefinitions, ServerDialect, ServerMgp,
     ServerNetwork, ServerSecurity, TransportKind,
 };
-pub use self::server_limits::{Restart, RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule};
-pub use self::tool_names::{ClientNames, NameSettings, NameStyleSetting};
+pub use self::server_limits::{RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule};
+pub use self::tool_names::{NameSettings, NameStyleSetting};
 pub use self::tools::{BudgetSettings, ListLevel, ToolSettings};
 
 /// A whole `mgp.toml`. Every key may be left out.

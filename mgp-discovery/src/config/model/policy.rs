@@ -120,7 +120,7 @@ impl AccessRule {
 }
 
 /// The permissions of servers, and how the kernel decides about them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct PermissionSettings {
@@ -137,14 +137,11 @@ pub struct PermissionSettings {
     /// grants all that the specification names, and `mgp doctor` warns.
     #[schemars(schema_with = "words::permissions")]
     pub never_automatic: Option<Vec<Permission>>,
-    /// The time that a server or a call waits for a human's answer, in seconds; 300 if left out.
+    /// The time that a server or a call waits for a human's answer or confirmation, in seconds; 300 if left out.
     pub patience_secs: Option<u64>,
-    /// The time during which a question that nothing waits for any more can still be answered, in seconds. A change
-    /// takes effect when the kernel starts.
-    pub pending_secs: u64,
-    /// The time during which the answer "no" holds, in seconds, unless the answer itself sets another time. A change
-    /// takes effect when the kernel starts.
-    pub denied_secs: u64,
+    /// The time during which the answer "no" holds unless the answer itself sets another time, in seconds; 3600 if left
+    /// out. A change takes effect when the kernel starts.
+    pub denied_secs: Option<u64>,
 }
 
 impl PermissionSettings {
@@ -152,19 +149,6 @@ impl PermissionSettings {
     pub fn never_automatic(&self) -> Vec<Permission> {
         let dangerous = || Permission::STANDARD.iter().filter(|it| it.risk() == RiskLevel::Dangerous);
         self.never_automatic.clone().unwrap_or_else(|| dangerous().cloned().collect())
-    }
-}
-
-impl Default for PermissionSettings {
-    fn default() -> Self {
-        Self {
-            policy: None,
-            grants: Vec::new(),
-            never_automatic: None,
-            patience_secs: None,
-            pending_secs: 86_400,
-            denied_secs: 3_600,
-        }
     }
 }
 
@@ -194,13 +178,11 @@ pub struct ConfirmationSettings {
     pub dangerous: bool,
     /// Asks a human to confirm calls of moderate tools too.
     pub moderate: bool,
-    /// The time that a call waits for a human's confirmation, in seconds.
-    pub patience_secs: u64,
 }
 
 impl Default for ConfirmationSettings {
     fn default() -> Self {
-        Self { dangerous: true, moderate: false, patience_secs: 600 }
+        Self { dangerous: true, moderate: false }
     }
 }
 
@@ -275,8 +257,6 @@ pub enum FirstUse {
 #[serde(default)]
 #[non_exhaustive]
 pub struct AuditSettings {
-    /// The path of the audit record; `audit.db` in the state directory if left out.
-    pub path: Option<String>,
     /// The moment at which a call is answered: before or after it is recorded.
     pub durability: AuditDurability,
     /// The part of a call's arguments that is recorded.
@@ -328,19 +308,13 @@ pub struct LimitSettings {
     /// The maximum number of calls of one agent in a day; without limit if left out. Operators have none.
     #[schemars(range(min = 1))]
     pub agent_calls_per_day: Option<u32>,
-    /// The maximum number of calls that all servers work on at the same time; further calls wait in the queues of their
-    /// servers. 1024 if left out.
-    #[schemars(range(min = 1))]
-    pub concurrency: Option<u32>,
     /// The maximum number of calls of one agent at the same time, including those that wait for a server or a person;
     /// further calls wait in a queue of the agent. 512 if left out.
     #[schemars(range(min = 1))]
     pub agent_concurrency: Option<u32>,
     /// The maximum number of calls in the queue of each agent, and in the queue of each server; further calls are
-    /// refused. 1024 if left out.
+    /// refused, and so are calls that waited for two minutes. 1024 if left out.
     pub waiting_calls: Option<u32>,
-    /// The time that a call waits in a queue before it is refused, in milliseconds; 120,000 if left out.
-    pub waiting_ms: Option<u32>,
     /// The maximum length of a message from a client or a server, in bytes; 64 MiB if left out. A longer message ends
     /// only its own call.
     #[schemars(range(min = 65536))]
@@ -349,9 +323,6 @@ pub struct LimitSettings {
     /// servers together; 512 MiB if left out. A message for which no memory is left ends only its own call.
     #[schemars(range(min = 65536))]
     pub message_memory_bytes: Option<u64>,
-    /// The maximum number of calls that wait for an answer from a client that cannot be asked directly; 256 if left
-    /// out.
-    pub waiting_questions: Option<u32>,
 }
 
 /// The limits of a permission. A list that is left out sets no limit, and denied entries take precedence over allowed

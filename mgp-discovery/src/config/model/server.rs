@@ -1,7 +1,6 @@
 //! The tables under `[[servers]]`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use mgp_types::mgp::{Permission, RiskLevel, TrustLevel, ValidatorName};
 use schemars::JsonSchema;
@@ -141,45 +140,8 @@ impl Default for ServerConfig {
     }
 }
 
-impl fmt::Debug for ServerConfig {
-    /// Writes the names of variables and headers without their values, because a value may be a secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerConfig")
-            .field("id", &self.id)
-            .field("command", &self.command)
-            .field("args", &self.args)
-            .field("cwd", &self.cwd)
-            .field("env", &RedactedValues(&self.env))
-            .field("confine", &self.confine)
-            .field("confinement", &self.confinement)
-            .field("url", &self.url)
-            .field("headers", &RedactedValues(&self.headers))
-            .field("oauth", &self.oauth)
-            .field("socket", &self.socket)
-            .field("transport", &self.transport)
-            .field("protocol", &self.protocol)
-            .field("dialect", &self.dialect)
-            .field("enabled", &self.enabled)
-            .field("description", &self.description)
-            .field("mgp", &self.mgp)
-            .field("restart_policy", &self.restart_policy)
-            .field("max_restarts", &self.max_restarts)
-            .field("restart_window_secs", &self.restart_window_secs)
-            .field("backoff_base_ms", &self.backoff_base_ms)
-            .field("backoff_max_ms", &self.backoff_max_ms)
-            .field("security", &self.security)
-            .field("limits", &self.limits)
-            .field("network", &self.network)
-            .field("definitions", &self.definitions)
-            .field("pass_methods", &self.pass_methods)
-            .field("safe_methods", &self.safe_methods)
-            .field("tools", &self.tools)
-            .field("agents", &self.agents)
-            .field("sharing", &self.sharing)
-            .field("max_instances", &self.max_instances)
-            .finish()
-    }
-}
+// Addresses, arguments, variables and headers may hold secrets.
+mgp_types::partial_debug!(ServerConfig, self => id: self.id, command: self.command, transport: self.transport);
 
 /// The declarations of a server in `[servers.mgp]` (§15.2).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -294,24 +256,6 @@ pub struct AllowedRule {
     /// The name of the rule, as `mgp pin list` and refusals show it.
     #[schemars(schema_with = "words::definition_rule")]
     pub rule: String,
-}
-
-/// A value whose `Debug` output only says whether it is there, because it may be a secret.
-pub(super) struct RedactedValue<'a>(pub(super) Option<&'a str>);
-
-impl fmt::Debug for RedactedValue<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map(|_| format_args!("***").to_string()).fmt(f)
-    }
-}
-
-/// A table whose `Debug` output shows the keys and hides the values, because a value may be a secret.
-pub(super) struct RedactedValues<'a>(pub(super) &'a BTreeMap<String, String>);
-
-impl fmt::Debug for RedactedValues<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.0.keys().map(|name| (name, format_args!("***")))).finish()
-    }
 }
 
 /// The dialect of a server that speaks the optional extensions in forms of its own.

@@ -1,13 +1,11 @@
 //! The settings of single tools, and the limits and agents of a server.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ServerConfig;
-use super::server::RedactedValues;
 
 /// The settings of one tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,15 +36,10 @@ impl Default for ToolRule {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// The maximum number of calls that the server works on at the same time; further calls wait in a queue. 64 if
-    /// left out.
+    /// The maximum number of calls that the server works on at the same time; further calls wait in a queue, for
+    /// two minutes at most. 64 if left out.
     #[schemars(range(min = 1))]
     pub concurrency: Option<u32>,
-    /// The maximum number of calls in the server's queue; `waiting_calls` of `[limits]` if left out.
-    pub waiting_calls: Option<u32>,
-    /// The time that a call waits in the server's queue before it is refused, in milliseconds; `waiting_ms` of
-    /// `[limits]` if left out.
-    pub waiting_ms: Option<u32>,
     /// The maximum time of a call, with all attempts at it and its time in the queue, in milliseconds; 300,000 if left
     /// out. If left out, a call of a client of the tool registry has 30 seconds in all.
     #[schemars(range(min = 1))]
@@ -88,14 +81,7 @@ pub enum Sharing {
     Agent,
 }
 
-impl fmt::Debug for ServerAgent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerAgent")
-            .field("env", &RedactedValues(&self.env))
-            .field("headers", &RedactedValues(&self.headers))
-            .finish()
-    }
-}
+mgp_types::partial_debug!(ServerAgent, self => env: self.env.keys(), headers: self.headers.keys());
 
 /// The cases in which a server that ended is started again (MGP §11.5).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -111,34 +97,11 @@ pub enum RestartPolicy {
     Always,
 }
 
-/// The restart settings of a server, from both places in the file where they may stand. A field that is `None` has
-/// the default of the specification.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Restart {
-    /// The cases in which the server is started again.
-    pub policy: RestartPolicy,
-    /// The maximum number of restarts within the window.
-    pub max_restarts: Option<u32>,
-    /// The length of the window in which restarts are counted, in seconds.
-    pub window_secs: Option<u64>,
-    /// The wait before the first restart, in milliseconds.
-    pub backoff_base_ms: Option<u64>,
-    /// The longest wait before a restart, in milliseconds.
-    pub backoff_max_ms: Option<u64>,
-}
-
 impl ServerConfig {
-    /// Returns the restart settings. The key of the server takes precedence over the key in `[servers.mgp]`; a file
-    /// in which the two differ is refused.
-    pub fn restart(&self) -> Restart {
+    /// Returns the cases in which the server is started again. The key of the server takes precedence over the key in
+    /// `[servers.mgp]`; a file in which the two differ is refused.
+    pub fn restart_policy(&self) -> RestartPolicy {
         let declared = self.mgp.as_ref().and_then(|mgp| mgp.restart_policy);
-        Restart {
-            policy: self.restart_policy.or(declared).unwrap_or_default(),
-            max_restarts: self.max_restarts,
-            window_secs: self.restart_window_secs,
-            backoff_base_ms: self.backoff_base_ms,
-            backoff_max_ms: self.backoff_max_ms,
-        }
+        self.restart_policy.or(declared).unwrap_or_default()
     }
 }

@@ -1,7 +1,5 @@
 //! The section `[names]`.
 
-use std::collections::BTreeMap;
-
 use mgp_types::mgp::NameStyle;
 use mgp_types::{Context, Object};
 use schemars::JsonSchema;
@@ -14,8 +12,6 @@ use serde::{Deserialize, Serialize};
 pub struct NameSettings {
     /// The style of the names, which decides what stands between a server and its tool; `auto` if left out.
     pub style: NameStyleSetting,
-    /// The settings of single clients, by the names that the clients give themselves, in lower case.
-    pub clients: BTreeMap<String, ClientNames>,
 }
 
 /// The style of the names of tools and prompts.
@@ -32,31 +28,18 @@ pub enum NameStyleSetting {
     Underscores,
 }
 
-/// The spelling of names for one client.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ClientNames {
-    /// The style of the names for this client; `names.style` if left out.
-    pub style: Option<NameStyleSetting>,
-    /// The maximum number of characters of a name for this client, from 32 to 64. If left out, the limit that is
-    /// known for the client.
-    pub longest: Option<u8>,
-}
-
 impl NameSettings {
     /// Returns the style for the client that sent a request.
     pub fn of(&self, context: &Context) -> NameStyle {
         let session = context.session.as_deref();
         let peer = session.and_then(|session| Object::from_raw(session.peer.as_ref()?).ok());
         let name = peer.and_then(|peer| Some(peer.text("name")?.to_lowercase())).unwrap_or_default();
-        let own = self.clients.get(&name).copied().unwrap_or_default();
-        let style = match own.style.unwrap_or(self.style) {
+        let style = match self.style {
             NameStyleSetting::Auto => NameStyle::of_peer(context),
             NameStyleSetting::Dots => NameStyle::DOTS,
             NameStyleSetting::Underscores => NameStyle::UNDERSCORES,
         };
-        own.longest.or_else(|| longest_tool_name(&name)).map_or(style, |longest| style.at_most(longest))
+        longest_tool_name(&name).map_or(style, |longest| style.at_most(longest))
     }
 }
 
@@ -117,15 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn a_clients_own_settings_go_before_what_is_known_of_it_and_that_before_the_usual() {
+    fn names_are_as_long_as_the_client_takes_and_of_the_style_that_is_set() {
         let usual = NameSettings::default();
         assert_eq!(usual.of(&Context::default()), NameStyle::UNDERSCORES);
         assert_eq!(usual.of(&client("somebody")), NameStyle::UNDERSCORES);
         assert_eq!(usual.of(&client("Cursor-vscode")), NameStyle::UNDERSCORES.at_most(56));
-        let own = ClientNames { style: Some(NameStyleSetting::Dots), longest: Some(40) };
-        let clients = BTreeMap::from([("cursor-vscode".to_owned(), own)]);
-        let settings = NameSettings { clients, ..usual };
-        assert_eq!(settings.of(&client("cursor-vscode")), NameStyle::DOTS.at_most(40));
+        let settings = NameSettings { style: NameStyleSetting::Dots };
+        assert_eq!(settings.of(&client("cursor-vscode")), NameStyle::DOTS.at_most(56));
     }
 
     #[test]

@@ -1,10 +1,7 @@
 //! The section `[tools]`.
 
-use mgp_types::mgp::SearchStrategy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use super::words;
 
 /// The tools that a model sees, and how it searches for others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,9 +12,6 @@ pub struct ToolSettings {
     pub level: ListLevel,
     /// The tools that are always listed, as `server.tool`.
     pub pinned: Vec<String>,
-    /// The strategy of searches that do not name one; `hybrid` if left out.
-    #[schemars(schema_with = "words::search_strategy")]
-    pub strategy: Option<SearchStrategy>,
     /// The embedder, which turns texts into vectors for searches by meaning: `static`, the built-in table of words;
     /// `encoder:DIRECTORY`, a sentence encoder with its files in this directory, together with the table;
     /// or `fastembed:DIRECTORY`, which needs a build with the feature `fastembed`. With `auto`, that is the encoder that
@@ -27,8 +21,6 @@ pub struct ToolSettings {
     pub trust_sent_vectors: bool,
     /// Lets agents have tools created on demand (§16.6).
     pub creating: bool,
-    /// Notifies clients that the list changed even when they only used a tool. Off keeps prompt caches warm.
-    pub tell_uses: bool,
     /// The space in a model's context that tools may take.
     pub budget: BudgetSettings,
 }

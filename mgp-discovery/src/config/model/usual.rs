@@ -1,8 +1,6 @@
 //! The values that hold for keys that no file sets, where the types have none of their own.
 
-use mgp_types::mgp::SearchStrategy;
-
-/// `concurrency` of `[limits]`.
+/// The number of calls that all servers together work on at the same time.
 pub const CONCURRENCY: u32 = 1024;
 /// `agent_concurrency` of `[limits]`.
 pub const AGENT_CONCURRENCY: u32 = 512;
@@ -12,26 +10,18 @@ pub const SERVER_CONCURRENCY: u32 = 64;
 pub const REMOTE_BACKOFF_MAX_MS: u64 = 7_000;
 /// `waiting_calls` of `[limits]`.
 pub const WAITING_CALLS: u32 = 1024;
-/// `waiting_ms` of `[limits]`.
-pub const WAITING_MS: u32 = 120_000;
-/// `waiting_questions` of `[limits]`.
-pub const WAITING_QUESTIONS: u32 = 256;
 /// `patience_secs` of `[permissions]`.
-pub const PATIENCE_SECS: u64 = 300;
-/// `max_servers` of `[registration]`.
-pub const MAX_SERVERS: u32 = 16;
+pub const PATIENCE_SECS: u32 = 300;
+/// `denied_secs` of `[permissions]`.
+pub const DENIED_SECS: u64 = 3_600;
 /// `timeout_ms` of `[servers.limits]`.
 pub const CALL_TIMEOUT_MS: u64 = 300_000;
 /// `startup_timeout_ms` of `[servers.limits]`.
 pub const STARTUP_TIMEOUT_MS: u64 = 30_000;
-/// `strategy` of `[tools]`.
-pub const STRATEGY: SearchStrategy = SearchStrategy::Hybrid;
 /// `embedder` of `[tools]`.
 pub const EMBEDDER: &str = "auto";
 /// `log` of `[telemetry]`.
 pub const LOG: &str = "warn";
-/// `name` of `[kernel]`.
-pub const NAME: &str = "mgp";
 /// `drain_secs` of `[kernel]`.
 pub const DRAIN_SECS: u64 = 30;
 /// `linger` of `[kernel]`.

@@ -1,6 +1,6 @@
 //! The schemas of words that are defined in `mgp-types`.
 
-use mgp_types::mgp::{Extension, Permission, SearchStrategy};
+use mgp_types::mgp::{Extension, Permission};
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
@@ -23,11 +23,6 @@ pub(super) fn default_policy(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn approval_policy(_: &mut SchemaGenerator) -> Schema {
     one_of(&["interactive", "auto_approve", "deny_all", "config_only"])
-}
-
-pub(super) fn search_strategy(_: &mut SchemaGenerator) -> Schema {
-    let words: Vec<&str> = SearchStrategy::ALL.iter().map(|strategy| strategy.as_str()).collect();
-    one_of(&words)
 }
 
 /// Returns a closed list of validators, because an unknown validator cannot be applied.

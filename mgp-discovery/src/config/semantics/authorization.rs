@@ -105,13 +105,8 @@ impl Checks<'_> {
             let instead = "remove the header `Authorization`, or the table `oauth`";
             self.error(place, "the server has a header `Authorization` as well", instead);
         }
-        for (key, url) in [("issuer", &oauth.issuer), ("client_metadata_url", &oauth.client_metadata_url)] {
-            if let Some(url) = url {
-                self.url(url, &place.key(key));
-            }
-        }
-        if let Some(algorithm) = &oauth.algorithm {
-            self.algorithm(algorithm, &place.key("algorithm"));
+        if let Some(url) = &oauth.issuer {
+            self.url(url, &place.key("issuer"));
         }
         self.credentials(oauth, place);
         self.grant(server, oauth, place);
@@ -135,7 +130,7 @@ impl Checks<'_> {
             let instead = "write the `issuer` that may see the token which is exchanged";
             self.error(&place.key("grant"), "a token is shown to no issuer that is not named here", instead);
         }
-        if oauth.client_id.is_none() && oauth.client_metadata_url.is_none() {
+        if oauth.client_id.is_none() {
             let instead = "write the `client_id` by which the issuer knows the kernel";
             self.error(&place.key("grant"), "this grant needs a client that the issuer knows", instead);
         }

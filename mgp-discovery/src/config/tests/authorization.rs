@@ -110,7 +110,6 @@ fn what_cannot_work_is_an_error_at_its_place() {
             "token_file",
         ),
         (server("token_file='/t'"), "servers[0].oauth.token_file", "workload_identity"),
-        (server("algorithm='HS256'"), "servers[0].oauth.algorithm", "ES256"),
         (
             server("issuer='https://id.example'\nclient_id='c'\nclient_secret='${'"),
             "servers[0].oauth.client_secret",

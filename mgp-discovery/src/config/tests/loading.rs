@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::super::{Config, FolderFile, LoadedConfig, Locations, ServerFault, TrustedFolders};
+use super::super::{Config, FolderFile, LoadedConfig, Locations, TrustedFolders};
 use super::SEED;
 
 struct Files {
@@ -134,10 +134,10 @@ fn one_broken_file_starts_nothing_of_the_other() {
 fn an_undefined_variable_is_a_fault_of_its_server_alone() {
     let files = Files::new(Some(&format!("{SEED}[[servers]]\nid='fine'\ncommand='x'\n")), None);
     let loaded = files.load();
-    let ServerFault::UndefinedVariable(undefined) = &loaded.faulty["mind.cerebras"] else { panic!() };
+    let fault = &loaded.faulty["mind.cerebras"];
     assert_eq!(
-        (undefined.variable.as_str(), undefined.key.as_str()),
-        ("CEREBRAS_API_KEY", "env.CEREBRAS_API_KEY")
+        (fault.what.as_str(), fault.key.as_str()),
+        ("the variable CEREBRAS_API_KEY is not set", "env.CEREBRAS_API_KEY")
     );
     assert!(!loaded.faulty.contains_key("fine"));
     let [warning] = &loaded.warnings[..] else { panic!("{:?}", loaded.warnings) };

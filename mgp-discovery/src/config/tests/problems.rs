@@ -1,5 +1,7 @@
 //! Tests of errors and warnings.
 
+use super::super::retired::RETIRED;
+use super::super::shape::{self, Shape};
 use super::super::{Problem, Severity};
 use super::parse;
 use crate::Position;
@@ -126,6 +128,37 @@ fn each_mistake_says_where_it_is_and_what_to_write() {
         assert_eq!(problem.key.as_deref(), Some(key), "{problem}");
         assert!(problem.instead.as_deref().is_some_and(|it| it.contains(instead)), "{problem}");
         assert_eq!(problem.severity, Severity::Error);
+    }
+}
+
+#[test]
+fn a_setting_of_an_earlier_version_is_told_with_what_holds_now_and_the_file_is_read() {
+    let text =
+        "[[servers]]\nid='a'\ncommand='x'\n[servers.limits]\nwaiting_ms=5\n[names.clients.x]\nlongest=40\n";
+    let (config, warnings) = parse(text).unwrap();
+    assert_eq!(config.servers.len(), 1);
+    let told: Vec<_> =
+        warnings.iter().map(|told| (told.position.unwrap().line, told.what.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (5, "`waiting_ms` is no longer a setting and has no effect"),
+            (6, "`clients` is no longer a setting and has no effect"),
+        ]
+    );
+    let instead = warnings[0].instead.as_deref().unwrap();
+    assert!(instead.contains("two minutes"), "{instead}");
+    for (key, _) in RETIRED {
+        let (section, name) = key.rsplit_once('.').unwrap();
+        let known = section.split('.').try_fold(shape::root(), |table, name| match &table.key(name)?.shape {
+            Shape::Table(table) => Some(table),
+            Shape::List(each) => match &**each {
+                Shape::Table(table) => Some(table),
+                _ => None,
+            },
+            _ => None,
+        });
+        assert!(known.is_some_and(|table| table.key(name).is_none()), "{key}");
     }
 }
 

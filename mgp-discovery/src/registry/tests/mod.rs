@@ -156,7 +156,6 @@ fn settings() -> RegistrationSettings {
         agents: listed(&["maker"]),
         commands: listed(&["python", "sh", "/opt/tools/server", "https://tools.example/mcp"]),
         env: listed(&["API_KEY"]),
-        max_servers: Some(3),
     }
 }
 

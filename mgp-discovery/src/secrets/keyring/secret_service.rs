@@ -197,7 +197,7 @@ mod tests {
     use std::process::{Child, Command, Stdio};
 
     use super::*;
-    use crate::secrets::{SecretFile, SecretStore as _, SecretStoreError, UserSecrets};
+    use crate::secrets::{SecretFile, SecretStoreError, UserSecrets};
 
     /// A bus of its own with GNOME Keyring and an empty keyring that is unlocked.
     struct Desktop {

@@ -13,7 +13,7 @@ use mgp_discovery::clients::{
     ClientKind, FileScope, Imported, LiteralSecrets, ReadOptions, ReferenceKind, UnknownClient,
 };
 use mgp_discovery::config::{ConfigFile, EditError, ProcessEnvironment};
-use mgp_discovery::secrets::{SecretStore as _, user_store};
+use mgp_discovery::secrets::user_store;
 use serde::Serialize;
 
 use self::config_import::{AddedServer, ConfigImport, ImportOutcome};

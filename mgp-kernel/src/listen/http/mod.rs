@@ -19,7 +19,7 @@ use std::sync::Arc;
 use http::Extensions;
 use mgp_security::auth::{AuthLayer, HttpAuthLayer};
 use mgp_transport::http::{HttpConfig, serve_layered_until};
-use mgp_types::{Principal, PrincipalKind};
+use mgp_types::{Principal, PrincipalKind, RunningCalls};
 use tokio::net::TcpListener;
 use tower_layer::Stack;
 
@@ -67,8 +67,8 @@ impl Kernel {
         let (auth, guard) = if required {
             (AuthLayer::http(ring), guard)
         } else {
-            let agent = config.listen.agent.as_deref().unwrap_or(settings::KEYLESS_AGENT);
-            (AuthLayer::http_or(ring, Principal::of(PrincipalKind::KeylessClient, agent)), guard.optional())
+            let client = Principal::of(PrincipalKind::KeylessClient, settings::KEYLESS_AGENT);
+            (AuthLayer::http_or(ring, client), guard.optional())
         };
         let mut http =
             settings::connections(&config, HttpConfig::default().limits(running.connection_limits()))
@@ -109,7 +109,7 @@ impl Kernel {
         let serving = serve_layered_until(socket, self.accept_remote(&auth), http, layer, stop);
         let ending = async {
             match &tokens {
-                Some(tokens) => tokens.end_expired(|| settings::revoked_calls(&running.load())).await,
+                Some(tokens) => tokens.end_expired(|| RunningCalls::Cancel).await,
                 None => std::future::pending().await,
             }
         };
@@ -123,7 +123,7 @@ impl Kernel {
             served = serving => served,
             never = watching => match never {},
             never = ending => match never {},
-            never = keys.end_expired(|| settings::revoked_calls(&running.load())) => match never {},
+            never = keys.end_expired(|| RunningCalls::Cancel) => match never {},
         }
     }
 }

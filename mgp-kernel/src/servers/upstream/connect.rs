@@ -39,9 +39,8 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
     let config = &shared.config;
     let Some(back) = shared.back.get() else { return Err(Error::internal("the server has no way yet")) };
     let running = shared.support.config.load_full();
-    let name = settings::name(&running).to_owned();
     let declared = |json: &'static str| RawJson::from_written(json.into());
-    let builder = Client::builder(name, env!("CARGO_PKG_VERSION"));
+    let builder = Client::builder(settings::NAME, env!("CARGO_PKG_VERSION"));
     // What results tell of costs, sources, better tools and state reaches the clients that declared it, too.
     let effects = running.effects.enabled.then_some(EFFECTS);
     let passed = HINTS.into_iter().chain([ExtensionId::SessionState]).chain(effects.into_iter().flatten());
@@ -130,7 +129,7 @@ fn limits(shared: &ConnectionShared) -> ConnectionLimits {
 }
 
 /// Returns the endpoint of the server for the agent of this connection.
-fn endpoint(shared: &ConnectionShared) -> Result<Endpoint<Secret>, Error> {
+fn endpoint(shared: &ConnectionShared) -> Result<Endpoint, Error> {
     shared.support.config.check_secrets(&shared.config)?;
     let expanded = shared.config.expanded(&ProcessEnvironment).map_err(|fault| {
         Error::invalid_params(format!("the server `{}` cannot be reached: {fault}", shared.server))

@@ -196,9 +196,8 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
 }
 
 fn restarts(config: &ServerConfig) -> RestartSettings {
-    let said = config.restart();
     let mut settings = RestartSettings::default();
-    settings.restart_policy = match said.policy {
+    settings.restart_policy = match config.restart_policy() {
         Configured::Never => RestartPolicy::Never,
         Configured::OnFailure => RestartPolicy::OnFailure,
         Configured::Always => RestartPolicy::Always,
@@ -207,11 +206,11 @@ fn restarts(config: &ServerConfig) -> RestartSettings {
         // Nobody here starts a server that is no program of the kernel: it is tried for as long as it is away.
         (settings.max_restarts, settings.backoff_max_ms) = (u32::MAX, usual::REMOTE_BACKOFF_MAX_MS);
     }
-    settings.max_restarts = said.max_restarts.unwrap_or(settings.max_restarts);
-    settings.restart_window_secs = said.window_secs.unwrap_or(settings.restart_window_secs);
-    settings.backoff_base_ms = said.backoff_base_ms.unwrap_or(settings.backoff_base_ms);
+    settings.max_restarts = config.max_restarts.unwrap_or(settings.max_restarts);
+    settings.restart_window_secs = config.restart_window_secs.unwrap_or(settings.restart_window_secs);
+    settings.backoff_base_ms = config.backoff_base_ms.unwrap_or(settings.backoff_base_ms);
     let least_max = settings.backoff_max_ms.max(settings.backoff_base_ms);
-    settings.backoff_max_ms = said.backoff_max_ms.unwrap_or(least_max);
+    settings.backoff_max_ms = config.backoff_max_ms.unwrap_or(least_max);
     settings
 }
 

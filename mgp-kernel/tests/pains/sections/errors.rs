@@ -163,11 +163,13 @@ async fn codes_of_resources_say_what_ran_out() {
     let mut limited = files.server("limited");
     limited["limits"] = json!({"calls_per_minute": 1});
     let mut one = narrow.server("narrow");
-    one["limits"] = json!({"concurrency": 1, "waiting_calls": 0});
+    one["limits"] = json!({"concurrency": 1});
     one["sharing"] = json!("shared");
     let mut timed = late.server("late");
     timed["limits"] = json!({"timeout_ms": 200});
-    let host = Host::with(quiet([limited, one, timed])).await;
+    let mut config = quiet([limited, one, timed]);
+    config["limits"]["waiting_calls"] = json!(0);
+    let host = Host::with(config).await;
     for server in ["limited", "narrow", "late"] {
         host.up(server).await;
     }

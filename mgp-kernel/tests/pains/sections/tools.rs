@@ -179,7 +179,8 @@ async fn a_call_is_confirmed_as_its_risk_demands() {
         let mut server = script.server("any");
         server["security"] = json!({"trust_level": "trusted"});
         let mut config = quiet([server]);
-        config["confirmation"] = json!({"dangerous": true, "moderate": moderate_too, "patience_secs": 1});
+        config["confirmation"] = json!({"dangerous": true, "moderate": moderate_too});
+        config["permissions"]["patience_secs"] = json!(1);
         let host = Host::with(config).await;
         host.up("any").await;
         let operator = host.operator().await;

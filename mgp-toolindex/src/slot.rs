@@ -1,4 +1,7 @@
-//! Numbers of tools.
+//! Numbers of tools, sets of them, and the best of them by score.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 
 /// The number of a tool in the index. Numbers are reused once their tool is gone, so that one has a meaning only
 /// together with a snapshot.
@@ -42,6 +45,66 @@ impl Slots {
 const fn place(slot: Slot) -> (usize, u64) {
     (slot.index() / 64, 1 << (slot.index() % 64))
 }
+
+/// The tools with the best scores so far, as many as the limit allows.
+#[derive(Debug)]
+pub(crate) struct BestSlots {
+    limit: usize,
+    floor: f32,
+    hits: BinaryHeap<ScoredSlot>,
+}
+
+impl BestSlots {
+    /// Creates a collection of `limit` tools, at least one, whose scores exceed `floor`.
+    pub(crate) fn new(limit: usize, floor: f32) -> Self {
+        Self { limit, floor, hits: BinaryHeap::with_capacity(limit.min(1024)) }
+    }
+
+    /// Returns the score that has to be exceeded.
+    pub(crate) fn least(&self) -> f32 {
+        self.hits.peek().filter(|_| self.hits.len() == self.limit).map_or(self.floor, |worst| worst.score)
+    }
+
+    /// Adds a tool whose score exceeds the least one, and drops the worst if there are too many.
+    pub(crate) fn push(&mut self, slot: Slot, score: f32) {
+        if self.hits.len() == self.limit {
+            self.hits.pop();
+        }
+        self.hits.push(ScoredSlot { score, slot });
+    }
+
+    /// Returns the tools, the best first, and of two equal ones that of the lower slot.
+    pub(crate) fn into_sorted(self) -> Vec<(Slot, f32)> {
+        self.hits.into_sorted_vec().into_iter().map(|hit| (hit.slot, hit.score)).collect()
+    }
+}
+
+/// A tool and its score, ordered so that the heap has the worst one on top.
+#[derive(Debug)]
+struct ScoredSlot {
+    score: f32,
+    slot: Slot,
+}
+
+impl Ord for ScoredSlot {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.score.total_cmp(&self.score).then(self.slot.cmp(&other.slot))
+    }
+}
+
+impl PartialOrd for ScoredSlot {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for ScoredSlot {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for ScoredSlot {}
 
 #[cfg(test)]
 mod tests {

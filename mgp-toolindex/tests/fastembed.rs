@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mgp_toolindex::embed::{Embedder, EmbedderChoice, FastEmbedder, Purpose};
+use mgp_toolindex::embed::{Embedder, EmbedderChoice, FastEmbedder};
 use mgp_toolindex::{Index, Search, ServerTools, ToolListing};
 use mgp_types::RawJson;
 use mgp_types::mgp::SearchStrategy;
@@ -26,7 +26,7 @@ fn model() -> Option<PathBuf> {
 
 async fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Vec<Vec<f32>> {
     let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-    embedder.embed(texts, Purpose::Passage).await.unwrap()
+    embedder.embed(texts).await.unwrap()
 }
 
 fn likeness(one: &[f32], other: &[f32]) -> f32 {
@@ -81,7 +81,7 @@ async fn two_files_of_a_model_are_two_embedders_and_the_smaller_one_is_the_defau
 fn it_works_outside_of_a_runtime() {
     let Some(model) = model() else { return };
     let embedder = FastEmbedder::load(&model, None).unwrap();
-    let question = embedder.embed(vec!["read a file".into()], Purpose::Query);
+    let question = embedder.embed(vec!["read a file".into()]);
     assert_eq!(futures_util::FutureExt::now_or_never(question).unwrap().unwrap()[0].len(), 384);
 }
 

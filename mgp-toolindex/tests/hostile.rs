@@ -7,7 +7,7 @@ mod set;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_toolindex::embed::{EmbedError, Embedder, Purpose};
+use mgp_toolindex::embed::{EmbedError, Embedder};
 use mgp_toolindex::{Index, Search, SearchResult, ServerTools};
 use mgp_types::BoxFuture;
 use mgp_types::mgp::{SearchStrategy, ToolHints};
@@ -210,11 +210,7 @@ impl Embedder for Broken {
         4
     }
 
-    fn embed(
-        &self,
-        texts: Vec<String>,
-        _purpose: Purpose,
-    ) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
         let answer = (self.0)(texts.len());
         Box::pin(async { answer })
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mgp_toolindex::category::CategoryPath;
-use mgp_toolindex::embed::{EmbedError, Embedder, Purpose};
+use mgp_toolindex::embed::{EmbedError, Embedder};
 use mgp_toolindex::{Index, Search, SearchResult, ServerTools, Tool, ToolListing, VisibleTools};
 use mgp_types::BoxFuture;
 use mgp_types::mgp::{RiskLevel, SearchStrategy, ServerState, ToolFilter, ToolHints};
@@ -184,7 +184,7 @@ impl Embedder for Failing {
         8
     }
 
-    fn embed(&self, _: Vec<String>, _: Purpose) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
+    fn embed(&self, _: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
         Box::pin(async { Err(EmbedError::new("it fails")) })
     }
 }

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use crate::evaluation::Latency;
-use mgp_toolindex::embed::{EmbedError, Embedder, EmbedderChoice, Purpose};
+use mgp_toolindex::embed::{EmbedError, Embedder, EmbedderChoice};
 use mgp_toolindex::{Index, Search};
 use mgp_types::mgp::{SearchStrategy, ServerId};
 use serde::{Deserialize, Serialize};
@@ -136,8 +136,8 @@ async fn warm_up(embedder: &dyn Embedder) {
     let mut chance = Chance::new(1);
     for number in 0..WARM_UP {
         let text = invent::query(&mut chance, number);
-        if embedder.embed_now(&text, Purpose::Query).is_none() {
-            let _unused = black_box(embedder.embed(vec![text], Purpose::Query).await);
+        if embedder.embed_now(&text).is_none() {
+            let _unused = black_box(embedder.embed(vec![text]).await);
         }
     }
 }
@@ -148,8 +148,8 @@ async fn ten_words(embedder: &dyn Embedder, queries: usize) -> Result<Latency, E
     for _ in 0..queries {
         let text = invent::ten_words(&mut chance);
         let began = Instant::now();
-        if black_box(embedder.embed_now(&text, Purpose::Query)).is_none() {
-            black_box(embedder.embed(vec![text], Purpose::Query).await?);
+        if black_box(embedder.embed_now(&text)).is_none() {
+            black_box(embedder.embed(vec![text]).await?);
         }
         micros.push(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX));
     }

@@ -1,7 +1,6 @@
 //! Definitions of tools as they are listed, in full or shortened to a number of tokens.
 
-use mgp_types::RawJson;
-use mgp_types::json::write_string;
+use mgp_types::{Object, RawJson};
 
 use super::{Form, Forms, TokenCounter, longest};
 use crate::Tool;
@@ -19,7 +18,7 @@ impl ListedDefinition {
     /// Returns the definition of a tool under the name that it is shown by.
     pub fn of(tool: &Tool, shown_name: &str, tokens: &dyn TokenCounter) -> Self {
         let mut members = tool.members();
-        members.set("name", RawJson::from_written(text(shown_name)));
+        members.set("name", RawJson::from_text(shown_name));
         members.set("inputSchema", schema_of(tool));
         Self::counted(members.to_raw(), false, tokens)
     }
@@ -70,29 +69,19 @@ impl ListedDefinition {
     }
 
     fn written(name: &str, form: &Form<'_>, tokens: &dyn TokenCounter) -> Self {
-        let mut out = Vec::with_capacity(64 + form.description.len() + form.schema.as_bytes().len());
-        out.extend_from_slice(br#"{"name":"#);
-        write_string(&mut out, name);
+        let mut members = Object::new();
+        members.set("name", RawJson::from_text(name));
         if !form.description.is_empty() {
-            out.extend_from_slice(br#","description":"#);
-            write_string(&mut out, &form.description);
+            members.set("description", RawJson::from_text(&form.description));
         }
-        out.extend_from_slice(br#","inputSchema":"#);
-        out.extend_from_slice(form.schema.as_bytes());
-        out.push(b'}');
-        Self::counted(RawJson::from_written(out), form.shortened, tokens)
+        members.set("inputSchema", form.schema.clone());
+        Self::counted(members.to_raw(), form.shortened, tokens)
     }
 
     fn counted(json: RawJson, shortened: bool, tokens: &dyn TokenCounter) -> Self {
         let tokens = tokens.count(&String::from_utf8_lossy(json.as_bytes()));
         Self { json, tokens, shortened }
     }
-}
-
-fn text(name: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(name.len() + 2);
-    write_string(&mut out, name);
-    out
 }
 
 /// Returns the schema of a tool's arguments; a missing or invalid schema becomes one that allows all.

@@ -23,30 +23,14 @@ pub fn default_counter() -> Arc<dyn TokenCounter> {
 /// Estimates tokens by the scripts of the characters and the lengths of words, as fast as the text can be read.
 ///
 /// The estimate knows no vocabulary; it is fitted to the counts of o200k for definitions of tools.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TokenEstimator {
-    factor: f32,
-}
-
-const MOST_FACTOR: f32 = 10.0;
-const LEAST_FACTOR: f32 = 0.1;
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TokenEstimator;
 
 impl TokenEstimator {
     /// Creates the estimate for o200k.
     pub const fn new() -> Self {
-        Self { factor: 1.0 }
-    }
-
-    /// Creates the estimate for a tokenizer that makes `factor` times as many tokens of a text as o200k does. A factor
-    /// out of range is replaced by the nearest one within.
-    pub fn scaled(factor: f32) -> Self {
-        Self { factor: if factor.is_finite() { factor.clamp(LEAST_FACTOR, MOST_FACTOR) } else { 1.0 } }
-    }
-}
-
-impl Default for TokenEstimator {
-    fn default() -> Self {
-        Self::new()
+        Self
     }
 }
 
@@ -56,15 +40,7 @@ impl TokenCounter for TokenEstimator {
         for character in text.chars() {
             sum.take(character);
         }
-        let thousandths = sum.finish();
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "an estimate is not exact, and what is too large becomes the largest number"
-        )]
-        let scaled = (thousandths as f32 * self.factor / 1000.0).ceil() as u32;
-        scaled
+        u32::try_from(sum.finish().div_ceil(1000)).unwrap_or(u32::MAX)
     }
 
     fn name(&self) -> &'static str {

@@ -1,7 +1,6 @@
 //! Categories of tools that declare none, derived from their words.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
@@ -74,16 +73,11 @@ pub(super) fn derive(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Opti
     let parts = [(&text.name, IN_NAME), (&text.server, IN_SERVER), (&text.description, IN_DESCRIPTION)];
     for (text, weight) in parts {
         let mut said = [false; TOPICS.len()];
-        let mut left = MOST_WORDS;
-        lower_words(text, |word| {
-            for topic in spoken_of(word) {
-                if !std::mem::replace(&mut said[usize::from(*topic)], true) {
-                    points[usize::from(*topic)] += weight;
-                }
+        for topic in lower_words(text).take(MOST_WORDS).flat_map(|word| spoken_of(&word)) {
+            if !std::mem::replace(&mut said[usize::from(*topic)], true) {
+                points[usize::from(*topic)] += weight;
             }
-            left -= 1;
-            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
+        }
     }
     let (best, points) =
         points.iter().enumerate().max_by_key(|(at, points)| (**points, std::cmp::Reverse(*at)))?;
@@ -111,11 +105,9 @@ pub(super) const ACTIONS: &[(&str, &str)] = &[
 
 /// Returns the action of a tool, by the first word of its name that tells it, else by the hints of its server.
 fn action(name: &str, annotations: &ToolAnnotations) -> Option<&'static str> {
-    let mut found = None;
-    lower_words(name, |word| {
+    let found = lower_words(name).find_map(|word| {
         let done = |words: &str| words.split(' ').any(|known| known == word);
-        found = ACTIONS.iter().find(|(_, words)| done(words)).map(|(action, _)| *action);
-        if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        ACTIONS.iter().find(|(_, words)| done(words)).map(|(action, _)| *action)
     });
     let hinted = || match annotations.read_only_hint {
         Some(true) => Some("read"),

@@ -2,6 +2,7 @@
 
 use super::CategoryPath;
 use super::hierarchy::CategoryNode;
+use crate::keyword::FuzzyMatcher;
 
 /// A category that was found.
 pub(super) struct FoundCategory<'a> {
@@ -86,6 +87,9 @@ fn descend<'a>(
 }
 
 const SHORTEST_BEGINNING: usize = 3;
+/// The length from which on a name may have two slips.
+const LONG: usize = 8;
+
 const SLIP: f32 = 0.6;
 const BEGINNING: f32 = 0.8;
 
@@ -97,31 +101,7 @@ fn likeness(asked: &str, name: &str) -> Option<f32> {
     if name.starts_with(asked) && asked.chars().count() >= SHORTEST_BEGINNING {
         return Some(BEGINNING);
     }
-    let slips = match asked.chars().count() {
-        0..=3 => 0,
-        4..=7 => 1,
-        _ => 2,
-    };
-    (slips > 0 && within(asked, name, slips)).then_some(SLIP)
-}
-
-/// Returns whether at most `slips` letters have to be changed, removed or inserted.
-fn within(asked: &str, name: &str, slips: usize) -> bool {
-    if asked.chars().count().abs_diff(name.chars().count()) > slips {
-        return false;
-    }
-    let (asked, name): (Vec<char>, Vec<char>) = (asked.chars().collect(), name.chars().collect());
-    let mut before: Vec<usize> = (0..=name.len()).collect();
-    for (row, a) in asked.iter().enumerate() {
-        let mut now = vec![row + 1];
-        for (column, b) in name.iter().enumerate() {
-            let changed = before[column] + usize::from(a != b);
-            now.push(changed.min(before[column + 1] + 1).min(now[column] + 1));
-        }
-        if now.iter().all(|distance| *distance > slips) {
-            return false;
-        }
-        before = now;
-    }
-    before.last().is_some_and(|distance| *distance <= slips)
+    let most_slips = if asked.len() < LONG { 1 } else { 2 };
+    let slips = FuzzyMatcher::to(asked)?.changes(name.as_bytes())?;
+    (slips <= most_slips).then_some(SLIP)
 }

@@ -8,20 +8,8 @@ use crate::slot::Slot;
 
 /// All categories of the tools of a snapshot. Copies share common parts.
 #[derive(Debug, Clone, Default)]
-pub struct Hierarchy {
-    root: Arc<CategoryNode>,
-}
-
-/// A category of a [`Hierarchy`].
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Category {
-    /// The path of the category.
-    pub path: CategoryPath,
-    /// The number of tools in the category or below it.
-    pub count: usize,
-    /// The closeness to the text that was asked for, from 0 to 1.
-    pub closeness: f32,
+pub(crate) struct Hierarchy {
+    pub(super) root: Arc<CategoryNode>,
 }
 
 /// A level of the hierarchy.
@@ -35,25 +23,6 @@ pub(super) struct CategoryNode {
 }
 
 impl Hierarchy {
-    /// Returns the number of tools in a category or below it.
-    pub fn count(&self, path: &CategoryPath) -> usize {
-        let mut node = &self.root;
-        for level in path.levels() {
-            let Some(below) = node.below.get(level) else { return 0 };
-            node = below;
-        }
-        node.count
-    }
-
-    /// Returns the categories that a text names, the closest first: by the whole path, by its end, by the beginnings of
-    /// its levels, with slips of the pen; else by any of its words. A text without words names the widest categories.
-    pub fn find(&self, text: &str) -> Vec<Category> {
-        find::find(&self.root, text)
-            .into_iter()
-            .map(|found| Category { path: found.path, count: found.node.count, closeness: found.closeness })
-            .collect()
-    }
-
     /// Adds a tool.
     pub(crate) fn add(&mut self, slot: Slot, categories: &[CategoryPath]) {
         Arc::make_mut(&mut self.root).change(slot, &levels(categories), CategoryNode::put);

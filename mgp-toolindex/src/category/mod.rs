@@ -13,7 +13,7 @@ mod find;
 mod hierarchy;
 mod path;
 
-pub use self::hierarchy::{Category, Hierarchy};
+pub(crate) use self::hierarchy::Hierarchy;
 pub use self::path::CategoryPath;
 
 /// The number of categories of one tool: a tool in all categories would be found in none.

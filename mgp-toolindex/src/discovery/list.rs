@@ -1,8 +1,9 @@
 //! The answer to `tools/list` at each level.
 
 use mgp_types::mcp::ForRevision;
-use mgp_types::mgp::{MEMBER, method};
+use mgp_types::mgp::{MEMBER, method, written};
 use mgp_types::{CacheHint, CacheScope, Context, Error, RawJson, Request, Response, Revision};
+use serde::Serialize;
 
 use super::meta_tool;
 use super::shared::DiscoveryShared;
@@ -33,6 +34,12 @@ pub(super) fn answer(shared: &DiscoveryShared, request: &Request) -> Option<Resu
     Some(of_level(level, shared, &key, request))
 }
 
+/// The result of `tools/list`.
+#[derive(Serialize)]
+struct ListedTools {
+    tools: Vec<RawJson>,
+}
+
 /// Returns the level that the caller wishes for this one list, as a gateway does that hands the tools on: not a model
 /// reads such a list.
 fn wished(request: &Request) -> Option<Level> {
@@ -55,7 +62,7 @@ fn of_level(
         tools.extend(list.tools.into_iter().map(|tool| tool.definition.json().clone()));
         shared.tellings.listed(key, context);
     }
-    let mut response = Response::plain(written(&tools));
+    let mut response = Response::plain(written(&ListedTools { tools })?);
     // The list is a session's own, and may be another one after the next call.
     response.context.cache = Some(CacheHint { ttl_ms: 0, scope: CacheScope::Private });
     Ok(response)
@@ -67,7 +74,7 @@ fn meta_tools(level: Level, shared: &DiscoveryShared, key: &SessionKey, context:
     let names = shared.names(context);
     let categories = if level == Level::L1 { categories(shared, key, context) } else { Vec::new() };
     let call = names.write_method(method::TOOLS_CALL, context);
-    let tools = meta_tool::tools(shared.settings.meta_tools, &categories).into_iter().map(|mut tool| {
+    let tools = meta_tool::tools(&categories).into_iter().map(|mut tool| {
         tool.name = names.write_method(&tool.name, context);
         tool.description = tool.description.map(|text| text.replace(method::TOOLS_CALL, &call));
         tool
@@ -81,16 +88,4 @@ fn categories(shared: &DiscoveryShared, key: &SessionKey, context: &Context) -> 
     let sight = shared.sights.of(key, context, &snapshot);
     let seen = snapshot.tools.iter().filter(|(slot, _)| sight.as_ref().is_none_or(|sight| sight.sees(*slot)));
     uppermost(seen.map(|(_, tool)| &**tool))
-}
-
-fn written(tools: &[RawJson]) -> RawJson {
-    let mut out = br#"{"tools":["#.to_vec();
-    for (index, tool) in tools.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(tool.as_bytes());
-    }
-    out.extend_from_slice(b"]}");
-    RawJson::from_written(out)
 }

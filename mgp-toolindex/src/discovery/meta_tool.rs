@@ -6,23 +6,6 @@ use mgp_types::{Context, RawJson};
 
 use crate::budget::{ListedDefinition, TokenCounter};
 
-/// The meta-tools that are listed, the tool `call` among them; all can be called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum MetaTools {
-    /// The tool `discover`, with `call`.
-    Discover,
-    /// The tools `discover` and `request`, with `call`.
-    #[default]
-    DiscoverAndRequest,
-    /// The tools `discover`, `request`, `session` and `session/evict`, with `call`.
-    All,
-}
-
-const EVICT_SCHEMA: &str = r#"{"type":"object","properties":{"tools":{"type":"array","items":{"type":"string"}}},"required":["tools"]}"#;
-const EVICT: &str = "Unloads tools that are no longer needed.";
-const SESSION_SCHEMA: &str = r#"{"type":"object"}"#;
-const SESSION: &str = "Tells which tools are loaded, and their tokens.";
 const REQUEST_SCHEMA: &str = r#"{"type":"object","properties":{"context":{"type":"string","description":"The step at hand"},"requirements":{"type":"object","properties":{"capabilities":{"type":"array","items":{"type":"string"}}}}}}"#;
 const REQUEST: &str = "Loads tools for capabilities that a task turns out to need, and asks the user for permissions that \
     they lack; says which capabilities no tool has.";
@@ -30,18 +13,11 @@ const CALL_SCHEMA: &str = r#"{"type":"object","properties":{"name":{"type":"stri
 const CALL: &str = "Calls a tool that is not listed here, with arguments by the schema that a search found.";
 
 /// Returns the meta-tools under the names of their methods, with the names of categories to browse, if there are any.
-pub(super) fn tools(listed: MetaTools, categories: &[String]) -> Vec<Tool> {
-    let mut tools = vec![discover(categories), tool(method::TOOLS_CALL, CALL.into(), CALL_SCHEMA)];
+pub(super) fn tools(categories: &[String]) -> Vec<Tool> {
+    let mut call = tool(method::TOOLS_CALL, CALL.into(), CALL_SCHEMA);
     // Nobody knows what the called tool does.
-    tools[1].annotations = None;
-    if listed != MetaTools::Discover {
-        tools.push(tool(method::TOOLS_REQUEST, REQUEST.into(), REQUEST_SCHEMA));
-    }
-    if listed == MetaTools::All {
-        tools.push(tool(method::TOOLS_SESSION, SESSION.into(), SESSION_SCHEMA));
-        tools.push(tool(method::TOOLS_SESSION_EVICT, EVICT.into(), EVICT_SCHEMA));
-    }
-    tools
+    call.annotations = None;
+    vec![discover(categories), call, tool(method::TOOLS_REQUEST, REQUEST.into(), REQUEST_SCHEMA)]
 }
 
 /// Returns the words that tell a model how to call tools that it was told of.
@@ -91,7 +67,7 @@ mod tests {
 
     #[test]
     fn each_says_what_it_takes_and_that_it_changes_nothing_unless_it_calls() {
-        for tool in tools(MetaTools::All, &["mail".into()]) {
+        for tool in tools(&["mail".into()]) {
             assert!(tool.description.is_some_and(|description| !description.is_empty()));
             let reads = tool.annotations.and_then(|annotations| annotations.read_only_hint);
             assert_eq!(reads, (tool.name != method::TOOLS_CALL).then_some(true));

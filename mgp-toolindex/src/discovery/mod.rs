@@ -4,14 +4,14 @@
 //! then gets three tools instead of all of them, and finds and calls the others by these.
 //!
 //! ```
-//! # use mgp_toolindex::embed::{EmbedError, Embedder, Purpose};
+//! # use mgp_toolindex::embed::{EmbedError, Embedder};
 //! # #[derive(Debug)]
 //! # struct NoVectors;
 //! # impl Embedder for NoVectors {
 //! #     fn id(&self) -> &str { "none" }
 //! #     fn dimension(&self) -> usize { 1 }
 //! #     fn embed(
-//! #         &self, _: Vec<String>, _: Purpose,
+//! #         &self, _: Vec<String>,
 //! #     ) -> mgp_types::BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
 //! #         Box::pin(async { Err(EmbedError::new("none")) })
 //! #     }
@@ -76,7 +76,6 @@
 //! | [`UnlistedCallGate`] | makes a call by `mgp.tools.call` one of the named tool |
 //! | [`ToolVisibility`] | the tools that a caller may know of, and the permissions it lacks |
 //! | [`ToolCreator`] | makes tools on demand |
-//! | [`MetaTools`] | the tools that are listed in place of all others |
 
 mod answer;
 mod callers;
@@ -93,7 +92,6 @@ mod unlisted_call;
 mod visibility;
 
 pub use self::gate::ToolDiscoveryGate;
-pub use self::meta_tool::MetaTools;
 pub(crate) use self::meta_tool::category_tokens;
 pub use self::settings::{ToolCreator, ToolDiscoverySettings};
 pub use self::unlisted_call::UnlistedCallGate;

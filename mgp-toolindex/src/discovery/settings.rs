@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mgp_types::mgp::{NameStyle, RequestTools, SearchStrategy};
 use mgp_types::{BoxFuture, Context};
 
-use super::{MetaTools, ToolVisibility, meta_tool};
+use super::{ToolVisibility, meta_tool};
 use crate::budget::{ListedDefinition, TokenCounter};
 use crate::level::Level;
 
@@ -15,7 +15,6 @@ use crate::level::Level;
 pub struct ToolDiscoverySettings {
     pub(super) level: LevelSetting,
     pub(super) strategy: SearchStrategy,
-    pub(super) meta_tools: MetaTools,
     pub(super) names: Arc<dyn Fn(&Context) -> NameStyle + Send + Sync>,
     pub(super) eyes: Option<Arc<dyn ToolVisibility>>,
     pub(super) awaits_tools: Option<Arc<AwaitsTools>>,
@@ -41,7 +40,6 @@ impl ToolDiscoverySettings {
         Self {
             level: LevelSetting::Fixed(Level::L3),
             strategy: SearchStrategy::Keyword,
-            meta_tools: MetaTools::default(),
             names: Arc::new(NameStyle::of_peer),
             eyes: None,
             awaits_tools: None,
@@ -78,12 +76,6 @@ impl ToolDiscoverySettings {
         self
     }
 
-    /// Sets the meta-tools that are listed.
-    pub const fn meta_tools(mut self, listed: MetaTools) -> Self {
-        self.meta_tools = listed;
-        self
-    }
-
     /// Sets the style of names for a caller; by default names have dots for peers that speak MGP, else underscores.
     /// Calls may use any style.
     pub fn names(mut self, names: impl Fn(&Context) -> NameStyle + Send + Sync + 'static) -> Self {
@@ -94,10 +86,7 @@ impl ToolDiscoverySettings {
     /// Returns the definitions of the listed meta-tools, for
     /// [`SessionSettings::meta_tools`](crate::session::SessionSettings::meta_tools): they take a part of the budget.
     pub fn definitions(&self, counter: &dyn TokenCounter) -> Vec<ListedDefinition> {
-        meta_tool::tools(self.meta_tools, &[])
-            .iter()
-            .map(|tool| meta_tool::definition(tool, counter))
-            .collect()
+        meta_tool::tools(&[]).iter().map(|tool| meta_tool::definition(tool, counter)).collect()
     }
 
     /// Sets the policy of which tools a caller may know of.
@@ -129,7 +118,6 @@ impl Default for ToolDiscoverySettings {
 mgp_types::partial_debug!(ToolDiscoverySettings, self =>
     level: self.level,
     strategy: self.strategy,
-    meta_tools: self.meta_tools,
     eyes: self.eyes.is_some(),
     awaits_tools: self.awaits_tools.is_some(),
     creation: self.creation.is_some(),

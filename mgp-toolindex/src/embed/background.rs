@@ -1,6 +1,5 @@
 //! The background task that makes vectors of slow embedders.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use mgp_types::BoxFuture;
 use tokio::runtime::Handle;
 
 use super::queue::{FailureBlame, Queue, QueuedTool};
-use super::{EmbedError, Embedder, MissingVector, Passage, PassageHash, Purpose, VectorStore, checked};
+use super::{EmbedError, Embedder, MissingVector, Passage, PassageHash, VectorStore, checked};
 use crate::slot::Slot;
 
 /// The background work for one embedder, for as long as this value lives.
@@ -61,15 +60,7 @@ impl Drop for BackgroundEmbedding {
     }
 }
 
-impl fmt::Debug for EmbeddingBackend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { embedder, store, .. } = self;
-        f.debug_struct("EmbeddingBackend")
-            .field("embedder", embedder)
-            .field("store", store)
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(EmbeddingBackend, self => embedder: self.embedder, store: self.store);
 
 struct Worker {
     lane: EmbeddingBackend,
@@ -207,7 +198,7 @@ impl Worker {
 
     async fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedError> {
         let (count, embedder) = (texts.len(), &self.lane.embedder);
-        let vectors = embedder.embed(texts, Purpose::Passage).await?;
+        let vectors = embedder.embed(texts).await?;
         checked(vectors, count, embedder.dimension())
     }
 

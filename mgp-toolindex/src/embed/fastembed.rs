@@ -12,7 +12,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
 
-use super::{EmbedError, Embedder, Purpose};
+use super::{EmbedError, Embedder};
 
 /// A sentence encoder, run on this machine by onnxruntime.
 ///
@@ -112,7 +112,7 @@ impl Embedder for FastEmbedder {
         self.dimension
     }
 
-    fn embed(&self, texts: Vec<String>, _: Purpose) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
         let (model, most) = (Arc::clone(&self.model), self.batch);
         let work = move || in_batches(&texts, most, |batch| model.lock().embed(batch));
         Box::pin(async move {

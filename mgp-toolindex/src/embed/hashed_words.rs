@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mgp_types::BoxFuture;
 use parking_lot::Mutex;
 
-use super::{EmbedError, Embedder, Purpose};
+use super::{EmbedError, Embedder};
 
 /// An embedder that gives each word a position of its own, modulo the dimension.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Embedder for HashedWords {
         self.dimension
     }
 
-    fn embed(&self, texts: Vec<String>, _: Purpose) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
         let fails = self
             .failures
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
@@ -80,7 +80,7 @@ impl Embedder for HashedWords {
         Box::pin(async { answer })
     }
 
-    fn embed_now(&self, text: &str, _: Purpose) -> Option<Vec<f32>> {
+    fn embed_now(&self, text: &str) -> Option<Vec<f32>> {
         self.instant.then(|| self.vector(text))
     }
 }
@@ -98,7 +98,7 @@ impl Embedder for NullEmbedder {
         1
     }
 
-    fn embed(&self, _: Vec<String>, _: Purpose) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
+    fn embed(&self, _: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
         Box::pin(async { Err(EmbedError::new("it says nothing")) })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mgp_types::BoxFuture;
 
-use super::{EmbedError, Embedder, Purpose};
+use super::{EmbedError, Embedder};
 
 /// Two embedders as one: the likeness of two texts is the mean of the likenesses that each of them sees.
 ///
@@ -43,12 +43,8 @@ impl Embedder for JoinedEmbedder {
         self.one.dimension() + self.other.dimension()
     }
 
-    fn embed(
-        &self,
-        texts: Vec<String>,
-        purpose: Purpose,
-    ) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
-        let (one, other) = (self.one.embed(texts.clone(), purpose), self.other.embed(texts, purpose));
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
+        let (one, other) = (self.one.embed(texts.clone()), self.other.embed(texts));
         Box::pin(async move {
             let (one, other) = (one.await?, other.await?);
             if one.len() != other.len() {
@@ -58,8 +54,8 @@ impl Embedder for JoinedEmbedder {
         })
     }
 
-    fn embed_now(&self, text: &str, purpose: Purpose) -> Option<Vec<f32>> {
-        Some(joined(&self.one.embed_now(text, purpose)?, &self.other.embed_now(text, purpose)?))
+    fn embed_now(&self, text: &str) -> Option<Vec<f32>> {
+        Some(joined(&self.one.embed_now(text)?, &self.other.embed_now(text)?))
     }
 
     fn grasps(&self, text: &str) -> f32 {
@@ -98,11 +94,11 @@ mod tests {
         let texts = || ["send a mail", "send a letter"].map(String::from).to_vec();
         let mut sum = 0.0;
         for embedder in [&one, &other] {
-            let vectors = embedder.embed(texts(), Purpose::Query).await.unwrap();
+            let vectors = embedder.embed(texts()).await.unwrap();
             sum += likeness(&vectors[0], &vectors[1]);
         }
         let joined = JoinedEmbedder::new(one, other);
-        let vectors = joined.embed(texts(), Purpose::Query).await.unwrap();
+        let vectors = joined.embed(texts()).await.unwrap();
         assert!((likeness(&vectors[0], &vectors[1]) - sum / 2.0).abs() < 1e-5);
         assert_eq!(vectors[0].len(), joined.dimension());
     }

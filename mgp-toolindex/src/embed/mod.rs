@@ -31,7 +31,7 @@ pub(crate) use self::passage::{Passage, sent_along};
 pub(crate) use self::queue::MissingVector;
 #[cfg(feature = "store")]
 pub use self::store::{SqliteVectors, StoreError};
-pub use self::table::{StaticEmbedder, TableError};
+pub use self::table::StaticEmbedder;
 
 /// An embedder: turns text into vectors that are close where the meanings are.
 pub trait Embedder: fmt::Debug + Send + Sync + 'static {
@@ -42,15 +42,11 @@ pub trait Embedder: fmt::Debug + Send + Sync + 'static {
     fn dimension(&self) -> usize;
 
     /// Returns the vectors of texts, in their order; a text without meaning has the vector of zeros.
-    fn embed(
-        &self,
-        texts: Vec<String>,
-        purpose: Purpose,
-    ) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>>;
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>>;
 
     /// Returns the vector of a text, if it is made in microseconds, so that no task has to wait for it. An embedder
     /// that can do this can do it with every text.
-    fn embed_now(&self, _text: &str, _purpose: Purpose) -> Option<Vec<f32>> {
+    fn embed_now(&self, _text: &str) -> Option<Vec<f32>> {
         None
     }
 
@@ -59,16 +55,6 @@ pub trait Embedder: fmt::Debug + Send + Sync + 'static {
     fn grasps(&self, _text: &str) -> f32 {
         1.0
     }
-}
-
-/// The purpose of a text, which some models need to know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "a text is searched for, or searched with")]
-pub enum Purpose {
-    /// A text that is searched for.
-    Query,
-    /// A text that can be found.
-    Passage,
 }
 
 /// A store of vectors, so that no text is embedded twice.

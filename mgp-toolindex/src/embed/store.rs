@@ -41,19 +41,7 @@ impl SqliteVectors {
             }
             opened => opened,
         };
-        Ok(Self::of(connection?, most))
-    }
-
-    /// Opens a store that is gone with this value.
-    ///
-    /// # Errors
-    /// SQLite has no memory.
-    pub fn in_memory(most: u32) -> Result<Self, StoreError> {
-        Ok(Self::of(prepared(Connection::open_in_memory())?, most))
-    }
-
-    const fn of(connection: Connection, most: u32) -> Self {
-        Self { connection: Mutex::new(connection), most, complained: AtomicBool::new(false) }
+        Ok(Self { connection: Mutex::new(connection?), most, complained: AtomicBool::new(false) })
     }
 
     fn get(&self, embedder: &str, of: &[PassageHash]) -> rusqlite::Result<Vec<Option<Vec<f32>>>> {
@@ -277,7 +265,8 @@ mod tests {
 
     #[test]
     fn what_was_not_used_for_longest_leaves_first() {
-        let store = SqliteVectors::in_memory(2).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteVectors::open(folder.path(), 2).unwrap();
         store.put_many("e", &[(hash("a"), &[1.0])]);
         store.put_many("e", &[(hash("b"), &[1.0])]);
         assert_eq!(kept(&store, "e", &["a"]), [true]);
@@ -287,7 +276,8 @@ mod tests {
 
     #[test]
     fn what_is_put_again_replaces_what_was_there() {
-        let store = SqliteVectors::in_memory(5).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteVectors::open(folder.path(), 5).unwrap();
         store.put_many("e", &[(hash("a"), &[1.0, 0.0]), (hash("a"), &[0.0, 1.0])]);
         assert_eq!(store.get_many("e", &[hash("a"), hash("a")]), vec![Some(vec![0.0, 1.0]); 2]);
     }

@@ -11,8 +11,7 @@ use tokio::sync::mpsc;
 use super::writer::IndexChange;
 use crate::Tool;
 use crate::embed::{
-    self, BackgroundEmbedding, Embedder, MadeVector, MissingVector, Passage, PassageHash, Purpose,
-    VectorStore,
+    self, BackgroundEmbedding, Embedder, MadeVector, MissingVector, Passage, PassageHash, VectorStore,
 };
 use crate::slot::Slot;
 use crate::vector::Vectors;
@@ -72,7 +71,7 @@ impl EmbedderVectors {
             self.clear(slot);
             return;
         }
-        let now = passage.texts().map(|text| self.embedder.embed_now(text, Purpose::Passage));
+        let now = passage.texts().map(|text| self.embedder.embed_now(text));
         if let Some(vectors) = now.collect::<Option<Vec<_>>>() {
             self.set(slot, Passage::vector(&vectors).as_deref());
             return;
@@ -136,7 +135,7 @@ impl EmbedderVectors {
 
     /// Returns whether vectors are made at once.
     fn is_instant(&self) -> bool {
-        self.embedder.embed_now("", Purpose::Passage).is_some()
+        self.embedder.embed_now("").is_some()
     }
 
     fn forget(&mut self, slot: Slot) {

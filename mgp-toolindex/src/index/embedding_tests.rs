@@ -7,7 +7,6 @@ use mgp_types::mgp::ToolHints;
 use serde_json::json;
 
 use super::*;
-use crate::embed::Purpose;
 use crate::embed::hashed_words::HashedWords;
 use crate::slot::Slot;
 
@@ -227,7 +226,6 @@ async fn a_search_does_not_wait_for_an_embedder_that_does_not_answer() {
         fn embed(
             &self,
             _: Vec<String>,
-            _: Purpose,
         ) -> mgp_types::BoxFuture<'static, Result<Vec<Vec<f32>>, crate::embed::EmbedError>> {
             Box::pin(std::future::pending())
         }

@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 
 use super::{Search, SearchHit, SearchResult, Snapshot};
 use crate::category::CategoryPath;
-use crate::embed::{EmbedError, Purpose, checked};
+use crate::embed::{EmbedError, checked};
 use crate::keyword::KeywordReader;
 use crate::rank::{QueryMeaning, RankedTool, Ranking, SPARE, SearchRequest, prefer};
 use crate::slot::Slot;
@@ -178,8 +178,7 @@ impl Snapshot {
     /// is too slow.
     pub(super) async fn meanings(&self, texts: impl Iterator<Item = &str>) -> Vec<Option<Vec<f32>>> {
         let texts: Vec<&str> = texts.map(|text| &text[..text.floor_char_boundary(MOST_BYTES)]).collect();
-        let now: Option<Vec<_>> =
-            texts.iter().map(|text| self.embedder.embed_now(text, Purpose::Query)).collect();
+        let now: Option<Vec<_>> = texts.iter().map(|text| self.embedder.embed_now(text)).collect();
         let count = texts.len();
         let vectors = match now {
             Some(vectors) => Ok(vectors),
@@ -198,7 +197,7 @@ impl Snapshot {
     }
 
     async fn embed_later(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let embedded = self.embedder.embed(texts, Purpose::Query);
+        let embedded = self.embedder.embed(texts);
         if Handle::try_current().is_err() {
             return embedded.await;
         }

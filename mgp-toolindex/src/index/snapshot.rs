@@ -84,11 +84,6 @@ impl Snapshot {
         Some(&self.servers.get(server)?.server)
     }
 
-    /// Returns the categories of the tools.
-    pub const fn categories(&self) -> &Hierarchy {
-        &self.categories
-    }
-
     /// Returns the name that a model calls a tool by: its own, or with its server where another server has a tool of
     /// that name or the listing says so.
     pub fn shown_name(&self, tool: &Tool, style: NameStyle) -> String {

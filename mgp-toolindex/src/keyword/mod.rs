@@ -10,6 +10,7 @@ mod writer;
 
 pub(crate) use self::query::KeywordQuery;
 pub(crate) use self::reader::KeywordReader;
+pub(crate) use self::similar::FuzzyMatcher;
 pub(crate) use self::writer::KeywordWriter;
 
 #[cfg(test)]

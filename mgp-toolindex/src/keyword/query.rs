@@ -1,14 +1,11 @@
 //! Queries against the word index.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-
 use tantivy::postings::TermInfo;
 
 use super::reader::{KeywordIndex, LengthNorms};
 use super::scan::PostingScan;
 use super::segment::SegmentField;
-use crate::slot::Slot;
+use crate::slot::{BestSlots, Slot};
 use crate::text::QueryWords;
 
 /// A query whose words were looked up. Scores are BM25 over all text, and half as much again for the name.
@@ -60,10 +57,10 @@ impl<'a> KeywordQuery<'a> {
     /// Returns the best tools that `fits` lets pass, the best first. `fits` is asked only about tools that could be
     /// among them.
     pub(crate) fn best(&self, limit: usize, fits: &mut dyn FnMut(Slot) -> bool) -> Vec<(Slot, f32)> {
-        let mut best = BestHits { limit, hits: BinaryHeap::with_capacity(limit.min(1024)) };
         if limit == 0 {
             return Vec::new();
         }
+        let mut best = BestSlots::new(limit, 0.0);
         let mut scores = [0.0; STRETCH as usize];
         for number in 0..self.index.parts.len() {
             let mut scans = self.scans(number);
@@ -74,10 +71,18 @@ impl<'a> KeywordQuery<'a> {
                 for scan in &mut scans {
                     scan.add(start, scores);
                 }
-                best.take(scores, |doc| self.index.slot(number, start + doc).filter(|slot| fits(*slot)));
+                let mut least = best.least();
+                for (doc, score) in (start..).zip(&*scores) {
+                    if *score > least
+                        && let Some(slot) = self.index.slot(number, doc).filter(|slot| fits(*slot))
+                    {
+                        best.push(slot, *score);
+                        least = best.least();
+                    }
+                }
             }
         }
-        best.hits.into_sorted_vec().into_iter().map(|hit| (hit.slot, hit.score)).collect()
+        best.into_sorted()
     }
 
     /// Returns the scores of exactly these tools.
@@ -138,56 +143,6 @@ impl<'a> KeywordQuery<'a> {
         let name =
             found.name.iter().map(|(word, term)| scan(&part.name, &index.name, NAME_SHARE, *word, term));
         words.chain(name).flatten().collect()
-    }
-}
-
-/// The best tools so far.
-struct BestHits {
-    limit: usize,
-    hits: BinaryHeap<KeywordHit>,
-}
-
-impl BestHits {
-    fn take(&mut self, scores: &[f32], mut slot: impl FnMut(u32) -> Option<Slot>) {
-        let mut least = self.least();
-        for (doc, score) in (0..).zip(scores) {
-            if *score <= least {
-                continue;
-            }
-            if let Some(slot) = slot(doc) {
-                if self.hits.len() == self.limit {
-                    self.hits.pop();
-                }
-                self.hits.push(KeywordHit { score: *score, slot });
-                least = self.least();
-            }
-        }
-    }
-
-    /// Returns the score that has to be surpassed.
-    fn least(&self) -> f32 {
-        self.hits.peek().filter(|_| self.hits.len() == self.limit).map_or(0.0, |worst| worst.score)
-    }
-}
-
-/// A tool with its score, ordered so that the best is the least.
-#[derive(PartialEq)]
-struct KeywordHit {
-    score: f32,
-    slot: Slot,
-}
-
-impl Eq for KeywordHit {}
-
-impl PartialOrd for KeywordHit {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for KeywordHit {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.score.total_cmp(&self.score).then(self.slot.cmp(&other.slot))
     }
 }
 

@@ -6,7 +6,7 @@ use tantivy_fst::Automaton;
 ///
 /// The automaton runs along the dictionary and keeps, for each number of changes, the set of matched prefix lengths as
 /// bits. So it costs nothing to make, unlike a table of states.
-pub(super) struct FuzzyMatcher {
+pub(crate) struct FuzzyMatcher {
     length: u32,
     most: usize,
     /// For each byte, the positions of the name that have it.
@@ -26,7 +26,7 @@ const MOST_CHANGES: usize = 2;
 impl FuzzyMatcher {
     /// Creates the automaton; `None` if the name is too short or too long to be guessed at, or not ASCII, in which
     /// alone each letter is a byte.
-    pub(super) fn to(name: &str) -> Option<Self> {
+    pub(crate) fn to(name: &str) -> Option<Self> {
         if !(SHORTEST..=LONGEST).contains(&name.len()) || !name.is_ascii() {
             return None;
         }
@@ -39,7 +39,7 @@ impl FuzzyMatcher {
     }
 
     /// Returns the number of changes from the term to the name, if they are few.
-    pub(super) fn changes(&self, term: &[u8]) -> Option<usize> {
+    pub(crate) fn changes(&self, term: &[u8]) -> Option<usize> {
         let state = term.iter().fold(self.start(), |state, byte| self.accept(&state, *byte));
         state[..=self.most].iter().position(|lengths| lengths >> self.length & 1 == 1)
     }

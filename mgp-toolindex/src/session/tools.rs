@@ -107,7 +107,7 @@ impl SessionTools {
         if anew {
             self.pins.clear();
             for tool in pins.filter_map(|name| view.called(name)) {
-                if !self.pins.iter().any(|other| is_same(other, tool)) {
+                if !self.pins.iter().any(|other| other.is_same(tool)) {
                     self.pins.push(Arc::clone(tool));
                 }
             }
@@ -118,7 +118,7 @@ impl SessionTools {
         } else {
             self.cached.retain(|held| view.sees(&held.tool));
         }
-        self.cached.retain(|held| !self.pinned.iter().any(|pin| is_same(&pin.tool, &held.tool)));
+        self.cached.retain(|held| !self.pinned.iter().any(|pin| pin.tool.is_same(&held.tool)));
         let room = self.cache_room(settings);
         while self.cached_tokens() > room && self.evict_idle(u64::MAX, ListingReason::Used).is_some() {}
         self.discovered = self.discovered.min(self.left(settings));
@@ -218,7 +218,7 @@ impl SessionTools {
         }
         let whole = self.cache_room(settings);
         for tool in view.foremost().into_iter().take(MOST_TRIED) {
-            if self.pinned.iter().chain(&self.cached).any(|held| is_same(&held.tool, tool)) {
+            if self.pinned.iter().chain(&self.cached).any(|held| held.tool.is_same(tool)) {
                 continue;
             }
             let most = whole.saturating_sub(self.cached_tokens()).min(whole / LARGEST_PART);
@@ -288,7 +288,7 @@ impl SessionTools {
     }
 
     pub(super) fn held(&self, tool: &Tool) -> Option<ListedTool> {
-        self.all().find(|listed| is_same(&listed.tool, tool))
+        self.all().find(|listed| listed.tool.is_same(tool))
     }
 
     pub(super) fn changed(&self) -> bool {
@@ -362,12 +362,12 @@ impl SessionTools {
 
     /// Notes the last use or find of a tool, if it is in the list. Returns whether it is.
     fn touch(&mut self, tool: &Tool, now: u64, reason: ListingReason) -> bool {
-        if let Some(held) = self.cached.iter_mut().find(|held| is_same(&held.tool, tool)) {
+        if let Some(held) = self.cached.iter_mut().find(|held| held.tool.is_same(tool)) {
             held.used_at = now;
             held.reason = held.reason.max(reason);
             return true;
         }
-        self.pinned.iter().any(|held| is_same(&held.tool, tool))
+        self.pinned.iter().any(|held| held.tool.is_same(tool))
     }
 
     fn refresh_pinned(&mut self, view: &ToolView<'_>, settings: &SessionSettings, anew: bool) {
@@ -482,8 +482,4 @@ fn definitions(held: &[HeldTool]) -> impl Iterator<Item = &ListedDefinition> {
 
 fn sum<'h>(held: impl IntoIterator<Item = &'h HeldTool>) -> u32 {
     held.into_iter().map(|held| held.definition.tokens()).fold(0, u32::saturating_add)
-}
-
-fn is_same(one: &Tool, other: &Tool) -> bool {
-    one.server == other.server && one.name == other.name
 }

@@ -167,7 +167,7 @@ fn is_single(part: &str) -> bool {
 }
 
 /// Returns the beginning of a text, no longer than `bytes`.
-pub(super) fn cut(text: &str, bytes: usize) -> &str {
+pub(crate) fn cut(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 

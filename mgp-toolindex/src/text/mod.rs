@@ -11,11 +11,13 @@ mod script;
 mod sketch;
 mod stem;
 
-pub(crate) use self::analysis::QueryWords;
+pub(crate) use self::analysis::{QueryWords, cut};
 pub(crate) use self::document::{DocumentBuilder, MOST_OFTEN};
 pub(crate) use self::everyday::in_words_of_tools;
+pub(crate) use self::fold::fold;
 pub(crate) use self::lower_words::lower_words;
 pub(crate) use self::name_candidate::{NameCandidate, called};
+pub(crate) use self::script::Script;
 pub(crate) use self::sketch::{SketchBuilder, WordSketch};
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 /// The role of a character in separating words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Script {
+pub(crate) enum Script {
     /// A gap between words.
     Gap,
     /// A letter of words that gaps end.
@@ -24,7 +24,7 @@ pub(super) enum Script {
 }
 
 impl Script {
-    pub(super) fn of(c: char) -> Self {
+    pub(crate) fn of(c: char) -> Self {
         match c {
             'a'..='z' | 'A'..='Z' => Self::Letter,
             '0'..='9' => Self::Digit,
@@ -50,12 +50,12 @@ impl Script {
     }
 
     /// Returns whether words of this script are not separated by gaps.
-    pub(super) const fn is_dense(self) -> bool {
+    pub(crate) const fn is_dense(self) -> bool {
         matches!(self, Self::Han | Self::Hiragana | Self::Katakana | Self::Hangul | Self::Unspaced)
     }
 
     /// Returns whether words go on from one script to the other.
-    pub(super) const fn joins(self, other: Self) -> bool {
+    pub(crate) const fn joins(self, other: Self) -> bool {
         const fn kind(script: Script) -> u8 {
             match script {
                 Script::Gap => 0,

@@ -85,6 +85,11 @@ pub struct Tool {
 }
 
 impl Tool {
+    /// Returns whether both are the same tool of the same server, maybe with other definitions.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.server == other.server && self.name == other.name
+    }
+
     /// Returns the unique name of the tool: server and name (§16.4).
     pub fn id(&self) -> String {
         format!("{}.{}", self.server, self.name)

@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 use mgp_types::mcp::ToolAnnotations;
 use mgp_types::{Object, RawJson};
 
+use crate::text::lower_words;
+
 /// The facts that make one of two fitting tools the better proposal: its deprecation, and its kind of action.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ProposalRank {
@@ -38,7 +40,7 @@ impl ProposalRank {
             .unwrap_or_default();
         let (name, description) = (text("name"), text("description"));
         let is_deprecated = is_marked(definition)
-            || words(&name).any(|word| word == "deprecated")
+            || lower_words(&name).any(|word| word == "deprecated")
             || [&description, &text("title"), &title].into_iter().any(|text| says_deprecated(text));
         let annotations = annotations.and_then(|raw| raw.to::<ToolAnnotations>().ok()).unwrap_or_default();
         Self { is_deprecated, manner: manner(&annotations, &name, &description) }
@@ -48,7 +50,7 @@ impl ProposalRank {
 impl ToolEffect {
     /// Returns the action that a request asks for in its own words: that of the strongest verb in it.
     pub(crate) fn asked(text: &str) -> Self {
-        words(text).filter_map(|word| verb(&word)).max().unwrap_or(Self::Reads)
+        lower_words(text).filter_map(|word| verb(&word)).max().unwrap_or(Self::Reads)
     }
 }
 
@@ -91,20 +93,20 @@ static TABLE: LazyLock<EffectTable> = LazyLock::new(|| {
 
 fn says_deprecated(text: &str) -> bool {
     let text: String = text.chars().take(MOST_READ).collect::<String>().to_lowercase();
-    let begins = words(&text).next();
+    let begins = lower_words(&text).next();
     TABLE.openings.iter().any(|opening| begins.as_deref() == Some(*opening))
         || TABLE.phrases.iter().any(|phrase| text.contains(phrase))
 }
 
 fn manner(annotations: &ToolAnnotations, name: &str, description: &str) -> Option<ToolEffect> {
-    let told = words(name).find_map(|word| verb(&word));
+    let told = lower_words(name).find_map(|word| verb(&word));
     // A tool named `delete` does not only read, no matter what its server declares.
     match (annotations.read_only_hint, annotations.destructive_hint, told) {
         (_, _, Some(ToolEffect::Destroys)) => Some(ToolEffect::Destroys),
         (Some(true), ..) => Some(ToolEffect::Reads),
         (_, Some(true), _) => Some(ToolEffect::Destroys),
         (_, _, Some(told)) => Some(told),
-        _ => words(description).next().and_then(|word| verb(&word)),
+        _ => lower_words(description).next().and_then(|word| verb(&word)),
     }
 }
 
@@ -115,23 +117,6 @@ fn verb(word: &str) -> Option<ToolEffect> {
         .or_else(|| known(word.strip_suffix('s')?))
         .or_else(|| known(word.strip_suffix("es")?))
         .or_else(|| known(&format!("{}y", word.strip_suffix("ies")?)))
-}
-
-/// Returns the words of a name or a text, in small letters.
-fn words(text: &str) -> impl Iterator<Item = String> + '_ {
-    let mut rest = text.char_indices().peekable();
-    std::iter::from_fn(move || {
-        while rest.next_if(|(_, letter)| !letter.is_alphanumeric()).is_some() {}
-        let mut word = String::new();
-        let mut was_small = false;
-        while let Some((_, letter)) =
-            rest.next_if(|(_, letter)| letter.is_alphanumeric() && !(was_small && letter.is_uppercase()))
-        {
-            was_small = letter.is_lowercase();
-            word.extend(letter.to_lowercase());
-        }
-        (!word.is_empty()).then_some(word)
-    })
 }
 
 struct EffectTable {

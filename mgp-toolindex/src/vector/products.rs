@@ -2,230 +2,114 @@
 
 #![expect(clippy::inline_always, reason = "the vector instructions reach only what is inlined")]
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
+#[cfg(target_arch = "x86_64")]
+use pulp::{cast, i32x8, x86::V3};
 
 use super::QueryVector;
 use super::chunk::{Chunk, ROWS};
-use super::scores::Scores;
 
-/// Computes the scores of a chunk with the vector instructions that this machine has.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DotProducts(Arch);
+/// The rows of a chunk, and the places of their scores for one query after the other. Rows without a vector keep what is
+/// there. All queries have `dimension` numbers.
+pub(super) struct ScoredRows<'a> {
+    pub(super) chunk: &'a Chunk,
+    pub(super) dimension: usize,
+    pub(super) queries: &'a [QueryVector],
+    pub(super) scores: &'a mut [f32],
+}
 
-impl DotProducts {
-    pub(super) fn new() -> Self {
-        Self(Arch::new())
+impl ScoredRows<'_> {
+    /// Computes the scores with the vector instructions that this machine has.
+    pub(super) fn score(self, arch: Arch) {
+        #[cfg(target_arch = "x86_64")]
+        match arch {
+            Arch::V4(simd) => return simd.vectorize(WideRows(*simd, self)),
+            Arch::V3(simd) => return simd.vectorize(WideRows(simd, self)),
+            _ => {}
+        }
+        arch.dispatch(|| self.by_compiler());
     }
 
-    /// Computes the score of each row of a chunk, for one query after the other; rows without a vector get none. All
-    /// queries have `dimension` numbers.
-    pub(super) fn scores(self, chunk: &Chunk, dimension: usize, queries: &[QueryVector], scores: &mut [f32]) {
-        let rows = Rows { chunk, dimension, queries, scores };
-        match self.0 {
-            #[cfg(target_arch = "x86_64")]
-            Arch::V4(simd) => simd.vectorize(RowProduct(simd, rows)),
-            #[cfg(target_arch = "x86_64")]
-            Arch::V3(simd) => simd.vectorize(RowProduct(simd, rows)),
-            arch => arch.dispatch(RowProduct(ScalarLanes, rows)),
+    /// Leaves the instructions to the compiler.
+    #[inline(always)]
+    fn by_compiler(self) {
+        for (query, scores) in self.queries.iter().zip(self.scores.chunks_exact_mut(ROWS)) {
+            for (at, row, scale) in rows(self.chunk, self.dimension) {
+                scores[at] = likeness(product(row, query.codes()), query, scale);
+            }
         }
     }
 }
 
-struct Rows<'a> {
-    chunk: &'a Chunk,
-    dimension: usize,
-    queries: &'a [QueryVector],
-    scores: &'a mut [f32],
-}
-
-/// The rows with the lanes that multiply them.
-struct RowProduct<'a, L>(L, Rows<'a>);
+/// Rows that are multiplied by sixteen numbers at once.
+#[cfg(target_arch = "x86_64")]
+struct WideRows<'a>(V3, ScoredRows<'a>);
 
 #[cfg(target_arch = "x86_64")]
-impl pulp::NullaryFnOnce for RowProduct<'_, pulp::x86::V4> {
+impl pulp::NullaryFnOnce for WideRows<'_> {
     type Output = ();
 
-    #[inline(always)]
-    fn call(self) {
-        self.1.score(self.0);
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl pulp::NullaryFnOnce for RowProduct<'_, pulp::x86::V3> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        self.1.score(self.0);
-    }
-}
-
-impl WithSimd for RowProduct<'_, ScalarLanes> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        self.1.score(self.0);
-    }
-}
-
-impl Rows<'_> {
     /// Scores up to four queries at once: then a row is read and widened once for all of them.
     #[inline(always)]
-    fn score<const N: usize>(self, lanes: impl SimdLanes<N>) {
-        let Self { chunk, dimension, mut queries, mut scores } = self;
+    fn call(self) {
+        let Self(simd, ScoredRows { chunk, dimension, mut queries, mut scores }) = self;
         while let Some((four, rest)) = queries.split_first_chunk::<4>() {
             let (of_four, of_rest) = scores.split_at_mut(4 * ROWS);
-            score(lanes, chunk, dimension, four, of_four);
+            score_at_once(simd, chunk, dimension, four, of_four);
             (queries, scores) = (rest, of_rest);
         }
-        if let Some((two, rest)) = queries.split_first_chunk::<2>() {
-            let (of_two, of_rest) = scores.split_at_mut(2 * ROWS);
-            score(lanes, chunk, dimension, two, of_two);
+        while let Some((one, rest)) = queries.split_first_chunk::<1>() {
+            let (of_one, of_rest) = scores.split_at_mut(ROWS);
+            score_at_once(simd, chunk, dimension, one, of_one);
             (queries, scores) = (rest, of_rest);
-        }
-        if let Some((one, _)) = queries.split_first_chunk::<1>() {
-            score(lanes, chunk, dimension, one, scores);
         }
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn score<const N: usize, const QUERIES: usize>(
-    lanes: impl SimdLanes<N>,
+fn score_at_once<const QUERIES: usize>(
+    simd: V3,
     chunk: &Chunk,
     dimension: usize,
     queries: &[QueryVector; QUERIES],
     scores: &mut [f32],
 ) {
     let codes = queries.each_ref().map(|query| &query.codes()[..dimension]);
-    let rows = chunk.codes().chunks_exact(dimension).zip(chunk.scales());
-    for (row, (row_codes, scale)) in rows.enumerate() {
-        let products = products(lanes, row_codes, codes);
-        for (number, (product, query)) in products.into_iter().zip(queries).enumerate() {
-            #[expect(clippy::cast_precision_loss, reason = "a score needs no more than 24 bits")]
-            let score = product as f32 * (query.scale() * scale);
-            scores[number * ROWS + row] = if *scale == 0.0 { Scores::NONE } else { score };
+    for (at, row, scale) in rows(chunk, dimension) {
+        let (blocks, rest) = row.as_chunks::<16>();
+        let query_blocks = codes.map(|codes| &codes.as_chunks::<16>().0[..blocks.len()]);
+        let mut sums: [i32x8; QUERIES] = [cast([0_i32; 8]); QUERIES];
+        for (number, block) in blocks.iter().enumerate() {
+            let wide = simd.convert_i8x16_to_i16x16(cast(*block));
+            for (sum, query) in sums.iter_mut().zip(query_blocks) {
+                let products = simd.multiply_wrapping_add_adjacent_i16x16(wide, cast(query[number]));
+                *sum = simd.wrapping_add_i32x8(*sum, products);
+            }
+        }
+        for (number, (sum, query)) in sums.into_iter().zip(queries).enumerate() {
+            let sum = cast::<_, [i32; 8]>(sum).iter().sum::<i32>();
+            let of_rest = product(rest, &codes[number][row.len() - rest.len()..]);
+            scores[number * ROWS + at] = likeness(sum + of_rest, query, scale);
         }
     }
 }
 
-/// Returns the products of a row and each query. The sums cannot overflow: see [`QueryVector`].
+/// Returns the rows with a vector, each with its number and its scale.
 #[inline(always)]
-fn products<const N: usize, const QUERIES: usize>(
-    lanes: impl SimdLanes<N>,
-    row: &[i8],
-    queries: [&[i16]; QUERIES],
-) -> [i32; QUERIES] {
-    let (blocks, rest) = row.as_chunks::<N>();
-    let query_blocks = queries.map(|query| &query.as_chunks::<N>().0[..blocks.len()]);
-    let mut sums = [lanes.none(); QUERIES];
-    for (at, block) in blocks.iter().enumerate() {
-        let wide = lanes.widen(*block);
-        for (sum, query) in sums.iter_mut().zip(query_blocks) {
-            *sum = lanes.add(*sum, wide, query[at]);
-        }
-    }
-    let mut totals = sums.map(|sum| lanes.total(sum));
-    if !rest.is_empty() {
-        for (total, query) in totals.iter_mut().zip(queries) {
-            let rest = rest.iter().zip(&query[row.len() - rest.len()..]);
-            *total += rest.map(|(row, query)| i32::from(*row) * i32::from(*query)).sum::<i32>();
-        }
-    }
-    totals
+fn rows(chunk: &Chunk, dimension: usize) -> impl Iterator<Item = (usize, &[i8], f32)> {
+    let rows = chunk.codes().chunks_exact(dimension).zip(chunk.scales()).enumerate();
+    rows.filter(|(_, (_, scale))| **scale != 0.0).map(|(at, (row, scale))| (at, row, *scale))
 }
 
-/// Vector instructions that multiply `N` numbers at once, and add up neighbours.
-trait SimdLanes<const N: usize>: Copy {
-    /// The codes of a row, as wide as those of queries.
-    type Wide: Copy;
-    type Sum: Copy;
-
-    fn none(self) -> Self::Sum;
-    fn widen(self, codes: [i8; N]) -> Self::Wide;
-    fn add(self, sum: Self::Sum, codes: Self::Wide, query: [i16; N]) -> Self::Sum;
-    fn total(self, sum: Self::Sum) -> i32;
+/// Returns the sum of the products of two rows of numbers. It cannot overflow: see [`QueryVector`].
+#[inline(always)]
+fn product(row: &[i8], query: &[i16]) -> i32 {
+    row.iter().zip(query).map(|(row, query)| i32::from(*row) * i32::from(*query)).sum()
 }
 
-#[cfg(target_arch = "x86_64")]
-impl SimdLanes<32> for pulp::x86::V4 {
-    type Wide = pulp::i16x32;
-    type Sum = pulp::i32x16;
-
-    #[inline(always)]
-    fn none(self) -> pulp::i32x16 {
-        pulp::cast([0_i32; 16])
-    }
-
-    #[inline(always)]
-    fn widen(self, codes: [i8; 32]) -> pulp::i16x32 {
-        self.convert_i8x32_to_i16x32(pulp::cast(codes))
-    }
-
-    #[inline(always)]
-    fn add(self, sum: pulp::i32x16, codes: pulp::i16x32, query: [i16; 32]) -> pulp::i32x16 {
-        self.wrapping_add_i32x16(sum, self.multiply_wrapping_add_adjacent_i16x32(codes, pulp::cast(query)))
-    }
-
-    #[inline(always)]
-    fn total(self, sum: pulp::i32x16) -> i32 {
-        self.avx512f._mm512_reduce_add_epi32(pulp::cast(sum))
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl SimdLanes<16> for pulp::x86::V3 {
-    type Wide = pulp::i16x16;
-    type Sum = pulp::i32x8;
-
-    #[inline(always)]
-    fn none(self) -> pulp::i32x8 {
-        pulp::cast([0_i32; 8])
-    }
-
-    #[inline(always)]
-    fn widen(self, codes: [i8; 16]) -> pulp::i16x16 {
-        self.convert_i8x16_to_i16x16(pulp::cast(codes))
-    }
-
-    #[inline(always)]
-    fn add(self, sum: pulp::i32x8, codes: pulp::i16x16, query: [i16; 16]) -> pulp::i32x8 {
-        self.wrapping_add_i32x8(sum, self.multiply_wrapping_add_adjacent_i16x16(codes, pulp::cast(query)))
-    }
-
-    #[inline(always)]
-    fn total(self, sum: pulp::i32x8) -> i32 {
-        pulp::cast::<_, [i32; 8]>(sum).iter().sum()
-    }
-}
-
-/// The lanes of other machines, left to the compiler.
-#[derive(Clone, Copy)]
-struct ScalarLanes;
-
-impl SimdLanes<16> for ScalarLanes {
-    type Wide = [i8; 16];
-    type Sum = i32;
-
-    #[inline(always)]
-    fn none(self) -> i32 {
-        0
-    }
-
-    #[inline(always)]
-    fn widen(self, codes: [i8; 16]) -> [i8; 16] {
-        codes
-    }
-
-    #[inline(always)]
-    fn add(self, sum: i32, codes: [i8; 16], query: [i16; 16]) -> i32 {
-        sum + codes.iter().zip(query).map(|(code, query)| i32::from(*code) * i32::from(query)).sum::<i32>()
-    }
-
-    #[inline(always)]
-    fn total(self, sum: i32) -> i32 {
-        sum
-    }
+#[inline(always)]
+#[expect(clippy::cast_precision_loss, reason = "a score needs no more than 24 bits")]
+fn likeness(product: i32, query: &QueryVector, scale: f32) -> f32 {
+    product as f32 * (query.scale() * scale)
 }

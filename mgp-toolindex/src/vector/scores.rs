@@ -1,13 +1,13 @@
 //! Scores of all vectors, and the nearest ones.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
+
+use pulp::Arch;
 
 use super::QueryVector;
 use super::chunk::{Chunk, ROWS};
-use super::products::DotProducts;
-use crate::slot::Slot;
+use super::products::ScoredRows;
+use crate::slot::{BestSlots, Slot};
 
 /// The likeness of every vector to each of some queries: from -1 to 1, where 1 is the same direction.
 #[derive(Debug)]
@@ -54,12 +54,12 @@ impl<'a> Scores<'a> {
             return Vec::new();
         }
         let mut best = self.roughly_best(query, limit.saturating_add(limit / 4).saturating_add(SPARE), fits);
-        for near in &mut best {
-            near.score = self.exactly(query, near.slot, near.score);
+        for (slot, score) in &mut best {
+            *score = self.exactly(query, *slot, *score);
         }
-        best.sort_unstable();
+        best.sort_unstable_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         best.truncate(limit);
-        best.into_iter().map(|near| (near.slot, near.score)).collect()
+        best
     }
 
     /// Returns the number of tools with a vector, the sum of their likeness to the query of this number, and the sum of
@@ -92,8 +92,8 @@ impl<'a> Scores<'a> {
         query: usize,
         limit: usize,
         mut fits: impl FnMut(Slot) -> bool,
-    ) -> Vec<ScoredSlot> {
-        let mut best: BinaryHeap<ScoredSlot> = BinaryHeap::new();
+    ) -> Vec<(Slot, f32)> {
+        let mut best = BestSlots::new(limit, Self::NONE);
         let mut least = Self::NONE;
         for (start, scores) in self.rows(query) {
             for (group, scores) in scores.chunks(AT_ONCE).enumerate() {
@@ -104,18 +104,13 @@ impl<'a> Scores<'a> {
                 for (row, score) in scores.iter().enumerate() {
                     let Ok(slot) = u32::try_from(start + group * AT_ONCE + row).map(Slot) else { break };
                     if *score > least && fits(slot) {
-                        best.push(ScoredSlot { score: *score, slot });
-                        if best.len() > limit {
-                            best.pop();
-                        }
-                        if best.len() == limit {
-                            least = best.peek().map_or(Self::NONE, |near| near.score);
-                        }
+                        best.push(slot, *score);
+                        least = best.least();
                     }
                 }
             }
         }
-        best.into_vec()
+        best.into_sorted()
     }
 
     fn exactly(&self, query: usize, slot: Slot, score: f32) -> f32 {
@@ -131,36 +126,9 @@ impl<'a> Scores<'a> {
     }
 }
 
-/// A tool and its score, ordered so that the heap has the farthest one on top.
-#[derive(Debug, Clone, Copy)]
-struct ScoredSlot {
-    score: f32,
-    slot: Slot,
-}
-
-impl Ord for ScoredSlot {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.score.total_cmp(&self.score).then(self.slot.cmp(&other.slot))
-    }
-}
-
-impl PartialOrd for ScoredSlot {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for ScoredSlot {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for ScoredSlot {}
-
 /// Returns the scores of all rows of all chunks for each query, in one pass over them.
 pub(super) fn scan<'a>(chunks: &'a [Arc<Chunk>], dimension: usize, queries: &'a [QueryVector]) -> Scores<'a> {
-    let products = DotProducts::new();
+    let arch = Arch::new();
     let size = queries.len() * ROWS;
     let comparable = dimension > 0 && queries.iter().all(|query| query.codes().len() == dimension);
     let mut scores = Vec::with_capacity(chunks.len() * size);
@@ -169,7 +137,7 @@ pub(super) fn scan<'a>(chunks: &'a [Arc<Chunk>], dimension: usize, queries: &'a 
         let start = scores.len();
         scores.resize(start + size, Scores::NONE);
         if comparable {
-            products.scores(chunk, dimension, queries, &mut scores[start..]);
+            ScoredRows { chunk, dimension, queries, scores: &mut scores[start..] }.score(arch);
         }
     }
     Scores::new(chunks, queries, scores)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mgp_toolindex::ServerTools;
-use mgp_toolindex::embed::{Embedder, Purpose};
+use mgp_toolindex::embed::Embedder;
 use mgp_types::mgp::ToolHints;
 use serde_json::{Value, json};
 
@@ -179,7 +179,7 @@ fn elsewhere(vocabulary: &str) -> Vec<Attack> {
 fn vectors(set: &Set, embedder: &dyn Embedder) -> Vec<Attack> {
     let mut mean = vec![0.0; embedder.dimension()];
     for tool in &set.tools {
-        let vector = embedder.embed_now(tool["description"].as_str().unwrap(), Purpose::Passage).unwrap();
+        let vector = embedder.embed_now(tool["description"].as_str().unwrap()).unwrap();
         mean.iter_mut().zip(vector).for_each(|(sum, number)| *sum += number);
     }
     let of = |name, embedding: Vec<f32>| {

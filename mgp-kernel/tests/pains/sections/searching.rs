@@ -1,6 +1,6 @@
 //! The index of tools, and searches in it (§16.2 to §16.5).
 
-use mgp_toolindex::embed::{EmbedderChoice, Purpose};
+use mgp_toolindex::embed::EmbedderChoice;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -120,8 +120,7 @@ async fn found(client: &mut Raw, params: Value) -> Vec<String> {
 async fn a_tool_is_found_by_each_field_of_its_entry() {
     // A vector that says what no word of its tool does.
     let embedder = EmbedderChoice::Static.open().await;
-    let vector =
-        embedder.embed(vec!["a rocket flies to the moon".to_owned()], Purpose::Passage).await.unwrap();
+    let vector = embedder.embed(vec!["a rocket flies to the moon".to_owned()]).await.unwrap();
     let lunar = hinted(
         tool("xqz", "Xqz.", json!({"risk_level": "safe"})),
         &json!({"embedding": vector[0], "embedder": embedder.id()}),

@@ -4,6 +4,7 @@ mod definitions;
 mod outline;
 mod places;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use mgp_types::json::write_string;
@@ -66,9 +67,7 @@ impl ShortenableSchema {
             return self.raw.clone();
         }
         let place = SchemaPlace { words: cut.needed_words, fixed: self.references.are_obscure(), depth: 0 };
-        let mut out = Vec::with_capacity(self.raw.as_bytes().len());
-        SchemaWriter { cut, schema: self }.root(&mut out, place);
-        RawJson::from_written(out)
+        SchemaWriter { cut, schema: self }.root(place)
     }
 }
 
@@ -98,124 +97,98 @@ impl SchemaPlace {
 const DEEPEST: usize = 8;
 
 impl SchemaWriter<'_> {
-    /// Writes the full schema, with the definitions that it refers to.
-    fn root(&self, out: &mut Vec<u8>, place: SchemaPlace) {
-        out.push(b'{');
-        self.members(out, &self.schema.members, place, true);
-        let mut written = self.definitions(out, place.below()).into_iter().peekable();
-        while let Some((first, _)) = written.peek() {
-            let holder = first.holder;
-            next_member(out, holder);
-            out.push(b'{');
-            while let Some((one, text)) = written.next_if(|(one, _)| one.holder == holder) {
-                next_member(out, &one.name);
-                out.extend_from_slice(&text);
+    /// Returns the full schema, with the definitions that it refers to.
+    fn root(&self, place: SchemaPlace) -> RawJson {
+        let mut members = self.members(&self.schema.members, place, true);
+        let definitions = self.definitions(&object(&members), place.below());
+        for holder in HOLDERS {
+            let held = definitions.iter().filter(|(one, _)| one.holder == holder);
+            let held: Vec<Member<'_>> =
+                held.map(|(one, schema)| (Cow::Borrowed(&*one.name), schema.clone())).collect();
+            if !held.is_empty() {
+                members.push((holder.into(), object(&held)));
             }
-            out.push(b'}');
         }
-        out.push(b'}');
+        object(&members)
     }
 
-    /// Returns the definitions that the written text refers to, or that refer to one another.
-    fn definitions(&self, written: &[u8], place: SchemaPlace) -> Vec<(&SchemaDefinition, Vec<u8>)> {
+    /// Returns the definitions that the written schema refers to, or that refer to one another.
+    fn definitions(&self, written: &RawJson, place: SchemaPlace) -> Vec<(&SchemaDefinition, RawJson)> {
         let write = |one: &SchemaDefinition| {
-            let mut text = Vec::new();
-            self.schema(&mut text, &one.schema, SchemaPlace { fixed: place.fixed || one.fixed, ..place });
-            text
+            self.schema(&one.schema, SchemaPlace { fixed: place.fixed || one.fixed, ..place })
         };
         let definitions = &self.schema.definitions;
         if self.schema.references.are_obscure() {
             return definitions.iter().map(|one| (one, write(one))).collect();
         }
-        let mut texts = HashMap::new();
-        let reached = definitions.reached(&References::in_text(written), |place, one| {
-            let text = write(one);
-            let references = References::in_text(&text);
-            texts.insert(place, text);
+        let mut schemas = HashMap::new();
+        let reached = definitions.reached(&References::in_text(written.as_bytes()), |place, one| {
+            let schema = write(one);
+            let references = References::in_text(schema.as_bytes());
+            schemas.insert(place, schema);
             references
         });
-        reached.into_iter().filter_map(|(place, one)| Some((one, texts.remove(&place)?))).collect()
+        reached.into_iter().filter_map(|(place, one)| Some((one, schemas.remove(&place)?))).collect()
     }
 
-    fn schema(&self, out: &mut Vec<u8>, raw: &RawJson, place: SchemaPlace) {
+    fn schema(&self, raw: &RawJson, place: SchemaPlace) -> RawJson {
         match Object::from_raw(raw) {
-            Ok(members) if place.depth < DEEPEST => {
-                out.push(b'{');
-                self.members(out, &members, place, false);
-                out.push(b'}');
-            }
-            _ => write_compact(out, raw),
+            Ok(members) if place.depth < DEEPEST => object(&self.members(&members, place, false)),
+            _ => raw.clone(),
         }
     }
 
-    fn members(&self, out: &mut Vec<u8>, members: &Object, place: SchemaPlace, is_root: bool) {
+    fn members<'m>(&self, members: &'m Object, place: SchemaPlace, is_root: bool) -> Vec<Member<'m>> {
         let cut_values = !self.cut.long_lists && !place.fixed && outline::is_long(members);
         let note = if cut_values { outline::note(members) } else { String::new() };
         let properties = self.kept(members, place, is_root);
+        let mut out = Vec::new();
         for (name, value) in members.iter() {
-            let name = &*name;
-            if is_comment(name, &value) || (is_root && HOLDERS.contains(&name)) {
+            if is_comment(&name, &value) || (is_root && HOLDERS.contains(&&*name)) {
                 continue;
             }
-            match (name, places::inside(name)) {
+            let value = match (&*name, places::inside(&name)) {
                 ("description", _) => {
-                    let text = members.text(name).unwrap_or_default();
-                    write_text(out, name, &format!("{}{note}", clip(&text, place.words)));
+                    let text = members.text("description").unwrap_or_default();
+                    RawJson::from_text(&format!("{}{note}", clip(&text, place.words)))
                 }
                 ("enum", _) if cut_values => {
                     if !members.contains("description") {
-                        write_text(out, "description", note.trim_start());
+                        out.push(("description".into(), RawJson::from_text(note.trim_start())));
                     }
                     if !members.contains("type") && outline::all_text(&value) {
-                        write_text(out, "type", "string");
+                        out.push(("type".into(), RawJson::from_text("string")));
                     }
+                    continue;
                 }
-                ("properties", _) => {
-                    next_member(out, name);
-                    self.properties(out, &properties, place);
-                }
+                ("properties", _) => self.properties(&properties, place),
                 // A property that is cut may still be in a call.
-                ("additionalProperties", _) if properties.some_go => {}
-                (_, KeywordContent::Value) => {
-                    next_member(out, name);
-                    write_compact(out, &value);
-                }
+                ("additionalProperties", _) if properties.some_go => continue,
+                (_, KeywordContent::Value) => value,
                 (_, KeywordContent::Schema(alone)) => {
-                    next_member(out, name);
                     let fixed = place.fixed || alone;
-                    self.schema_or_list(out, &value, SchemaPlace { fixed, ..place.below() });
+                    self.schema_or_list(&value, SchemaPlace { fixed, ..place.below() })
                 }
-                (_, KeywordContent::Named) => {
-                    next_member(out, name);
-                    self.named(out, &value, place.below());
-                }
-            }
+                (_, KeywordContent::Named) => self.named(&value, place.below()),
+            };
+            out.push((name, value));
+        }
+        out
+    }
+
+    fn schema_or_list(&self, raw: &RawJson, place: SchemaPlace) -> RawJson {
+        if raw.as_bytes().first() == Some(&b'[') {
+            array(list(raw).iter().map(|schema| self.schema(schema, place)))
+        } else {
+            self.schema(raw, place)
         }
     }
 
-    fn schema_or_list(&self, out: &mut Vec<u8>, raw: &RawJson, place: SchemaPlace) {
-        if raw.as_bytes().first() != Some(&b'[') {
-            self.schema(out, raw, place);
-            return;
-        }
-        out.push(b'[');
-        for (index, schema) in list(raw).iter().enumerate() {
-            if index > 0 {
-                out.push(b',');
-            }
-            self.schema(out, schema, place);
-        }
-        out.push(b']');
-    }
-
-    fn named(&self, out: &mut Vec<u8>, raw: &RawJson, place: SchemaPlace) {
-        let Ok(schemas) = Object::from_raw(raw) else { return write_compact(out, raw) };
-        out.push(b'{');
-        for (name, schema) in schemas.iter() {
-            next_member(out, &name);
-            self.schema(out, &schema, place);
-        }
-        out.push(b'}');
+    fn named(&self, raw: &RawJson, place: SchemaPlace) -> RawJson {
+        let Ok(schemas) = Object::from_raw(raw) else { return raw.clone() };
+        let schemas: Vec<_> =
+            schemas.iter().map(|(name, schema)| (name, self.schema(&schema, place))).collect();
+        object(&schemas)
     }
 
     fn kept(&self, members: &Object, place: SchemaPlace, is_root: bool) -> Properties {
@@ -231,25 +204,26 @@ impl SchemaWriter<'_> {
         Properties { all, needed, kept_optional, some_go: kept_optional < optional }
     }
 
-    fn properties(&self, out: &mut Vec<u8>, properties: &Properties, place: SchemaPlace) {
+    fn properties(&self, properties: &Properties, place: SchemaPlace) -> RawJson {
         let mut left = properties.kept_optional;
-        out.push(b'{');
+        let mut kept = Vec::new();
         for (name, property) in properties.all.iter() {
-            if properties.needed.has(&name) {
-                next_member(out, &name);
-                self.schema(out, &property, place.below());
+            let property = if properties.needed.has(&name) {
+                self.schema(&property, place.below())
             } else if left > 0 {
                 left -= 1;
-                next_member(out, &name);
                 let words = place.words.min(self.cut.optional_words);
                 if self.cut.optional == OptionalParameters::Whole {
-                    self.schema(out, &property, SchemaPlace { words, ..place.below() });
+                    self.schema(&property, SchemaPlace { words, ..place.below() })
                 } else {
-                    Outline::of(&property, &self.schema.definitions).write(out, words);
+                    Outline::of(&property, &self.schema.definitions).write(words)
                 }
-            }
+            } else {
+                continue;
+            };
+            kept.push((name, property));
         }
-        out.push(b'}');
+        object(&kept)
     }
 }
 
@@ -262,26 +236,35 @@ struct Properties {
     some_go: bool,
 }
 
-/// Begins a member of an object.
-fn next_member(out: &mut Vec<u8>, name: &str) {
-    if out.last() != Some(&b'{') {
-        out.push(b',');
+/// A member of a written object.
+type Member<'a> = (Cow<'a, str>, RawJson);
+
+/// Returns the object of these members.
+fn object(members: &[Member<'_>]) -> RawJson {
+    let mut out = vec![b'{'];
+    for (name, value) in members {
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        write_string(&mut out, name);
+        out.push(b':');
+        out.extend_from_slice(value.as_bytes());
     }
-    write_string(out, name);
-    out.push(b':');
+    out.push(b'}');
+    RawJson::from_written(out)
 }
 
-fn write_text(out: &mut Vec<u8>, name: &str, text: &str) {
-    next_member(out, name);
-    write_string(out, text);
+fn array(values: impl Iterator<Item = RawJson>) -> RawJson {
+    RawJson::from_value(&values.collect::<Vec<_>>()).expect("values that are written can be written again")
 }
 
 fn list(raw: &RawJson) -> Vec<RawJson> {
     raw.to().unwrap_or_default()
 }
 
-/// Appends a value without the white space between its parts.
-fn write_compact(out: &mut Vec<u8>, value: &RawJson) {
+/// Returns a value without the white space between its parts.
+pub(super) fn compact(value: &RawJson) -> RawJson {
+    let mut out = Vec::with_capacity(value.as_bytes().len());
     let (mut in_string, mut escaped) = (false, false);
     for &byte in value.as_bytes() {
         if in_string {
@@ -294,12 +277,6 @@ fn write_compact(out: &mut Vec<u8>, value: &RawJson) {
         }
         out.push(byte);
     }
-}
-
-/// Returns a value without the white space between its parts.
-pub(super) fn compact(value: &RawJson) -> RawJson {
-    let mut out = Vec::with_capacity(value.as_bytes().len());
-    write_compact(&mut out, value);
     RawJson::from_written(out)
 }
 

@@ -4,7 +4,7 @@ use mgp_types::{Object, RawJson};
 
 use super::definitions::SchemaDefinitions;
 use super::places::HEADER;
-use super::{clip, list, next_member, write_compact, write_text};
+use super::{Member, array, clip, list, object};
 
 /// The part of a parameter that stays without its inner structure. The outline allows all that the parameter's own
 /// schema allows.
@@ -29,32 +29,19 @@ impl Outline {
         Self::at(schema, definitions, 0)
     }
 
-    pub(super) fn write(&self, out: &mut Vec<u8>, words: usize) {
-        out.push(b'{');
-        for (name, value) in &self.plain {
-            next_member(out, name);
-            write_compact(out, value);
-        }
+    /// Returns the outline as a schema, with so many characters of each description.
+    pub(super) fn write(&self, words: usize) -> RawJson {
+        let mut members: Vec<Member<'_>> =
+            self.plain.iter().map(|(name, value)| ((*name).into(), value.clone())).collect();
         let description = format!("{}{}", clip(&self.description, words), self.note);
         if !description.is_empty() {
-            write_text(out, "description", description.trim_start());
+            members.push(("description".into(), RawJson::from_text(description.trim_start())));
         }
-        if let Some(items) = &self.items {
-            next_member(out, "items");
-            items.write(out, words);
-        }
+        members.extend(self.items.iter().map(|items| ("items".into(), items.write(words))));
         if !self.any_of.is_empty() {
-            next_member(out, "anyOf");
-            out.push(b'[');
-            for (index, outline) in self.any_of.iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                outline.write(out, words);
-            }
-            out.push(b']');
+            members.push(("anyOf".into(), array(self.any_of.iter().map(|outline| outline.write(words)))));
         }
-        out.push(b'}');
+        object(&members)
     }
 
     fn at(schema: &RawJson, definitions: &SchemaDefinitions, depth: usize) -> Self {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use mgp_types::mgp::{Permission, RiskLevel};
 use mgp_types::{Error, Object};
 
+use super::ToolRequest;
 use super::candidate::{Candidate, CandidateStatus};
-use super::{ToolRequest, is_same};
 use crate::Tool;
 
 /// The tools that were chosen for the capabilities, in their order.
@@ -101,7 +101,7 @@ impl ToolChoice {
     pub(super) fn asked(&mut self, tool: &Arc<Tool>, refusal: Option<&Error>) {
         for (_, chosen) in &mut self.chosen {
             let Chosen::Pending(lacking) = chosen else { continue };
-            if is_same(&lacking.tool, tool) {
+            if lacking.tool.is_same(tool) {
                 match refusal {
                     Some(refusal) => lacking.refusal = Some(refusal.clone()),
                     None => *chosen = Chosen::Granted(Arc::clone(tool)),
@@ -141,8 +141,8 @@ impl ToolChoice {
 impl Chosen {
     fn is_of(&self, tool: &Tool) -> bool {
         match self {
-            Self::Granted(known) => is_same(known, tool),
-            Self::Pending(lacking) => is_same(&lacking.tool, tool),
+            Self::Granted(known) => known.is_same(tool),
+            Self::Pending(lacking) => lacking.tool.is_same(tool),
             Self::Nothing(_) => false,
         }
     }
@@ -151,7 +151,7 @@ impl Chosen {
 fn each_once<'t>(tools: impl Iterator<Item = &'t Arc<Tool>>) -> Vec<Arc<Tool>> {
     let mut once: Vec<Arc<Tool>> = Vec::new();
     for tool in tools {
-        if !once.iter().any(|known| is_same(known, tool)) {
+        if !once.iter().any(|known| known.is_same(tool)) {
             once.push(Arc::clone(tool));
         }
     }

@@ -2,8 +2,9 @@
 
 use mgp_types::{Object, RawJson};
 
-use super::kind::{DataKind, words};
+use super::kind::DataKind;
 use crate::Tool;
+use crate::text::lower_words;
 
 /// The fit of a tool's input or output to the wanted types.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +83,7 @@ const MAKES: &[&str] = &[
 fn announced(description: &str) -> Vec<DataKind> {
     let mut kinds = Vec::new();
     for sentence in description.split(['.', ';', '\n']) {
-        let words = words(sentence);
+        let words: Vec<String> = lower_words(sentence).collect();
         for (at, word) in words.iter().enumerate() {
             let reach = match word.as_str() {
                 "to" | "into" | "as" => 2,
@@ -132,7 +133,7 @@ impl FlowParameter {
             return AcceptedTypes::Kinds(described);
         }
         let carries =
-            words(&self.name).iter().any(|word| CARRIES.contains(&word.strip_suffix('s').unwrap_or(word)));
+            lower_words(&self.name).any(|word| CARRIES.contains(&word.strip_suffix('s').unwrap_or(&word)));
         if carries || self.is_required { AcceptedTypes::Anything } else { AcceptedTypes::Nothing }
     }
 }

@@ -1,7 +1,6 @@
 //! The kinds of data that tools take and return.
 
 use std::fmt;
-use std::ops::ControlFlow;
 
 use crate::text::lower_words;
 
@@ -70,7 +69,7 @@ impl DataKind {
 
     /// Returns the kinds that a text names.
     pub(super) fn all_in(text: &str) -> Vec<Self> {
-        let mut kinds: Vec<_> = words(text).iter().filter_map(|word| Self::named(word)).collect();
+        let mut kinds: Vec<_> = lower_words(text).filter_map(|word| Self::named(&word)).collect();
         kinds.sort_unstable();
         kinds.dedup();
         kinds
@@ -100,16 +99,6 @@ impl fmt::Display for DataKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(NAMES.iter().find(|(kind, _)| kind == self).map_or("", |(_, names)| names[0]))
     }
-}
-
-/// Returns the words of a text, in lower case.
-pub(super) fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    lower_words(text, |word| {
-        words.push(word.to_owned());
-        ControlFlow::Continue(())
-    });
-    words
 }
 
 #[cfg(test)]

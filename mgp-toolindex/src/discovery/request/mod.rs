@@ -116,7 +116,7 @@ impl ToolRequest<'_> {
     }
 
     fn answer(&self, key: &SessionKey, choice: &ToolChoice, loaded: &LoadedTools) -> RequestedTools {
-        let is_loaded = |tool: &Arc<Tool>| loaded.loaded.iter().any(|loaded| is_same(loaded, tool));
+        let is_loaded = |tool: &Arc<Tool>| loaded.loaded.iter().any(|loaded| loaded.is_same(tool));
         let mut answer = RequestedTools::new(ToolRequestStatus::Unavailable);
         let (mut met, mut pending) = (0, 0);
         for (capability, chosen) in &choice.chosen {
@@ -182,8 +182,4 @@ impl ToolRequest<'_> {
             reason,
         )
     }
-}
-
-fn is_same(one: &Tool, other: &Tool) -> bool {
-    one.server == other.server && one.name == other.name
 }

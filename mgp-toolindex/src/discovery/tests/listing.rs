@@ -8,7 +8,7 @@ use serde_json::json;
 use super::world::{Peer, Policy, World, names};
 use crate::ServerTools;
 use crate::budget::{ListedDefinition, TokenEstimator};
-use crate::discovery::{MetaTools, ToolDiscoverySettings};
+use crate::discovery::ToolDiscoverySettings;
 use crate::level::{Level, Sizes};
 use crate::session::ToolView;
 
@@ -34,10 +34,9 @@ async fn plain_clients_get_names_that_models_take() {
         world.listed(&Peer::plain()).await,
         ["mgp_tools_discover", "mgp_tools_call", "mgp_tools_request", "think"]
     );
-    let settings =
-        ToolDiscoverySettings::new().names(|_| mgp_types::mgp::NameStyle::DOTS).meta_tools(MetaTools::All);
+    let settings = ToolDiscoverySettings::new().names(|_| mgp_types::mgp::NameStyle::DOTS);
     let listed = World::with(settings).await.listed(&Peer::plain()).await;
-    assert_eq!(listed[4], "mgp.tools.session.evict");
+    assert_eq!(listed[2], "mgp.tools.request");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 
 mod attention;
 #[cfg(all(test, feature = "fastembed"))]
-mod comparison;
+mod comparison_tests;
 mod config;
 mod functions;
 mod lanes;
@@ -30,7 +30,7 @@ use self::config::ModelConfig;
 use self::network::Network;
 use self::safetensors::Safetensors;
 use self::word_pieces::WordPieces;
-use super::{EmbedError, Embedder, Purpose, StaticEmbedder};
+use super::{EmbedError, Embedder, StaticEmbedder};
 
 /// A sentence encoder, from the files of a published model.
 ///
@@ -139,7 +139,7 @@ impl Embedder for SentenceEncoder {
         self.model.network.width()
     }
 
-    fn embed(&self, texts: Vec<String>, _: Purpose) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
         let model = Arc::clone(&self.model);
         // Nothing is locked, so that a query does not wait for the texts of tools.
         let work = move || model.vectors(&texts);

@@ -93,7 +93,7 @@ async fn texts_are_answered_in_their_order_and_have_the_same_vectors_alone() {
     // There are more of them than are read together.
     let texts = ["read", "", "write the files of others", "file"].map(str::to_owned);
     let texts: Vec<_> = texts.into_iter().cycle().take(50).collect();
-    let vectors = encoder.embed(texts.clone(), Purpose::Passage).await.unwrap();
+    let vectors = encoder.embed(texts.clone()).await.unwrap();
     assert_eq!(vectors.len(), texts.len());
     for (text, vector) in texts.iter().zip(vectors) {
         assert_eq!(encoder.vector(text).unwrap_or_else(|| vec![0.0; WIDTH]), vector, "{text}");
@@ -103,8 +103,7 @@ async fn texts_are_answered_in_their_order_and_have_the_same_vectors_alone() {
 #[test]
 fn it_works_outside_of_a_runtime() {
     let folder = folder();
-    let question =
-        SentenceEncoder::load(folder.path()).unwrap().embed(vec!["read a file".into()], Purpose::Query);
+    let question = SentenceEncoder::load(folder.path()).unwrap().embed(vec!["read a file".into()]);
     assert_eq!(futures_util::FutureExt::now_or_never(question).unwrap().unwrap()[0].len(), WIDTH);
 }
 

@@ -13,14 +13,12 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use bytes::Bytes;
 use mgp_types::BoxFuture;
 use smallvec::SmallVec;
 
-pub use self::format::TableError;
-use self::format::WordTable;
-use self::words::ScriptRun;
-use super::{EmbedError, Embedder, Purpose};
+use self::format::{WIDTH, WordTable};
+use self::words::RunKind;
+use super::{EmbedError, Embedder};
 
 /// The built-in embedder: the vector of a text is the sum of the vectors of its words.
 ///
@@ -42,25 +40,17 @@ const SHORTEST: f32 = 1e-6;
 const BUILT_IN: &[u8] = include_bytes!("../../../table/tools.mgptable");
 
 impl StaticEmbedder {
-    /// Creates the embedder with the table of this crate, which is read once for all of them.
+    /// Creates the embedder; all share one table, which is read once.
     pub fn new() -> Self {
         static SHARED: LazyLock<StaticEmbedder> = LazyLock::new(|| {
-            StaticEmbedder::read(&Bytes::from_static(BUILT_IN)).expect("a test reads these very bytes")
+            let table = WordTable::read(BUILT_IN);
+            let mut id = String::from("static-");
+            for byte in &table.digest[..8] {
+                let _ = write!(id, "{byte:02x}");
+            }
+            StaticEmbedder { table: Arc::new(table), id: id.into() }
         });
         SHARED.clone()
-    }
-
-    /// Creates an embedder with another table, from the bytes of a file that `cargo xtask embed` wrote.
-    ///
-    /// # Errors
-    /// The bytes are no such file, are incomplete, or were changed.
-    pub fn read(file: &Bytes) -> Result<Self, TableError> {
-        let table = WordTable::read(file)?;
-        let mut id = String::from("static-");
-        for byte in &table.digest[..8] {
-            let _ = write!(id, "{byte:02x}");
-        }
-        Ok(Self { table: Arc::new(table), id: id.into() })
     }
 
     /// Returns the vector of a text, of length 1; `None` for a text without meaning.
@@ -80,10 +70,10 @@ impl StaticEmbedder {
     /// Adds the vector of each word of a folded text, once.
     fn add_words(&self, text: &str, sum: &mut [f32]) {
         let mut pieces = SmallVec::<[u32; 64]>::new();
-        for run in words::runs(text) {
-            match run {
-                ScriptRun::Latin(run) => self.table.pieces.split(run, |piece| pieces.push(piece)),
-                ScriptRun::Alphabet(_) | ScriptRun::Dense(_) => strangers::add(run, self.table.stranger, sum),
+        for (kind, run) in words::runs(text) {
+            match kind {
+                RunKind::Latin => self.table.pieces.split(run, |piece| pieces.push(piece)),
+                RunKind::Alphabet | RunKind::Dense => strangers::add(kind, run, self.table.stranger, sum),
             }
         }
         pieces.sort_unstable();
@@ -95,34 +85,14 @@ impl StaticEmbedder {
 
     /// Adds the vector of one piece.
     fn add_piece(&self, piece: usize, sum: &mut [f32]) {
-        let WordTable { dimension, width, codebook, scales, codes, .. } = &*self.table;
-        let a_piece = dimension / width;
-        let codes = &codes[piece * a_piece..][..a_piece];
-        // With lengths that are known here, the additions compile to a few instructions.
-        match width {
-            2 => add_coded::<2>(codes, codebook, scales[piece], sum),
-            3 => add_coded::<3>(codes, codebook, scales[piece], sum),
-            4 => add_coded::<4>(codes, codebook, scales[piece], sum),
-            _ => {
-                for (members, &code) in sum.chunks_exact_mut(*width).zip(codes) {
-                    let meant = &codebook[usize::from(code) * width..];
-                    members
-                        .iter_mut()
-                        .zip(meant)
-                        .for_each(|(member, meant)| *member += scales[piece] * meant);
-                }
+        let WordTable { dimension, codebook, scales, codes, .. } = &*self.table;
+        let a_piece = dimension / WIDTH;
+        let scale = scales[piece];
+        let (sum, _) = sum.as_chunks_mut::<WIDTH>();
+        for (members, &code) in sum.iter_mut().zip(&codes[piece * a_piece..][..a_piece]) {
+            for (member, meant) in members.iter_mut().zip(codebook[usize::from(code)]) {
+                *member += scale * meant;
             }
-        }
-    }
-}
-
-fn add_coded<const WIDTH: usize>(codes: &[u8], codebook: &[f32], scale: f32, sum: &mut [f32]) {
-    let (codebook, _) = codebook.as_chunks::<WIDTH>();
-    let (sum, _) = sum.as_chunks_mut::<WIDTH>();
-    for (members, &code) in sum.iter_mut().zip(codes) {
-        let meant = &codebook[usize::from(code)];
-        for at in 0..WIDTH {
-            members[at] += scale * meant[at];
         }
     }
 }
@@ -145,22 +115,13 @@ impl Embedder for StaticEmbedder {
         self.table.dimension
     }
 
-    fn embed(
-        &self,
-        texts: Vec<String>,
-        purpose: Purpose,
-    ) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
-        let embedder = self.clone();
-        Box::pin(async move {
-            let vector = |text: &String| {
-                embedder.embed_now(text, purpose).unwrap_or_else(|| vec![0.0; embedder.dimension()])
-            };
-            Ok(texts.iter().map(vector).collect())
-        })
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
+        let vector = |text: &String| self.vector(text).unwrap_or_else(|| vec![0.0; self.dimension()]);
+        Box::pin(std::future::ready(Ok(texts.iter().map(vector).collect())))
     }
 
     /// Returns the vector of any text, if only that of zeros.
-    fn embed_now(&self, text: &str, _purpose: Purpose) -> Option<Vec<f32>> {
+    fn embed_now(&self, text: &str) -> Option<Vec<f32>> {
         Some(self.vector(text).unwrap_or_else(|| vec![0.0; self.table.dimension]))
     }
 
@@ -168,11 +129,10 @@ impl Embedder for StaticEmbedder {
     /// words does better.
     fn grasps(&self, text: &str) -> f32 {
         let (mut known, mut all) = (0_u16, 0_u16);
-        for run in words::runs(&words::fold(text)) {
-            let (ScriptRun::Latin(letters) | ScriptRun::Alphabet(letters) | ScriptRun::Dense(letters)) = run;
-            let letters = u16::try_from(letters.chars().count()).unwrap_or(u16::MAX);
+        for (kind, run) in words::runs(&words::fold(text)) {
+            let letters = u16::try_from(run.chars().count()).unwrap_or(u16::MAX);
             all = all.saturating_add(letters);
-            if let ScriptRun::Latin(_) = run {
+            if kind == RunKind::Latin {
                 known = known.saturating_add(letters);
             }
         }

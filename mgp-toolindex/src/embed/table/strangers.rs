@@ -3,7 +3,7 @@
 //! The vectors express no meaning, but texts that share words or parts of words are near each other, and others are
 //! not: the vectors are signs that follow from the letters.
 
-use super::words::ScriptRun;
+use super::words::RunKind;
 
 /// The weight of a single letter beside two.
 const SINGLE_LETTER: f32 = 0.5;
@@ -12,16 +12,16 @@ const SINGLE_LETTER: f32 = 0.5;
 const PART_OF_WORD: f32 = 0.5;
 
 /// Adds the vectors of a run's parts to `sum`.
-pub(super) fn add(run: ScriptRun<'_>, norm: f32, sum: &mut [f32]) {
-    match run {
-        ScriptRun::Latin(_) => {}
+pub(super) fn add(kind: RunKind, run: &str, norm: f32, sum: &mut [f32]) {
+    match kind {
+        RunKind::Latin => {}
         // Words change at their ends: most of the shared letters are within.
-        ScriptRun::Alphabet(word) => {
-            let word = word.to_lowercase();
+        RunKind::Alphabet => {
+            let word = run.to_lowercase();
             add_part(&word, norm, sum);
             add_windows(&word, 3, norm * PART_OF_WORD, sum);
         }
-        ScriptRun::Dense(run) => {
+        RunKind::Dense => {
             add_windows(run, 2, norm, sum);
             add_windows(run, 1, norm * SINGLE_LETTER, sum);
         }

@@ -1,60 +1,38 @@
 //! The words of a text, for the table.
 
-use std::borrow::Cow;
+use crate::text::{Script, cut, fold as unify};
 
-use unicode_normalization::{UnicodeNormalization, char::decompose_canonical, char::is_combining_mark};
-
-/// A run of letters and digits of one script.
+/// The kind of script of a run of letters and digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ScriptRun<'a> {
+pub(super) enum RunKind {
     /// Letters and digits for which the table has words: a to z, in either case, and 0 to 9.
-    Latin(&'a str),
+    Latin,
     /// Letters of scripts that separate words by spaces.
-    Alphabet(&'a str),
+    Alphabet,
     /// Letters that stand for syllables or words, without spaces between words.
-    Dense(&'a str),
+    Dense,
 }
 
 /// The number of bytes of a text that are read.
 const MAX_TEXT_BYTES: usize = 16 * 1024;
 
 /// Returns the text in the form of the table: compatible letters unified, without accents, and of bounded length.
-pub(super) fn fold(text: &str) -> Cow<'_, str> {
-    let text = bounded(text);
-    if text.is_ascii() {
-        return Cow::Borrowed(text);
-    }
-    let mut folded = String::with_capacity(text.len());
-    // A letter can expand to many: the result is bounded like the text itself.
-    for letter in text.nfkc().take(MAX_TEXT_BYTES) {
-        match ligature(letter) {
-            Some(letters) => folded.push_str(letters),
-            None if is_latin(letter) => decompose_canonical(letter, |part| {
-                if !is_combining_mark(part) {
-                    folded.push(part);
-                }
-            }),
-            None => folded.push(letter),
-        }
-    }
-    Cow::Owned(folded)
+pub(super) fn fold(text: &str) -> String {
+    let mut folded = String::new();
+    unify(cut(text, MAX_TEXT_BYTES), &mut folded);
+    folded
 }
 
 /// Returns the runs of a folded text, in their order.
-pub(super) fn runs(text: &str) -> impl Iterator<Item = ScriptRun<'_>> {
+pub(super) fn runs(text: &str) -> impl Iterator<Item = (RunKind, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let (from, kind) =
-            rest.char_indices().find_map(|(at, letter)| Some((at, ScriptKind::of(letter)?)))?;
+        let (from, kind) = rest.char_indices().find_map(|(at, letter)| Some((at, RunKind::of(letter)?)))?;
         let run = &rest[from..];
-        let end = run.char_indices().find(|&(_, letter)| ScriptKind::of(letter) != Some(kind));
+        let end = run.char_indices().find(|&(_, letter)| RunKind::of(letter) != Some(kind));
         let (run, after) = run.split_at(end.map_or(run.len(), |(at, _)| at));
         rest = after;
-        Some(match kind {
-            ScriptKind::Latin => ScriptRun::Latin(run),
-            ScriptKind::Alphabet => ScriptRun::Alphabet(run),
-            ScriptKind::Dense => ScriptRun::Dense(run),
-        })
+        Some((kind, run))
     })
 }
 
@@ -79,62 +57,15 @@ fn starts_hump(run: &[u8], at: usize) -> bool {
         && (!run[at - 1].is_ascii_uppercase() || run.get(at + 1).is_some_and(u8::is_ascii_lowercase))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ScriptKind {
-    Latin,
-    Alphabet,
-    Dense,
-}
-
-impl ScriptKind {
+impl RunKind {
     fn of(letter: char) -> Option<Self> {
-        if letter.is_ascii() {
-            return letter.is_ascii_alphanumeric().then_some(Self::Latin);
+        match Script::of(letter) {
+            Script::Gap | Script::Apostrophe => None,
+            _ if letter.is_ascii() => Some(Self::Latin),
+            script if script.is_dense() => Some(Self::Dense),
+            _ => Some(Self::Alphabet),
         }
-        // Marks belong to their letters, in scripts that have no single letter for both.
-        if !letter.is_alphanumeric() && !is_combining_mark(letter) {
-            return None;
-        }
-        Some(if is_dense(letter) { Self::Dense } else { Self::Alphabet })
     }
-}
-
-/// Returns whether a letter is Latin beyond ASCII, or an accent of such a letter.
-fn is_latin(letter: char) -> bool {
-    matches!(letter, '\u{80}'..='\u{24f}' | '\u{300}'..='\u{36f}' | '\u{1e00}'..='\u{1eff}')
-}
-
-/// Returns the ASCII form of Latin letters that are not accented ones.
-fn ligature(letter: char) -> Option<&'static str> {
-    Some(match letter {
-        'ß' => "ss",
-        'æ' | 'Æ' => "ae",
-        'œ' | 'Œ' => "oe",
-        'ø' | 'Ø' => "o",
-        'ł' | 'Ł' => "l",
-        'đ' | 'Đ' => "d",
-        'ı' => "i",
-        _ => return None,
-    })
-}
-
-/// Returns whether a letter is of Thai to Burmese and Khmer, or is kana, Hangul or a Chinese character.
-fn is_dense(letter: char) -> bool {
-    matches!(
-        letter,
-        '\u{e00}'..='\u{eff}'
-            | '\u{1000}'..='\u{109f}'
-            | '\u{1780}'..='\u{17ff}'
-            | '\u{2e80}'..='\u{9fff}'
-            | '\u{ac00}'..='\u{d7ff}'
-            | '\u{f900}'..='\u{faff}'
-            | '\u{20000}'..='\u{3ffff}'
-    )
-}
-
-/// Returns the first part of the text, up to the length that is read.
-fn bounded(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
 }
 
 #[cfg(test)]
@@ -142,7 +73,7 @@ mod tests {
     use super::*;
 
     fn split(text: &str) -> Vec<String> {
-        runs(&fold(text)).map(|run| format!("{run:?}")).collect()
+        runs(&fold(text)).map(|(kind, run)| format!("{kind:?}({run:?})")).collect()
     }
 
     #[test]

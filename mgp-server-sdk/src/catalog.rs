@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use mgp_types::mcp::ForRevision;
-use mgp_types::mgp::Extension;
-use mgp_types::{Error, RawJson, Revision, Session};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use mgp_types::mgp::{Extension, written};
+use mgp_types::{Error, Object, RawJson, Revision, Session};
+use serde::Serialize;
 
 #[cfg(feature = "ext")]
 use crate::change::Change;
@@ -40,8 +40,8 @@ impl Catalog {
     /// Removes the cached contents that a change concerns.
     #[cfg(feature = "ext")]
     pub(crate) fn forget_contents(&self, change: &Change) {
-        let caches = self.resources.iter().filter_map(|entry| entry.cached_in());
-        for cache in caches.chain(self.templates.iter().filter_map(|entry| entry.cached_in())) {
+        let caches = self.resources.iter().filter_map(|entry| entry.source.cached_in());
+        for cache in caches.chain(self.templates.iter().filter_map(|entry| entry.source.cached_in())) {
             match change {
                 Change::Resources => cache.clear(),
                 Change::Updated(uri) => cache.invalidate(uri),
@@ -229,11 +229,14 @@ impl<T: ListEntry> CatalogSection<T> {
     fn write_page(&self, dialect: ListDialect, from: usize) -> Result<RawJson, Error> {
         let rest = &self.entries[from..];
         let here = rest.len().min(self.page_size.max(1));
-        let list =
-            ListResult { entries: &rest[..here], next: rest.get(here).map(|next| next.number), dialect };
-        RawJson::from_value(&list)
-            .map(|result| result.detached())
-            .map_err(|error| Error::internal("the list is not JSON").with_source(error))
+        let entries: Vec<T::Wire> =
+            rest[..here].iter().map(|numbered| numbered.entry.wire(dialect)).collect();
+        let mut list = Object::new();
+        list.set(T::MEMBER, written(&entries)?);
+        if let Some(next) = rest.get(here) {
+            list.set("nextCursor", RawJson::from_text(&write_cursor(next.number)));
+        }
+        Ok(list.to_raw())
     }
 
     fn forget_pages(&mut self) {
@@ -256,31 +259,6 @@ impl<T> Clone for CatalogSection<T> {
             page_size: self.page_size,
             pages: Default::default(),
         }
-    }
-}
-
-struct ListResult<'a, T> {
-    entries: &'a [Numbered<T>],
-    next: Option<u64>,
-    dialect: ListDialect,
-}
-
-struct ListEntries<'a, T>(&'a [Numbered<T>], ListDialect);
-
-impl<T: ListEntry> Serialize for ListResult<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry(T::MEMBER, &ListEntries(self.entries, self.dialect))?;
-        if let Some(next) = self.next {
-            map.serialize_entry("nextCursor", &write_cursor(next))?;
-        }
-        map.end()
-    }
-}
-
-impl<T: ListEntry> Serialize for ListEntries<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|numbered| numbered.entry.wire(self.1)))
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::future::Future;
 
 use mgp_types::mcp::{CompleteParams, CompleteResult, Completion, Map, Reference};
+use mgp_types::mgp::written;
 use mgp_types::{BoxFuture, Error, Response};
-use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::cx::Cx;
@@ -160,7 +160,7 @@ pub(crate) fn complete(
             Some(values) => bounded(values.await?),
             None => Completion::new([]),
         };
-        written(&CompleteResult::new(completion))
+        written(&CompleteResult::new(completion)).map(Response::plain)
     }))
 }
 
@@ -175,10 +175,4 @@ fn bounded(mut completion: Completion) -> Completion {
         completion.values.truncate(MAX_VALUES);
     }
     completion
-}
-
-fn written<T: Serialize>(result: &T) -> Result<Response, Error> {
-    mgp_types::RawJson::from_value(result)
-        .map(Response::plain)
-        .map_err(|error| Error::internal("the completion is not JSON").with_source(error))
 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use mgp_types::RawJson;
 
+use crate::catalog::Catalog;
 use crate::change::Change;
 use crate::error::Error;
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
@@ -83,9 +84,7 @@ impl ServerHandle {
 
     /// Removes a tool; returns whether it existed.
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.remove(&Change::Tools, |shared| {
-            shared.change(|catalog| Arc::make_mut(&mut catalog.tools).remove(name))
-        })
+        self.remove(&Change::Tools, |catalog| Arc::make_mut(&mut catalog.tools).remove(name))
     }
 
     /// Returns the current definitions of the tools, see [`Server::tools`](crate::Server::tools); none before the
@@ -101,16 +100,12 @@ impl ServerHandle {
     /// take too long.
     pub fn add_prompt<H: PromptHandler<M>, M>(&self, prompt: Prompt, handler: H) -> Result<(), Error> {
         let entry = PromptEntry::new(prompt, handler)?;
-        self.shared()?.try_change(|catalog| Arc::make_mut(&mut catalog.prompts).insert(entry))?;
-        self.announce(&Change::Prompts);
-        Ok(())
+        self.add(&Change::Prompts, |catalog| Arc::make_mut(&mut catalog.prompts).insert(entry))
     }
 
     /// Removes a prompt; returns whether it existed.
     pub fn remove_prompt(&self, name: &str) -> bool {
-        self.remove(&Change::Prompts, |shared| {
-            shared.change(|catalog| Arc::make_mut(&mut catalog.prompts).remove(name))
-        })
+        self.remove(&Change::Prompts, |catalog| Arc::make_mut(&mut catalog.prompts).remove(name))
     }
 
     /// Adds a resource, or replaces the resource of its URI.
@@ -124,16 +119,12 @@ impl ServerHandle {
         handler: H,
     ) -> Result<(), Error> {
         let entry = ResourceEntry::new(resource, handler)?;
-        self.shared()?.try_change(|catalog| Arc::make_mut(&mut catalog.resources).insert(entry))?;
-        self.announce(&Change::Resources);
-        Ok(())
+        self.add(&Change::Resources, |catalog| Arc::make_mut(&mut catalog.resources).insert(entry))
     }
 
     /// Removes a resource; returns whether it existed.
     pub fn remove_resource(&self, uri: &str) -> bool {
-        self.remove(&Change::Resources, |shared| {
-            shared.change(|catalog| Arc::make_mut(&mut catalog.resources).remove(uri))
-        })
+        self.remove(&Change::Resources, |catalog| Arc::make_mut(&mut catalog.resources).remove(uri))
     }
 
     /// Adds a family of resources, or replaces the family of its template.
@@ -147,16 +138,12 @@ impl ServerHandle {
         handler: H,
     ) -> Result<(), Error> {
         let entry = TemplateEntry::new(template, handler)?;
-        self.shared()?.try_change(|catalog| Arc::make_mut(&mut catalog.templates).insert(entry))?;
-        self.announce(&Change::Resources);
-        Ok(())
+        self.add(&Change::Resources, |catalog| Arc::make_mut(&mut catalog.templates).insert(entry))
     }
 
     /// Removes a family of resources; returns whether it existed.
     pub fn remove_resource_template(&self, template: &str) -> bool {
-        self.remove(&Change::Resources, |shared| {
-            shared.change(|catalog| Arc::make_mut(&mut catalog.templates).remove(template))
-        })
+        self.remove(&Change::Resources, |catalog| Arc::make_mut(&mut catalog.templates).remove(template))
     }
 
     /// Notifies the clients that subscribed to the resource that it changed.
@@ -190,8 +177,14 @@ impl ServerHandle {
         self.0.get().ok_or(Error::NotRunning)
     }
 
-    fn remove(&self, change: &Change, remove: impl FnOnce(&ServerShared) -> bool) -> bool {
-        let removed = self.0.get().is_some_and(|shared| remove(shared));
+    fn add(&self, change: &Change, add: impl FnOnce(&mut Catalog)) -> Result<(), Error> {
+        self.shared()?.try_change(add)?;
+        self.announce(change);
+        Ok(())
+    }
+
+    fn remove(&self, change: &Change, remove: impl FnOnce(&mut Catalog) -> bool) -> bool {
+        let removed = self.0.get().is_some_and(|shared| shared.change(remove));
         if removed {
             self.announce(change);
         }
@@ -205,8 +198,4 @@ impl ServerHandle {
     }
 }
 
-impl std::fmt::Debug for ServerHandle {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerHandle").field("running", &self.0.get().is_some()).finish()
-    }
-}
+mgp_types::partial_debug!(ServerHandle, self => running: self.0.get().is_some());

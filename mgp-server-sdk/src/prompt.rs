@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mgp_types::mcp::{
     self, ContentBlock, ForRevision, GetPromptResult, Icon, Map, Meta, PromptArgument, PromptMessage, Role,
 };
+use mgp_types::mgp::written;
 use mgp_types::{BoxFuture, Error, RawJson, Response, Revision};
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
@@ -91,8 +92,7 @@ async fn answer(messages: PromptFuture, revision: Revision) -> Result<Response, 
     let mut result = messages.await?.for_revision(revision);
     result.result_type = None;
     let plain = result.meta.is_none() && result.extra.is_empty();
-    let result = RawJson::from_value(&result)
-        .map_err(|error| Error::internal("the messages are not JSON").with_source(error))?;
+    let result = written(&result)?;
     Ok(if plain { Response::plain(result) } else { Response::new(result) })
 }
 

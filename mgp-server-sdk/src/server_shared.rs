@@ -14,6 +14,7 @@ use mgp_types::mcp::{
     ForRevision, ListCapability, Map, Marker, ResourcesCapability, ServerCapabilities, ServerTaskRequests,
     ServerTasksCapability, ToolTaskRequests,
 };
+use mgp_types::mgp::written;
 use mgp_types::{CacheHint, Error, Extensions, RawJson, Response, Revision};
 use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
@@ -167,9 +168,7 @@ impl ServerShared {
             capabilities: self.capabilities(revision),
             instructions: self.about.instructions.as_deref(),
         };
-        let mut response = RawJson::from_value(&described)
-            .map(Response::plain)
-            .map_err(|error| Error::internal("the capabilities are not JSON").with_source(error))?;
+        let mut response = Response::plain(written(&described)?);
         response.context.cache.clone_from(&self.about.cache);
         Ok(response)
     }

@@ -142,7 +142,7 @@ pub(super) fn notification(change: &Change) -> Request {
         Change::Resources => Request::notify(Method::RESOURCES_CHANGED, Object::new()),
         Change::Updated(name) | Change::Task(name) => {
             let mut params = Object::new();
-            params.set("uri", RawJson::from_value(&**name).unwrap_or_else(|_| RawJson::null()));
+            params.set("uri", RawJson::from_text(name));
             Request::notify(Method::RESOURCE_UPDATED, params)
         }
     }

@@ -1,9 +1,8 @@
 //! Reports of progress in the words of the extension `progress_notifications`.
 
 use mgp_types::ext::ExtensionId;
-use mgp_types::mgp::StreamProgress;
+use mgp_types::mgp::{StreamProgress, written};
 use mgp_types::{Error, Object, RawJson};
-use serde::Serialize;
 
 use super::Cx;
 
@@ -39,10 +38,10 @@ impl Cx {
         let mut params = Object::from_value(told)
             .map_err(|error| Error::internal("the progress is not JSON").with_source(error))?;
         if self.caller_knows_operations() {
-            set(&mut params, "type", &"progress")?;
-            set(&mut params, "operation_id", &self.operation())?;
+            params.set("type", RawJson::from_text("progress"));
+            params.set("operation_id", RawJson::from_text(self.operation()));
             if let Some(millis) = told.estimated_remaining_ms {
-                set(&mut params, "estimated_remaining_seconds", &millis.div_ceil(1000))?;
+                params.set("estimated_remaining_seconds", written(&millis.div_ceil(1000))?);
             }
         }
         Ok(params)
@@ -62,11 +61,4 @@ impl Cx {
             None => self.0.operation.get_or_init(|| crate::random::id().into()),
         }
     }
-}
-
-fn set<T: Serialize>(params: &mut Object, name: &'static str, value: &T) -> Result<(), Error> {
-    let value = RawJson::from_value(value)
-        .map_err(|error| Error::internal("the progress is not JSON").with_source(error))?;
-    params.set(name, value);
-    Ok(())
 }

@@ -7,7 +7,7 @@ use mgp_types::mcp::{
 };
 #[cfg(not(feature = "ext"))]
 use mgp_types::mgp::StreamProgress;
-use mgp_types::mgp::{CallOptions, Extension};
+use mgp_types::mgp::{CallOptions, Extension, written};
 use mgp_types::{Method, Object, RawJson, Request, Severity};
 use serde::Serialize;
 
@@ -101,18 +101,13 @@ impl Cx {
         part: ContentBlock,
         members: Object,
     ) -> Result<(), mgp_types::Error> {
-        #[derive(Serialize)]
-        struct Chunk {
-            content: ContentBlock,
-        }
         let content = part.for_revision(self.session().revision);
         if !self.streams() {
             self.0.parts.lock().push(content);
             return Ok(());
         }
-        let chunk = Chunk { content };
-        let mut params = Object::from_value(&chunk)
-            .map_err(|error| mgp_types::Error::internal("the part is not JSON").with_source(error))?;
+        let mut params = Object::new();
+        params.set("content", written(&content)?);
         for (name, value) in members.iter() {
             params.set(name.into_owned(), value);
         }

@@ -1,7 +1,6 @@
 //! The data that a server holds for others, and the references to it.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -248,14 +247,7 @@ impl ReferenceStore {
     }
 }
 
-impl fmt::Debug for ReferenceStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReferenceStore")
-            .field("origin", &self.0.origin)
-            .field("held", &self.0.held.lock().len())
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ReferenceStore, self => origin: self.0.origin, held: self.0.held.lock().len());
 
 fn unknown() -> Error {
     Error::new(code::REFERENCE_NOT_FOUND, "there is no such reference; it may be over: export the data again")

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use mgp_types::mcp::{self, ForRevision, ReadResourceResult};
+use mgp_types::mgp::written;
 use mgp_types::{BoxFuture, CacheHint, Error, Object, RawJson, Response, Revision, code};
 
 #[cfg(feature = "ext")]
 use super::cache::{Lookup, ResourceCache};
 use super::handler::{ErasedReader, ReadFuture, ReadRequest, ResourceHandler};
 use super::template::ParsedTemplate;
-use super::{Resource, ResourceTemplate};
+use super::{KeptContents, Resource, ResourceTemplate};
 use crate::catalog::{Catalog, ListDialect, ListEntry};
 use crate::error::Fault;
 use crate::tool::CallInput;
@@ -19,10 +20,7 @@ use crate::tool::CallInput;
 pub(crate) struct ResourceEntry {
     uri: Arc<str>,
     wire: mcp::Resource,
-    reader: ErasedReader,
-    cache: Option<CacheHint>,
-    #[cfg(feature = "ext")]
-    cached_in: Option<ResourceCache>,
+    pub(crate) source: ContentsSource,
 }
 
 /// A family of resources with its handler.
@@ -32,41 +30,26 @@ pub(crate) struct TemplateEntry {
     template: ParsedTemplate,
     variables: Vec<Arc<str>>,
     wire: mcp::ResourceTemplate,
+    pub(crate) source: ContentsSource,
+}
+
+/// The handler that reads contents, and how long they stay cached.
+#[derive(Debug)]
+pub(crate) struct ContentsSource {
     reader: ErasedReader,
-    cache: Option<CacheHint>,
-    #[cfg(feature = "ext")]
-    cached_in: Option<ResourceCache>,
+    media_type: Option<String>,
+    kept: KeptContents,
 }
 
 impl ResourceEntry {
     pub(crate) fn new<H: ResourceHandler<M>, M>(resource: Resource, handler: H) -> Result<Self, Fault> {
-        let Resource {
-            wire,
-            cache,
-            #[cfg(feature = "ext")]
-            cached_in,
-        } = resource;
-        let fault = |reason: &str| Fault::new(format!("resource `{}`", wire.uri), reason);
+        let Resource { wire, kept } = resource;
+        let fault = |reason: String| Fault::new(format!("resource `{}`", wire.uri), reason);
         if !wire.uri.contains(':') {
-            return Err(fault("the URI has no scheme"));
+            return Err(fault("the URI has no scheme".into()));
         }
-        #[cfg(feature = "ext")]
-        if cached_in.is_some() && cache.is_none() {
-            return Err(fault(NO_LIFETIME));
-        }
-        Ok(Self {
-            uri: wire.uri.as_str().into(),
-            wire,
-            reader: ErasedReader::new(move |asked| handler.read(asked)),
-            cache,
-            #[cfg(feature = "ext")]
-            cached_in,
-        })
-    }
-
-    #[cfg(feature = "ext")]
-    pub(crate) const fn cached_in(&self) -> Option<&ResourceCache> {
-        self.cached_in.as_ref()
+        let source = ContentsSource::new(handler, wire.mime_type.clone(), kept).map_err(fault)?;
+        Ok(Self { uri: wire.uri.as_str().into(), wire, source })
     }
 }
 
@@ -75,35 +58,13 @@ impl TemplateEntry {
         template: ResourceTemplate,
         handler: H,
     ) -> Result<Self, Fault> {
-        let ResourceTemplate {
-            wire,
-            cache,
-            #[cfg(feature = "ext")]
-            cached_in,
-        } = template;
+        let ResourceTemplate { wire, kept } = template;
         let fault = |reason: String| Fault::new(format!("resource template `{}`", wire.uri_template), reason);
         let template = ParsedTemplate::parse(&wire.uri_template).map_err(fault)?;
-        #[cfg(feature = "ext")]
-        if cached_in.is_some() && cache.is_none() {
-            return Err(fault(NO_LIFETIME.into()));
-        }
+        let source = ContentsSource::new(handler, wire.mime_type.clone(), kept).map_err(fault)?;
         let text = wire.uri_template.as_str().into();
         let variables = template.variables().map(Into::into).collect();
-        Ok(Self {
-            text,
-            template,
-            variables,
-            wire,
-            reader: ErasedReader::new(move |asked| handler.read(asked)),
-            cache,
-            #[cfg(feature = "ext")]
-            cached_in,
-        })
-    }
-
-    #[cfg(feature = "ext")]
-    pub(crate) const fn cached_in(&self) -> Option<&ResourceCache> {
-        self.cached_in.as_ref()
+        Ok(Self { text, template, variables, wire, source })
     }
 
     pub(crate) fn has_variable(&self, name: &str) -> bool {
@@ -150,27 +111,49 @@ pub(crate) fn read(
         .ok_or_else(|| Error::invalid_params("`uri` is missing"))?
         .into_owned();
     if let Some(entry) = catalog.resources.get(&uri) {
-        let media_type = entry.wire.mime_type.clone();
-        let asked = ReadRequest { input, uri: uri.clone(), media_type, variables: Vec::new() };
-        #[cfg(feature = "ext")]
-        if let (Some(cache), Some(hint)) = (&entry.cached_in, &entry.cache) {
-            return through(cache, &entry.reader, asked, hint, revision);
-        }
-        return Ok(Box::pin(answer(entry.reader.call(asked)?, uri, entry.cache.clone(), revision)));
+        return entry.source.read(input, uri, Vec::new(), revision);
     }
     for entry in catalog.templates.iter() {
         if let Some(values) = entry.template.matched(&uri) {
             let variables = entry.variables.iter().cloned().zip(values).collect();
-            let media_type = entry.wire.mime_type.clone();
-            let asked = ReadRequest { input, uri: uri.clone(), media_type, variables };
-            #[cfg(feature = "ext")]
-            if let (Some(cache), Some(hint)) = (&entry.cached_in, &entry.cache) {
-                return through(cache, &entry.reader, asked, hint, revision);
-            }
-            return Ok(Box::pin(answer(entry.reader.call(asked)?, uri, entry.cache.clone(), revision)));
+            return entry.source.read(input, uri, variables, revision);
         }
     }
     Err(not_found(&uri, revision))
+}
+
+impl ContentsSource {
+    fn new<H: ResourceHandler<M>, M>(
+        handler: H,
+        media_type: Option<String>,
+        kept: KeptContents,
+    ) -> Result<Self, String> {
+        #[cfg(feature = "ext")]
+        if kept.cached_in.is_some() && kept.hint.is_none() {
+            return Err("nothing says how long its contents stay cached: say so with `cache`".into());
+        }
+        Ok(Self { reader: ErasedReader::new(move |asked| handler.read(asked)), media_type, kept })
+    }
+
+    #[cfg(feature = "ext")]
+    pub(crate) const fn cached_in(&self) -> Option<&ResourceCache> {
+        self.kept.cached_in.as_ref()
+    }
+
+    fn read(
+        &self,
+        input: CallInput,
+        uri: String,
+        variables: Vec<(Arc<str>, String)>,
+        revision: Revision,
+    ) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
+        let asked = ReadRequest { input, uri: uri.clone(), media_type: self.media_type.clone(), variables };
+        #[cfg(feature = "ext")]
+        if let (Some(cache), Some(hint)) = (&self.kept.cached_in, &self.kept.hint) {
+            return through(cache, &self.reader, asked, hint, revision);
+        }
+        Ok(Box::pin(answer(self.reader.call(asked)?, uri, self.kept.hint.clone(), revision)))
+    }
 }
 
 /// Reads a resource through a cache.
@@ -204,9 +187,6 @@ fn through(
     }))
 }
 
-#[cfg(feature = "ext")]
-const NO_LIFETIME: &str = "nothing says how long its contents stay cached: say so with `cache`";
-
 async fn answer(
     contents: ReadFuture,
     uri: String,
@@ -216,9 +196,7 @@ async fn answer(
     let contents = contents.await?.ok_or_else(|| not_found(&uri, revision))?;
     let mut result = ReadResourceResult::new(contents).for_revision(revision);
     (result.result_type, result.ttl_ms, result.cache_scope) = (None, None, None);
-    let result = RawJson::from_value(&result)
-        .map_err(|error| Error::internal("the contents are not JSON").with_source(error))?;
-    let mut response = Response::plain(result);
+    let mut response = Response::plain(written(&result)?);
     response.context.cache = cache;
     Ok(response)
 }
@@ -227,6 +205,6 @@ async fn answer(
 fn not_found(uri: &str, revision: Revision) -> Error {
     let code = if revision.is_stateless() { code::INVALID_PARAMS } else { code::MCP_RESOURCE_NOT_FOUND };
     let mut data = Object::new();
-    data.set("uri", RawJson::from_value(uri).unwrap_or_else(|_| RawJson::null()));
+    data.set("uri", RawJson::from_text(uri));
     Error::new(code, "resource not found").with_data(data.to_raw())
 }

@@ -23,9 +23,7 @@ pub use self::handler::{ResourceHandler, Uri};
 #[must_use = "a resource does nothing until it is registered"]
 pub struct Resource {
     wire: mcp::Resource,
-    cache: Option<CacheHint>,
-    #[cfg(feature = "ext")]
-    cached_in: Option<ResourceCache>,
+    kept: KeptContents,
 }
 
 /// The description of a family of resources, whose URIs follow a template of RFC 6570, level 1.
@@ -35,7 +33,13 @@ pub struct Resource {
 #[must_use = "a template does nothing until it is registered"]
 pub struct ResourceTemplate {
     wire: mcp::ResourceTemplate,
-    cache: Option<CacheHint>,
+    kept: KeptContents,
+}
+
+/// Where and how long contents stay cached.
+#[derive(Debug, Clone, Default)]
+struct KeptContents {
+    hint: Option<CacheHint>,
     #[cfg(feature = "ext")]
     cached_in: Option<ResourceCache>,
 }
@@ -43,12 +47,7 @@ pub struct ResourceTemplate {
 impl Resource {
     /// Creates a resource at `uri`.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
-        Self {
-            wire: mcp::Resource::new(uri, name),
-            cache: None,
-            #[cfg(feature = "ext")]
-            cached_in: None,
-        }
+        Self { wire: mcp::Resource::new(uri, name), kept: KeptContents::default() }
     }
 
     /// Sets the size in bytes, before any encoding.
@@ -61,12 +60,7 @@ impl Resource {
 impl ResourceTemplate {
     /// Creates a family of resources at the URIs of `template`.
     pub fn new(template: impl Into<String>, name: impl Into<String>) -> Self {
-        Self {
-            wire: mcp::ResourceTemplate::new(template, name),
-            cache: None,
-            #[cfg(feature = "ext")]
-            cached_in: None,
-        }
+        Self { wire: mcp::ResourceTemplate::new(template, name), kept: KeptContents::default() }
     }
 }
 
@@ -112,7 +106,7 @@ macro_rules! common {
             /// Sets how long the contents may be cached, and by which audience. Default: not at all.
             pub fn cache(mut self, time: Duration, scope: CacheScope) -> Self {
                 let ttl_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-                self.cache = Some(CacheHint { ttl_ms, scope });
+                self.kept.hint = Some(CacheHint { ttl_ms, scope });
                 self
             }
 
@@ -120,7 +114,7 @@ macro_rules! common {
             /// have to depend on the URI alone, and on the principal if they are private.
             #[cfg(feature = "ext")]
             pub fn cached_in(mut self, cache: &ResourceCache) -> Self {
-                self.cached_in = Some(cache.clone());
+                self.kept.cached_in = Some(cache.clone());
                 self
             }
         })+

@@ -5,8 +5,8 @@ use mgp_types::ext::{
     ManifestServer, ManifestTool, ServiceManifest,
 };
 use mgp_types::mcp::Implementation;
-use mgp_types::mgp::method;
-use mgp_types::{CacheHint, CacheScope, Error, Method, Object, RawJson, Response, Revision, code};
+use mgp_types::mgp::{method, written};
+use mgp_types::{CacheHint, CacheScope, Error, Method, Object, Response, Revision};
 use serde::Serialize;
 
 use super::call::unknown_tool;
@@ -24,9 +24,9 @@ pub(crate) async fn manifest(input: CallInput) -> Result<Response, Error> {
     let whole = describe(&shared, session.revision);
     match whole.revision.clone() {
         Some(revision) if wanted.if_revision.as_ref() == Some(&revision) => {
-            written(&ManifestNotModified::new(revision))
+            cacheable(&ManifestNotModified::new(revision))
         }
-        _ => written(&of_tools(whole, wanted.tools)?),
+        _ => cacheable(&of_tools(whole, wanted.tools)?),
     }
 }
 
@@ -64,10 +64,8 @@ fn of_tools(mut manifest: ServiceManifest, names: Option<Vec<Box<str>>>) -> Resu
     Ok(manifest)
 }
 
-fn written(document: &impl Serialize) -> Result<Response, Error> {
-    let document = RawJson::from_value(document)
-        .map_err(|error| Error::new(code::INTERNAL_ERROR, "the manifest is not JSON").with_source(error))?;
-    let mut response = Response::plain(document);
+fn cacheable(document: &impl Serialize) -> Result<Response, Error> {
+    let mut response = Response::plain(written(document)?);
     let ttl_ms = DEFAULT_MANIFEST_TTL_SECONDS * 1000;
     response.context.cache = Some(CacheHint { ttl_ms, scope: CacheScope::Private });
     Ok(response)

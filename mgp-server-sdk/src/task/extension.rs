@@ -1,14 +1,12 @@
 //! The methods of the extension `io.modelcontextprotocol/tasks` of 2026-07-28.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mgp_types::mcp::task_extension::{CreateTaskResult, DetailedTask, EXTENSION_ID, UpdateTaskParams};
 use mgp_types::mcp::{InputRequest, Map, ResultType};
 use mgp_types::{Error, Method, Object, RawJson, Request, Response, Session};
 
-use super::entry::iso_8601;
-use super::entry::{Outcome, Task};
+use super::entry::{Outcome, Task, millis};
 use super::store::{TaskStore, error_json};
 
 /// Refuses a client that did not declare the extension on this request.
@@ -55,7 +53,7 @@ pub(crate) fn cancel(store: &Arc<TaskStore>, request: &Request) -> Result<Respon
 /// Returns the result of a call that goes on as the task.
 pub(super) fn created(task: &Task) -> Result<Response, Error> {
     let view = task.view();
-    let (created, updated) = (iso_8601(task.created_at), iso_8601(view.updated_at));
+    let (created, updated) = (task.created_at.to_string(), view.updated_at.to_string());
     let result =
         CreateTaskResult::new(ResultType::Task, &*task.id, view.status, created, updated, millis(task.ttl))
             .with_poll_interval_ms(millis(task.poll_interval));
@@ -76,7 +74,7 @@ fn find(store: &TaskStore, request: &Request) -> Result<Arc<Task>, Error> {
 
 fn detailed(task: &Task, plain: bool) -> DetailedTask {
     let view = task.view();
-    let (created, updated) = (iso_8601(task.created_at), iso_8601(view.updated_at));
+    let (created, updated) = (task.created_at.to_string(), view.updated_at.to_string());
     let mut detailed = DetailedTask::new(&*task.id, view.status, created, updated, millis(task.ttl))
         .with_poll_interval_ms(millis(task.poll_interval));
     detailed.status_message = view.message;
@@ -96,7 +94,7 @@ fn detailed(task: &Task, plain: bool) -> DetailedTask {
 
 fn asked(method: &Method, params: &Object) -> InputRequest {
     let mut request = Object::new();
-    request.set("method", RawJson::from_value(method.as_str()).unwrap_or_else(|_| RawJson::null()));
+    request.set("method", RawJson::from_text(method.as_str()));
     request.set("params", params.to_raw());
     let request = request.to_raw();
     request.to().unwrap_or(InputRequest::Unknown(request))
@@ -105,10 +103,6 @@ fn asked(method: &Method, params: &Object) -> InputRequest {
 /// Returns the result in the form of the call's own answer.
 fn complete(result: RawJson) -> RawJson {
     let Ok(mut members) = Object::from_raw(&result) else { return result };
-    members.set("resultType", RawJson::from_value("complete").unwrap_or_else(|_| RawJson::null()));
+    members.set("resultType", RawJson::from_text("complete"));
     members.to_raw()
-}
-
-fn millis(time: Duration) -> i64 {
-    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }

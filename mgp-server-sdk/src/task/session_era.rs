@@ -6,8 +6,7 @@ use std::time::Duration;
 use mgp_types::mcp::task::{self, CreateTaskResult, ListTasksResult, TaskMetadata, TaskStatus};
 use mgp_types::{Error, Method, Object, Request, Response};
 
-use super::entry::iso_8601;
-use super::entry::{Outcome, Question, Task};
+use super::entry::{Outcome, Question, Task, millis};
 use super::run::relate;
 use super::store::TaskStore;
 
@@ -121,13 +120,9 @@ fn wire(task: &Task) -> task::Task {
         Some(Outcome::Result { is_error: true, .. }) => TaskStatus::Failed,
         _ => view.status,
     };
-    let (created, updated) = (iso_8601(task.created_at), iso_8601(view.updated_at));
+    let (created, updated) = (task.created_at.to_string(), view.updated_at.to_string());
     let mut wire = task::Task::new(&*task.id, status, created, updated, millis(task.ttl))
         .with_poll_interval(millis(task.poll_interval));
     wire.status_message = view.message;
     wire
-}
-
-fn millis(time: Duration) -> i64 {
-    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }

@@ -110,8 +110,7 @@ impl CallCheckpoints {
     pub(crate) fn members(&self, cursor: RawJson, ahead: u64) -> Result<Object, Error> {
         let next = self.first + self.sent.load(Ordering::Acquire) + ahead;
         let sealed = SealedCheckpoint { operation: self.operation.clone(), next, cursor };
-        let content = RawJson::from_value(&sealed)
-            .map_err(|error| Error::internal("the checkpoint is not JSON").with_source(error))?;
+        let content = mgp_types::mgp::written(&sealed)?;
         let key = &self.keys.sealing;
         let token = key.seal(content.as_bytes(), &self.binding, TTL).map_err(|why| {
             let message = format!("a checkpoint takes at most {MAX_CHECKPOINT_BYTES} bytes; keep less in it");

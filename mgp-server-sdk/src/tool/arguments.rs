@@ -1,9 +1,11 @@
 //! Reading arguments, with errors that name the place of the fault.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use mgp_types::{Object, Params, RawJson};
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
 /// The reason why arguments were refused, in words for the model that sent them.
 #[derive(Debug)]
@@ -52,7 +54,8 @@ fn explain(bytes: &[u8], error: &serde_json::Error) -> ArgumentFault {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(&*message, |(message, _)| message);
     let mut text = String::from("invalid arguments");
-    let path = path_at(bytes, offset(bytes, error.line(), error.column()));
+    let arguments = std::str::from_utf8(bytes).unwrap_or_default();
+    let path = path_at(arguments, offset(bytes, error.line(), error.column()));
     if !path.is_empty() {
         let _ = write!(text, " at `{path}`");
     }
@@ -66,65 +69,34 @@ fn offset(bytes: &[u8], line: usize, column: usize) -> usize {
     before + column
 }
 
-/// Returns the JSON pointer to the value that `end` lies in, of JSON known to be valid.
-fn path_at(bytes: &[u8], end: usize) -> String {
-    let mut path: Vec<Step> = Vec::new();
-    let mut at = 0;
-    while at < end.min(bytes.len()) {
-        match bytes[at] {
-            b'{' => path.push(Step::Object { name: None, value: false }),
-            b'[' => path.push(Step::Array { index: 0 }),
-            // The error of a whole object or array is noticed at its end, and belongs to it.
-            b'}' | b']' if at + 1 >= end => path.last_mut().map_or((), Step::forget),
-            b'}' | b']' => _ = path.pop(),
-            b',' => path.last_mut().map_or((), Step::advance),
-            b':' => {
-                if let Some(Step::Object { value, .. }) = path.last_mut() {
-                    *value = true;
-                }
-            }
-            b'"' => {
-                let start = at;
-                at += 1;
-                while at < bytes.len() && bytes[at] != b'"' {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
-                }
-                if let Some(Step::Object { name, value: false }) = path.last_mut() {
-                    *name = bytes.get(start..=at).and_then(|quoted| serde_json::from_slice(quoted).ok());
-                }
-            }
-            _ => {}
+/// Returns the JSON pointer to the innermost value, or member, in which the byte before `end` stands.
+fn path_at(text: &str, end: usize) -> String {
+    // The error of a whole object or array is noticed at its brackets, and belongs to it.
+    let mut before = 1;
+    for (name, value) in parts(text) {
+        let start = value.as_ptr().addr() - text.as_ptr().addr();
+        let after = start + value.len();
+        if end <= before {
+            break;
         }
-        at += 1;
+        if end <= after {
+            let name = name.replace('~', "~0").replace('/', "~1");
+            return format!("/{name}{}", path_at(value, end.saturating_sub(start)));
+        }
+        before = after;
     }
-    path.iter().filter_map(Step::pointer).collect()
+    String::new()
 }
 
-enum Step {
-    Object { name: Option<String>, value: bool },
-    Array { index: usize },
-}
-
-impl Step {
-    fn advance(&mut self) {
-        match self {
-            Self::Object { name, value } => (*name, *value) = (None, false),
-            Self::Array { index } => *index += 1,
-        }
+/// Returns the members of an object or the items of an array, in their order.
+fn parts(text: &str) -> Vec<(String, &str)> {
+    if let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(text) {
+        return items.iter().enumerate().map(|(index, item)| (index.to_string(), item.get())).collect();
     }
-
-    fn forget(&mut self) {
-        *self = Self::Object { name: None, value: false };
-    }
-
-    fn pointer(&self) -> Option<String> {
-        match self {
-            Self::Object { name, .. } => {
-                Some(format!("/{}", name.as_ref()?.replace('~', "~0").replace('/', "~1")))
-            }
-            Self::Array { index } => Some(format!("/{index}")),
-        }
-    }
+    let members: HashMap<String, &RawValue> = serde_json::from_str(text).unwrap_or_default();
+    let mut members: Vec<_> = members.into_iter().map(|(name, value)| (name, value.get())).collect();
+    members.sort_unstable_by_key(|(_, value)| value.as_ptr());
+    members
 }
 
 #[cfg(test)]
@@ -164,6 +136,10 @@ mod tests {
         );
         assert_eq!(fault("{}"), "invalid arguments: missing field `a`");
         assert_eq!(fault(r#"{"a":1,"list":[{}]}"#), "invalid arguments at `/list/0`: missing field `b`");
+        assert_eq!(
+            fault(r#"{"list":[], "a":{"x":1}}"#),
+            "invalid arguments at `/a`: invalid type: map, expected i64"
+        );
         assert_eq!(
             fault("{\n \"a\": 1,\n \"list\": 7 }"),
             "invalid arguments at `/list`: invalid type: integer `7`, expected a sequence"

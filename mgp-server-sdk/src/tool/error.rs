@@ -76,11 +76,6 @@ impl ToolError {
             }
         }
     }
-
-    /// Returns the error that answers the call instead of a result, if it is one.
-    pub fn as_protocol_error(&self) -> Option<&Error> {
-        if let ToolErrorReason::Protocol(error) = &self.0 { Some(error) } else { None }
-    }
 }
 
 impl fmt::Display for ToolError {

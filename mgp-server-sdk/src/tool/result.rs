@@ -9,6 +9,7 @@ use mgp_types::ext::{ExtensionId, ResultStatus, ToolResult as EnvelopeResult};
 #[cfg(feature = "ext")]
 use mgp_types::mcp::Meta;
 use mgp_types::mcp::{CallToolResult, ContentBlock, ForRevision};
+use mgp_types::mgp::written;
 use mgp_types::{Error, RawJson, Response, Revision, json};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -186,10 +187,6 @@ fn write_text(text: &str, is_error: bool) -> Response {
     json::write_string(&mut out, text);
     out.extend_from_slice(tail);
     Response::plain(RawJson::from_written(out))
-}
-
-fn written<T: Serialize>(result: &T) -> Result<RawJson, Error> {
-    RawJson::from_value(result).map_err(|error| Error::internal("the result is not JSON").with_source(error))
 }
 
 impl IntoToolResult for ToolResult {

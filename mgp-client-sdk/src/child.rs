@@ -54,7 +54,7 @@ where
         L::Service: RpcService,
     {
         let prepared = self.prepare();
-        let mode = prepared.builder.mode;
+        let mode = prepared.options.mode;
         let other = match mode {
             EraMode::Auto => Some(EraMode::Session),
             EraMode::PreferSession => Some(EraMode::Stateless),
@@ -70,7 +70,7 @@ where
     }
 }
 
-impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
+impl<L, H: RpcService + Unpin> Prepared<L, H> {
     async fn child(&self, command: ChildCommand, mode: EraMode) -> Result<Client<L::Service>, Error>
     where
         L: Layer<ClientCore<Wire, H>>,

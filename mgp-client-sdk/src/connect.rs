@@ -35,7 +35,7 @@ where
     {
         let prepared = self.prepare();
         let (wire, mut link) = prepared.stream(reader, writer);
-        prepared.client(wire, &mut link, WireOptions::stream(prepared.builder.mode)).await
+        prepared.client(wire, &mut link, WireOptions::stream(prepared.options.mode)).await
     }
 
     /// Connects to a server inside this process, over an in-memory stream: its requests and answers go through the same
@@ -51,10 +51,10 @@ where
     {
         let prepared = self.prepare();
         let (near, far) = memory::pair(BUFFER_BYTES);
-        let (_, connection) = connect(far.0, far.1, &server, prepared.builder.limits.clone());
+        let (_, connection) = connect(far.0, far.1, &server, prepared.options.limits.clone());
         let (wire, link) = prepared.stream(near.0, near.1);
         let mut link = link.with_task(tokio::spawn(carry(connection)));
-        prepared.client(wire, &mut link, WireOptions::stream(prepared.builder.mode)).await
+        prepared.client(wire, &mut link, WireOptions::stream(prepared.options.mode)).await
     }
 
     /// Connects over any service that carries requests to one server, and nothing back.
@@ -85,11 +85,11 @@ where
     {
         let prepared = self.prepare();
         let (wire, mut link) = make(prepared.accept.clone()).await?;
-        prepared.client(wire, &mut link, WireOptions::stream(prepared.builder.mode)).await
+        prepared.client(wire, &mut link, WireOptions::stream(prepared.options.mode)).await
     }
 }
 
-impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
+impl<L, H: RpcService + Unpin> Prepared<L, H> {
     /// Opens a connection over a byte stream, carried by a task of its own.
     pub(crate) fn stream<R, W>(&self, reader: R, writer: W) -> (Wire, ConnectionHandle)
     where
@@ -103,7 +103,7 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
                 std::future::pending::<()>().await;
             }
         });
-        let (wire, connection) = connect(reader, writer, &self.accept, self.builder.limits.clone());
+        let (wire, connection) = connect(reader, writer, &self.accept, self.options.limits.clone());
         let (done, closing) = oneshot::channel::<()>();
         let (over, ended) = oneshot::channel::<()>();
         let carried = ConnectionLossGuard(self.changes.clone());

@@ -62,12 +62,12 @@ where
         L::Service: RpcService,
     {
         let prepared = self.prepare();
-        let transport = || configure(HttpClient::builder(url).limits(prepared.builder.limits.clone()));
+        let transport = || configure(HttpClient::builder(url).limits(prepared.options.limits.clone()));
         let error = match prepared.streamable(transport(), url).await {
             Err(error) if knows_no_streamable(&error) => error,
             outcome => return outcome,
         };
-        if prepared.builder.mode == EraMode::Stateless {
+        if prepared.options.mode == EraMode::Stateless {
             return Err(error);
         }
         tracing::debug!(%error, "the server refuses Streamable HTTP; trying HTTP+SSE");
@@ -109,12 +109,12 @@ where
         L::Service: RpcService,
     {
         let prepared = self.prepare();
-        let transport = configure(HttpClient::builder(url).limits(prepared.builder.limits.clone()));
+        let transport = configure(HttpClient::builder(url).limits(prepared.options.limits.clone()));
         prepared.sse(transport).await
     }
 }
 
-impl<L, I, H: RpcService + Sync> Prepared<L, I, H> {
+impl<L, H: RpcService + Sync> Prepared<L, H> {
     async fn streamable(&self, transport: HttpClientBuilder, url: &str) -> Result<Client<L::Service>, Error>
     where
         L: Layer<ClientCore<HttpWire<H>, H>>,
@@ -138,7 +138,7 @@ impl<L, I, H: RpcService + Sync> Prepared<L, I, H> {
             }
             extensions.insert(mirrored);
         });
-        let way = WireOptions { mode: self.builder.mode, kind, key: Some(url), plans: Some(plans) };
+        let way = WireOptions { mode: self.options.mode, kind, key: Some(url), plans: Some(plans) };
         self.client(wire, &mut link, way).await
     }
 

@@ -9,6 +9,7 @@ use mgp_types::mcp::{
 };
 use mgp_types::mgp::{Extension, ExtensionSet, Offer, ServerId};
 use mgp_types::{Context, Method, Params, RawJson};
+use serde::de::DeserializeOwned;
 use tower_layer::Stack;
 
 use super::ClientBuilder;
@@ -32,7 +33,7 @@ impl<L, I> ClientBuilder<L, I> {
         F: Fn(ElicitFormParams, Context) -> A + Send + Sync + 'static,
         A: Future<Output: IntoReply<ElicitResult>> + Send + 'static,
     {
-        self.registry.on_form(asking(handler));
+        self.options.registry.on_form(asking(handler));
         self
     }
 
@@ -42,7 +43,7 @@ impl<L, I> ClientBuilder<L, I> {
         F: Fn(ElicitUrlParams, Context) -> A + Send + Sync + 'static,
         A: Future<Output: IntoReply<ElicitResult>> + Send + 'static,
     {
-        self.registry.on_url(asking(handler));
+        self.options.registry.on_url(asking(handler));
         self
     }
 
@@ -52,7 +53,7 @@ impl<L, I> ClientBuilder<L, I> {
         F: Fn(CreateMessageParams, Context) -> A + Send + Sync + 'static,
         A: Future<Output: IntoReply<CreateMessageResult>> + Send + 'static,
     {
-        self.registry.on_sampling(false, asking(handler));
+        self.options.registry.on_sampling(false, asking(handler));
         self
     }
 
@@ -62,7 +63,7 @@ impl<L, I> ClientBuilder<L, I> {
         F: Fn(CreateMessageParams, Context) -> A + Send + Sync + 'static,
         A: Future<Output: IntoReply<CreateMessageResult>> + Send + 'static,
     {
-        self.registry.on_sampling(true, asking(handler));
+        self.options.registry.on_sampling(true, asking(handler));
         self
     }
 
@@ -72,14 +73,14 @@ impl<L, I> ClientBuilder<L, I> {
         F: Fn(Context) -> A + Send + Sync + 'static,
         A: Future<Output: IntoReply<Vec<Root>>> + Send + 'static,
     {
-        self.registry.on_roots(false, handler);
+        self.options.registry.on_roots(false, handler);
         self
     }
 
     /// Sets the roots; [`Client::set_roots`](crate::Client::set_roots) replaces them later.
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
-        self.roots = Roots::of(roots.into_iter().collect());
-        self.registry.fixed_roots(self.roots.clone());
+        self.options.roots = Roots::of(roots.into_iter().collect());
+        self.options.registry.fixed_roots(self.options.roots.clone());
         self
     }
 
@@ -89,7 +90,7 @@ impl<L, I> ClientBuilder<L, I> {
         F: Fn(Params, Context) -> A + Send + Sync + 'static,
         A: Future<Output: IntoReply<RawJson>> + Send + 'static,
     {
-        self.registry.on_request(method.into(), handler);
+        self.options.registry.on_request(method.into(), handler);
         self
     }
 
@@ -101,7 +102,8 @@ impl<L, I> ClientBuilder<L, I> {
         mut self,
         handler: H,
     ) -> ClientBuilder<L, Stack<CallbackInboundLayer, I>> {
-        self.offer
+        self.options
+            .offer
             .get_or_insert_with(|| Offer::new(ExtensionSet::new()))
             .extensions
             .insert(Extension::Callbacks);
@@ -118,27 +120,29 @@ impl<L, I> ClientBuilder<L, I> {
         F: Fn(Params, Context) -> A + Send + Sync + 'static,
         A: Future<Output = ()> + Send + 'static,
     {
-        self.registry.on_notification(method.into(), handler);
+        self.options.registry.on_notification(method.into(), handler);
         self
     }
 
     /// Handles the server's log messages.
     pub fn on_log(self, handler: impl Fn(LoggingMessageParams) + Send + Sync + 'static) -> Self {
-        self.on_notification(Method::MESSAGE, move |params, _| {
-            match params.to() {
-                Ok(message) => handler(message),
-                Err(error) => tracing::debug!(%error, "a log message is malformed"),
-            }
-            std::future::ready(())
-        })
+        self.on_typed(Method::MESSAGE, handler)
     }
 
     /// Handles reports of progress that belong to no call of [`Call::on_progress`](crate::Call::on_progress).
     pub fn on_progress(self, handler: impl Fn(ProgressParams) + Send + Sync + 'static) -> Self {
-        self.on_notification(Method::PROGRESS, move |params, _| {
+        self.on_typed(Method::PROGRESS, handler)
+    }
+
+    fn on_typed<P: DeserializeOwned>(
+        self,
+        method: Method,
+        handler: impl Fn(P) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_notification(method.clone(), move |params, _| {
             match params.to() {
-                Ok(report) => handler(report),
-                Err(error) => tracing::debug!(%error, "a report of progress is malformed"),
+                Ok(params) => handler(params),
+                Err(error) => tracing::debug!(%error, %method, "a notification is malformed"),
             }
             std::future::ready(())
         })

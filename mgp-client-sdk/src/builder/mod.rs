@@ -25,6 +25,14 @@ use crate::handlers::{HandlerRegistry, Roots};
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing until it connects"]
 pub struct ClientBuilder<L = Identity, I = Identity> {
+    pub(crate) options: ClientOptions,
+    pub(crate) layers: L,
+    pub(crate) inbound_layers: I,
+}
+
+/// The settings of a client, apart from its layers.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientOptions {
     pub(crate) info: Implementation,
     pub(crate) registry: HandlerRegistry,
     pub(crate) roots: Roots,
@@ -39,13 +47,11 @@ pub struct ClientBuilder<L = Identity, I = Identity> {
     pub(crate) relays: bool,
     pub(crate) limits: ConnectionLimits,
     pub(crate) strays: StrayLines,
-    pub(crate) layers: L,
-    pub(crate) inbound_layers: I,
 }
 
 impl ClientBuilder {
     pub(crate) fn new(info: Implementation) -> Self {
-        Self {
+        let options = ClientOptions {
             info,
             registry: HandlerRegistry::default(),
             roots: Roots::default(),
@@ -60,52 +66,51 @@ impl ClientBuilder {
             relays: false,
             limits: ConnectionLimits::default(),
             strays: StrayLines::default(),
-            layers: Identity::new(),
-            inbound_layers: Identity::new(),
-        }
+        };
+        Self { options, layers: Identity::new(), inbound_layers: Identity::new() }
     }
 }
 
 impl<L, I> ClientBuilder<L, I> {
     /// Changes how the client introduces itself: its title, description, page or icons.
     pub fn info(mut self, change: impl FnOnce(Implementation) -> Implementation) -> Self {
-        self.info = change(self.info);
+        self.options.info = change(self.options.info);
         self
     }
 
     /// Sets the era that the client looks for. Default: the server is asked.
     pub fn era(mut self, mode: EraMode) -> Self {
-        self.mode = mode;
+        self.options.mode = mode;
         self
     }
 
     /// Sets the revisions of MCP that the client speaks, preferred ones first. Default: all, newest first.
     pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
-        self.revisions = revisions.into_iter().collect();
+        self.options.revisions = revisions.into_iter().collect();
         self
     }
 
     /// Remembers the era of each server in `memory`, which clients may share, so that each server is asked once.
     pub fn era_memory(mut self, memory: EraMemory) -> Self {
-        self.memory = memory;
+        self.options.memory = memory;
         self
     }
 
     /// Sets the client's offer of MGP; `None` for plain MCP. Default: MGP without extensions.
     pub fn mgp(mut self, offer: impl Into<Option<Offer>>) -> Self {
-        self.offer = offer.into();
+        self.options.offer = offer.into();
         self
     }
 
     /// Declares a capability that is not one of the handlers': `json` is its value.
     pub fn capability(mut self, name: impl Into<Cow<'static, str>>, json: RawJson) -> Self {
-        self.registry.declare(name, json);
+        self.options.registry.declare(name, json);
         self
     }
 
     /// Declares an extension of MCP with its settings.
     pub fn extension(mut self, id: &str, settings: &Object) -> Self {
-        self.registry.declare_extension(id, settings.to_raw());
+        self.options.registry.declare_extension(id, settings.to_raw());
         self
     }
 
@@ -116,26 +121,26 @@ impl<L, I> ClientBuilder<L, I> {
 
     /// Refuses servers that lack one of these capabilities, like `tools`.
     pub fn require(mut self, capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
-        self.required = capabilities.into_iter().map(Into::into).collect();
+        self.options.required = capabilities.into_iter().map(Into::into).collect();
         self
     }
 
     /// Sets how long the server may take to answer each request of the handshake. Default: 10 s.
     pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
-        self.handshake_timeout = timeout;
+        self.options.handshake_timeout = timeout;
         self
     }
 
     /// Sets how long calls wait for an answer or the next report of progress, and in all. Default: 60 s and 600 s. A
     /// single call may set other times.
     pub fn timeouts(mut self, timeout: Duration, max_timeout: Duration) -> Self {
-        self.timeouts = (timeout, max_timeout);
+        self.options.timeouts = (timeout, max_timeout);
         self
     }
 
     /// Sets whether results are cached as long as the server allows. Default: yes.
     pub fn caching(mut self, caching: bool) -> Self {
-        self.caching = caching;
+        self.options.caching = caching;
         self
     }
 
@@ -144,20 +149,20 @@ impl<L, I> ClientBuilder<L, I> {
     /// See [`EraOptions::with_relay`](mgp_transport::era::EraOptions::with_relay). Results are cached per server, not
     /// per client behind it, so a gateway for several clients should turn [`caching`](Self::caching) off.
     pub fn relay_clients(mut self) -> Self {
-        self.relays = true;
+        self.options.relays = true;
         self
     }
 
     /// Sets the limits of the connection.
     pub fn limits(mut self, limits: ConnectionLimits) -> Self {
-        self.limits = limits;
+        self.options.limits = limits;
         self
     }
 
     /// Hands `take` each line that the server writes and that is no message, such as a greeting on standard output.
     /// Default: such lines are ignored.
     pub fn on_stray_line(mut self, take: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        self.strays = StrayLines(Some(Arc::new(take)));
+        self.options.strays = StrayLines(Some(Arc::new(take)));
         self
     }
 
@@ -173,20 +178,7 @@ impl<L, I> ClientBuilder<L, I> {
 
     fn map<N, M>(self, layers: impl FnOnce(L) -> N, inbound: impl FnOnce(I) -> M) -> ClientBuilder<N, M> {
         ClientBuilder {
-            info: self.info,
-            registry: self.registry,
-            roots: self.roots,
-            offer: self.offer,
-            revisions: self.revisions,
-            required: self.required,
-            mode: self.mode,
-            handshake_timeout: self.handshake_timeout,
-            timeouts: self.timeouts,
-            memory: self.memory,
-            caching: self.caching,
-            relays: self.relays,
-            limits: self.limits,
-            strays: self.strays,
+            options: self.options,
             layers: layers(self.layers),
             inbound_layers: inbound(self.inbound_layers),
         }

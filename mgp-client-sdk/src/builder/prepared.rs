@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::ClientBuilder;
+use super::{ClientBuilder, ClientOptions};
 use crate::cache::{Cache, CacheGate, CacheStore};
 use crate::changes::ChangeRoutes;
 use crate::client::ClientShared;
@@ -72,8 +72,9 @@ impl<H> Clone for ClientAccept<H> {
 mgp_types::partial_debug!([H] ClientAccept<H>);
 
 /// A client that lacks its wire only; several wires can be tried.
-pub(crate) struct Prepared<L, I, H> {
-    pub(crate) builder: ClientBuilder<L, I>,
+pub(crate) struct Prepared<L, H> {
+    pub(crate) options: ClientOptions,
+    layers: L,
     pub(crate) accept: ClientAccept<H>,
     pub(crate) agreement: Agreement,
     progress: Arc<ProgressRoutes>,
@@ -98,7 +99,7 @@ impl WireOptions<'_> {
 }
 
 impl<L, I> ClientBuilder<L, I> {
-    pub(crate) fn prepare(self) -> Prepared<L, I, I::Service>
+    pub(crate) fn prepare(self) -> Prepared<L, I::Service>
     where
         I: Layer<Handlers>,
         I::Service: RpcService,
@@ -106,7 +107,8 @@ impl<L, I> ClientBuilder<L, I> {
         let agreement = Agreement::default();
         let progress = Arc::<ProgressRoutes>::default();
         let changes = Arc::<ChangeRoutes>::default();
-        let cache = self.caching.then(Arc::<CacheStore>::default);
+        let options = self.options;
+        let cache = options.caching.then(Arc::<CacheStore>::default);
         let subscriber = Subscriber::new();
         let heard = NotificationListeners {
             progress: progress.clone(),
@@ -114,14 +116,14 @@ impl<L, I> ClientBuilder<L, I> {
             cache: cache.clone(),
             subscriber: subscriber.clone(),
         };
-        let handlers = Handlers::new(self.registry.clone(), heard);
+        let handlers = Handlers::new(options.registry.clone(), heard);
         let inbound = ClientInbound::new(self.inbound_layers.layer(handlers), agreement.clone());
-        let accept = ClientAccept { inbound: Arc::new(Mutex::new(inbound)), strays: self.strays.clone() };
-        Prepared { builder: self, accept, agreement, progress, changes, cache, subscriber }
+        let accept = ClientAccept { inbound: Arc::new(Mutex::new(inbound)), strays: options.strays.clone() };
+        Prepared { options, layers: self.layers, accept, agreement, progress, changes, cache, subscriber }
     }
 }
 
-impl<L, I, H: RpcService> Prepared<L, I, H> {
+impl<L, H: RpcService> Prepared<L, H> {
     /// Agrees with the server behind `wire`, and puts the layers around it. The client takes the link; an error leaves it
     /// to the caller.
     pub(crate) async fn client<W>(
@@ -135,24 +137,24 @@ impl<L, I, H: RpcService> Prepared<L, I, H> {
         L: Layer<ClientCore<W, H>>,
         L::Service: RpcService,
     {
-        let builder = &self.builder;
-        let mut identity = ClientIdentity::new(builder.info.clone())
-            .with_capabilities(builder.registry.capabilities().clone())
-            .with_revisions(builder.revisions.clone())
-            .with_required(builder.required.iter().cloned());
-        if let Some(offer) = &builder.offer {
+        let wanted = &self.options;
+        let mut identity = ClientIdentity::new(wanted.info.clone())
+            .with_capabilities(wanted.registry.capabilities().clone())
+            .with_revisions(wanted.revisions.clone())
+            .with_required(wanted.required.iter().cloned());
+        if let Some(offer) = &wanted.offer {
             identity = identity.with_offer(offer.clone());
         }
         let mut options = EraOptions::new()
             .with_mode(way.mode)
             .with_wire_kind(way.kind)
-            .with_handshake_timeout(builder.handshake_timeout)
+            .with_handshake_timeout(wanted.handshake_timeout)
             .with_agreement(self.agreement.clone());
-        if builder.relays {
+        if wanted.relays {
             options = options.with_relay();
         }
         if let Some(key) = way.key {
-            options = options.with_memory(builder.memory.clone(), key);
+            options = options.with_memory(wanted.memory.clone(), key);
         }
         let era = ClientEra::negotiate(wire, identity, options).await?;
         let mirror = HeaderMirror::new(way.plans, self.agreement.clone());
@@ -165,12 +167,12 @@ impl<L, I, H: RpcService> Prepared<L, I, H> {
             changes: self.changes.clone(),
             cache: self.cache.clone(),
             subscriber: self.subscriber.clone(),
-            roots: builder.roots.clone(),
+            roots: wanted.roots.clone(),
             answering: self.answering(),
-            timeouts: builder.timeouts,
+            timeouts: wanted.timeouts,
             link: Mutex::new(Some(std::mem::take(link))),
         };
-        Ok(Client { stack: builder.layers.layer(core), shared: Arc::new(shared) })
+        Ok(Client { stack: self.layers.layer(core), shared: Arc::new(shared) })
     }
 
     fn answering(&self) -> AnswerFn {

@@ -1,7 +1,6 @@
 //! Calls that a person agrees to before they are sent.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -81,7 +80,7 @@ type AskFn = Arc<dyn Fn(ApprovalQuestion) -> BoxFuture<'static, ElicitAction> + 
 #[derive(Clone)]
 pub struct ApprovalLayer {
     ask: AskFn,
-    tools: Arc<Mutex<HashMap<Box<str>, Wish>>>,
+    tools: Arc<Mutex<KnownTools>>,
 }
 
 impl<S> Layer<S> for ApprovalLayer {
@@ -122,13 +121,10 @@ impl<S: RpcService> Service<Request> for ApprovalService<S> {
     }
 }
 
-/// What a tool wants of the person.
-#[derive(Debug, Clone)]
-enum Wish {
-    Nothing,
-    Approval(Box<Approval>),
-}
+/// The known tools; `None` stands for one whose calls nobody has to agree to.
+type KnownTools = HashMap<Box<str>, Option<Box<Approval>>>;
 
+/// A tool whose calls the person has to agree to.
 #[derive(Debug, Clone)]
 struct Approval {
     declared: ToolDeclaration,
@@ -189,7 +185,7 @@ impl ApprovalLayer {
         for tool in &listed {
             let Some(name) = tool.text("name") else { continue };
             if tools.len() < MAX_TOOLS || tools.contains_key(&*name) {
-                tools.insert(name.into(), Wish::of(tool));
+                tools.insert(name.into(), Approval::of(tool));
             }
         }
     }
@@ -198,20 +194,16 @@ impl ApprovalLayer {
     fn question(&self, call: &Request) -> Option<ApprovalQuestion> {
         let tool: Box<str> = call.params.text("name").unwrap_or_default().into();
         let known = match &call.context.tool {
-            Some(resolved) => Some(Wish::of(&resolved.definition)),
+            Some(resolved) => Some(Approval::of(&resolved.definition)),
             None => self.tools.lock().get(&tool).cloned(),
         };
-        let approval = match known {
-            Some(Wish::Nothing) => return None,
-            Some(Wish::Approval(approval)) => Some(approval),
-            None => None,
-        };
         let arguments = call.params.get("arguments");
-        let Some(Approval { declared, risk }) = approval.map(|approval| *approval) else {
+        let Some(wanted) = known else {
             let message = format!("Call `{tool}`? It is in no list of tools, so nobody knows what it does.");
             let risk = Impact::Destructive;
             return Some(ApprovalQuestion { tool, message: message.into(), risk, cost: None, arguments });
         };
+        let Approval { declared, risk } = *wanted?;
         let given = call.params.object("arguments").unwrap_or_default();
         let message = match (declared.confirmation_question(&given), &declared.cost) {
             (Some(question), _) => question,
@@ -223,19 +215,19 @@ impl ApprovalLayer {
     }
 }
 
-impl Wish {
-    fn of(definition: &Object) -> Self {
+impl Approval {
+    fn of(definition: &Object) -> Option<Box<Self>> {
         let mut declared = ToolDeclaration::of_definition(definition);
         let is_dear =
             declared.cost.as_ref().and_then(|cost| cost.category) == Some(CostCategory::RequiresApproval);
         if !is_dear && !declared.requires_confirmation {
-            return Self::Nothing;
+            return None;
         }
         let hints: Option<ToolAnnotations> = definition.get("annotations").and_then(|hints| hints.to().ok());
         let risk = impact(declared.risk_level, hints.as_ref());
         declared.confirmation_message =
             declared.confirmation_message.filter(|message| message.len() <= MAX_MESSAGE_BYTES);
-        Self::Approval(Box::new(Approval { declared, risk }))
+        Some(Box::new(Self { declared, risk }))
     }
 }
 
@@ -251,8 +243,4 @@ fn not_approved(tool: &str) -> Error {
     Error::new(code::CONFIRMATION_DECLINED, told).with_source(NotExecuted)
 }
 
-impl fmt::Debug for ApprovalLayer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ApprovalLayer").field("tools", &self.tools.lock().len()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ApprovalLayer, self => tools: self.tools.lock().len());

@@ -1,7 +1,5 @@
 //! The annotations in a tool's schema that name the arguments to repeat in headers.
 
-use std::fmt;
-
 use mgp_types::{Object, RawJson};
 
 /// An argument that a header repeats.
@@ -14,24 +12,12 @@ pub(super) struct MirroredArgument {
 }
 
 /// The faults of a tool's annotations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AnnotationFault {
-    Name,
-    Repeated,
-    Type,
-    Place,
-}
+pub(super) type AnnotationFault = &'static str;
 
-impl fmt::Display for AnnotationFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Name => "a header's name is not one",
-            Self::Repeated => "two arguments have one header",
-            Self::Type => "an argument is neither text, integer nor boolean",
-            Self::Place => "an annotation is not on a property",
-        })
-    }
-}
+const NAME: AnnotationFault = "a header's name is not one";
+const REPEATED: AnnotationFault = "two arguments have one header";
+const TYPE: AnnotationFault = "an argument is neither text, integer nor boolean";
+const PLACE: AnnotationFault = "an annotation is not on a property";
 
 const ANNOTATION: &str = "x-mcp-header";
 const MAX_DEPTH: usize = 32;
@@ -39,79 +25,55 @@ const MAX_DEPTH: usize = 32;
 /// Returns the arguments that headers repeat, from the schema of a tool's arguments.
 pub(super) fn read(schema: &RawJson) -> Result<Vec<MirroredArgument>, AnnotationFault> {
     let mut found = Vec::new();
-    // Nearly no schema has annotations, and those need not be read.
-    if contains(schema.as_bytes(), ANNOTATION.as_bytes())
-        && let Ok(root) = Object::from_raw(schema)
-    {
-        walk(&root, &mut Vec::new(), true, &mut found)?;
-    }
+    walk(schema, &[], true, &mut found)?;
     Ok(found)
 }
 
+/// Reads a schema, or those of an array like that of `anyOf`.
 fn walk(
-    schema: &Object,
-    path: &mut Vec<String>,
+    schema: &RawJson,
+    path: &[String],
     reachable: bool,
     found: &mut Vec<MirroredArgument>,
 ) -> Result<(), AnnotationFault> {
-    if path.len() > MAX_DEPTH {
-        return Err(AnnotationFault::Place);
+    // Nearly no schema has annotations, and those need not be read.
+    if !contains(schema.as_bytes(), ANNOTATION.as_bytes()) {
+        return Ok(());
     }
+    if path.len() > MAX_DEPTH {
+        return Err(PLACE);
+    }
+    let below = |name: &str| [path, &[name.to_owned()]].concat();
+    let Ok(schema) = Object::from_raw(schema) else {
+        let items: Vec<RawJson> = schema.to().unwrap_or_default();
+        return items.iter().try_for_each(|item| walk(item, &below(""), false, found));
+    };
     if schema.contains(ANNOTATION) {
-        let at_property = reachable && !path.is_empty();
-        let header = schema.text(ANNOTATION).ok_or(AnnotationFault::Name)?;
+        let header = schema.text(ANNOTATION).ok_or(NAME)?;
         if header.is_empty() || !header.bytes().all(is_token) {
-            return Err(AnnotationFault::Name);
+            return Err(NAME);
         }
-        if !at_property {
-            return Err(AnnotationFault::Place);
+        if !reachable || path.is_empty() {
+            return Err(PLACE);
         }
         if !matches!(schema.text("type").as_deref(), Some("string" | "integer" | "boolean")) {
-            return Err(AnnotationFault::Type);
+            return Err(TYPE);
         }
         if found.iter().any(|other| other.header.eq_ignore_ascii_case(&header)) {
-            return Err(AnnotationFault::Repeated);
+            return Err(REPEATED);
         }
-        found.push(MirroredArgument { path: path.clone(), header: header.into() });
+        found.push(MirroredArgument { path: path.to_vec(), header: header.into() });
     }
     for (name, value) in schema.iter() {
-        if !contains(value.as_bytes(), ANNOTATION.as_bytes()) {
-            continue;
-        }
         match (&*name, Object::from_raw(&value)) {
             ("properties", Ok(properties)) => {
                 for (property, schema) in properties.iter() {
-                    if let Ok(schema) = Object::from_raw(&schema) {
-                        path.push(property.into_owned());
-                        walk(&schema, path, reachable, found)?;
-                        path.pop();
-                    }
+                    walk(&schema, &below(&property), reachable, found)?;
                 }
             }
             // These members hold data that may look like a schema.
             ("default" | "const" | "enum" | "examples" | ANNOTATION, _) => {}
-            (_, Ok(inner)) => {
-                path.push(name.into_owned());
-                walk(&inner, path, false, found)?;
-                path.pop();
-            }
-            (_, Err(_)) => items(&value, path, found)?,
-        }
-    }
-    Ok(())
-}
-
-/// Reads the schemas in an array, like those of `anyOf`.
-fn items(
-    value: &RawJson,
-    path: &mut Vec<String>,
-    found: &mut Vec<MirroredArgument>,
-) -> Result<(), AnnotationFault> {
-    for item in value.to::<Vec<RawJson>>().unwrap_or_default() {
-        if let Ok(schema) = Object::from_raw(&item) {
-            path.push(String::new());
-            walk(&schema, path, false, found)?;
-            path.pop();
+            _ => walk(&value, &below(&name), false, found)?,
         }
     }
     Ok(())
@@ -147,16 +109,16 @@ mod tests {
     #[test]
     fn wrong_annotations_are_told_apart() {
         let property = |schema: &str| read_text(&format!(r#"{{"properties":{{"a":{schema}}}}}"#));
-        assert_eq!(property(r#"{"type":"string","x-mcp-header":""}"#), Err(AnnotationFault::Name));
-        assert_eq!(property(r#"{"type":"string","x-mcp-header":"a b"}"#), Err(AnnotationFault::Name));
-        assert_eq!(property(r#"{"type":"string","x-mcp-header":1}"#), Err(AnnotationFault::Name));
-        assert_eq!(property(r#"{"type":"number","x-mcp-header":"A"}"#), Err(AnnotationFault::Type));
-        assert_eq!(property(r#"{"x-mcp-header":"A"}"#), Err(AnnotationFault::Type));
+        assert_eq!(property(r#"{"type":"string","x-mcp-header":""}"#), Err(NAME));
+        assert_eq!(property(r#"{"type":"string","x-mcp-header":"a b"}"#), Err(NAME));
+        assert_eq!(property(r#"{"type":"string","x-mcp-header":1}"#), Err(NAME));
+        assert_eq!(property(r#"{"type":"number","x-mcp-header":"A"}"#), Err(TYPE));
+        assert_eq!(property(r#"{"x-mcp-header":"A"}"#), Err(TYPE));
         let item = r#"{"type":"array","items":{"type":"string","x-mcp-header":"A"}}"#;
-        assert_eq!(property(item), Err(AnnotationFault::Place));
+        assert_eq!(property(item), Err(PLACE));
         let two = r#"{"properties":{"a":{"type":"string","x-mcp-header":"A"},
             "b":{"type":"string","x-mcp-header":"a"}}}"#;
-        assert_eq!(read_text(two), Err(AnnotationFault::Repeated));
+        assert_eq!(read_text(two), Err(REPEATED));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The arguments of each tool that headers repeat, learnt from the server's lists.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::{Extensions, Object, RawJson, Request, Response};
@@ -125,8 +124,4 @@ fn value_at(arguments: &Object, path: &[String]) -> Option<RawJson> {
     (!value.is_null()).then_some(value)
 }
 
-impl fmt::Debug for HeaderPlans {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HeaderPlans").field("tools", &self.0.tools.read().len()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(HeaderPlans, self => tools: self.0.tools.read().len());

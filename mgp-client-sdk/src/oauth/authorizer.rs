@@ -43,6 +43,8 @@ pub(super) struct Authorizer {
     login: Turn<Option<StoredLogin>>,
 }
 
+type LoginTurn<'a> = tokio::sync::MutexGuard<'a, Option<StoredLogin>>;
+
 /// A token as requests carry it.
 struct CurrentToken {
     token: Token,
@@ -94,12 +96,7 @@ impl OAuth {
     /// The server names no issuer, the issuer refuses, or nobody signs in.
     pub async fn login(&self) -> Result<(), OAuthError> {
         self.whole(|authorizer| async move {
-            let challenges = authorizer.challenges_now().await?;
-            let mut login = authorizer.login.lock().await;
-            let discovered = authorizer.discovered(&challenges).await?;
-            let scopes = authorizer.scopes(&discovered, &challenges, &[]);
-            let had = login.take().or(authorizer.store.load(&authorizer.key).await?);
-            *login = authorizer.at_issuer(had, &discovered)?;
+            let (mut login, discovered, scopes) = authorizer.begin().await?;
             authorizer.obtain(&mut login, &discovered, scopes).await
         })
         .await
@@ -114,12 +111,7 @@ impl OAuth {
         show: impl FnOnce(&DeviceCode) + Send + 'static,
     ) -> Result<(), OAuthError> {
         self.whole(|authorizer| async move {
-            let challenges = authorizer.challenges_now().await?;
-            let mut login = authorizer.login.lock().await;
-            let discovered = authorizer.discovered(&challenges).await?;
-            let scopes = authorizer.scopes(&discovered, &challenges, &[]);
-            let had = login.take().or(authorizer.store.load(&authorizer.key).await?);
-            *login = authorizer.at_issuer(had, &discovered)?;
+            let (mut login, discovered, scopes) = authorizer.begin().await?;
             let mut fresh = authorizer.fresh(login.as_ref(), &discovered)?;
             let client = authorizer.client(&mut fresh, &discovered, NO_REDIRECT, &scopes).await?;
             let key = fresh.signing_key()?;
@@ -261,13 +253,10 @@ impl Authorizer {
         }
         // Without the issuer's answer the server decides what the token is worth.
         let Some(discovered) = self.discovered(&[]).await.ok() else { return Ok(()) };
-        match self.refresh(&mut login, &discovered).await {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                tracing::debug!(%error, "a token could not be renewed ahead of time");
-                Ok(())
-            }
+        if let Err(error) = self.refresh(&mut login, &discovered).await {
+            tracing::debug!(%error, "a token could not be renewed ahead of time");
         }
+        Ok(())
     }
 
     /// Gets a token that meets the need, and returns whether there is another one than before.
@@ -398,11 +387,17 @@ impl Authorizer {
         Ok(())
     }
 
-    /// Returns the challenges of the server to a request without a token.
-    async fn challenges_now(&self) -> Result<Vec<Challenge>, OAuthError> {
+    /// Begins a login: returns the one so far, where to sign in, and for which scopes.
+    async fn begin(&self) -> Result<(LoginTurn<'_>, Discovered, Vec<Box<str>>), OAuthError> {
         let asked = self.fetcher.get(self.server.as_str(), &HeaderMap::new()).await;
         // A server that does not answer may still have metadata at the usual place.
-        Ok(asked.map(|answer| Challenge::read(&answer.headers)).unwrap_or_default())
+        let challenges = asked.map(|answer| Challenge::read(&answer.headers)).unwrap_or_default();
+        let mut login = self.login.lock().await;
+        let discovered = self.discovered(&challenges).await?;
+        let scopes = self.scopes(&discovered, &challenges, &[]);
+        let had = login.take().or(self.store.load(&self.key).await?);
+        *login = self.at_issuer(had, &discovered)?;
+        Ok((login, discovered, scopes))
     }
 
     async fn discovered(&self, challenges: &[Challenge]) -> Result<Discovered, OAuthError> {

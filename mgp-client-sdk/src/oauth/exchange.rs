@@ -4,40 +4,24 @@ use super::OAuthError;
 use super::client_proof::ProvenClient;
 use super::grant::EnterpriseGrant;
 use super::metadata::IssuerMetadata;
-use super::token_request::{Form, Token, TokenEndpoint, read};
+use super::token_request::{Form, TokenEndpoint, read};
 use mgp_security::network::Fetcher;
 use parking_lot::Mutex;
 use serde::Deserialize;
 
-/// Asks for a token with an assertion about who asks (RFC 7523). A refusal is final: nothing else is tried.
-pub(super) async fn jwt_bearer(
-    endpoint: &TokenEndpoint<'_>,
-    assertion: &str,
-    resource: Option<&str>,
-    scopes: &[Box<str>],
-) -> Result<Token, OAuthError> {
-    let mut form = Form::of(&[("grant_type", JWT_BEARER_GRANT), ("assertion", assertion)]);
-    form.set_if_some("resource", resource);
-    form.set_if_some("scope", joined(scopes).as_deref());
-    endpoint.ask(form, scopes).await
+/// Returns the form that asks for a token with an assertion about who asks (RFC 7523).
+pub(super) fn jwt_bearer(assertion: &str) -> Form {
+    Form::of(&[("grant_type", JWT_BEARER_GRANT), ("assertion", assertion)])
 }
 
-/// Asks for a token in exchange for another one (RFC 8693).
-pub(super) async fn exchanged(
-    endpoint: &TokenEndpoint<'_>,
-    subject_token: &str,
-    resource: Option<&str>,
-    scopes: &[Box<str>],
-) -> Result<Token, OAuthError> {
-    let mut form = Form::of(&[
+/// Returns the form that asks for a token in exchange for another one (RFC 8693).
+pub(super) fn exchanged(subject_token: &str) -> Form {
+    Form::of(&[
         ("grant_type", EXCHANGE_GRANT),
         ("subject_token", subject_token),
         ("subject_token_type", ACCESS_TOKEN),
         ("requested_token_type", ACCESS_TOKEN),
-    ]);
-    form.set_if_some("resource", resource);
-    form.set_if_some("scope", joined(scopes).as_deref());
-    endpoint.ask(form, scopes).await
+    ])
 }
 
 /// Asks an enterprise's identity provider for the assertion that lets its user use `resource` (the ID-JAG of SEP-990).

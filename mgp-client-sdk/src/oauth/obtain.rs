@@ -58,27 +58,21 @@ impl Authorizer {
         scopes: &[Box<str>],
     ) -> Result<Token, OAuthError> {
         let resource = discovered.resource.as_deref();
-        match grant {
-            Grant::ClientCredentials | Grant::Login => {
-                let mut form = Form::of(&[("grant_type", "client_credentials")]);
-                form.set_if_some("resource", resource);
-                form.set_if_some("scope", joined(scopes).as_deref());
-                endpoint.ask(form, scopes).await
-            }
+        let mut form = match grant {
+            Grant::ClientCredentials | Grant::Login => Form::of(&[("grant_type", "client_credentials")]),
             Grant::Enterprise(grant) => {
                 let of = resource.unwrap_or(self.server.as_str());
-                let assertion =
-                    exchange::enterprise_assertion(&self.fetcher, grant, &discovered.issuer, of, scopes)
-                        .await?;
-                exchange::jwt_bearer(endpoint, &assertion, resource, scopes).await
+                let issuer = &discovered.issuer;
+                let asserted = exchange::enterprise_assertion(&self.fetcher, grant, issuer, of, scopes);
+                exchange::jwt_bearer(&asserted.await?)
             }
-            Grant::WorkloadIdentity(source) => {
-                exchange::jwt_bearer(endpoint, &source.token().await?, resource, scopes).await
-            }
-            Grant::TokenExchange(source) => {
-                exchange::exchanged(endpoint, &source.token().await?, resource, scopes).await
-            }
-        }
+            Grant::WorkloadIdentity(source) => exchange::jwt_bearer(&source.token().await?),
+            Grant::TokenExchange(source) => exchange::exchanged(&source.token().await?),
+        };
+        form.set_if_some("resource", resource);
+        form.set_if_some("scope", joined(scopes).as_deref());
+        // A refusal is final: nothing else is tried.
+        endpoint.ask(form, scopes).await
     }
 
     /// Returns a login at the issuer without a token, with what is known of the one before.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mgp_discovery::{AtomicFile, Config, FileReaders};
-use mgp_security::audit::{AuditLog, ChainDigest, Filter, LogHead, LogReader, Query};
+use mgp_security::audit::{AuditLog, Filter, LogHead, LogReader, Query};
 use mgp_types::Error;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -24,17 +24,11 @@ impl LogEnd {
     }
 
     pub(crate) fn read(&self) -> Result<LogHead, Error> {
-        let mut bytes = [0; 32];
-        let digits = self.hash.as_bytes();
-        let wrong = || Error::invalid_params("a hash has 64 hexadecimal digits, as `audit verify` prints it");
-        if digits.len() != 64 {
-            return Err(wrong());
-        }
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
-            let pair = std::str::from_utf8(pair).map_err(|_| wrong())?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
-        }
-        Ok(LogHead::new(self.seq, ChainDigest::from_bytes(bytes)))
+        let hash = self.hash.parse();
+        let hash = hash.map_err(|_| {
+            Error::invalid_params("a hash has 64 hexadecimal digits, as `audit verify` prints it")
+        })?;
+        Ok(LogHead::new(self.seq, hash))
     }
 }
 
@@ -138,7 +132,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_log_is_read_as_it_is_written() {
-        let head = LogHead::new(7, ChainDigest::from_bytes([0xab; 32]));
+        let head = LogHead::new(7, [0xab; 32].into());
         let end = LogEnd::of(head);
         assert_eq!(end.read().unwrap(), head);
         for hash in ["", "ab", &"zz".repeat(32), &"é".repeat(32)] {

@@ -10,9 +10,7 @@ use std::time::Duration;
 use mgp_discovery::Config;
 use mgp_discovery::config::model::{AuditArguments, AuditDurability};
 use mgp_security::Clock;
-use mgp_security::audit::{
-    ArgumentRecording, AuditLog, ChainKey, Durability, LogStore, Redaction, Retention,
-};
+use mgp_security::audit::{ArgumentRecording, AuditLog, ChainKey, Durability, LogStore, Retention};
 use mgp_types::mgp::AuditPort;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -85,7 +83,7 @@ pub(crate) fn forget(config: &Config, log: AuditLog) -> impl Future<Output = ()>
 fn arguments(config: &Config, state: &Path) -> Result<ArgumentRecording, StartError> {
     Ok(match config.audit.arguments {
         AuditArguments::Digest => ArgumentRecording::Digest(digest_key(state)?),
-        AuditArguments::Redacted => ArgumentRecording::Redacted(Arc::new(Redaction::new())),
+        AuditArguments::Redacted => ArgumentRecording::Redacted,
         _ => ArgumentRecording::Omitted,
     })
 }

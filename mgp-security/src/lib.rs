@@ -135,6 +135,8 @@ mod store;
 pub mod tool;
 #[cfg(feature = "validate")]
 pub mod validator;
+#[cfg(any(feature = "audit", feature = "permission", feature = "validate"))]
+mod words;
 
 pub use clock::Clock;
 pub use finding::Finding;
@@ -146,7 +148,7 @@ pub use finding::Finding;
     feature = "validate"
 ))]
 pub use gate::GateFuture;
-#[cfg(any(feature = "validate", feature = "permission"))]
+#[cfg(any(feature = "validate", feature = "permission", feature = "audit"))]
 pub use mgp_types::canonical::{CanonicalError, Digest, digest};
 pub use reject::RejectGate;
 #[cfg(feature = "ext")]

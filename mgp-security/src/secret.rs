@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use crate::words::words as words_of;
+
 /// Returns the parts of `text` that look like secrets, in order.
 pub(crate) fn secrets(text: &str) -> Vec<Range<usize>> {
     let mut found = private_keys(text);
@@ -139,23 +141,11 @@ fn passwords_of_addresses<'a>(
 
 /// Returns the last word of a name, in lower case: it is the same for `dbPassword`, `DB_PASSWORD` and `db-password`.
 fn last_word(name: &str) -> Option<String> {
-    let end = name.trim_end_matches(|c: char| !c.is_alphanumeric());
-    let mut start = end.len();
-    let mut later_is_lower = false;
-    for (at, c) in end.char_indices().rev() {
-        if !c.is_alphanumeric() {
-            break;
-        }
-        start = at;
-        if c.is_uppercase() && later_is_lower {
-            break;
-        }
-        later_is_lower = c.is_lowercase();
-    }
-    let last = end[start..].to_lowercase();
-    let whole: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    let mut words = words_of(name);
+    let whole = words.concat();
     let joined = PASSWORDS.iter().chain(&KEYS).find(|word| word.len() > 4 && whole.ends_with(**word));
-    (!last.is_empty()).then(|| joined.map_or(last, |word| (*word).to_owned()))
+    let last = words.pop()?;
+    Some(joined.map_or(last, |word| (*word).to_owned()))
 }
 
 const PASSWORDS: [&str; 7] = ["password", "passwords", "passwd", "passphrase", "passcode", "pwd", "passwort"];

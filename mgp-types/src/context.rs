@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::input::InputExchange;
 use crate::json::{Object, RawJson};
-use crate::mgp::{CallRecord, Operation, PermissionResponse, ResolvedTool, TraceId};
+use crate::mgp::{CallRecord, Operation, PermissionResponse, Refusal, ResolvedTool, TraceId};
 use crate::{ClientFolders, ClientSession, Error, Method, Outbox, Principal, Request, Session, code};
 
 /// What is known about a request beyond its bytes: one named slot for each thing our layers exchange.
@@ -54,6 +54,13 @@ impl Context {
     /// -32600 if the request came past the layer that knows it.
     pub fn session(&self) -> Result<&Arc<Session>, Error> {
         self.session.as_ref().ok_or_else(|| Error::invalid_request("the request belongs to no session"))
+    }
+
+    /// Notes in the record of the call, where there is one, that the request is refused.
+    pub fn note_refusal(&self, refusal: Refusal) {
+        if let Some(trail) = &self.trail {
+            trail.note_refusal(refusal);
+        }
     }
 
     /// Asks the caller for input: `method` is `elicitation/create`, `sampling/createMessage` or `roots/list`.

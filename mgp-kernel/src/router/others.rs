@@ -26,9 +26,7 @@ pub(super) fn call(visibility: &Visibility, mut request: Request) -> RouterFutur
             to_server(&visibility.fleet, upstream.id(), request)
         }
         Err(error) => {
-            if let Some(trail) = &request.context.trail {
-                trail.note_refusal(Refusal::new("methods", "unknown-method"));
-            }
+            request.context.note_refusal(Refusal::new("methods", "unknown-method"));
             RouterFuture::done(Err(error))
         }
     }

@@ -1,13 +1,11 @@
 //! The setting for how much of a call's arguments the audit trail records.
 
-use std::sync::Arc;
-
 use mgp_types::RawJson;
 use mgp_types::json::ObjectWriter;
-use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
+use mgp_types::mgp::ResolvedTool;
 
 use super::log::ChainKey;
-use super::redact::Redaction;
+use super::redact;
 
 /// The part of a call's arguments that is recorded.
 ///
@@ -24,7 +22,7 @@ pub enum ArgumentRecording {
     /// The names, and in place of each value its kind and size, are recorded as `arguments`.
     Shape,
     /// The values without secrets are recorded as `arguments`.
-    Redacted(Arc<Redaction>),
+    Redacted,
 }
 
 impl ArgumentRecording {
@@ -32,26 +30,16 @@ impl ArgumentRecording {
         matches!(self, Self::Omitted)
     }
 
-    pub(super) fn write(
-        &self,
-        details: &mut ObjectWriter,
-        arguments: &RawJson,
-        tool: Option<&ResolvedTool>,
-        at: Option<(&ServerId, &ToolName)>,
-    ) {
+    pub(super) fn write(&self, details: &mut ObjectWriter, arguments: &RawJson, tool: Option<&ResolvedTool>) {
         match self {
             Self::Omitted => {}
             Self::Digest(key) => {
                 details.text("arguments_digest", &key.authenticate(&[arguments.as_bytes()]).to_string());
             }
-            Self::Shape => details.json("arguments", &Redaction::shape(arguments)),
-            Self::Redacted(redaction) => {
-                let found = match (tool, at) {
-                    (None, Some((server, name))) => redaction.definition(server, name),
-                    _ => None,
-                };
-                let schema = tool.or(found.as_deref()).and_then(|tool| tool.definition.get("inputSchema"));
-                details.json("arguments", &redaction.arguments(arguments, schema.as_ref()));
+            Self::Shape => details.json("arguments", &redact::shape(arguments)),
+            Self::Redacted => {
+                let schema = tool.and_then(|tool| tool.definition.get("inputSchema"));
+                details.json("arguments", &redact::redacted(arguments, schema.as_ref()));
             }
         }
     }

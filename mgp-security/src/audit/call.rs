@@ -178,7 +178,7 @@ impl RecordedCall {
         };
         let (server, tool) = self.found();
         let mut event = self.event(self.subject.event_type(ending), result, (server.clone(), tool.clone()));
-        event.details = self.details(ending, error, (&server, &tool));
+        event.details = self.details(ending, error);
         event.ends = self.noted;
         let cause = if ending == RecordEnding::Blocked { self.cause(error) } else { None };
         let Some(cause) = cause.filter(|cause| *cause != event.event_type) else { return vec![event] };
@@ -239,12 +239,7 @@ impl RecordedCall {
         self.named.as_ref().and_then(RawJson::to_text)
     }
 
-    fn details(
-        &self,
-        ending: RecordEnding,
-        error: Option<&Error>,
-        (server, tool): (&Option<ServerId>, &Option<ToolName>),
-    ) -> Object {
+    fn details(&self, ending: RecordEnding, error: Option<&Error>) -> Object {
         let mut details = ObjectWriter::new();
         let risk = self.trail.risk().or_else(|| self.tool.as_ref().map(|tool| tool.security.risk));
         if let Some(risk) = risk {
@@ -285,8 +280,7 @@ impl RecordedCall {
             RecordSubject::Tool => {}
         }
         if let Some(arguments) = &self.arguments {
-            let at = server.as_ref().zip(tool.as_ref());
-            self.settings.arguments.write(&mut details, arguments, self.tool.as_deref(), at);
+            self.settings.arguments.write(&mut details, arguments, self.tool.as_deref());
         }
         details.finish()
     }

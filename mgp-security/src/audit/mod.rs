@@ -7,7 +7,7 @@
 //! | [`LogReader`] | searches, counts, exports and verifies events |
 //! | [`LogSubscription`] | forwards events to others |
 //! | [`TraceIdGate`], [`trace_of`], [`notification`] | carry trace ids on |
-//! | [`Redaction`] | takes secrets out of recorded arguments |
+//! | [`redacted`] | takes secrets out of recorded arguments |
 
 mod arguments;
 mod call;
@@ -28,12 +28,12 @@ mod trace;
 pub use self::arguments::ArgumentRecording;
 pub use self::layer::AuditLayer;
 pub use self::log::{
-    AuditLog, AuditLogBuilder, ChainDigest, ChainKey, Durability, EventFacets, Filter, GAP, KERNEL_LOST,
-    LogEntry, LogFlaw, LogHead, LogReader, LogStore, LogSubscription, Order, PRUNED, Query, Retention,
-    VerifiedLog, VerifyError,
+    AuditLog, AuditLogBuilder, ChainKey, Durability, EventFacets, Filter, GAP, KERNEL_LOST, LogEntry,
+    LogFlaw, LogHead, LogReader, LogStore, LogSubscription, Order, PRUNED, Query, Retention, VerifiedLog,
+    VerifyError,
 };
 pub use self::notification::notification;
 pub use self::outgoing::TraceIdGate;
-pub use self::redact::{Redaction, is_secret_name};
+pub use self::redact::{is_secret_name, redacted};
 pub use self::service::Audit;
 pub use self::trace::trace_of;

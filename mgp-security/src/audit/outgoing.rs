@@ -1,6 +1,5 @@
 //! The gate that passes trace ids on to the peer.
 
-use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
@@ -27,32 +26,17 @@ pub struct TraceIdGate {
 }
 
 /// A function that finds the session with the peer; the slot of the request may hold that of the caller.
-type FindSession = Arc<dyn Fn(&Request) -> Option<Arc<Session>> + Send + Sync>;
+type FindSession = Arc<dyn Fn() -> Option<Arc<Session>> + Send + Sync>;
 
 impl TraceIdGate {
-    /// Returns a gate for a peer whose session is in `context.session`.
-    pub fn new() -> Self {
-        Self { peer: Arc::new(|request| request.context.session.clone()) }
-    }
-
     /// Returns a gate for the peer of the session that `find` returns. While `find` returns none, requests are
     /// treated as going to a peer without MGP.
     pub fn to_peer(find: impl Fn() -> Option<Arc<Session>> + Send + Sync + 'static) -> Self {
-        Self { peer: Arc::new(move |_| find()) }
+        Self { peer: Arc::new(find) }
     }
 }
 
-impl Default for TraceIdGate {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for TraceIdGate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TraceIdGate").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(TraceIdGate);
 
 impl Gate for TraceIdGate {
     type Pass = ();
@@ -61,7 +45,7 @@ impl Gate for TraceIdGate {
         if request.kind == RequestKind::Call {
             let id = trace_of(request).unwrap_or_else(random::trace_id);
             request.context.trace = Some(id);
-            let session = (self.peer)(request);
+            let session = (self.peer)();
             write(&mut request.params, id, session.as_deref());
         }
         Flow::Pass(())
@@ -190,7 +174,7 @@ mod tests {
             assert_eq!(id.as_deref(), revision.is_stateless().then_some(ID));
         }
         let params = format!(r#"{{"trace_id":"{ID}","_mgp":{{"trace_id":"{ID}"}}}}"#);
-        assert!(sent(&TraceIdGate::new(), call(&params)).params.is_empty());
+        assert!(sent(&TraceIdGate::to_peer(|| None), call(&params)).params.is_empty());
     }
 
     #[test]

@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::lexicon::{MANNERS, POWERS};
 use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
-use super::normalized_text::{NormalizedText, words};
+use super::normalized_text::NormalizedText;
+use crate::words::words;
 
 /// The security profile of a tool, guessed from its definition where its server declares no security.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,7 +1,8 @@
 //! The effective security of a tool, computed from all sources that have a say in it.
 
 use mgp_types::mgp::{
-    EXTENSION_ID, EffectiveSecurity, RiskLevel, ServerId, ToolName, ToolSecurity, TrustLevel, ValidatorName,
+    EXTENSION_ID, EffectiveSecurity, Permission, RiskLevel, ServerId, ToolName, ToolSecurity, TrustLevel,
+    ValidatorName,
 };
 use mgp_types::{Object, RawJson};
 
@@ -171,7 +172,7 @@ pub(super) fn settle(security: &mut EffectiveSecurity, rules: &ToolRules) {
         TrustLevel::Sandboxed => RiskLevel::Moderate,
         TrustLevel::Standard | TrustLevel::Trusted => RiskLevel::Safe,
     };
-    let of_permissions = security.permissions.iter().map(|permission| rules.risk_of(permission));
+    let of_permissions = security.permissions.iter().map(Permission::risk);
     let of_validators = security.validators.iter().map(risk_of_validator);
     security.risk = of_permissions.chain(of_validators).fold(security.risk.max(of_trust), RiskLevel::max);
 }

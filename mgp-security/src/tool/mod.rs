@@ -21,12 +21,12 @@ pub(crate) use self::derive::NameManner;
 pub use self::derive::Profile;
 pub use self::effective::{describe, effective};
 pub use self::nature::{ArgumentNature, ArgumentNatures};
-pub(crate) use self::normalized_text::words;
 pub use self::operation::OperationsGate;
 pub(crate) use self::resolve::RequestTarget;
 pub use self::resolve::{ResolveTool, ResolveToolLayer};
 pub use self::rules::ToolRules;
 pub(crate) use self::uri::UriReadings;
+pub(crate) use crate::words::words;
 
 /// The largest number of pages of a list that are requested from a server.
 pub(crate) const MAX_PAGES: usize = 256;

@@ -6,11 +6,14 @@ use mgp_types::Object;
 
 use super::derive::{NameManner, hints};
 use super::lexicon::{
-    ABOUT, CODE_QUALIFIERS, CONVERTING, FILLERS, GIVING, HEADS, KEEPING, LexiconSign, MOVING, OPENINGS,
-    PLACES, READ_FROM, REMOTE_BESIDE, SELECTING, SHOWN, WRITTEN_TO, Words,
+    ABOUT, CODE_QUALIFIERS, CONVERTING, FILLERS, GIVING, HEADS, KEEPING, MOVING, OPENINGS, PLACES, READ_FROM,
+    REMOTE_BESIDE, SAYS_FILTER, SAYS_GLOB, SAYS_LANGUAGE, SAYS_LOADED, SAYS_LOCAL, SAYS_OTHER_QUERY,
+    SAYS_PLAIN_CODE, SAYS_REACHED, SAYS_READS_ONLY, SAYS_REMOTE, SAYS_RUNS, SAYS_SELECTOR, SAYS_SQL,
+    SAYS_TERMINAL, SAYS_WRITTEN, SELECTING, SHOWN, WRITTEN_TO, Words,
 };
-use super::normalized_text::{NormalizedText, first_sentence, words};
+use super::normalized_text::{NormalizedText, first_sentence};
 use super::schema::{SchemaArgument, arguments, is_destination};
+use crate::words::words;
 
 /// The nature of an argument, as its schema, its name and its description tell; it decides what the argument is checked
 /// for.
@@ -126,7 +129,7 @@ impl ArgumentNatures {
 
     /// Returns whether the tool says that it changes nothing.
     pub(super) fn says_it_reads_only(&self) -> bool {
-        self.subject.purpose.says(LexiconSign::ReadsOnly)
+        self.subject.purpose.says(SAYS_READS_ONLY)
     }
 }
 
@@ -177,9 +180,8 @@ impl ToolSubject {
         let whole = with_name(&description);
         let beside = |argument: &SchemaArgument| REMOTE_BESIDE.has(&words(&argument.name).join(" "));
         let purpose = with_name(first_sentence(&description));
-        let is_remote = purpose.says(LexiconSign::Remote)
-            || (!whole.says(LexiconSign::Local)
-                && (whole.says(LexiconSign::Remote) || arguments.iter().any(beside)));
+        let is_remote = purpose.says(SAYS_REMOTE)
+            || (!whole.says(SAYS_LOCAL) && (whole.says(SAYS_REMOTE) || arguments.iter().any(beside)));
         Self {
             name: with_name(""),
             purpose,
@@ -209,7 +211,7 @@ impl ToolSubject {
         let is_so = match claimed {
             ArgumentNature::Path => self.is_local(&text),
             ArgumentNature::Url if !self.is_visited(argument, &words, &text) => return ArgumentNature::Link,
-            ArgumentNature::Host => !text.says(LexiconSign::Filter),
+            ArgumentNature::Host => !text.says(SAYS_FILTER),
             ArgumentNature::Code => self.is_run(&text),
             _ => true,
         };
@@ -247,52 +249,47 @@ impl ToolSubject {
     }
 
     /// Returns whether the text or the subject of the tool has the sign that confirms an ambiguous name.
-    fn has_sign(&self, sign: LexiconSign, text: &NormalizedText) -> bool {
+    fn has_sign(&self, sign: Words, text: &NormalizedText) -> bool {
         match sign {
-            LexiconSign::Language => {
+            SAYS_LANGUAGE => {
                 let speaks = text.says(sign) || self.purpose.says(sign);
-                speaks && (self.name.says(LexiconSign::Runs) || self.purpose.says(LexiconSign::Runs))
+                speaks && (self.name.says(SAYS_RUNS) || self.purpose.says(SAYS_RUNS))
             }
-            LexiconSign::Sql => {
-                let of_another_kind =
-                    text.says(LexiconSign::OtherQuery) || self.purpose.says(LexiconSign::OtherQuery);
+            SAYS_SQL => {
+                let of_another_kind = text.says(SAYS_OTHER_QUERY) || self.purpose.says(SAYS_OTHER_QUERY);
                 text.says(sign) || (!of_another_kind && self.purpose.says(sign))
             }
-            LexiconSign::Terminal => {
-                self.name.says(sign) && self.manner != NameManner::Reads && !self.takes_command
-            }
+            SAYS_TERMINAL => self.name.says(sign) && self.manner != NameManner::Reads && !self.takes_command,
             _ => text.says(sign),
         }
     }
 
     /// Returns whether a path leads to a file of the server's machine.
     fn is_local(&self, text: &NormalizedText) -> bool {
-        if text.says(LexiconSign::Selector) {
+        if text.says(SAYS_SELECTOR) {
             false
-        } else if text.says(LexiconSign::Local) {
+        } else if text.says(SAYS_LOCAL) {
             true
         } else {
-            !self.is_remote && !text.says(LexiconSign::Remote) && !text.says(LexiconSign::Filter)
+            !self.is_remote && !text.says(SAYS_REMOTE) && !text.says(SAYS_FILTER)
         }
     }
 
     /// Returns whether an address is visited; others are only stored, in a link or in a report.
     fn is_visited(&self, argument: &SchemaArgument, words: &[String], text: &NormalizedText) -> bool {
-        if text.says(LexiconSign::Filter) {
+        if text.says(SAYS_FILTER) {
             return false;
         }
         let is_shown = words.iter().any(|word| SHOWN.has(word));
         let is_kept = self.manner == NameManner::Writes || self.is_remote || argument.is_in_list || is_shown;
         let of_argument = NormalizedText::of(&argument.description);
-        !is_kept
-            || of_argument.says(LexiconSign::Reached)
-            || (!is_shown && self.purpose.says(LexiconSign::Reached))
+        !is_kept || of_argument.says(SAYS_REACHED) || (!is_shown && self.purpose.says(SAYS_REACHED))
     }
 
     /// Returns whether code is executed, or might be.
     fn is_run(&self, text: &NormalizedText) -> bool {
-        let runs = text.says(LexiconSign::Runs) || self.purpose.says(LexiconSign::Runs);
-        !text.says(LexiconSign::PlainCode)
+        let runs = text.says(SAYS_RUNS) || self.purpose.says(SAYS_RUNS);
+        !text.says(SAYS_PLAIN_CODE)
             && (runs || !matches!(self.manner, NameManner::Reads | NameManner::Writes))
     }
 
@@ -317,9 +314,7 @@ impl ToolSubject {
             let words = parts(&it.name);
             let selects = it.takes_text && !words.iter().any(|word| SELECTING.has(word));
             let is_pattern = words.last().is_some_and(|last| last == "pattern");
-            selects
-                && (it.text(&words).says(LexiconSign::Glob)
-                    || (is_pattern && self.purpose.says(LexiconSign::Glob)))
+            selects && (it.text(&words).says(SAYS_GLOB) || (is_pattern && self.purpose.says(SAYS_GLOB)))
         };
         files.read |= paths.is_empty() && !self.is_remote && arguments.iter().any(globs);
         files
@@ -331,8 +326,8 @@ impl ToolSubject {
         let verb = |table: Words| self.name.words().any(|word| table.has(word));
         let sentences = [first_sentence(&path.description), &*path.description].map(NormalizedText::of);
         let told = sentences.iter().find_map(|text| {
-            let written = text.says(LexiconSign::Written);
-            (written || text.says(LexiconSign::Loaded)).then_some(written)
+            let written = text.says(SAYS_WRITTEN);
+            (written || text.says(SAYS_LOADED)).then_some(written)
         });
         let is_plain = words.len() == 1;
         if verb(MOVING) || any(WRITTEN_TO) {

@@ -1,6 +1,6 @@
 //! Texts and names of definitions as plain words, so that phrases can be found in them.
 
-use super::lexicon::{LexiconSign, SIGNS};
+use super::lexicon::Words;
 
 /// A text in lower case, with single spaces around its words.
 #[derive(Debug, Clone)]
@@ -42,9 +42,8 @@ impl NormalizedText {
     }
 
     /// Returns whether the text contains one of the phrases of `sign`.
-    pub(super) fn says(&self, sign: LexiconSign) -> bool {
-        let of_sign = SIGNS.iter().filter(|(known, _)| *known == sign);
-        of_sign.flat_map(|(_, phrases)| phrases.iter()).any(|phrase| self.has(phrase))
+    pub(super) fn says(&self, sign: Words) -> bool {
+        sign.iter().any(|phrase| self.has(phrase))
     }
 
     /// Returns whether the text contains the words of `phrase` in a row; a `*` at its end stands for any ending.
@@ -79,40 +78,6 @@ pub(super) fn documented<'a>(description: &'a str, name: &str) -> Option<&'a str
 /// The largest number of characters of a text that are read.
 const MAX_CHARS: usize = 600;
 
-/// Returns the words of a name like `filePath`, `file-path` or `FILE_PATH`, in lower case.
-pub(crate) fn words(name: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut previous: Option<char> = None;
-    let mut characters = name.chars().take(MAX_NAME).peekable();
-    while let Some(character) = characters.next() {
-        let begins = match previous {
-            // A word starts at a capital, as in `filePath`; in `URLPath`, the last capital of the run belongs to the
-            // next word.
-            Some(before) if character.is_uppercase() => {
-                before.is_lowercase()
-                    || before.is_numeric()
-                    || (before.is_uppercase() && characters.peek().is_some_and(|next| next.is_lowercase()))
-            }
-            _ => false,
-        };
-        if (begins || !character.is_alphanumeric()) && !word.is_empty() {
-            words.push(std::mem::take(&mut word));
-        }
-        if character.is_alphanumeric() {
-            word.extend(character.to_lowercase());
-        }
-        previous = Some(character);
-    }
-    if !word.is_empty() {
-        words.push(word);
-    }
-    words
-}
-
-/// The largest number of characters of a name that are read; longer texts are no names.
-const MAX_NAME: usize = 256;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,15 +97,5 @@ mod tests {
         assert_eq!(documented(text, "name"), Some("The key."));
         assert_eq!(documented(text, "nam"), None);
         assert_eq!(first_sentence(text), "Reads a value");
-    }
-
-    #[test]
-    fn names_of_every_convention_fall_into_the_same_words() {
-        for name in ["filePath", "file_path", "file-path", "FILE_PATH", "FilePath", "file.path"] {
-            assert_eq!(words(name), ["file", "path"], "{name}");
-        }
-        assert_eq!(words("baseURLPath"), ["base", "url", "path"]);
-        assert_eq!(words("sha256Sum"), ["sha256", "sum"]);
-        assert!(words("--").is_empty());
     }
 }

@@ -138,9 +138,7 @@ impl OperationRules {
     }
 
     fn unknown(&self, request: &Request) -> Error {
-        if let Some(trail) = &request.context.trail {
-            trail.note_refusal(Refusal::new("methods", "unknown-method"));
-        }
+        request.context.note_refusal(Refusal::new("methods", "unknown-method"));
         let name: String = request.method.as_str().chars().take(MAX_NAME_CHARS).collect();
         Error::new(
             code::METHOD_NOT_FOUND,
@@ -198,7 +196,7 @@ impl Draft {
                 self.arguments.get(member).and_then(|known| known.to().ok()).unwrap_or_default();
             all.extend(texts.iter().map(|text| RawJson::from_text(text)));
             if !all.is_empty() {
-                self.arguments.set(member, array(&all));
+                self.arguments.set(member, RawJson::from_value(&all).map_err(|_| no_text())?);
             }
         }
         Ok(())
@@ -217,7 +215,7 @@ fn of_resources(request: &Request) -> Result<Draft, Finding> {
     for uri in &uris {
         draft.add_uri(&uri.to_text().ok_or_else(no_text)?)?;
     }
-    draft.named = Some(array(&uris));
+    draft.named = RawJson::from_value(&uris).ok();
     Ok(draft)
 }
 
@@ -284,18 +282,6 @@ fn is_used(nature: ArgumentNature) -> bool {
     nature != ArgumentNature::Code
 }
 
-fn array(items: &[RawJson]) -> RawJson {
-    let mut out = vec![b'['];
-    for (index, item) in items.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(item.as_bytes());
-    }
-    out.push(b']');
-    RawJson::from_written(out)
-}
-
 fn no_text() -> Finding {
     Finding::new("malformed", "a URI has to be text: write it as a string")
 }
@@ -305,10 +291,8 @@ fn no_object() -> Finding {
 }
 
 fn refused(request: &Request, finding: &Finding) -> Error {
-    if let Some(trail) = &request.context.trail {
-        let refusal = Refusal::new("validate", finding.rule).with_event(EventType::ValidationFailed);
-        trail.note_refusal(refusal);
-    }
+    let refusal = Refusal::new("validate", finding.rule).with_event(EventType::ValidationFailed);
+    request.context.note_refusal(refusal);
     let text = format!("the request is blocked ({}): {}", finding.rule, finding.message);
     let mut recovery = Recovery::for_code(code::VALIDATION_BLOCKED).unwrap_or_default();
     let details = serde_json::json!({ "rule": finding.rule, "advice": finding.message });

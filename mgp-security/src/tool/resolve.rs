@@ -1,15 +1,13 @@
 //! The layer that attaches the resolved tool to each call, in front of one server.
 
 use std::collections::HashMap;
-use std::future::{Future, poll_fn, ready as ready_now};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
-use mgp_types::{BoxFuture, Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService};
-use pin_project_lite::pin_project;
+use mgp_types::{Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -17,6 +15,7 @@ use super::effective::{effective, of_name};
 use super::operation::OperationRules;
 use super::rules::ToolRules;
 use super::{MAX_PAGES, MAX_TOOLS};
+use crate::GateFuture;
 
 /// A tower layer in front of one server that tells the inner layers which tool a call is for.
 ///
@@ -134,7 +133,7 @@ fn note(request: &mut Request, tool: Arc<ResolvedTool>) {
 impl<S: RpcService> Service<Request> for ResolveTool<S> {
     type Response = Response;
     type Error = Error;
-    type Future = ResolveToolFuture<S::Future>;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -142,28 +141,24 @@ impl<S: RpcService> Service<Request> for ResolveTool<S> {
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         let shared = &self.shared;
-        if request.method == Method::TOOLS_LIST {
-            let learning = (request.kind == RequestKind::Call).then(|| shared.clone());
-            return ResolveToolFuture { state: State::Inner { future: self.inner.call(request), learning } };
+        if request.method == Method::TOOLS_LIST && request.kind == RequestKind::Call {
+            let (shared, listing) = (shared.clone(), self.inner.call(request));
+            return GateFuture::waiting(async move {
+                listing.await.inspect(|listed| shared.learn(&listed.result))
+            });
         }
         if request.method != Method::TOOLS_CALL {
-            if let Err(error) = shared.operations.resolve(&mut request) {
-                return ResolveToolFuture {
-                    state: State::Fetching { future: Box::pin(ready_now(Err(error))) },
-                };
-            }
-            return ResolveToolFuture {
-                state: State::Inner { future: self.inner.call(request), learning: None },
+            return match shared.operations.resolve(&mut request) {
+                Ok(()) => GateFuture::passed(self.inner.call(request)),
+                Err(error) => GateFuture::refused(error),
             };
         }
         if let Some(tool) = shared.known(&request) {
             note(&mut request, tool);
-            return ResolveToolFuture {
-                state: State::Inner { future: self.inner.call(request), learning: None },
-            };
+            return GateFuture::passed(self.inner.call(request));
         }
         let (shared, mut inner) = (shared.clone(), self.inner.clone());
-        let future = Box::pin(async move {
+        GateFuture::waiting(async move {
             let stranger = shared.stranger(&request)?;
             if let Err(error) = shared.fetch(&mut inner, &request).await {
                 tracing::debug!(%error, "the tools cannot be listed before a call");
@@ -172,46 +167,9 @@ impl<S: RpcService> Service<Request> for ResolveTool<S> {
             note(&mut request, tool);
             poll_fn(|cx| inner.poll_ready(cx)).await?;
             inner.call(request).await
-        });
-        ResolveToolFuture { state: State::Fetching { future } }
+        })
     }
 }
-
-pin_project! {
-    /// The future of [`ResolveTool`].
-    #[must_use = "futures do nothing unless polled"]
-    pub struct ResolveToolFuture<F> {
-        #[pin]
-        state: State<F>,
-    }
-}
-
-pin_project! {
-    #[project = StateProj]
-    enum State<F> {
-        Inner { #[pin] future: F, learning: Option<Arc<ResolveToolShared>> },
-        Fetching { future: BoxFuture<'static, Result<Response, Error>> },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for ResolveToolFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project().state.project() {
-            StateProj::Fetching { future } => future.as_mut().poll(cx),
-            StateProj::Inner { future, learning } => {
-                let result = ready!(future.poll(cx));
-                if let (Some(shared), Ok(response)) = (learning.take(), &result) {
-                    shared.learn(&response.result);
-                }
-                Poll::Ready(result)
-            }
-        }
-    }
-}
-
-mgp_types::partial_debug!([F] ResolveToolFuture<F>);
 
 /// The target of a request: a server, and the tool of it that a `tools/call` names.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,5 @@
 //! The operator's rules for the tools of a server.
 
-use std::collections::BTreeMap;
-
 use mgp_types::RawJson;
 use mgp_types::mgp::{CodeSafety, Permission, RiskLevel, TrustLevel, ValidatorName};
 
@@ -16,7 +14,6 @@ pub struct ToolRules {
     pub(super) permissions: Vec<Permission>,
     pub(super) confirmation: bool,
     pub(super) code_safety: Option<RawJson>,
-    pub(super) permission_risks: BTreeMap<Permission, RiskLevel>,
     pub(super) waived: Vec<ValidatorName>,
 }
 
@@ -56,25 +53,9 @@ impl ToolRules {
         self
     }
 
-    /// Sets the risk of a custom permission; without it, the permission is dangerous.
-    pub fn with_permission_risk(mut self, permission: Permission, risk: RiskLevel) -> Self {
-        self.permission_risks.insert(permission, risk);
-        self
-    }
-
     /// Waives a validator where it would only be derived from the definition; a declared one is still used.
     pub fn without_derived(mut self, validator: ValidatorName) -> Self {
         self.waived.push(validator);
         self
-    }
-
-    /// Returns the risk of a permission under these rules; the permissions of the specification keep their risk.
-    pub(super) fn risk_of(&self, permission: &Permission) -> RiskLevel {
-        match permission {
-            Permission::Custom(_) => {
-                self.permission_risks.get(permission).copied().unwrap_or_else(|| permission.risk())
-            }
-            standard => standard.risk(),
-        }
     }
 }

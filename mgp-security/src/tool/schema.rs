@@ -3,10 +3,10 @@
 use std::cell::Cell;
 
 use mgp_types::{Object, RawJson};
-use serde::Deserialize;
 
 use super::nature::ArgumentNature;
-use super::normalized_text::{documented, words};
+use super::normalized_text::documented;
+use crate::words::words;
 
 /// One argument of a tool, or a member of an argument at any depth.
 #[derive(Debug, Clone)]
@@ -134,10 +134,13 @@ impl SchemaReader<'_> {
             }
         }
         let has_members = schema.contains("properties") || schema.contains("additionalProperties");
-        match schema.get("type").and_then(|kind| kind.to::<Types>().ok()) {
+        let kinds = schema
+            .get("type")
+            .and_then(|kinds| kinds.to_text().map(|kind| vec![kind]).or_else(|| kinds.to().ok()));
+        match kinds {
             None if schema.contains("items") => schema.get("items").is_none_or(|items| below(&items)),
             None => !has_members,
-            Some(types) => types.names().iter().any(|name| match &**name {
+            Some(kinds) => kinds.iter().any(|kind| match &**kind {
                 "string" => !schema.text("format").is_some_and(|format| FIXED_FORMATS.contains(&&*format)),
                 "array" => schema.get("items").is_none_or(|items| below(&items)),
                 _ => false,
@@ -154,22 +157,6 @@ impl SchemaReader<'_> {
             at = Object::from_raw(&at.get(&name)?).ok()?;
         }
         Some(at)
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Types {
-    One(String),
-    Several(Vec<String>),
-}
-
-impl Types {
-    fn names(&self) -> &[String] {
-        match self {
-            Self::One(name) => std::slice::from_ref(name),
-            Self::Several(names) => names,
-        }
     }
 }
 

@@ -1,5 +1,5 @@
 use mgp_types::Object;
-use mgp_types::mgp::{EffectiveSecurity, Permission, RiskLevel, TrustLevel, ValidatorName};
+use mgp_types::mgp::{EffectiveSecurity, RiskLevel, TrustLevel, ValidatorName};
 
 use super::*;
 
@@ -44,15 +44,10 @@ fn costs_that_somebody_has_to_agree_to_are_confirmed() {
 
 // covers: MGP-3.2-12
 #[test]
-fn a_custom_permission_is_dangerous_unless_configured() {
+fn a_custom_permission_is_dangerous() {
     let custom =
         r#"{"name":"x","security":{"risk_level":"safe","permissions_required":["com.example.print"]}}"#;
     assert_eq!(of(custom, &trusted()).risk, RiskLevel::Dangerous);
-    let print = Permission::read("com.example.print");
-    assert_eq!(of(custom, &trusted().with_permission_risk(print, RiskLevel::Safe)).risk, RiskLevel::Safe);
-    let camera = r#"{"name":"x","security":{"risk_level":"safe","permissions_required":["camera"]}}"#;
-    let lowered = trusted().with_permission_risk(Permission::Camera, RiskLevel::Safe);
-    assert_eq!(of(camera, &lowered).risk, RiskLevel::Dangerous, "standard types keep their risk");
 }
 
 // covers: MGP-4.3-09, MGP-4.5-05, MGP-4.5-06

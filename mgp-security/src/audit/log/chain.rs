@@ -1,45 +1,11 @@
-//! The hash chain of the audit log: its digests, its key and its head.
+//! The hash chain of the audit log: its key and its head.
 
 use std::fmt;
 use std::sync::Arc;
 
-use mgp_types::hex;
-use serde::{Serialize, Serializer};
+use mgp_types::canonical::Digest;
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
-
-/// A link of the chain: the SHA-256 of the link before it, the event's number and the event's bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ChainDigest([u8; 32]);
-
-impl ChainDigest {
-    /// Returns the digest with these bytes.
-    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-
-    /// Returns the bytes of the digest.
-    pub const fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
-impl fmt::Display for ChainDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(std::str::from_utf8(&hex::<64>(&self.0)).unwrap_or_default())
-    }
-}
-
-impl fmt::Debug for ChainDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl Serialize for ChainDigest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
 
 /// The head of a log: the number and the link of its last event. A copy kept elsewhere shows later whether the log
 /// still holds what it held then.
@@ -49,12 +15,12 @@ pub struct LogHead {
     /// The number of the last event; 0 if there is none yet.
     pub seq: u64,
     /// The link of the last event.
-    pub hash: ChainDigest,
+    pub hash: Digest,
 }
 
 impl LogHead {
     /// Returns the head of a log whose last event has this number and link.
-    pub const fn new(seq: u64, hash: ChainDigest) -> Self {
+    pub const fn new(seq: u64, hash: Digest) -> Self {
         Self { seq, hash }
     }
 }
@@ -81,9 +47,9 @@ impl ChainKey {
     }
 
     /// Returns the HMAC-SHA-256 (RFC 2104) of `parts` joined together.
-    pub(crate) fn authenticate(&self, parts: &[&[u8]]) -> ChainDigest {
+    pub(crate) fn authenticate(&self, parts: &[&[u8]]) -> Digest {
         let inner = parts.iter().fold(self.0.inner.clone(), Sha256::chain_update).finalize();
-        ChainDigest(self.0.outer.clone().chain_update(inner).finalize().into())
+        Digest::from(<[u8; 32]>::from(self.0.outer.clone().chain_update(inner).finalize()))
     }
 }
 
@@ -113,10 +79,12 @@ impl Chain {
         LogHead::new(seq, self.digest(&[before.hash.as_bytes(), &seq.to_be_bytes(), event]))
     }
 
-    fn digest(&self, parts: &[&[u8]]) -> ChainDigest {
+    fn digest(&self, parts: &[&[u8]]) -> Digest {
         match &self.0 {
             Some(key) => key.authenticate(parts),
-            None => ChainDigest(parts.iter().fold(Sha256::new(), Sha256::chain_update).finalize().into()),
+            None => {
+                <[u8; 32]>::from(parts.iter().fold(Sha256::new(), Sha256::chain_update).finalize()).into()
+            }
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The entry of the audit log: an event with its place in the chain.
 
+use mgp_types::canonical::Digest;
 use mgp_types::mgp::{ActorType, AuditEvent, EventType, Outcome, ServerId, method};
 use mgp_types::{Object, RawJson, Request};
 
-use super::chain::{Chain, ChainDigest, LogHead};
+use super::chain::{Chain, LogHead};
 
 /// An event in the log: its number, its bytes as they are forwarded, and its place in the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,9 +15,9 @@ pub struct LogEntry {
     /// The event as JSON.
     pub event: RawJson,
     /// The link of the event before.
-    pub prev: ChainDigest,
+    pub prev: Digest,
     /// The link of this event.
-    pub hash: ChainDigest,
+    pub hash: Digest,
     /// The values of the event that the log can be searched by.
     pub facets: EventFacets,
 }

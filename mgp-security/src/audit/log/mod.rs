@@ -26,7 +26,7 @@ use mgp_types::mgp::{AuditEvent, AuditPort, Timestamp};
 use mgp_types::{BoxFuture, Error, Object};
 use tokio::sync::{oneshot, watch};
 
-pub use self::chain::{ChainDigest, ChainKey, LogHead};
+pub use self::chain::{ChainKey, LogHead};
 pub use self::entry::{EventFacets, LogEntry};
 pub use self::filter::{Filter, Order, Query};
 pub use self::reader::LogReader;
@@ -37,7 +37,6 @@ pub use self::verify::{LogFlaw, VerifiedLog, VerifyError};
 pub use self::writer::{GAP, KERNEL_LOST};
 
 use self::chain::Chain;
-use self::encode::Encoder;
 use self::open_calls::OpenCalls;
 use self::queue::Job;
 use self::state::AuditLogState;
@@ -250,7 +249,6 @@ impl AuditLogBuilder {
             clock: self.clock,
             head,
             newest: newest.unwrap_or(Timestamp::EPOCH),
-            encoder: Encoder::default(),
             kept: Vec::new(),
             open_calls: open_calls.clone(),
         };

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, Timestamp};
 
 use super::chain::LogHead;
@@ -26,16 +24,15 @@ impl Retention {
     ///
     /// The age is measured from the clock or from the last event, whichever is earlier: a clock that is ahead must
     /// not empty the log.
-    pub(super) fn bound(self, now: Timestamp, newest: Timestamp) -> Option<(RemovalBound, RemovalReason)> {
+    pub(super) fn bound(self, now: Timestamp, newest: Timestamp) -> Option<RemovalBound> {
         match self {
             Self::KeepAll => None,
             Self::TimeBased(age) => {
                 let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
                 let start = now.min(newest).as_millis().saturating_sub(age);
-                Timestamp::from_millis(start)
-                    .map(|start| (RemovalBound::Before(start), RemovalReason::TimeBased))
+                Timestamp::from_millis(start).map(RemovalBound::Before)
             }
-            Self::SizeBased(most) => Some((RemovalBound::Bytes(most), RemovalReason::SizeBased)),
+            Self::SizeBased(most) => Some(RemovalBound::Bytes(most)),
         }
     }
 }
@@ -48,29 +45,9 @@ pub(super) struct Checkpoint {
     /// The number of entries that were removed with it.
     pub(super) removed: u64,
     /// The reason for the removal.
-    pub(super) reason: RemovalReason,
+    pub(super) reason: String,
     /// The number of the event that reports the removal, which is in the chain like any other.
     pub(super) told_by: u64,
-}
-
-/// The reason why entries were removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum RemovalReason {
-    /// The entries were too old.
-    TimeBased,
-    /// The log was too large.
-    SizeBased,
-}
-
-impl RemovalReason {
-    /// Returns the word that is stored for the reason.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::TimeBased => "time_based",
-            Self::SizeBased => "size_based",
-        }
-    }
 }
 
 /// The bound beyond which entries are removed.
@@ -82,15 +59,25 @@ pub(super) enum RemovalBound {
     Bytes(u64),
 }
 
+impl RemovalBound {
+    /// Returns the word for the rule by which events are removed.
+    pub(super) const fn reason(self) -> &'static str {
+        match self {
+            Self::Before(_) => "time_based",
+            Self::Bytes(_) => "size_based",
+        }
+    }
+}
+
 /// Returns the event that reports the removal of entries.
-pub(super) fn pruned(now: Timestamp, end: &LogHead, removed: u64, reason: RemovalReason) -> AuditEvent {
+pub(super) fn pruned(now: Timestamp, end: &LogHead, removed: u64, reason: &str) -> AuditEvent {
     let event_type = EventType::Custom(PRUNED.into());
     let target = AuditTarget::new(None, None);
     AuditEvent::new(now, random::trace_id(), event_type, Actor::kernel(), target, Outcome::Success)
         .with_detail("through_seq", &end.seq)
         .with_detail("through_hash", &end.hash)
         .with_detail("removed", &removed)
-        .with_detail("reason", &reason)
+        .with_detail("reason", reason)
 }
 
 /// The type of the event that reports the removal of entries by retention.

@@ -3,18 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp};
+use mgp_types::canonical::Digest;
+use mgp_types::mgp::{EventType, Outcome, ServerId, Timestamp};
 use mgp_types::{LOCAL_AGENT, RawJson};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{
-    Connection, OptionalExtension, Row, Statement, ToSql, TransactionBehavior, named_params, params,
-};
+use rusqlite::{Connection, OptionalExtension, Row, Statement, ToSql, TransactionBehavior, params};
 
-use super::chain::{ChainDigest, LogHead};
+use super::chain::LogHead;
 use super::entry::{EventFacets, LogEntry};
 use super::filter::{Filter, Order, Query};
-use super::retention::{Checkpoint, RemovalBound, RemovalReason};
+use super::retention::{Checkpoint, RemovalBound};
 use crate::StoreError;
 use crate::sqlite::Database;
 
@@ -176,10 +175,10 @@ impl LogStore {
         );
         let behind = integer(query.behind.unwrap_or(start));
         let limit = integer(query.limit.min(Query::MAX_LIMIT) as u64);
-        let conditions = Conditions::of(&query.filter);
+        let conditions = conditions(&query.filter);
         let connection = self.reader.connection();
         let mut statement = connection.prepare(&sql)?;
-        let mut values = conditions.values();
+        let mut values: Vec<_> = conditions.iter().map(|(name, value)| (*name, &**value)).collect();
         values.extend([(":behind", &behind as &dyn ToSql), (":limit", &limit)]);
         let entries = statement.query_map(&*values, read_entry)?.collect::<Result<_, _>>()?;
         Ok(entries)
@@ -228,13 +227,7 @@ impl LogStore {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute(
             "INSERT INTO audit_checkpoints (seq, hash, removed, reason, told_by) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![
-                integer(end.seq),
-                end.hash.as_bytes(),
-                integer(*removed),
-                reason.as_str(),
-                integer(*told_by)
-            ],
+            params![integer(end.seq), end.hash.as_bytes(), integer(*removed), reason, integer(*told_by)],
         )?;
         transaction.execute("DELETE FROM audit_events WHERE seq <= ?1", [integer(end.seq)])?;
         insert(&transaction, std::slice::from_ref(note))?;
@@ -328,45 +321,23 @@ fn last_beyond_bytes(connection: &Connection, most: u64) -> Result<Option<i64>, 
     Ok(None)
 }
 
-/// The conditions of a filter, as values for [`CONDITIONS`].
-struct Conditions {
-    types: Option<String>,
-    agent: Option<String>,
-    /// The pattern of the clients of that agent.
-    clients: Option<String>,
-    server: Option<String>,
-    result: Option<&'static str>,
-    since: Option<i64>,
-    until: Option<i64>,
-    trace: Option<[u8; 16]>,
-}
-
-impl Conditions {
-    fn of(filter: &Filter) -> Self {
-        let types: Vec<_> = filter.event_types.iter().map(EventType::as_str).collect();
-        Self {
-            types: (!types.is_empty()).then(|| serde_json::json!(types).to_string()),
-            agent: filter.agent_id.as_ref().map(AgentId::as_str).map(Into::into),
-            clients: filter
-                .agent_id
-                .as_ref()
-                .filter(|agent| agent.as_str() == LOCAL_AGENT)
-                .map(|agent| format!("{agent}/*")),
-            server: filter.server_id.as_ref().map(ServerId::as_str).map(Into::into),
-            result: filter.result.map(Outcome::as_str),
-            since: filter.since.map(Timestamp::as_millis),
-            until: filter.until.map(Timestamp::as_millis),
-            trace: filter.trace_id.map(|trace| trace.as_u128().to_be_bytes()),
-        }
-    }
-
-    fn values(&self) -> Vec<(&'static str, &dyn ToSql)> {
-        named_params! {
-            ":types": self.types, ":agent": self.agent, ":clients": self.clients, ":server": self.server,
-            ":result": self.result, ":since": self.since, ":until": self.until, ":trace": self.trace,
-        }
-        .to_vec()
-    }
+/// Returns the values of [`CONDITIONS`] by their names; empty ones are met by every event.
+fn conditions(filter: &Filter) -> Vec<(&'static str, Box<dyn ToSql>)> {
+    let types: Vec<_> = filter.event_types.iter().map(EventType::as_str).collect();
+    let types = (!types.is_empty()).then(|| serde_json::json!(types).to_string());
+    let agent = filter.agent_id.as_ref().map(|agent| agent.as_str().to_owned());
+    // The agent `local` stands for all clients of the user.
+    let clients = agent.as_ref().filter(|agent| **agent == LOCAL_AGENT).map(|agent| format!("{agent}/*"));
+    vec![
+        (":types", Box::new(types)),
+        (":agent", Box::new(agent)),
+        (":clients", Box::new(clients)),
+        (":server", Box::new(filter.server_id.as_ref().map(|server| server.as_str().to_owned()))),
+        (":result", Box::new(filter.result.map(Outcome::as_str))),
+        (":since", Box::new(filter.since.map(Timestamp::as_millis))),
+        (":until", Box::new(filter.until.map(Timestamp::as_millis))),
+        (":trace", Box::new(filter.trace_id.map(|trace| trace.as_u128().to_be_bytes()))),
+    ]
 }
 
 fn read_entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
@@ -387,7 +358,7 @@ fn read_entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
         result,
         trace: u128::from_be_bytes(row.get("trace")?),
     };
-    let digest = |name| row.get(name).map(ChainDigest::from_bytes);
+    let digest = |name| row.get::<_, [u8; 32]>(name).map(Digest::from);
     Ok(LogEntry {
         seq: natural(row.get("seq")?),
         event,
@@ -398,17 +369,12 @@ fn read_entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
 }
 
 fn read_head(row: &Row<'_>, at: usize) -> rusqlite::Result<LogHead> {
-    Ok(LogHead::new(natural(row.get(at)?), ChainDigest::from_bytes(row.get(at + 1)?)))
+    Ok(LogHead::new(natural(row.get(at)?), Digest::from(row.get::<_, [u8; 32]>(at + 1)?)))
 }
 
 fn read_checkpoint(row: &Row<'_>) -> rusqlite::Result<Checkpoint> {
-    let reason: String = row.get(3)?;
-    let known = [RemovalReason::TimeBased, RemovalReason::SizeBased]
-        .into_iter()
-        .find(|known| known.as_str() == reason);
-    let reason = known.ok_or_else(|| unreadable("reason", damaged("no reason")))?;
     let (removed, told_by) = (natural(row.get(2)?), natural(row.get(4)?));
-    Ok(Checkpoint { end: read_head(row, 0)?, removed, reason, told_by })
+    Ok(Checkpoint { end: read_head(row, 0)?, removed, reason: row.get(3)?, told_by })
 }
 
 /// Converts a number for SQLite, whose integers are signed.

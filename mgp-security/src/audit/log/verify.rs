@@ -1,8 +1,9 @@
 //! The verification of an audit log against its chain.
 
+use mgp_types::canonical::Digest;
 use mgp_types::mgp::AuditEvent;
 
-use super::chain::{Chain, ChainDigest, LogHead};
+use super::chain::{Chain, LogHead};
 use super::entry::{EventFacets, LogEntry};
 use super::filter::{Filter, Query};
 use super::reader::LogReader;
@@ -158,7 +159,7 @@ fn check_known(known: &[LogHead], at: &LogHead) -> Result<(), VerifyError> {
 /// there.
 fn tells_of(event: &AuditEvent, seq: u64, checkpoint: &Checkpoint) -> bool {
     let is = |name: &str, value: String| event.details.bytes(name) == Some(value.as_bytes());
-    let hash = |digest: &ChainDigest| format!("\"{digest}\"");
+    let hash = |digest: &Digest| format!("\"{digest}\"");
     seq == checkpoint.told_by
         && event.event_type.as_str() == PRUNED
         && is("through_seq", checkpoint.end.seq.to_string())

@@ -9,7 +9,7 @@ use mgp_types::{Error, RawJson};
 use tokio::sync::oneshot;
 
 use super::chain::{Chain, LogHead};
-use super::encode::Encoder;
+use super::encode::encode;
 use super::entry::{EventFacets, LogEntry};
 use super::open_calls::OpenCalls;
 use super::queue::{Job, RecordJob};
@@ -33,7 +33,6 @@ pub(super) struct LogWriter {
     pub(super) head: LogHead,
     /// The time of the last event.
     pub(super) newest: Timestamp,
-    pub(super) encoder: Encoder,
     /// Records without a waiting caller that could not be written yet.
     pub(super) kept: Vec<RecordJob>,
     pub(super) open_calls: Option<Arc<OpenCalls>>,
@@ -154,7 +153,7 @@ impl LogWriter {
 
     /// Makes entries of `events`, behind `head`.
     fn continue_with(
-        &mut self,
+        &self,
         events: &mut [AuditEvent],
         head: &mut LogHead,
         newest: &mut Timestamp,
@@ -171,7 +170,7 @@ impl LogWriter {
             } else {
                 *newest = event.timestamp.max(*newest);
             }
-            if let Some(json) = self.encoder.encode(event) {
+            if let Some(json) = encode(event) {
                 entries.push(LogEntry::behind(head, &self.chain, json, EventFacets::of(event)));
             }
         }
@@ -195,13 +194,13 @@ impl LogWriter {
     /// Removes a bounded number of the oldest entries that `rule` does not keep, and returns their number.
     fn forget(&mut self, rule: Retention) -> Result<u64, StoreError> {
         let now = self.clock.now();
-        let Some((bound, reason)) = rule.bound(now, self.newest) else { return Ok(0) };
+        let Some(bound) = rule.bound(now, self.newest) else { return Ok(0) };
         let Some((end, removed)) = self.store.beyond(bound, MAX_FORGOTTEN)? else { return Ok(0) };
-        let mut note = [pruned(now, &end, removed, reason)];
+        let mut note = [pruned(now, &end, removed, bound.reason())];
         let (mut head, mut newest, mut entries) = (self.head, self.newest, Vec::new());
         self.continue_with(&mut note, &mut head, &mut newest, &mut entries);
         let Some(note) = entries.pop() else { return Ok(0) };
-        let checkpoint = Checkpoint { end, removed, reason, told_by: note.seq };
+        let checkpoint = Checkpoint { end, removed, reason: bound.reason().to_owned(), told_by: note.seq };
         self.store.forget(&checkpoint, &note).or_else(|error| self.durable(head, error))?;
         (self.head, self.newest) = (head, newest);
         self.state.head.send_replace(head);

@@ -149,10 +149,20 @@ type PatternCheck = fn(&str) -> bool;
 type SecretPattern = (Regex, PatternCheck);
 
 static PATTERNS: LazyLock<Vec<SecretPattern>> = LazyLock::new(|| {
-    let compile = |pattern: &str| Regex::new(pattern).expect("the pattern is written here");
-    let certain = CERTAIN.iter().map(|pattern| (compile(pattern), any as PatternCheck));
-    let likely = LIKELY.iter().map(|(pattern, is_secret)| (compile(pattern), *is_secret));
-    certain.chain(likely).collect()
+    let lines =
+        include_str!("patterns.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let read = |line: &'static str| {
+        let (check, pattern) = line.split_once(' ').expect("a check stands before each pattern");
+        let check: PatternCheck = match check {
+            "mixed" => is_mixed,
+            "random" => is_random,
+            "chance" => is_by_chance,
+            "card" => is_card_number,
+            _ => any,
+        };
+        (Regex::new(pattern).expect("the pattern is part of the program"), check)
+    };
+    lines.map(read).collect()
 });
 
 /// A name, in its second group, with the sign that assigns a value to it.
@@ -162,53 +172,3 @@ static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
     )
     .expect("the pattern is written here")
 });
-
-/// Patterns of secrets that are recognized by their form alone. Each has a distinctive beginning, and an end that may
-/// have been cut off.
-const CERTAIN: &[&str] = &[
-    // Private keys in PEM and of age.
-    r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
-    r"AGE-SECRET-KEY-1[0-9A-Z]{20,}",
-    // JSON web tokens.
-    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{2,}(?:\.[A-Za-z0-9_-]*){0,3}",
-    // Clouds: AWS, Google, Azure, DigitalOcean.
-    r"\b(?:AKIA|ASIA|AROA|AIDA|AGPA|ANPA|ANVA|ABIA|ACCA)[A-Z0-9]{12,}",
-    r"\bAIza[0-9A-Za-z_-]{30,}|\bya29\.[0-9A-Za-z_.-]{16,}|\bGOCSPX-[0-9A-Za-z_-]{16,}",
-    r"\bdo[oprt]_v1_[a-f0-9]{32,}",
-    // Code hosting and package registries: GitHub, GitLab, Atlassian, npm, PyPI, crates.io, RubyGems.
-    r"\bgh[opsur]_[A-Za-z0-9]{16,}|\bgithub_pat_[A-Za-z0-9_]{16,}",
-    r"\bgl[a-z]{2,6}-[A-Za-z0-9_-]{16,}|\bATATT3[A-Za-z0-9_=-]{16,}",
-    r"\bnpm_[A-Za-z0-9]{24,}|\bpypi-[A-Za-z0-9_-]{24,}|\bcio[A-Za-z0-9]{32}\b|\brubygems_[a-f0-9]{32,}",
-    // Chat services: Slack, Telegram, Discord.
-    r"\bxox[a-z]-[A-Za-z0-9-]{8,}|\bxapp-[A-Za-z0-9-]{8,}",
-    r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9_/+-]{8,})",
-    r"discord(?:app)?\.com/api/webhooks/([A-Za-z0-9_/-]{8,})",
-    r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}",
-    // Model and payment providers: `sk-…`, `sk-ant-…`, `sk_live_…`, and others of that form.
-    r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]{1,12}[-_]){0,4}[A-Za-z0-9_-]{16,}",
-    r"\b[a-z]{2,8}_(?:live|test|prod)_[A-Za-z0-9_-]{16,}|\bwhsec_[A-Za-z0-9+/=]{16,}",
-    r"\bhf_[A-Za-z0-9]{16,}|\bgsk_[A-Za-z0-9]{16,}|\bxai-[A-Za-z0-9]{16,}|\bpplx-[A-Za-z0-9]{16,}|\br8_[A-Za-z0-9]{16,}",
-    // Other services that mark their tokens.
-    r"\bSG\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}|\bkey-[a-f0-9]{32}\b|\bshp[a-z]{2}_[A-Fa-f0-9]{24,}",
-    r"\bhv[sbr]\.[A-Za-z0-9_-]{16,}|\bdapi[a-f0-9]{32}|\bdp\.[a-z]{2}\.[A-Za-z0-9]{16,}|\blin_api_[A-Za-z0-9]{16,}",
-    r"\bntn_[A-Za-z0-9]{16,}|\bsecret_[A-Za-z0-9]{24,}|\bPMAK-[A-Za-z0-9-]{24,}|\bglsa_[A-Za-z0-9_]{24,}",
-    // The user of an address, with or without a password.
-    r"\b[A-Za-z][A-Za-z0-9+.-]{0,31}://([^\s/?#'\x22<>]+)@",
-    // Command options that take a secret under one letter.
-    r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]*?\s-p([^\s]+)",
-    r"\bsshpass\s+-p\s*([^\s]+)",
-    r"\bredis-cli\b[^\n|;&]*?\s-a\s+([^\s]+)",
-    r#"\b(?:curl|wget|http|https)\b[^\n|;&]*?\s(?:-u|--user|--proxy-user|-U|-a)[\s=]*["']?[^\s:"']+:([^\s"']+)"#,
-];
-
-/// Patterns whose matches are secrets only if they also look like one.
-const LIKELY: &[(&str, PatternCheck)] = &[
-    (r"(?i)\b(?:bearer|basic|negotiate|digest|apikey|token)\s+([A-Za-z0-9._~+/=:-]{8,})", is_mixed),
-    // Keys and tokens of any service that marks its own, such as `mgp_…`, `figd_…` or `tskey-auth-…`.
-    (r"\b[A-Za-z][A-Za-z0-9]{1,15}[_-](?:[A-Za-z0-9]{1,24}[_-]){0,4}[A-Za-z0-9]{20,}={0,2}", is_random),
-    // Keys and tokens without any mark.
-    (r"[A-Za-z0-9+/]{32,}={0,2}", is_by_chance),
-    (r"\b[2-6][0-9](?:[ -]?[0-9]){11,17}\b", is_card_number),
-    // Signatures in addresses, which give access to anybody who has the address.
-    (r"(?i)[?&](?:sig|signature|x-amz-signature|x-goog-signature|code|key)=([^&\s#\x22']{16,})", is_mixed),
-];

@@ -6,7 +6,7 @@ use mgp_types::json::write_string;
 use serde_json::Value;
 
 use super::REDACTED;
-use super::names::{SecretNames, is_label, is_labelled};
+use super::names::{is_label, is_labelled, is_secret_name};
 use super::patterns::{is_card_number, text};
 use super::schema::Schemas;
 use crate::audit::clip::clip;
@@ -29,7 +29,7 @@ impl RedactingWriter {
     }
 
     /// Writes the value without its secrets.
-    pub(super) fn redacted(&mut self, names: &SecretNames, value: &Value, schemas: &Schemas<'_>) {
+    pub(super) fn redacted(&mut self, value: &Value, schemas: &Schemas<'_>) {
         if schemas.is_secret() {
             return self.secret(value);
         }
@@ -45,19 +45,19 @@ impl RedactingWriter {
                         is_named = false;
                         return;
                     }
-                    is_named = item.as_str().is_some_and(|item| names_the_next(names, item));
-                    writer.redacted(names, item, &schemas.item(index));
+                    is_named = item.as_str().is_some_and(names_the_next);
+                    writer.redacted(item, &schemas.item(index));
                 });
             }
             Value::Object(members) => {
-                let is_labelled_secret = members.iter().any(|(name, value)| {
-                    is_label(name) && value.as_str().is_some_and(|label| names.is_secret(label))
-                });
+                let is_labelled_secret = members
+                    .iter()
+                    .any(|(name, value)| is_label(name) && value.as_str().is_some_and(is_secret_name));
                 self.members(members, |writer, name, value| {
-                    if names.is_secret(name) || (is_labelled_secret && is_labelled(name)) {
+                    if is_secret_name(name) || (is_labelled_secret && is_labelled(name)) {
                         writer.secret(value);
                     } else {
-                        writer.redacted(names, value, &schemas.member(name));
+                        writer.redacted(value, &schemas.member(name));
                     }
                 });
             }
@@ -160,10 +160,10 @@ impl RedactingWriter {
 }
 
 /// Returns whether an item of a list announces that the next one is a secret, as `--password` does.
-fn names_the_next(names: &SecretNames, item: &str) -> bool {
+fn names_the_next(item: &str) -> bool {
     let name = item.trim_start_matches('-').trim_end_matches(':');
     let is_name = !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.contains(['=', ' ', ':', '/']);
-    is_name && names.is_secret(name)
+    is_name && is_secret_name(name)
 }
 
 fn clip_to(text: &str, max_bytes: usize) -> &str {

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::words::MAX_WORDS;
+use crate::words::words;
 
 /// The paths, commands, hosts and other facts in the arguments of a call, found by the names of their members.
 #[derive(Debug, Default)]
@@ -207,25 +208,6 @@ fn kind_of(word: &str) -> Option<ArgumentKind> {
         | "comment" | "title" | "patch" | "diff" | "string" | "str" => ArgumentKind::Content,
         _ => return None,
     })
-}
-
-/// Returns the words of a name in snake, kebab or camel case, in lower case.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut after_lower = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() || (c.is_uppercase() && after_lower) {
-            words.push(String::new());
-        }
-        after_lower = c.is_lowercase() || c.is_numeric();
-        if c.is_alphanumeric()
-            && let Some(word) = words.last_mut()
-        {
-            word.extend(c.to_lowercase());
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 /// The largest number of commands in the arguments of a call: more than one call runs.

@@ -1,3 +1,4 @@
+use mgp_types::canonical::Digest;
 use proptest::prelude::*;
 
 use super::store::{Tail, add};
@@ -74,8 +75,8 @@ proptest! {
         let at = at.index(entries.len());
         let entry = &mut entries[at];
         match how {
-            0 => entry.hash = ChainDigest::from_bytes([7; 32]),
-            1 => entry.prev = ChainDigest::from_bytes([7; 32]),
+            0 => entry.hash = Digest::from([7; 32]),
+            1 => entry.prev = Digest::from([7; 32]),
             2 => entry.facets.agent = None,
             3 => entry.facets.millis += 1,
             4 => entry.facets.trace += 1,
@@ -195,7 +196,7 @@ async fn a_log_whose_end_was_cut_off_is_not_continued() {
     let store = holding(&entries);
     entries.pop();
     assert!(AuditLog::open(store).is_ok());
-    let (store, cut) = (super::store(), LogHead::new(5, ChainDigest::from_bytes([1; 32])));
+    let (store, cut) = (super::store(), LogHead::new(5, Digest::from([1; 32])));
     store.append(&entries).unwrap();
     let tail = Tail { head: Some(cut), ..store.tail().unwrap() };
     assert!(verify::end(&Chain::default(), &tail).is_err());

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::audit::log::retention::{Checkpoint, RemovalReason};
+use crate::audit::log::retention::Checkpoint;
 
 fn at(number: u32) -> Clock {
     let now = sample::event(number).timestamp;
@@ -83,7 +83,7 @@ async fn a_beginning_that_no_event_tells_of_is_found() {
     let store = super::store();
     store.append(&all[..9]).unwrap();
     let checkpoint =
-        Checkpoint { end: gone[3].head(), removed: 4, reason: RemovalReason::TimeBased, told_by: 10 };
+        Checkpoint { end: gone[3].head(), removed: 4, reason: "time_based".to_owned(), told_by: 10 };
     store.forget(&checkpoint, &all[9]).unwrap();
     let untold = verify(store).unwrap_err();
     assert!(matches!(untold, VerifyError::Changed { seq: 5, flaw: LogFlaw::Checkpoint }), "{untold}");

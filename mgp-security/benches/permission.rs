@@ -94,7 +94,7 @@ fn gate(revision: Revision, terms: &GrantTerms) -> PermissionGate {
             let scoped = permission == Permission::FilesystemRead;
             let terms = if scoped { terms.clone() } else { GrantTerms::default() };
             let server = server.as_str().into();
-            let granted = book.grant(&ada, &server, &permission, terms);
+            let granted = book.grant(&ada, None, &server, &permission, terms);
             runtime.block_on(granted).expect("an operator may");
         }
     }

@@ -212,10 +212,10 @@ async fn what_was_deferred_runs_once_it_is_decided_and_not_once_it_is_taken_back
         assert_eq!(settlement.unwrap().deferred, [SHELL]);
         assert_eq!(server.call(run(&[SHELL])).await.unwrap_err().code(), code::PERMISSION_DENIED);
         let ada = Principal::operator("ada");
-        book.grant(&ada, gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
+        book.grant(&ada, None, gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
         // In the era of sessions the server has not been told yet, and asks.
         server.call(run(&[SHELL])).await.unwrap();
-        book.revoke(&ada, gate.server(), &SHELL).await.unwrap();
+        book.revoke(&ada, None, gate.server(), &SHELL).await.unwrap();
         assert_eq!(server.call(run(&[SHELL])).await.unwrap_err().code(), code::PERMISSION_DENIED);
     }
 }

@@ -121,7 +121,7 @@ impl Operation for GrantPermission {
         }
         let terms = terms(self.scope, self.expires_at);
         let grants = &call.kernel.policies.grants;
-        grants.grant_for(&call.by, self.agent_id, &self.server_id, &self.permission, terms).await?;
+        grants.grant(&call.by, self.agent_id, &self.server_id, &self.permission, terms).await?;
         Ok(PermissionDecided { decision: Decision::Approved })
     }
 }
@@ -137,7 +137,7 @@ impl Operation for RevokePermission {
             check_names(&call.kernel, &self.server_id, &self.permission, agent)?;
         }
         let grants = &call.kernel.policies.grants;
-        grants.revoke_for(&call.by, self.agent_id, &self.server_id, &self.permission).await?;
+        grants.revoke(&call.by, self.agent_id, &self.server_id, &self.permission).await?;
         Ok(PermissionDecided { decision: Decision::Denied })
     }
 }

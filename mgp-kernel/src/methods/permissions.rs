@@ -147,8 +147,8 @@ mod tests {
         let mut service = gate(&scene).layer(TestServer::default());
         let (root, kernel) = (Principal::operator("root"), ServerId::from(KERNEL));
         let grants = &scene.policies.grants;
-        grants.grant(&root, &kernel, &Permission::Camera, GrantTerms::default()).await.unwrap();
-        grants.revoke(&root, &kernel, &Permission::ShellExecute).await.unwrap();
+        grants.grant(&root, None, &kernel, &Permission::Camera, GrantTerms::default()).await.unwrap();
+        grants.revoke(&root, None, &kernel, &Permission::ShellExecute).await.unwrap();
         let one = session(Revision::V2025_11_25, true);
         let told = r#"{"request_id":"perm-1","grants":{"shell":"approved"}}"#;
         call(&mut service, &one, "mgp/permission/response", told).await.unwrap();

@@ -8,8 +8,8 @@ use mgp_types::{Error, Principal, RawJson};
 
 /// The call that a confirmation is for, as a digest of the caller, the server, the tool as it is defined now, and the
 /// arguments. A confirmation counts for no other call.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ConfirmationBinding([u8; 32]);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ConfirmationBinding(Digest);
 
 impl ConfirmationBinding {
     /// Returns the binding of all calls of `tool` by `principal`, with whatever arguments. A tool whose definition or risk
@@ -19,7 +19,7 @@ impl ConfirmationBinding {
     /// Fails if the definition cannot be brought into canonical form.
     pub(super) fn of_tool(principal: &Principal, tool: &ResolvedTool) -> Result<Self, Error> {
         let definition = canonical(&tool.definition.to_raw())?;
-        let binding = Digest::of_parts([
+        Ok(Self(Digest::of_parts([
             TOOL,
             principal.kind().as_str().as_bytes(),
             principal.as_str().as_bytes(),
@@ -27,8 +27,7 @@ impl ConfirmationBinding {
             tool.name.as_str().as_bytes(),
             tool.security.risk.as_str().as_bytes(),
             definition.as_bytes(),
-        ]);
-        Ok(Self(*binding.as_bytes()))
+        ])))
     }
 
     /// Returns the binding of the one call with `arguments`, of a binding of all calls.
@@ -39,7 +38,7 @@ impl ConfirmationBinding {
     /// Fails if the arguments cannot be brought into canonical form.
     pub(super) fn with_arguments(self, arguments: Option<&RawJson>) -> Result<Self, Error> {
         let arguments = canonical(arguments.unwrap_or(&RawJson::empty_object()))?;
-        Ok(Self(*Digest::of_parts([CALL, &self.0, arguments.as_bytes()]).as_bytes()))
+        Ok(Self(Digest::of_parts([CALL, self.0.as_bytes(), arguments.as_bytes()])))
     }
 }
 
@@ -51,13 +50,7 @@ fn canonical(value: &RawJson) -> Result<Digest, Error> {
 
 impl fmt::Display for ConfirmationBinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for ConfirmationBinding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Binding({self})")
+        self.0.fmt(f)
     }
 }
 

@@ -9,9 +9,9 @@ use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, RiskLevel, Time
 use mgp_types::{Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
 #[cfg(feature = "ext")]
 use mgp_types::{Object, ext::ToolDeclaration};
+use tokio::sync::watch;
 
-use super::batches::ConfirmationBatches;
-use super::rounds::ConfirmedRounds;
+use super::standing::{RoundKey, StandingConfirmations};
 use super::{ConfirmationBinding, ConfirmationSettings};
 use crate::permission::{
     ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, ShownArguments,
@@ -35,8 +35,10 @@ pub struct ConfirmationGate(Arc<ConfirmationShared>);
 struct ConfirmationShared {
     settings: ConfirmationSettings,
     approver: Arc<dyn Approver>,
-    rounds: ConfirmedRounds,
-    batches: ConfirmationBatches,
+    rounds: StandingConfirmations<RoundKey>,
+    batches: StandingConfirmations<ConfirmationBinding>,
+    /// The number of times that several calls were confirmed at once.
+    given: watch::Sender<u64>,
 }
 
 impl ConfirmationGate {
@@ -45,8 +47,9 @@ impl ConfirmationGate {
         Self(Arc::new(ConfirmationShared {
             settings,
             approver,
-            rounds: ConfirmedRounds::default(),
-            batches: ConfirmationBatches::default(),
+            rounds: StandingConfirmations::default(),
+            batches: StandingConfirmations::default(),
+            given: watch::Sender::new(0),
         }))
     }
 }
@@ -108,17 +111,17 @@ impl ConfirmationShared {
     /// Returns the operator who has already confirmed `call`: in an earlier round of it, or with other calls of its
     /// tool.
     fn known(&self, call: &UnconfirmedCall, request: &Request) -> Option<Principal> {
-        self.rounds.take(call.binding, request).or_else(|| self.batches.take(&call.any))
+        self.rounds.take_round(call.binding, request).or_else(|| self.batches.take(&call.any))
     }
 
     /// Waits for a confirmation that is given to other calls, and is for this one, too.
     async fn given(&self, call: &UnconfirmedCall) -> Principal {
-        let mut batches = self.batches.given();
+        let mut given = self.given.subscribe();
         loop {
             if let Some(approver) = self.batches.take(&call.any) {
                 return approver;
             }
-            if batches.changed().await.is_err() {
+            if given.changed().await.is_err() {
                 // Nobody gives any more.
                 std::future::pending::<()>().await;
             }
@@ -155,8 +158,8 @@ impl ConfirmationShared {
         }
         check_operator(&answer.approver)?;
         // What is dangerous is confirmed call by call.
-        if call.tool.security.risk < RiskLevel::Dangerous {
-            self.batches.give(call.any, &answer);
+        if call.tool.security.risk < RiskLevel::Dangerous && self.batches.give(call.any, &answer) {
+            self.given.send_modify(|given| *given += 1);
         }
         Ok(answer.approver)
     }
@@ -230,7 +233,7 @@ fn refuse(reason: &'static str, message: impl Into<Cow<'static, str>>, request: 
 
 fn note_refusal(reason: &'static str, request: &Request) {
     tracing::debug!(reason, "a call was not confirmed");
-    if let Some(trail) = &request.context.trail {
-        trail.note_refusal(Refusal::new("confirmation", reason).with_event(EventType::PermissionDenied));
-    }
+    request
+        .context
+        .note_refusal(Refusal::new("confirmation", reason).with_event(EventType::PermissionDenied));
 }

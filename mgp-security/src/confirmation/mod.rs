@@ -10,11 +10,10 @@
 //! | [`ConfirmationGate`] | holds calls until they are confirmed |
 //! | [`ConfirmationSettings`] | the calls that need confirmation |
 
-mod batches;
 mod binding;
 mod gate;
-mod rounds;
 mod settings;
+mod standing;
 
 use self::binding::ConfirmationBinding;
 pub use self::gate::ConfirmationGate;

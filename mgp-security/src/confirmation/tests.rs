@@ -99,7 +99,7 @@ async fn an_operators_permission_can_be_enough_and_a_policys_is_not() {
     let settings = ConfirmationSettings::new().with_permission_instead(book.clone());
     let no = answering(Decision::Denied);
     assert!(call(settings.clone(), no.clone(), request()).await.is_err());
-    book.grant(&ada(), &"s".into(), &Permission::ShellExecute, GrantTerms::default()).await.unwrap();
+    book.grant(&ada(), None, &"s".into(), &Permission::ShellExecute, GrantTerms::default()).await.unwrap();
     call(settings.clone(), no.clone(), request()).await.unwrap();
     // What needs no permission was permitted by nobody, and what wants to be confirmed is.
     assert!(call(settings.clone(), no.clone(), of(RiskLevel::Dangerous)).await.is_err());

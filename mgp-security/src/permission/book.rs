@@ -91,26 +91,12 @@ impl GrantBook {
         })))
     }
 
-    /// Lets `operator` grant `permission` to `server`, for the calls of all agents.
+    /// Lets `operator` grant `permission` to `server` for the calls of `agent`, or of all agents if it is `None`.
     ///
     /// # Errors
     /// Fails and grants nothing if the principal is not an operator (1000), the scope cannot be checked (-32602), or
     /// the decision cannot be recorded.
     pub async fn grant(
-        &self,
-        operator: &Principal,
-        server: &ServerId,
-        permission: &Permission,
-        terms: GrantTerms,
-    ) -> Result<(), Error> {
-        self.grant_for(operator, None, server, permission, terms).await
-    }
-
-    /// Lets `operator` grant `permission` to `server` for the calls of `agent`, or of all agents if it is `None`.
-    ///
-    /// # Errors
-    /// Fails in the same cases as [`grant`](Self::grant).
-    pub async fn grant_for(
         &self,
         operator: &Principal,
         agent: Option<AgentId>,
@@ -135,26 +121,13 @@ impl GrantBook {
         self.rule(Ruling::new(operator, server, permission, GrantVerdict::Denied { until: None })).await
     }
 
-    /// Lets `operator` take `permission` back from `server`, whoever granted it. The next call is refused.
+    /// Lets `operator` take `permission` back from `server` for the calls of `agent`, whoever granted it. If `agent` is
+    /// `None`, decisions for single agents are taken back as well. The next call is refused.
     ///
     /// # Errors
     /// Fails if the principal is not an operator (1000), or if the decision cannot be recorded. In the second case
     /// the permission is still closed until the process ends, and the operator has to check the store.
     pub async fn revoke(
-        &self,
-        operator: &Principal,
-        server: &ServerId,
-        permission: &Permission,
-    ) -> Result<(), Error> {
-        self.revoke_for(operator, None, server, permission).await
-    }
-
-    /// Lets `operator` take `permission` back from `server` for the calls of `agent`. If `agent` is `None`, decisions
-    /// for single agents are taken back as well.
-    ///
-    /// # Errors
-    /// Fails in the same cases as [`revoke`](Self::revoke).
-    pub async fn revoke_for(
         &self,
         operator: &Principal,
         agent: Option<AgentId>,

@@ -40,7 +40,7 @@ pub enum GrantVerdict {
 }
 
 /// The bounds of a grant in reach and time; by default there are none.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct GrantTerms {
     /// The arguments for which the grant holds; `None` for all.

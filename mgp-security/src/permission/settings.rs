@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
-use mgp_types::mgp::{ApprovalPolicy, Permission, RiskLevel, Timestamp};
+use mgp_types::mgp::{ApprovalPolicy, Permission, Timestamp};
 
 use super::{GrantLifetime, GrantTerms, ScopeCheck, ScopeError};
 
@@ -15,7 +15,7 @@ use super::{GrantLifetime, GrantTerms, ScopeCheck, ScopeError};
 /// | policy | |
 /// |---|---|
 /// | `interactive` | an operator is asked |
-/// | `auto_approve` | approved; types that the specification does not name and whose risk is not configured, and the [exceptions](Self::with_exceptions), are asked for as under `interactive` |
+/// | `auto_approve` | approved; types that the specification does not name, and the [exceptions](Self::with_exceptions), are asked for as under `interactive` |
 /// | `deny_all` | denied unless an operator granted it beforehand |
 /// | `config_only` | denied, even if an operator granted it |
 #[derive(Debug, Clone)]
@@ -24,7 +24,6 @@ pub struct PermissionSettings {
     policy: ApprovalPolicy,
     configured: HashMap<Permission, ConfiguredGrant, RandomState>,
     exceptions: Vec<Permission>,
-    risks: HashMap<Permission, RiskLevel, RandomState>,
     on_refusal: OnRefusal,
     patience: Duration,
 }
@@ -64,7 +63,6 @@ impl PermissionSettings {
             policy,
             configured: HashMap::default(),
             exceptions: Vec::new(),
-            risks: HashMap::default(),
             on_refusal: OnRefusal::default(),
             patience: PATIENCE,
         }
@@ -95,15 +93,6 @@ impl PermissionSettings {
         self
     }
 
-    /// Sets the risk of a permission type that the specification does not name. The risk of those that it names
-    /// stays.
-    pub fn with_risk(mut self, custom: Permission, risk: RiskLevel) -> Self {
-        if matches!(custom, Permission::Custom(_)) {
-            self.risks.insert(custom, risk);
-        }
-        self
-    }
-
     /// Sets the treatment of a connection whose server may not have what it needs.
     pub fn with_on_refusal(mut self, on_refusal: OnRefusal) -> Self {
         self.on_refusal = on_refusal;
@@ -120,11 +109,6 @@ impl PermissionSettings {
     /// Returns the policy.
     pub fn policy(&self) -> ApprovalPolicy {
         self.policy
-    }
-
-    /// Returns the risk of granting `permission`.
-    pub fn risk(&self, permission: &Permission) -> RiskLevel {
-        self.risks.get(permission).copied().unwrap_or_else(|| permission.risk())
     }
 
     pub(super) fn on_refusal(&self) -> OnRefusal {
@@ -169,8 +153,7 @@ impl PermissionSettings {
     }
 
     fn is_excepted(&self, permission: &Permission) -> bool {
-        let unknown = matches!(permission, Permission::Custom(_)) && !self.risks.contains_key(permission);
-        unknown || self.exceptions.contains(permission)
+        matches!(permission, Permission::Custom(_)) || self.exceptions.contains(permission)
     }
 }
 

@@ -157,32 +157,11 @@ fn record(row: &Row<'_>) -> Result<GrantRecord, StoreError> {
 /// The value for the agent in a decision for all agents.
 const ALL_AGENTS: &str = "";
 
-const MIGRATIONS: &[&str] = &["CREATE TABLE permission_grants (
-    server TEXT NOT NULL,
-    permission TEXT NOT NULL,
-    decision TEXT NOT NULL CHECK (decision IN ('approved', 'denied')),
-    scope TEXT,
-    expires_at INTEGER,
-    approver TEXT NOT NULL,
-    decided_at INTEGER NOT NULL,
-    PRIMARY KEY (server, permission)
-) STRICT, WITHOUT ROWID",
-"ALTER TABLE permission_grants RENAME TO permission_grants_for_all;
-CREATE TABLE permission_grants (
-    server TEXT NOT NULL,
-    permission TEXT NOT NULL,
-    decision TEXT NOT NULL CHECK (decision IN ('approved', 'denied')),
-    scope TEXT,
-    expires_at INTEGER,
-    approver TEXT NOT NULL,
-    decided_at INTEGER NOT NULL,
-    agent TEXT NOT NULL,
-    PRIMARY KEY (server, permission, agent)
-) STRICT, WITHOUT ROWID;
-INSERT INTO permission_grants
-    SELECT server, permission, decision, scope, expires_at, approver, decided_at, '' FROM permission_grants_for_all;
-DROP TABLE permission_grants_for_all",
-"ALTER TABLE permission_grants ADD COLUMN question TEXT"];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/1_grants.sql"),
+    include_str!("schema/2_grants_of_agents.sql"),
+    include_str!("schema/3_answered_question.sql"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -296,9 +275,9 @@ mod tests {
         };
         let server = ServerId::from("s");
         let book = open().await.unwrap();
-        book.grant(&ada(), &server, &Permission::Camera, GrantTerms::default()).await.unwrap();
-        book.grant(&ada(), &server, &Permission::ShellExecute, GrantTerms::default()).await.unwrap();
-        book.revoke(&ada(), &server, &Permission::ShellExecute).await.unwrap();
+        book.grant(&ada(), None, &server, &Permission::Camera, GrantTerms::default()).await.unwrap();
+        book.grant(&ada(), None, &server, &Permission::ShellExecute, GrantTerms::default()).await.unwrap();
+        book.revoke(&ada(), None, &server, &Permission::ShellExecute).await.unwrap();
         drop(book);
         let book = open().await.unwrap();
         assert!(book.is_granted(&server, &Permission::Camera));

@@ -36,22 +36,6 @@ impl ApproverChain {
         Self { operator, client: ElicitationApprover::new(clock), queue }
     }
 
-    async fn ask_in_order(&self, mut question: ApprovalQuestion) -> Result<ApprovalReply, Error> {
-        if let Some(answer) = self.queue.take_answer(&question).await? {
-            return Ok(ApprovalReply::Answer(answer));
-        }
-        let asker = question.asker().cloned();
-        let person = asker.and_then(|asker| Some(((self.operator)(&question.context)?, asker)));
-        if let Some((operator, asker)) = person.filter(|_| !question.patience.is_zero()) {
-            let end = Instant::now() + question.patience;
-            if let Some(answer) = self.ask_client(&mut question, operator, asker, end).await? {
-                return Ok(ApprovalReply::Answer(answer));
-            }
-            question.patience = end.saturating_duration_since(Instant::now());
-        }
-        self.queue.ask(question).await
-    }
-
     /// Returns the answer given in front of the client until `end`; `None` if nobody decided there.
     ///
     /// If the question has no room for the whole call, operators also find it in the queue, and the first answer
@@ -97,8 +81,20 @@ impl ApproverChain {
 
 #[async_trait]
 impl Approver for ApproverChain {
-    async fn ask(&self, question: ApprovalQuestion) -> Result<ApprovalReply, Error> {
-        self.ask_in_order(question).await
+    async fn ask(&self, mut question: ApprovalQuestion) -> Result<ApprovalReply, Error> {
+        if let Some(answer) = self.queue.take_answer(&question).await? {
+            return Ok(ApprovalReply::Answer(answer));
+        }
+        let asker = question.asker().cloned();
+        let person = asker.and_then(|asker| Some(((self.operator)(&question.context)?, asker)));
+        if let Some((operator, asker)) = person.filter(|_| !question.patience.is_zero()) {
+            let end = Instant::now() + question.patience;
+            if let Some(answer) = self.ask_client(&mut question, operator, asker, end).await? {
+                return Ok(ApprovalReply::Answer(answer));
+            }
+            question.patience = end.saturating_duration_since(Instant::now());
+        }
+        self.queue.ask(question).await
     }
 
     async fn take_back(&self, question: &ApprovalQuestion) {

@@ -16,6 +16,7 @@ use async_trait::async_trait;
 use mgp_types::mgp::CallOptions;
 use mgp_types::mgp::{Decision, Permission, RiskLevel, ServerId, ToolName};
 use mgp_types::{Context, Error, Principal, RawJson, Request};
+use serde::{Deserialize, Serialize};
 
 pub use self::approver_chain::ApproverChain;
 pub(super) use self::display::line;
@@ -80,7 +81,8 @@ pub struct ApprovalQuestion {
 }
 
 /// The subject of an approval.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ApprovalSubject {
     /// A permission for the server.
@@ -105,6 +107,7 @@ pub enum ApprovalSubject {
         /// The arguments of the call, in a form for people.
         arguments: ShownArguments,
         /// The question that the server itself has for people; it is the server's word.
+        #[serde(default)]
         says: Option<String>,
         /// The digest that ties the approval to this caller and these arguments, in hexadecimal digits.
         binding: String,
@@ -112,21 +115,25 @@ pub enum ApprovalSubject {
 }
 
 /// The answer of an operator.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ApprovalAnswer {
     /// The principal who answered. The answer of a principal who is not an operator does not count.
+    #[serde(serialize_with = "stored::write_principal", deserialize_with = "stored::read_principal")]
     pub approver: Principal,
     /// The decision.
     pub decision: Decision,
     /// The scope, the end and the lifetime of a granted permission.
+    #[serde(flatten)]
     pub terms: GrantTerms,
     /// The agents for whose calls the answer holds.
     pub granted_to: GrantedTo,
     /// The number of calls of the tool that the approval of a call is for, the one that was asked about and further ones
     /// with whatever arguments, until the end of the terms or for ten minutes.
+    #[serde(default = "one_call")]
     pub max_uses: u32,
     /// The id under which the question stood in the queue, if it was answered there.
+    #[serde(skip)]
     pub question: Option<ApprovalId>,
 }
 
@@ -249,6 +256,10 @@ impl ApprovalAnswer {
         self.terms = terms;
         self
     }
+}
+
+const fn one_call() -> u32 {
+    1
 }
 
 /// The default time to wait for an answer.

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use mgp_types::mgp::{Decision, RiskLevel, ServerId, code};
+use mgp_types::mgp::{Decision, RiskLevel, code};
 use mgp_types::{Error, Principal};
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -19,9 +18,7 @@ use super::super::store::QuestionStore;
 use super::super::{GrantBook, GrantLifetime, GrantedTo, ScopeCheck};
 use super::row::ApprovalRow;
 use super::stored;
-use super::{
-    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, PendingApproval,
-};
+use super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalSubject, PendingApproval};
 use crate::sqlite::Database;
 use crate::{Clock, StoreError};
 
@@ -80,8 +77,10 @@ impl PendingApprovals {
     }
 
     /// Adds the book for answers that hold for more than one call, so that they count even if nobody waits for them
-    /// any more. Without a book, such answers wait until the same is asked again. To be called before the queue is
-    /// shared.
+    /// any more. Without a book, such answers wait until the same is asked again.
+    ///
+    /// # Panics
+    /// Panics if the queue is shared already.
     #[must_use]
     pub fn with_book(self, book: GrantBook) -> Self {
         self.with(|inner| inner.book = Some(book))
@@ -91,6 +90,9 @@ impl PendingApprovals {
     ///
     /// # Errors
     /// Fails if the store cannot be read, or if it holds something other than questions.
+    ///
+    /// # Panics
+    /// Panics if the queue is shared already.
     pub fn with_database(self, database: Database) -> Result<Self, StoreError> {
         let store = QuestionStore::new(database)?;
         let mut rows = BTreeMap::new();
@@ -98,39 +100,34 @@ impl PendingApprovals {
             rows.insert(place, stored::read(text)?);
         }
         let asked = rows.len() as u64;
-        let queue = self.with(|inner| inner.store = Some(Arc::new(store)));
-        *queue.0.open.lock() = OpenApprovals { rows, asked, gone: Vec::new() };
-        Ok(queue)
+        Ok(self.with(|inner| {
+            inner.store = Some(Arc::new(store));
+            *inner.open.get_mut() = OpenApprovals { rows, asked, gone: Vec::new() };
+        }))
     }
 
-    /// Sets how long a question stays open. Default: a day. To be called before the queue is shared.
+    /// Sets how long a question stays open. Default: a day.
+    ///
+    /// # Panics
+    /// Panics if the queue is shared already.
     #[must_use]
     pub fn with_open_for(self, open_for: Duration) -> Self {
         self.with(|inner| inner.open_for = open_for)
     }
 
     /// Sets how long a denial holds unless the operator sets its end; this also applies to denials given in front of
-    /// clients. Default: an hour. To be called before the queue is shared.
+    /// clients. Default: an hour.
+    ///
+    /// # Panics
+    /// Panics if the queue is shared already.
     #[must_use]
     pub fn with_denied_for(self, denied_for: Duration) -> Self {
         self.with(|inner| inner.denied_for = denied_for)
     }
 
-    fn with(self, change: impl FnOnce(&mut PendingApprovalsInner)) -> Self {
-        let PendingApprovalsInner { watched, book, store, open_for, denied_for, clock, .. } = &*self.0;
-        let mut inner = PendingApprovalsInner {
-            open: Mutex::new(std::mem::take(&mut *self.0.open.lock())),
-            count: watch::Sender::new(0),
-            watched: Arc::clone(watched),
-            book: book.clone(),
-            store: store.clone(),
-            writing: Mutex::default(),
-            open_for: *open_for,
-            denied_for: *denied_for,
-            clock: clock.clone(),
-        };
-        change(&mut inner);
-        Self(Arc::new(inner))
+    fn with(mut self, change: impl FnOnce(&mut PendingApprovalsInner)) -> Self {
+        change(Arc::get_mut(&mut self.0).expect("the queue is not shared yet"));
+        self
     }
 
     /// Returns the open questions, the oldest first.
@@ -262,30 +259,6 @@ impl PendingApprovals {
         Ok(Some(answer))
     }
 
-    /// Withdraws a question that was answered elsewhere, unless others wait for its answer.
-    async fn forget_answered(&self, question: &ApprovalQuestion) {
-        let gone = {
-            let mut open = self.0.open.lock();
-            open.remove_where(|row| {
-                row.forget_gone();
-                row.answer.is_none() && row.waiting.is_empty() && row.is_answered_with(question)
-            });
-            self.tell_count(&open);
-            open.gone.last().cloned()
-        };
-        if let Some(gone) = gone {
-            self.keep_if_possible(&gone).await;
-        }
-    }
-
-    /// Returns the id of an open question about what `server` needs to operate.
-    pub(super) fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
-        let open = self.swept();
-        let is_it =
-            |row: &&ApprovalRow| row.answer.is_none() && row.asker().is_none() && row.server() == server;
-        open.rows.values().find(is_it).map(|row| row.id.clone())
-    }
-
     /// Returns the id under which `question` is open, or will be.
     pub(super) fn id_for(&self, question: &ApprovalQuestion) -> Result<ApprovalId, Error> {
         let open = self.swept();
@@ -392,21 +365,6 @@ impl PendingApprovals {
     fn tell_count(&self, open: &OpenApprovals) {
         let count = open.rows.values().filter(|row| row.answer.is_none()).count();
         self.0.count.send_if_modified(|old| std::mem::replace(old, count) != count);
-    }
-}
-
-#[async_trait]
-impl Approver for PendingApprovals {
-    async fn ask(&self, question: ApprovalQuestion) -> Result<ApprovalReply, Error> {
-        self.ask_operators(question).await
-    }
-
-    async fn take_back(&self, question: &ApprovalQuestion) {
-        self.forget_answered(question).await;
-    }
-
-    fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
-        Self::open_for(self, server)
     }
 }
 

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use mgp_types::mgp::{Decision, ServerId, Timestamp};
 use mgp_types::{Context, Error, Principal};
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject};
 use crate::random;
 
 /// The id of an open question: a few letters and digits, to be typed by people. Knowing an id gives no right to answer.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ApprovalId(Arc<str>);
 
 /// A question as operators see it.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use mgp_types::{Object, RawJson, hex, json};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::display::plain;
@@ -14,7 +15,7 @@ use crate::secret::{could_be_key, could_be_password, names_key, names_password, 
 /// All arguments are shown, decoded, as they will be sent: numbers with all their digits, and invisible characters
 /// spelled out. A value that looks like a secret is replaced by its length and digest. If the whole is long, the
 /// [brief](Self::brief) form leaves out parts between beginnings and ends, and says how much is missing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownArguments {
     brief: Arc<str>,
     whole: Option<Arc<str>>,
@@ -49,11 +50,6 @@ impl ShownArguments {
         }
         let brief = middle_left_out(&written(arguments, MAX_TEXT_CHARS)?);
         Ok(Self { brief: brief.into(), whole: Some(whole.into()) })
-    }
-
-    /// Returns arguments whose shown form was stored before.
-    pub(super) fn again(brief: &str, whole: Option<&str>) -> Self {
-        Self { brief: brief.into(), whole: whole.map(Into::into) }
     }
 
     /// Returns the form that fits into a question.

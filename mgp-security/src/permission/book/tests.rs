@@ -17,7 +17,7 @@ async fn a_grant_nobody_waits_for_any_more_does_not_outlive_its_revocation_in_th
     let held = hold(&database);
     let granting = tokio::spawn({
         let book = book.clone();
-        async move { book.grant(&ada(), &server(), &SHELL, GrantTerms::default()).await }
+        async move { book.grant(&ada(), None, &server(), &SHELL, GrantTerms::default()).await }
     });
     // Once it is recorded it is about to be written.
     while audit.lines().is_empty() {
@@ -27,7 +27,7 @@ async fn a_grant_nobody_waits_for_any_more_does_not_outlive_its_revocation_in_th
     let _ = granting.await;
     let revoking = tokio::spawn({
         let book = book.clone();
-        async move { book.revoke(&ada(), &server(), &SHELL).await }
+        async move { book.revoke(&ada(), None, &server(), &SHELL).await }
     });
     // The revocation gets every chance to be written before the grant is.
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
@@ -57,17 +57,17 @@ async fn a_revocation_nobody_waits_for_any_more_is_still_recorded_and_kept() {
     let audit = Arc::<RecordingAuditPort>::default();
     let open = || GrantBook::open(database.clone(), Arc::new(Yielding(audit.clone())), Clock::system());
     let book = open().await.unwrap();
-    book.grant(&ada(), &server(), &SHELL, GrantTerms::default()).await.unwrap();
+    book.grant(&ada(), None, &server(), &SHELL, GrantTerms::default()).await.unwrap();
     {
         let (operator, server) = (ada(), server());
-        let mut revoking = std::pin::pin!(book.revoke(&operator, &server, &SHELL));
+        let mut revoking = std::pin::pin!(book.revoke(&operator, None, &server, &SHELL));
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(std::future::Future::poll(revoking.as_mut(), &mut context).is_pending());
     }
     let mut changes = book.changes();
     let closed = changes.wait_for(|_| !book.is_granted(&server(), &SHELL)).await.is_ok();
     // A further decision comes after it, so then it has been kept.
-    book.grant(&ada(), &server(), &Permission::Camera, GrantTerms::default()).await.unwrap();
+    book.grant(&ada(), None, &server(), &Permission::Camera, GrantTerms::default()).await.unwrap();
     assert!(closed && !open().await.unwrap().is_granted(&server(), &SHELL));
     assert!(audit.lines().contains(&"PERMISSION_REVOKED shell.execute SUCCESS".to_owned()));
 }
@@ -77,7 +77,7 @@ async fn a_denial_that_could_not_be_kept_is_kept_when_it_is_tried_again() {
     let database = database();
     let open = || GrantBook::open(database.clone(), Arc::<RecordingAuditPort>::default(), Clock::system());
     let book = open().await.unwrap();
-    book.grant(&ada(), &server(), &SHELL, GrantTerms::default()).await.unwrap();
+    book.grant(&ada(), None, &server(), &SHELL, GrantTerms::default()).await.unwrap();
     fill(&database, "permission_grants", "true");
     book.deny(&ada(), &server(), &SHELL).await.unwrap_err();
     assert!(!book.is_granted(&server(), &SHELL));
@@ -103,12 +103,12 @@ async fn a_grant_that_does_not_hold_can_be_given_again_in_the_same_words() {
     let database = database();
     let open = || GrantBook::open(database.clone(), Arc::<RecordingAuditPort>::default(), hands.clock());
     let terms = || GrantTerms::default().until(moment(9000));
-    open().await.unwrap().grant(&ada(), &server(), &SHELL, terms()).await.unwrap();
+    open().await.unwrap().grant(&ada(), None, &server(), &SHELL, terms()).await.unwrap();
     // The clock was put back while the process was down: the grant seems to come from the future.
     hands.set(1000);
     let book = open().await.unwrap();
     assert!(!book.is_granted(&server(), &SHELL));
-    book.grant(&ada(), &server(), &SHELL, terms()).await.unwrap();
+    book.grant(&ada(), None, &server(), &SHELL, terms()).await.unwrap();
     assert!(book.is_granted(&server(), &SHELL));
 }
 

@@ -38,19 +38,6 @@ pub(super) struct WaitedPermissions {
 }
 
 impl PermissionGate {
-    /// Has all undecided permissions of `request` decided, or waits until the patience for them is over. Returns
-    /// those that were granted for this request alone.
-    ///
-    /// # Errors
-    /// Fails if a decision cannot be recorded, or if the caller has to be asked first.
-    pub(super) async fn wait(
-        &self,
-        request: &Request,
-        undecided: &[Permission],
-    ) -> Result<WaitedPermissions, Error> {
-        self.settle_all(undecided, Some(request)).await
-    }
-
     /// Checks whether `request` may go on now that it has waited.
     ///
     /// # Errors
@@ -74,7 +61,11 @@ impl PermissionGate {
         }
     }
 
-    /// Has all of `permissions` decided at the same time: for `call` or, without one, for the server to operate.
+    /// Has all of `permissions` decided at the same time, or waits until the patience for them is over: for `call` or,
+    /// without one, for the server to operate.
+    ///
+    /// # Errors
+    /// Fails if a decision cannot be recorded, or if the caller has to be asked first.
     pub(super) async fn settle_all(
         &self,
         permissions: &[Permission],
@@ -150,7 +141,7 @@ impl PermissionGate {
         let Some(approver) = self.0.approver.as_deref() else { return Ok(SettledQuestion::ForMore) };
         let subject = ApprovalSubject::Permission {
             permission: permission.clone(),
-            risk: self.0.settings.risk(permission),
+            risk: permission.risk(),
             tool: call.and_then(judged).map(|judged| judged.tool.name.clone()),
             arguments: call.map(shown).transpose()?,
         };
@@ -217,7 +208,8 @@ impl PermissionGate {
         Ok(SettledQuestion::ForMore)
     }
 
-    fn is_undecided(&self, permission: &Permission, by: GrantUse<'_>) -> bool {
+    /// Returns whether a person has to decide about `permission`.
+    pub(super) fn is_undecided(&self, permission: &Permission, by: GrantUse<'_>) -> bool {
         let standing = self.0.book.standing();
         matches!(
             self.judge(&standing, permission, by, self.0.book.now()),

@@ -82,21 +82,14 @@ impl PermissionGate {
         }))
     }
 
-    /// Sets the approver that asks operators. To be called before the gate is shared.
+    /// Sets the approver that asks operators.
+    ///
+    /// # Panics
+    /// Panics if the gate is shared already.
     #[must_use]
-    pub fn with_approver(self, approver: Arc<dyn Approver>) -> Self {
-        let inner = &self.0;
-        Self(Arc::new(PermissionGateInner {
-            server: inner.server.clone(),
-            settings: inner.settings.clone(),
-            book: inner.book.clone(),
-            approver: Some(approver),
-            settled: ArcSwap::default(),
-            settling: tokio::sync::Mutex::default(),
-            connected: ArcSwapOption::empty(),
-            negotiating: watch::Sender::new(false),
-            attached: ArcSwapOption::empty(),
-        }))
+    pub fn with_approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        Arc::get_mut(&mut self.0).expect("the gate is not shared yet").approver = Some(approver);
+        self
     }
 
     /// Returns the id of the server behind the gate.
@@ -156,8 +149,11 @@ impl Gate for PermissionGate {
     }
 
     fn leave(&self, call: PermittedCall, outcome: &mut Result<Response, Error>) {
-        if call.carried == CarriedGrants::Handle {
-            self.heed(outcome);
+        let refused =
+            |error: &Error| error.code() == code::PERMISSION_DENIED && error.origin() == Origin::Peer;
+        // A handle that the server no longer accepts is dropped; the next call carries the grants themselves.
+        if call.carried == CarriedGrants::Handle && outcome.as_ref().is_err_and(refused) {
+            self.drop_handle();
         }
     }
 }
@@ -184,20 +180,11 @@ impl PermissionGate {
 
     /// Waits for an operator, and returns the permitted call.
     async fn permit(&self, request: &mut Request, undecided: &[Permission]) -> Result<PermittedCall, Error> {
-        let mut waited = self.wait(request, undecided).await?;
+        let mut waited = self.settle_all(undecided, Some(request)).await?;
         let once = std::mem::take(&mut waited.once);
         let running = OnceGrantGuard::begin(self.book(), self.server(), once, request);
         self.admit_late(request, &waited)?;
         Ok(PermittedCall { carried: self.attach(request), running })
-    }
-
-    /// Drops a handle that the server no longer accepts; the next call carries the grants themselves.
-    fn heed(&self, outcome: &Result<Response, Error>) {
-        let refused =
-            |error: &Error| error.code() == code::PERMISSION_DENIED && error.origin() == Origin::Peer;
-        if outcome.as_ref().is_err_and(refused) {
-            self.drop_handle();
-        }
     }
 }
 

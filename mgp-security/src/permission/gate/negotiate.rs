@@ -81,7 +81,8 @@ impl PermissionGate {
             attaches: speaks && session.describes_each_request(),
             told: Mutex::default(),
         };
-        let waits = speaks && session.lasts() && self.asks_about(&permissions);
+        let asks = |permission| self.is_undecided(permission, GrantUse::Server);
+        let waits = speaks && session.lasts() && permissions.iter().any(asks);
         let mut hears = speaks && !permissions.is_empty();
         if waits {
             hears = self.send_request(service, &connected).await?;
@@ -136,19 +137,6 @@ impl PermissionGate {
             list.push(permission.clone());
         }
         settlement
-    }
-
-    /// Returns whether a human has to decide about one of these permissions.
-    fn asks_about(&self, permissions: &[Permission]) -> bool {
-        let standing = self.0.book.standing();
-        let now = self.0.book.now();
-        let undecided = |permission| {
-            matches!(
-                self.judge(&standing, permission, GrantUse::Server, now),
-                PermissionJudgement::Undecided { .. }
-            )
-        };
-        permissions.iter().any(undecided)
     }
 
     /// Asks the server to wait for approval, and returns whether it knows the method.

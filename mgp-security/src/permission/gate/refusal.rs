@@ -56,9 +56,7 @@ pub(in crate::permission) fn refuse(
     };
     let name = permission.map_or("permissions", Permission::as_str);
     tracing::debug!(%server, permission = name, reason = word, "a call was refused");
-    if let Some(trail) = &request.context.trail {
-        trail.note_refusal(Refusal::new("permission", rule).with_event(EventType::PermissionDenied));
-    }
+    request.context.note_refusal(Refusal::new("permission", rule).with_event(EventType::PermissionDenied));
     if let PermissionRefusal::Deferred(Some(id)) | PermissionRefusal::Expired(Some(id)) = reason {
         return waits_for_approval(
             code::PERMISSION_DENIED,
@@ -101,9 +99,7 @@ pub(in crate::permission) fn refuse(
 /// Refuses a call to a server that does not have what it needs to operate yet; the question to an operator waits
 /// under the id `waits`, if there is one.
 pub(super) fn not_ready(server: &ServerId, waits: Option<&ApprovalId>, request: &Request) -> Error {
-    if let Some(trail) = &request.context.trail {
-        trail.note_refusal(Refusal::new("permission", "not-settled"));
-    }
+    request.context.note_refusal(Refusal::new("permission", "not-settled"));
     if let Some(id) = waits {
         let waits = WaitingSubject::Server(server);
         return waits_for_approval(code::SERVER_NOT_READY, &waits, id, &request.context);

@@ -46,7 +46,7 @@ async fn without_any_settings_nothing_dangerous_is_done_that_nobody_granted() {
     let gate = connected(PermissionSettings::default().with_patience(Duration::ZERO), &book, &[]).await;
     assert_eq!(refused(&gate, needing(&SHELL)).await, "deferred");
     assert_eq!(book.waiting(), [("s".into(), SHELL)]);
-    book.grant(&ada(), gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
+    book.grant(&ada(), None, gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
     assert!(book.waiting().is_empty());
     call(&gate, needing(&SHELL)).await.unwrap();
 }
@@ -55,7 +55,7 @@ async fn without_any_settings_nothing_dangerous_is_done_that_nobody_granted() {
 async fn what_was_decided_before_a_server_connects_waits_for_nobody() {
     let book = book(&Arc::default()).await;
     let pending = PendingApprovals::new(Clock::system());
-    book.grant(&ada(), &"s".into(), &SHELL, GrantTerms::default()).await.unwrap();
+    book.grant(&ada(), None, &"s".into(), &SHELL, GrantTerms::default()).await.unwrap();
     let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
         .with_approver(Arc::new(pending.clone()));
     let needs = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &["shell.execute"]);
@@ -76,7 +76,7 @@ async fn each_policy_approves_what_it_says_and_nothing_more() {
         (ConfigOnly, false, false, true),
     ] {
         let book = book(&Arc::default()).await;
-        book.grant(&ada(), &"s".into(), &READ, GrantTerms::default()).await.unwrap();
+        book.grant(&ada(), None, &"s".into(), &READ, GrantTerms::default()).await.unwrap();
         let settings = policy(approval).with_grant(Permission::Camera, GrantTerms::default()).unwrap();
         let gate = connected(settings, &book, &[]).await;
         assert_eq!(call(&gate, needing(&SHELL)).await.is_ok(), unspoken, "{approval}");
@@ -105,7 +105,9 @@ async fn an_operator_is_asked_for_each_permission_and_the_answer_is_kept() {
             "what is decided is not asked again"
         );
         if !passes {
-            book.grant(&ada(), gate.server(), &Permission::Camera, GrantTerms::default()).await.unwrap();
+            book.grant(&ada(), None, gate.server(), &Permission::Camera, GrantTerms::default())
+                .await
+                .unwrap();
         }
     }
     let mut lines = audit.lines();
@@ -128,9 +130,6 @@ async fn a_type_that_nobody_knows_is_not_approved_by_policy_alone() {
     let book = book(&Arc::default()).await;
     let gate = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
     assert_eq!(refused(&gate, needing(&custom)).await, "deferred");
-    let known = policy(ApprovalPolicy::AutoApprove).with_risk(custom.clone(), RiskLevel::Safe);
-    assert_eq!(known.risk(&custom), RiskLevel::Safe);
-    call(&connected(known, &book, &[]).await, needing(&custom)).await.unwrap();
     let granted =
         policy(ApprovalPolicy::ConfigOnly).with_grant(custom.clone(), GrantTerms::default()).unwrap();
     call(&connected(granted, &book, &[]).await, needing(&custom)).await.unwrap();
@@ -151,7 +150,7 @@ async fn what_is_denied_is_denied_whoever_grants_it() {
     book.deny(&ada(), &"s".into(), &SHELL).await.unwrap();
     let settings = policy(ApprovalPolicy::AutoApprove).with_grant(SHELL, GrantTerms::default()).unwrap();
     assert_eq!(refused(&connected(settings, &book, &[]).await, needing(&SHELL)).await, "denied");
-    book.grant(&ada(), &"s".into(), &READ, GrantTerms::default()).await.unwrap();
+    book.grant(&ada(), None, &"s".into(), &READ, GrantTerms::default()).await.unwrap();
     let settings = policy(ApprovalPolicy::AutoApprove)
         .with_denial(READ)
         .with_grant(READ, GrantTerms::default())
@@ -165,7 +164,7 @@ async fn a_revocation_takes_effect_on_the_next_call() {
     let book = book(&audit).await;
     let gate = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
     call(&gate, needing(&SHELL)).await.unwrap();
-    book.revoke(&ada(), gate.server(), &SHELL).await.unwrap();
+    book.revoke(&ada(), None, gate.server(), &SHELL).await.unwrap();
     assert_eq!(refused(&gate, needing(&SHELL)).await, "denied");
     assert_eq!(
         audit.lines(),
@@ -258,7 +257,7 @@ async fn what_is_taken_back_while_a_call_waits_for_its_turn_stops_it() {
     let mut waiting = Box::pin(gate.layer(Busy(free.clone())).call(needing(&SHELL)));
     let mut context = Context::from_waker(Waker::noop());
     assert!(std::future::Future::poll(waiting.as_mut(), &mut context).is_pending());
-    book.revoke(&ada(), gate.server(), &SHELL).await.unwrap();
+    book.revoke(&ada(), None, gate.server(), &SHELL).await.unwrap();
     free.store(true, std::sync::atomic::Ordering::Relaxed);
     assert_eq!(reason(&waiting.await.unwrap_err()), "denied");
 }
@@ -340,7 +339,7 @@ async fn a_call_waits_no_longer_than_it_has_patience_and_a_decision_elsewhere_wa
         async move { call(&gate, needing(&SHELL)).await }
     });
     tokio::time::sleep(Duration::from_secs(1)).await;
-    book.grant(&ada(), gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
+    book.grant(&ada(), None, gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
     waiting.await.unwrap().unwrap();
     assert!(pending.list().is_empty());
 }
@@ -360,8 +359,8 @@ async fn an_answer_of_one_who_is_no_operator_counts_for_nothing() {
     .await
     .unwrap();
     assert_eq!(call(&gate, needing(&SHELL)).await.unwrap_err().code(), code::PERMISSION_DENIED);
-    assert!(book.grant(&agent, gate.server(), &SHELL, GrantTerms::default()).await.is_err());
-    assert!(book.revoke(&agent, gate.server(), &SHELL).await.is_err());
+    assert!(book.grant(&agent, None, gate.server(), &SHELL, GrantTerms::default()).await.is_err());
+    assert!(book.revoke(&agent, None, gate.server(), &SHELL).await.is_err());
     assert!(book.records(gate.server()).is_empty() && audit.lines().is_empty());
 }
 
@@ -406,7 +405,7 @@ async fn while_a_decision_is_deferred_the_connection_stays_and_calls_are_refused
     let gate = connected(policy(ApprovalPolicy::Interactive), &book, &["shell"]).await;
     let request = || tool_call(RiskLevel::Safe, &[], "{}");
     assert_eq!(refused(&gate, request()).await, "deferred");
-    book.grant(&ada(), gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
+    book.grant(&ada(), None, gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
     call(&gate, request()).await.unwrap();
 }
 
@@ -417,23 +416,23 @@ async fn what_cannot_be_recorded_is_not_granted() {
     let book = GrantBook::open(database.clone(), audit.clone(), Clock::system()).await.unwrap();
     let gate = connected(policy(ApprovalPolicy::DenyAll), &book, &[]).await;
     audit.fail();
-    assert!(book.grant(&ada(), gate.server(), &SHELL, GrantTerms::default()).await.is_err());
+    assert!(book.grant(&ada(), None, gate.server(), &SHELL, GrantTerms::default()).await.is_err());
     let auto = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
     assert!(call(&auto, needing(&READ)).await.is_err());
     audit.mend();
     assert_eq!(refused(&gate, needing(&SHELL)).await, "denied");
     call(&auto, needing(&READ)).await.unwrap();
-    book.grant(&ada(), gate.server(), &READ, GrantTerms::default()).await.unwrap();
+    book.grant(&ada(), None, gate.server(), &READ, GrantTerms::default()).await.unwrap();
 
     fill(&database, "permission_grants", "true");
     assert_eq!(
-        book.grant(&ada(), gate.server(), &SHELL, GrantTerms::default()).await.unwrap_err().code(),
+        book.grant(&ada(), None, gate.server(), &SHELL, GrantTerms::default()).await.unwrap_err().code(),
         3001
     );
     assert_eq!(refused(&gate, needing(&SHELL)).await, "denied");
     assert!(audit.lines().contains(&"PERMISSION_GRANTED shell.execute FAILURE".to_owned()));
     // What is taken back is closed even if that cannot be kept.
-    assert!(book.revoke(&ada(), gate.server(), &READ).await.is_err());
+    assert!(book.revoke(&ada(), None, gate.server(), &READ).await.is_err());
     assert_eq!(refused(&gate, needing(&READ)).await, "denied");
 }
 
@@ -450,7 +449,7 @@ mod properties {
             runtime.block_on(async {
                 let hands = ManualClock::at(1000);
                 let book = GrantBook::open(database(), Arc::<RecordingAuditPort>::default(), hands.clock()).await.unwrap();
-                book.grant(&ada(), &"s".into(), &SHELL, GrantTerms::default().until(moment(end))).await.unwrap();
+                book.grant(&ada(), None, &"s".into(), &SHELL, GrantTerms::default().until(moment(end))).await.unwrap();
                 let gate = connected(policy(ApprovalPolicy::DenyAll), &book, &[]).await;
                 let mut latest = 1000;
                 for time in times {

@@ -195,9 +195,7 @@ fn refuse(permission: &Permission, decision: Decision, request: &Request) -> Err
         Decision::Denied => ("denied", "call a tool that does without"),
         _ => ("not_granted", "grant it by `mgp/permission/response`, or with the request, and call again"),
     };
-    if let Some(trail) = &request.context.trail {
-        trail.note_refusal(Refusal::new("permission", "permission-not-held"));
-    }
+    request.context.note_refusal(Refusal::new("permission", "permission-not-held"));
     let details = [("reason", reason), ("permission", permission.as_str()), ("next", next)];
     let recovery = advice(code::PERMISSION_DENIED, &details);
     let message = format!("the tool needs the permission `{permission}`, which the client has not granted");

@@ -57,18 +57,14 @@ impl HeldPermissionsGate {
         }))
     }
 
-    /// Gives clients without a session a handle, sealed with `key`, to send in place of their grants. To be called
-    /// before any grants are held.
+    /// Gives clients without a session a handle, sealed with `key`, to send in place of their grants.
+    ///
+    /// # Panics
+    /// Panics if the gate is shared already.
     #[must_use]
-    pub fn with_handles(self, key: HandleKey) -> Self {
-        let HeldPermissionsShared { needed, clock, .. } = &*self.0;
-        Self(Arc::new(HeldPermissionsShared {
-            needed: needed.clone(),
-            clock: clock.clone(),
-            latest: LatestTime::default(),
-            ledger: GrantLedger::default(),
-            handles: Some(key),
-        }))
+    pub fn with_handles(mut self, key: HandleKey) -> Self {
+        Arc::get_mut(&mut self.0).expect("the gate is not shared yet").handles = Some(key);
+        self
     }
 }
 

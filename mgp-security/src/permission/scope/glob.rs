@@ -1,15 +1,19 @@
 //! The glob patterns of scopes.
 
+use std::fmt::Write as _;
+
+use regex::Regex;
+
 use super::ScopeError;
 
 /// A glob pattern as shells know it: `*`, `?`, `[a-z]`, `[!a-z]`, `\` to make the next character literal, and in
 /// paths `**` for any number of directories.
 ///
-/// Matching walks the text once with the set of all positions in the pattern that may be reached, so no pattern makes
-/// it slow: the time is proportional to the length of the text times that of the pattern.
+/// A pattern becomes a regular expression, whose time is proportional to the length of the text times its own: no
+/// pattern makes it slow.
 #[derive(Debug, Clone)]
 pub(super) struct Glob {
-    tokens: Box<[GlobToken]>,
+    pattern: Regex,
     folded: bool,
 }
 
@@ -18,6 +22,8 @@ pub(super) struct Glob {
 pub(super) enum GlobKind {
     /// Paths, in which `*` and `?` stop at a slash.
     Path,
+    /// Paths, where a pattern that matches a directory also matches all that lies in it.
+    Tree,
     /// Other texts, in which `*` matches any characters.
     Text,
 }
@@ -29,105 +35,34 @@ pub(super) enum GlobCase {
     Folded,
 }
 
-#[derive(Debug, Clone)]
-enum GlobToken {
-    Literal(char),
-    /// The token `?`; the flag says whether it matches a slash.
-    One {
-        slash: bool,
-    },
-    Class {
-        negated: bool,
-        ranges: Box<[(char, char)]>,
-        slash: bool,
-    },
-    /// The token `*`, or `**` where it matches slashes.
-    Many {
-        slash: bool,
-    },
-    /// The token `**/` at the start of a directory's name. It takes two positions: this one, and the next for within
-    /// a name.
-    Directories,
-    WithinDirectory,
-}
-
 impl Glob {
     pub(super) fn new(pattern: &str, kind: GlobKind, case: GlobCase) -> Result<Self, ScopeError> {
         let folded = case == GlobCase::Folded;
         let pattern = if folded { pattern.to_lowercase() } else { pattern.to_owned() };
         let chars: Vec<char> = pattern.chars().collect();
-        if chars.is_empty() || chars.len() > MAX_PATTERN_CHARS || chars.contains(&'\0') {
-            return Err(ScopeError::Pattern { pattern });
-        }
-        match tokens(&chars, kind == GlobKind::Text) {
-            Some(tokens) => Ok(Self { tokens: tokens.into(), folded }),
-            None => Err(ScopeError::Pattern { pattern }),
+        let is_usable = !chars.is_empty() && chars.len() <= MAX_PATTERN_CHARS && !chars.contains(&'\0');
+        let translated = if is_usable { translated(&chars, kind == GlobKind::Text) } else { None };
+        let below = if kind == GlobKind::Tree { "(?:/.*)?" } else { "" };
+        match translated.map(|translated| Regex::new(&format!(r"(?s)\A(?:{translated}){below}\z"))) {
+            Some(Ok(pattern)) => Ok(Self { pattern, folded }),
+            _ => Err(ScopeError::Pattern { pattern }),
         }
     }
 
     pub(super) fn matches(&self, text: &str) -> bool {
-        self.run_folded(text, false)
-    }
-
-    /// Returns whether the pattern matches the path, or a directory that contains it.
-    pub(super) fn covers(&self, path: &str) -> bool {
-        self.run_folded(path, true)
-    }
-
-    fn run_folded(&self, text: &str, covering: bool) -> bool {
         if self.folded {
-            self.run(text.chars().flat_map(char::to_lowercase), covering)
+            self.pattern.is_match(&text.chars().flat_map(char::to_lowercase).collect::<String>())
         } else {
-            self.run(text.chars(), covering)
-        }
-    }
-
-    fn run(&self, text: impl Iterator<Item = char>, covering: bool) -> bool {
-        let places = self.tokens.len() + 1;
-        let (mut now, mut next) = (vec![false; places], vec![false; places]);
-        self.enter(&mut now, 0);
-        for c in text {
-            if covering && c == '/' && now[self.tokens.len()] {
-                return true;
-            }
-            next.fill(false);
-            for (place, token) in self.tokens.iter().enumerate().filter(|(place, _)| now[*place]) {
-                match token {
-                    GlobToken::Literal(literal) if *literal == c => self.enter(&mut next, place + 1),
-                    GlobToken::One { slash } if *slash || c != '/' => self.enter(&mut next, place + 1),
-                    GlobToken::Class { negated, ranges, slash } if *slash || c != '/' => {
-                        let inside = ranges.iter().any(|(from, to)| (*from..=*to).contains(&c));
-                        if inside != *negated {
-                            self.enter(&mut next, place + 1);
-                        }
-                    }
-                    GlobToken::Many { slash } if *slash || c != '/' => self.enter(&mut next, place),
-                    GlobToken::Directories if c == '/' => self.enter(&mut next, place),
-                    GlobToken::Directories => next[place + 1] = true,
-                    GlobToken::WithinDirectory if c == '/' => self.enter(&mut next, place - 1),
-                    GlobToken::WithinDirectory => next[place] = true,
-                    _ => {}
-                }
-            }
-            std::mem::swap(&mut now, &mut next);
-        }
-        now[self.tokens.len()]
-    }
-
-    /// Marks `place`, and the positions that can be reached from it without a character.
-    fn enter(&self, places: &mut [bool], mut place: usize) {
-        while !std::mem::replace(&mut places[place], true) {
-            match self.tokens.get(place) {
-                Some(GlobToken::Many { .. }) => place += 1,
-                Some(GlobToken::Directories) => place += 2,
-                _ => return,
-            }
+            self.pattern.is_match(text)
         }
     }
 }
 
-fn tokens(mut rest: &[char], slash: bool) -> Option<Vec<GlobToken>> {
-    let mut tokens = Vec::new();
+/// Returns the regular expression of a pattern; `None` if the pattern is broken. `slash` says whether `*` and `?` match
+/// slashes.
+fn translated(mut rest: &[char], slash: bool) -> Option<String> {
+    let one = if slash { "." } else { "[^/]" };
+    let mut out = String::new();
     let mut at_name = true;
     while let Some((&first, behind)) = rest.split_first() {
         rest = behind;
@@ -135,61 +70,74 @@ fn tokens(mut rest: &[char], slash: bool) -> Option<Vec<GlobToken>> {
             '\\' => {
                 let (&literal, behind) = rest.split_first()?;
                 rest = behind;
-                tokens.push(GlobToken::Literal(literal));
+                push_literal(&mut out, literal);
             }
-            '?' => tokens.push(GlobToken::One { slash }),
+            '?' => out.push_str(one),
             '[' => {
-                let (class, behind) = class(rest, slash)?;
+                let (class, behind) = class(rest)?;
                 rest = behind;
-                tokens.push(class);
+                // Writing into a string does not fail.
+                let _ = if slash { write!(out, "{class}") } else { write!(out, "[{class}&&[^/]]") };
             }
             '*' => {
                 let stars = rest.iter().take_while(|&&c| c == '*').count();
                 rest = &rest[stars..];
                 if !slash && stars > 0 && at_name && rest.first() == Some(&'/') {
                     rest = &rest[1..];
-                    tokens.extend([GlobToken::Directories, GlobToken::WithinDirectory]);
-                    // The next character again stands at the start of a name.
+                    out.push_str("(?:[^/]*/)*");
+                    // A slash went before, so `**/` can follow again.
                     continue;
                 }
-                tokens.push(GlobToken::Many { slash: slash || stars > 0 });
+                out.push_str(if stars > 0 { "." } else { one });
+                out.push('*');
             }
-            literal => tokens.push(GlobToken::Literal(literal)),
+            literal => push_literal(&mut out, literal),
         }
         at_name = first == '/';
     }
-    Some(tokens)
+    Some(out)
 }
 
-fn class(mut rest: &[char], slash: bool) -> Option<(GlobToken, &[char])> {
+/// Returns the regular expression of a class, with the pattern behind it.
+fn class(mut rest: &[char]) -> Option<(String, &[char])> {
     let negated = matches!(rest.first(), Some('!' | '^'));
     rest = &rest[usize::from(negated)..];
-    let mut ranges = Vec::new();
+    let mut out = String::from(if negated { "[^" } else { "[" });
+    let start = out.len();
     loop {
-        let (&from, behind) = rest.split_first()?;
+        let (&first, behind) = rest.split_first()?;
         rest = behind;
-        match from {
-            // A closing bracket in first place is literal.
-            ']' if !ranges.is_empty() => {
-                return Some((GlobToken::Class { negated, ranges: ranges.into(), slash }, rest));
+        match first {
+            // A bracket that comes first is a member of the class.
+            ']' if out.len() > start => {
+                out.push(']');
+                return Some((out, rest));
             }
             '\\' => {
                 let (&literal, behind) = rest.split_first()?;
                 rest = behind;
-                ranges.push((literal, literal));
+                push_literal(&mut out, literal);
             }
-            from => match rest {
-                ['-', to, behind @ ..] if *to != ']' => {
+            from => {
+                push_literal(&mut out, from);
+                if let ['-', to, behind @ ..] = rest
+                    && *to != ']'
+                {
                     if *to < from {
                         return None;
                     }
                     rest = behind;
-                    ranges.push((from, *to));
+                    out.push('-');
+                    push_literal(&mut out, *to);
                 }
-                _ => ranges.push((from, from)),
-            },
+            }
         }
     }
+}
+
+fn push_literal(out: &mut String, literal: char) {
+    // Writing into a string does not fail.
+    let _ = write!(out, r"\x{{{:x}}}", u32::from(literal));
 }
 
 /// The largest length of a pattern, in characters.
@@ -230,7 +178,7 @@ mod tests {
     #[test]
     fn a_directory_is_covered_with_all_that_lies_in_it() {
         let covers =
-            |pattern, path| Glob::new(pattern, GlobKind::Path, GlobCase::Exact).unwrap().covers(path);
+            |pattern, path| Glob::new(pattern, GlobKind::Tree, GlobCase::Exact).unwrap().matches(path);
         assert!(covers("/etc", "/etc") && covers("/etc", "/etc/ssl/key") && !covers("/etc", "/etcetera"));
         assert!(covers("**/.git", "/x/.git/config") && !covers("/etc/*", "/etc"));
     }

@@ -21,7 +21,7 @@ impl PathScope {
             // A pattern that is not tied to the root denies at any depth.
             let anywhere = !pattern.starts_with(['/', '~']) && !pattern.starts_with("**/");
             let pattern = if anywhere { format!("**/{pattern}") } else { pattern.clone() };
-            Glob::new(&pattern, GlobKind::Path, GlobCase::Folded)
+            Glob::new(&pattern, GlobKind::Tree, GlobCase::Folded)
         });
         Ok(Self { allowed: allowed.collect::<Result<_, _>>()?, denied: denied.collect::<Result<_, _>>()? })
     }
@@ -85,7 +85,7 @@ impl PathScope {
 
     /// Returns whether the path, or a directory that contains it, is denied.
     fn is_denied(&self, path: &str) -> bool {
-        self.denied.iter().any(|glob| glob.covers(path))
+        self.denied.iter().any(|glob| glob.matches(path))
     }
 }
 

@@ -5,8 +5,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures_util::future::{Either, select};
 use mgp_types::Error;
+use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
@@ -14,7 +16,7 @@ use tokio::time::{Instant, timeout};
 use super::super::row::ApprovalRow;
 use super::super::stored;
 use super::super::waiting::keep_telling;
-use super::super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply};
+use super::super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, Approver};
 use super::{PendingApprovals, full};
 use crate::sqlite::off_the_runtime;
 
@@ -50,7 +52,42 @@ impl PendingApprovals {
         Ok((receiver, QuestionWaiter { questions: self.clone(), place, ticket }))
     }
 
-    pub(super) async fn ask_operators(&self, question: ApprovalQuestion) -> Result<ApprovalReply, Error> {
+    /// Stores the question like [`keep`](Self::keep), but only logs a failure: it is no reason to refuse a request.
+    async fn keep_if_possible(&self, id: &ApprovalId) {
+        if let Err(error) = self.keep(id).await {
+            tracing::warn!(%error, "questions to operators are lost, or come back, when the kernel stops");
+        }
+    }
+
+    /// Writes the current state of the question `id` into the store, and removes questions that are gone from it.
+    pub(super) async fn keep(&self, id: &ApprovalId) -> Result<(), Error> {
+        let Some(store) = self.0.store.clone() else { return Ok(()) };
+        let (queue, id) = (self.clone(), id.clone());
+        let kept = off_the_runtime(move || {
+            // The state is read under the lock, so the last writer writes the latest state.
+            let _alone = queue.0.writing.lock();
+            let (gone, written) = {
+                let mut open = queue.0.open.lock();
+                let row = open.rows.values_mut().find(|row| row.id == id);
+                let written = row.map(|row| {
+                    row.is_stored = true;
+                    stored::written(row)
+                });
+                (std::mem::take(&mut open.gone), written.transpose()?)
+            };
+            if let Err(error) = gone.iter().try_for_each(|gone| store.remove(gone.as_str())) {
+                queue.0.open.lock().gone.extend(gone);
+                return Err(error);
+            }
+            written.map_or(Ok(()), |written| store.put(id.as_str(), &written))
+        });
+        Ok(kept.await?)
+    }
+}
+
+#[async_trait]
+impl Approver for PendingApprovals {
+    async fn ask(&self, question: ApprovalQuestion) -> Result<ApprovalReply, Error> {
         if let Some(answer) = self.take_answer(&question).await? {
             return Ok(ApprovalReply::Answer(answer));
         }
@@ -88,36 +125,27 @@ impl PendingApprovals {
         Ok(ApprovalReply::Waits(id))
     }
 
-    /// Stores the question like [`keep`](Self::keep), but only logs a failure: it is no reason to refuse a request.
-    pub(super) async fn keep_if_possible(&self, id: &ApprovalId) {
-        if let Err(error) = self.keep(id).await {
-            tracing::warn!(%error, "questions to operators are lost, or come back, when the kernel stops");
+    /// Withdraws a question, unless others wait for its answer.
+    async fn take_back(&self, question: &ApprovalQuestion) {
+        let gone = {
+            let mut open = self.0.open.lock();
+            open.remove_where(|row| {
+                row.forget_gone();
+                row.answer.is_none() && row.waiting.is_empty() && row.is_answered_with(question)
+            });
+            self.tell_count(&open);
+            open.gone.last().cloned()
+        };
+        if let Some(gone) = gone {
+            self.keep_if_possible(&gone).await;
         }
     }
 
-    /// Writes the current state of the question `id` into the store, and removes questions that are gone from it.
-    pub(super) async fn keep(&self, id: &ApprovalId) -> Result<(), Error> {
-        let Some(store) = self.0.store.clone() else { return Ok(()) };
-        let (queue, id) = (self.clone(), id.clone());
-        let kept = off_the_runtime(move || {
-            // The state is read under the lock, so the last writer writes the latest state.
-            let _alone = queue.0.writing.lock();
-            let (gone, written) = {
-                let mut open = queue.0.open.lock();
-                let row = open.rows.values_mut().find(|row| row.id == id);
-                let written = row.map(|row| {
-                    row.is_stored = true;
-                    stored::written(row)
-                });
-                (std::mem::take(&mut open.gone), written.transpose()?)
-            };
-            if let Err(error) = gone.iter().try_for_each(|gone| store.remove(gone.as_str())) {
-                queue.0.open.lock().gone.extend(gone);
-                return Err(error);
-            }
-            written.map_or(Ok(()), |written| store.put(id.as_str(), &written))
-        });
-        Ok(kept.await?)
+    fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
+        let open = self.swept();
+        let is_it =
+            |row: &&ApprovalRow| row.answer.is_none() && row.asker().is_none() && row.server() == server;
+        open.rows.values().find(is_it).map(|row| row.id.clone())
     }
 }
 

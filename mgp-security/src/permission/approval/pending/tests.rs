@@ -1,6 +1,7 @@
 use mgp_types::Context;
-use mgp_types::mgp::Permission;
+use mgp_types::mgp::{Permission, ServerId};
 
+use super::super::{ApprovalReply, Approver};
 use super::*;
 use crate::permission::testing::{ManualClock, book, moment};
 use crate::permission::{GrantTerms, ShownArguments};
@@ -185,7 +186,7 @@ async fn a_lasting_yes_is_entered_into_the_book_though_nobody_waits_for_it() {
     assert!(book.is_granted(&"s".into(), &Permission::Camera));
     // What was decided elsewhere is asked no more.
     id(pending.ask(question(Permission::ShellExecute).with_patience(Duration::ZERO)).await.unwrap());
-    book.grant(&ada, &"s".into(), &Permission::ShellExecute, GrantTerms::default()).await.unwrap();
+    book.grant(&ada, None, &"s".into(), &Permission::ShellExecute, GrantTerms::default()).await.unwrap();
     assert!(pending.list().is_empty());
 }
 

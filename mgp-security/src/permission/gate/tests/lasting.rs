@@ -8,7 +8,7 @@ async fn a_grant_ends_when_it_says_and_a_clock_put_back_does_not_revive_it() {
     let database = database();
     let open = || GrantBook::open(database.clone(), Arc::<RecordingAuditPort>::default(), hands.clock());
     let book = open().await.unwrap();
-    book.grant(&ada(), &"s".into(), &SHELL, GrantTerms::default().until(moment(2000))).await.unwrap();
+    book.grant(&ada(), None, &"s".into(), &SHELL, GrantTerms::default().until(moment(2000))).await.unwrap();
     let gate = connected(policy(ApprovalPolicy::Interactive), &book, &[]).await;
     hands.set(1999);
     call(&gate, needing(&SHELL)).await.unwrap();

@@ -143,9 +143,9 @@ async fn what_is_decided_later_is_told_later() {
     let book = &gate.0.book;
     for (decision, told) in [(true, Decision::Approved), (false, Decision::Denied)] {
         if decision {
-            book.grant(&ada(), gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
+            book.grant(&ada(), None, gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
         } else {
-            book.revoke(&ada(), gate.server(), &SHELL).await.unwrap();
+            book.revoke(&ada(), None, gate.server(), &SHELL).await.unwrap();
         }
         while grants(&server.last()).grants["shell"].decision != told {
             tokio::task::yield_now().await;
@@ -168,7 +168,7 @@ async fn without_sessions_grants_travel_with_each_call_2026() {
     let carried: PermissionResponse = attached(&server).to().unwrap();
     assert_eq!(carried.grants.keys().collect::<Vec<_>>(), ["filesystem.read", "shell"]);
     assert!(server.last().meta("progressToken").is_some());
-    gate.0.book.revoke(&ada(), gate.server(), &READ).await.unwrap();
+    gate.0.book.revoke(&ada(), None, gate.server(), &READ).await.unwrap();
     gated.call(tool_call(RiskLevel::Safe, &[], "{}")).await.unwrap();
     let carried: PermissionResponse = attached(&server).to().unwrap();
     assert_eq!(carried.grants["filesystem.read"].decision, Decision::Denied);
@@ -213,7 +213,7 @@ async fn a_handle_is_sent_until_grants_change_or_the_server_refuses_it_2026() {
     gate.negotiate(&mut server, &stateless).await.unwrap();
     gated.call(plain()).await.unwrap();
     assert!(carries_handle(&server));
-    gate.0.book.grant(&ada(), gate.server(), &READ, GrantTerms::default()).await.unwrap();
+    gate.0.book.grant(&ada(), None, gate.server(), &READ, GrantTerms::default()).await.unwrap();
     gated.call(plain()).await.unwrap();
     assert!(!carries_handle(&server));
 }

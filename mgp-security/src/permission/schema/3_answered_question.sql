@@ -1,0 +1,1 @@
+ALTER TABLE permission_grants ADD COLUMN question TEXT;

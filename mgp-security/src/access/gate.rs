@@ -178,9 +178,7 @@ fn unauthenticated(request: &Request) -> Error {
 }
 
 fn note(request: &Request, rule: &'static str) {
-    if let Some(trail) = &request.context.trail {
-        trail.note_refusal(Refusal::new("access", rule));
-    }
+    request.context.note_refusal(Refusal::new("access", rule));
     tracing::warn!(method = %request.method, rule, "access refused");
 }
 

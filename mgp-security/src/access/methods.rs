@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use mgp_types::mgp::{
-    AccessGrant, AccessQuery, AccessRevoke, Extension, MethodForm, Refusal, ToolName, TraceId, method,
-    written,
+    AccessGrant, AccessQuery, AccessRevoke, Extension, MethodForm, Refusal, ToolName, method, written,
 };
-use mgp_types::{Error, Flow, Gate, Principal, RawJson, Request, RequestKind, Response, Revision, code};
+use mgp_types::{Error, Flow, Gate, RawJson, Request, RequestKind, Response, Revision, code};
 use serde::Serialize;
 
 use super::policy::operator;
@@ -50,114 +49,64 @@ impl Gate for AccessMethodsGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        match asked(request) {
-            None => Flow::Pass(()),
-            Some(asked) => Flow::answer_later(asked.answer(self.clone(), request.take())),
-        }
-    }
-}
-
-/// The access method that is asked for, and whether it came as a method or as a tool call.
-#[derive(Debug, Clone, Copy)]
-struct AccessRequest {
-    operation: Operation,
-    form: MethodForm,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Operation {
-    Query,
-    Grant,
-    Revoke,
-}
-
-fn asked(request: &Request) -> Option<AccessRequest> {
-    let (form, method) = MethodForm::of(request)?;
-    Some(AccessRequest { operation: Operation::of(method)?, form })
-}
-
-impl Operation {
-    fn of(method: &str) -> Option<Self> {
-        match method {
-            method::ACCESS_QUERY => Some(Self::Query),
-            method::ACCESS_GRANT => Some(Self::Grant),
-            method::ACCESS_REVOKE => Some(Self::Revoke),
-            _ => None,
-        }
-    }
-}
-
-impl AccessRequest {
-    async fn answer(self, gate: AccessMethodsGate, request: Request) -> Result<Response, Error> {
-        self.form.check(&request, &Extension::AccessControl)?;
-        if request.kind == RequestKind::Notify {
-            return Err(Error::invalid_request("access is changed and told by calls, not by notifications"));
-        }
-        let outcome = self.result(&gate, &request).await;
-        if let (Err(error), Some(trail)) = (&outcome, &request.context.trail)
-            && matches!(error.code(), code::PERMISSION_DENIED | code::ACCESS_DENIED | code::AUTH_REQUIRED)
-        {
-            trail.note_refusal(Refusal::new("access", self.rule()));
-        }
-        let revision = request.context.session.as_ref().map_or(Revision::LATEST, |session| session.revision);
-        self.form.answer(outcome, revision)
-    }
-
-    async fn result(self, gate: &AccessMethodsGate, request: &Request) -> Result<RawJson, Error> {
-        let by = request.context.principal.as_ref().ok_or(AccessError::Unauthenticated)?;
-        if !matches!(self.operation, Operation::Query) {
-            operator(by)?; // Before the parameters are read: an agent is not told what is wrong with them.
-        }
-        let trace = request.context.trace;
-        let policy = &gate.policy;
-        match self.operation {
-            Operation::Query => written(&policy.query(by, &self.form.read::<AccessQuery>(request)?)?),
-            Operation::Grant => {
-                let wanted: AccessGrant = self.form.read(request)?;
-                gate.check(&wanted)?;
-                grant(policy, by, trace, wanted).await
-            }
-            Operation::Revoke => revoke(policy, by, trace, self.form.read(request)?).await,
-        }
-    }
-
-    const fn rule(self) -> &'static str {
-        match self.operation {
-            Operation::Query => "access-query",
-            Operation::Grant => "access-grant",
-            Operation::Revoke => "access-revoke",
-        }
+        let Some((form, method)) = MethodForm::of(request) else { return Flow::Pass(()) };
+        let (method, rule) = match method {
+            method::ACCESS_QUERY => (method::ACCESS_QUERY, "access-query"),
+            method::ACCESS_GRANT => (method::ACCESS_GRANT, "access-grant"),
+            method::ACCESS_REVOKE => (method::ACCESS_REVOKE, "access-revoke"),
+            _ => return Flow::Pass(()),
+        };
+        let (gate, request) = (self.clone(), request.take());
+        Flow::answer_later(async move { gate.answer(form, method, rule, &request).await })
     }
 }
 
 impl AccessMethodsGate {
+    async fn answer(
+        &self,
+        form: MethodForm,
+        method: &str,
+        rule: &'static str,
+        request: &Request,
+    ) -> Result<Response, Error> {
+        form.check(request, &Extension::AccessControl)?;
+        if request.kind == RequestKind::Notify {
+            return Err(Error::invalid_request("access is changed and told by calls, not by notifications"));
+        }
+        let outcome = self.result(form, method, request).await;
+        let refused = [code::PERMISSION_DENIED, code::ACCESS_DENIED, code::AUTH_REQUIRED];
+        if outcome.as_ref().is_err_and(|error| refused.contains(&error.code())) {
+            request.context.note_refusal(Refusal::new("access", rule));
+        }
+        let revision = request.context.session.as_ref().map_or(Revision::LATEST, |session| session.revision);
+        form.answer(outcome, revision)
+    }
+
+    async fn result(&self, form: MethodForm, method: &str, request: &Request) -> Result<RawJson, Error> {
+        let by = request.context.principal.as_ref().ok_or(AccessError::Unauthenticated)?;
+        if method == method::ACCESS_QUERY {
+            return written(&self.policy.query(by, &form.read::<AccessQuery>(request)?)?);
+        }
+        operator(by)?; // Before the parameters are read: an agent is not told what is wrong with them.
+        let trace = request.context.trace;
+        if method == method::ACCESS_GRANT {
+            let wanted: AccessGrant = form.read(request)?;
+            self.check(&wanted)?;
+            let entry = self.policy.grant(by, trace, wanted).await?;
+            return written(&GrantedResult { status: "granted", flat: &entry, entry: &entry });
+        }
+        let revoke: AccessRevoke = form.read(request)?;
+        let revoked = self.policy.revoke(by, trace, revoke.clone()).await?;
+        let entry = revoked.entries.last().map(|entry| &**entry);
+        let deleted_count = revoked.entries.len();
+        written(&RevokedResult { status: "revoked", deleted_count, revoke: &revoke, entry })
+    }
+
     fn check(&self, wanted: &AccessGrant) -> Result<(), UnmatchedTarget> {
         let Some(targets) = self.targets.as_ref().filter(|_| !wanted.force) else { return Ok(()) };
         let tool = wanted.tool_name.as_ref().map(ToolName::as_str).filter(|tool| *tool != "*");
         targets.check(wanted.server_id.as_str(), tool)
     }
-}
-
-async fn grant(
-    policy: &AccessPolicy,
-    by: &Principal,
-    trace: Option<TraceId>,
-    grant: AccessGrant,
-) -> Result<RawJson, Error> {
-    let entry = policy.grant(by, trace, grant).await?;
-    written(&GrantedResult { status: "granted", flat: &entry, entry: &entry })
-}
-
-async fn revoke(
-    policy: &AccessPolicy,
-    by: &Principal,
-    trace: Option<TraceId>,
-    revoke: AccessRevoke,
-) -> Result<RawJson, Error> {
-    let revoked = policy.revoke(by, trace, revoke.clone()).await?;
-    let entry = revoked.entries.last().map(|entry| &**entry);
-    let deleted_count = revoked.entries.len();
-    written(&RevokedResult { status: "revoked", deleted_count, revoke: &revoke, entry })
 }
 
 /// The result of a grant. The members of the entry stand both beside the status and under `entry`, because drafts and

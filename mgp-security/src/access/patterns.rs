@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use mgp_types::mgp::{AccessPermission, Glob, Specificity, Timestamp, ToolName};
+use mgp_types::mgp::{AccessPermission, Glob, Specificity, ToolName};
 
 use super::StoredEntry;
 use super::entry::EntryKey;
@@ -55,14 +55,14 @@ impl Patterns {
         server: &str,
         tool: Option<&str>,
         moment: DecisionTime,
-    ) -> Option<(AccessPermission, &StoredEntry)> {
+    ) -> Option<&StoredEntry> {
         let decides = |one: &&PatternEntry| {
             one.is_of_tools() == tool.is_some()
                 && one.is_about(agent, server)
                 && tool.is_none_or(|tool| one.tool.matches(tool))
-                && one.is_live(moment)
+                && moment.is_live(&one.stored)
         };
-        self.0.iter().find(decides).map(|one| (one.stored.entry.permission, &*one.stored))
+        self.0.iter().find(decides).map(|one| &*one.stored)
     }
 
     /// Returns whether an entry allows anything on the server.
@@ -70,7 +70,7 @@ impl Patterns {
         self.0.iter().any(|one| {
             one.stored.entry.permission == AccessPermission::Allow
                 && one.is_about(agent, server)
-                && one.is_live(moment)
+                && moment.is_live(&one.stored)
         })
     }
 }
@@ -94,11 +94,6 @@ impl PatternEntry {
 
     fn is_about(&self, agent: &str, server: &str) -> bool {
         self.stored.entry.agent_id.as_str() == agent && self.server.matches(server)
-    }
-
-    fn is_live(&self, moment: DecisionTime) -> bool {
-        let entry = &self.stored.entry;
-        moment.is_before(entry.permission, entry.expires_at.map_or(i64::MAX, Timestamp::as_millis))
     }
 }
 

@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{
-    AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, AuditPort,
-    DefaultPolicy, Outcome, ServerId, Timestamp, ToolName, TraceId,
+    AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, AuditEvent,
+    AuditPort, DefaultPolicy, Outcome, Timestamp, ToolName, TraceId,
 };
 use mgp_types::{Principal, PrincipalRole, agent_family};
 use tokio::sync::{OwnedMutexGuard, watch};
 
 use super::entry::EntryKey;
-use super::record::AccessChange;
+use super::record::ChangeOrigin;
 use super::store::AccessStore;
-use super::table::{DecisionTime, Defaults, EntryTable};
+use super::table::{DecisionTime, EntryTable};
 use super::{AccessEntry, AccessError, ExpiringEntries, StoredEntry};
 use crate::latest_time::LatestTime;
 use crate::sqlite::{Database, off_the_runtime};
@@ -65,7 +65,7 @@ pub struct RevokedEntries {
 #[derive(Debug, Default)]
 #[must_use]
 pub struct AccessPolicyBuilder {
-    defaults: Defaults,
+    default: DefaultPolicy,
     database: Option<Database>,
     audit: Option<Arc<dyn AuditPort>>,
     clock: Clock,
@@ -85,10 +85,9 @@ impl AccessPolicy {
         let table = self.0.table.load();
         match table.deciding(agent, server, tool, self.0.moment()) {
             Some((permission, source, _)) => AccessVerdict { permission, source },
-            None => AccessVerdict {
-                permission: table.defaults().of(server).permission(),
-                source: AccessSource::DefaultPolicy,
-            },
+            None => {
+                AccessVerdict { permission: table.default.permission(), source: AccessSource::DefaultPolicy }
+            }
         }
     }
 
@@ -96,14 +95,13 @@ impl AccessPolicy {
     pub fn reaches(&self, agent: &str, server: &str) -> bool {
         let (table, moment) = (self.0.table.load(), self.0.moment());
         let whole = table.deciding(agent, server, None, moment);
-        let whole =
-            whole.map_or_else(|| table.defaults().of(server).permission(), |(permission, ..)| permission);
+        let whole = whole.map_or_else(|| table.default.permission(), |(permission, ..)| permission);
         whole == AccessPermission::Allow || table.allows_some(agent, server, moment)
     }
 
-    /// Returns the default for servers that have no default of their own, which holds where no entry decides.
+    /// Returns the default policy, which holds where no entry decides.
     pub fn default_policy(&self) -> DefaultPolicy {
-        self.0.table.load().defaults().otherwise
+        self.0.table.load().default
     }
 
     /// Returns all entries in the order in which they were made, including those that have ended.
@@ -158,7 +156,7 @@ impl AccessPolicy {
         let table = self.0.table.load();
         Ok(match table.deciding(agent, server, tool, self.0.moment()) {
             Some((_, source, stored)) => stored.entry.state(source),
-            None => AccessState::by_default(table.defaults().of(server)),
+            None => AccessState::by_default(table.default),
         })
     }
 
@@ -178,8 +176,9 @@ impl AccessPolicy {
         grant: AccessGrant,
     ) -> Result<Arc<StoredEntry>, AccessError> {
         operator(by)?;
-        let entry = AccessEntry::new(by, grant, self.0.clock.now())?;
-        let change = AccessChange::granted(by, trace, &entry);
+        let now = self.0.clock.now();
+        let entry = AccessEntry::new(by, grant, now)?;
+        let change = ChangeOrigin { by, trace, now }.granted(&entry);
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
         self.make(change, turn, move |inner| {
             let stored = Arc::new(StoredEntry::new(inner.store.put(&entry)?, entry));
@@ -215,7 +214,7 @@ impl AccessPolicy {
         if entries.is_empty() {
             return Ok(RevokedEntries { entries }); // Nothing changes, so there is nothing to record.
         }
-        let change = AccessChange::revoked(by, trace, &key, entries.len());
+        let change = ChangeOrigin { by, trace, now: self.now() }.revoked(&key, entries.len());
         self.make(change, turn, move |inner| {
             inner.store.remove(&key.agent_id, &key.server_id, key.tool_name.as_ref())?;
             inner.table.rcu(|table| table.without(&key));
@@ -225,8 +224,8 @@ impl AccessPolicy {
         .await
     }
 
-    /// Sets the default for servers that have no default of their own, in the name of `by`. It holds from now on
-    /// where no entry decides. It is not stored: the next policy begins with the default that its builder is given.
+    /// Sets the default policy in the name of `by`. It holds from now on where no entry decides. It is not stored: the
+    /// next policy begins with the default that its builder is given.
     /// Needs a tokio runtime.
     ///
     /// # Errors
@@ -245,7 +244,8 @@ impl AccessPolicy {
         if self.default_policy() == policy {
             return Ok(()); // Nothing changes, so there is nothing to record.
         }
-        self.make(AccessChange::default_policy(by, trace, policy), turn, move |inner| {
+        let change = ChangeOrigin { by, trace, now: self.now() }.default_policy(policy);
+        self.make(change, turn, move |inner| {
             inner.table.rcu(|table| table.with_default(policy));
             inner.changes.fetch_add(1, Ordering::Release);
             Ok(())
@@ -260,13 +260,12 @@ impl AccessPolicy {
     /// must not hold in memory.
     async fn make<T: Send + 'static>(
         &self,
-        change: AccessChange,
+        mut change: AuditEvent,
         turn: OwnedMutexGuard<()>,
         apply: impl FnOnce(&AccessPolicyInner) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, AccessError> {
         if let Some(audit) = &self.0.audit {
-            let event = change.event(self.0.clock.now(), Outcome::Success);
-            audit.record(event).await.map_err(AccessError::Unrecorded)?;
+            audit.record(change.clone()).await.map_err(AccessError::Unrecorded)?;
         }
         let inner = Arc::clone(&self.0);
         let outcome = off_the_runtime(move || {
@@ -277,7 +276,8 @@ impl AccessPolicy {
         if let (Err(error), Some(audit)) = (&outcome, &self.0.audit) {
             tracing::error!(%error, "a change of access was recorded and could not be stored");
             // The caller learns of the failure either way; without this second record only the log would not show it.
-            let _ = audit.record(change.event(self.0.clock.now(), Outcome::Failure)).await;
+            (change.timestamp, change.result) = (self.now(), Outcome::Failure);
+            let _ = audit.record(change).await;
         }
         Ok(outcome?)
     }
@@ -302,15 +302,9 @@ impl AccessPolicyBuilder {
         self
     }
 
-    /// Sets the default for servers that have no default of their own; without it the default is opt-in.
+    /// Sets the default policy; without it, the default is opt-in.
     pub fn default_policy(mut self, policy: DefaultPolicy) -> Self {
-        self.defaults.otherwise = policy;
-        self
-    }
-
-    /// Sets the default for `server`, which holds where no entry decides.
-    pub fn server_default(mut self, server: ServerId, policy: DefaultPolicy) -> Self {
-        self.defaults.of_servers.insert(server, policy);
+        self.default = policy;
         self
     }
 
@@ -322,7 +316,7 @@ impl AccessPolicyBuilder {
         let store = AccessStore::new(self.database.map_or_else(Database::in_memory, Ok)?)?;
         let entries = store.load()?;
         let has_ends = entries.iter().any(|stored| stored.entry.expires_at.is_some());
-        let table = ArcSwap::from_pointee(EntryTable::new(entries, self.defaults));
+        let table = ArcSwap::from_pointee(EntryTable::new(entries, self.default));
         Ok(AccessPolicy(Arc::new(AccessPolicyInner {
             table,
             store,
@@ -359,7 +353,7 @@ impl AccessVerdict {
 }
 
 mgp_types::partial_debug!(AccessPolicy, self =>
-    defaults: self.0.table.load().defaults(),
+    default: self.default_policy(),
     store: self.0.store,
     audit: self.0.audit,
 );

@@ -137,9 +137,7 @@ fn listened_to(request: &Request) -> Vec<Option<String>> {
 }
 
 fn refused<P>(request: &Request) -> Flow<P> {
-    if let Some(trail) = &request.context.trail {
-        trail.note_refusal(Refusal::new("access", "not-your-task"));
-    }
+    request.context.note_refusal(Refusal::new("access", "not-your-task"));
     Flow::refuse(refusal(code::ACCESS_DENIED, "there is no such task of yours"))
 }
 

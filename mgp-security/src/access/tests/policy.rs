@@ -8,7 +8,7 @@ use mgp_types::mgp::{
 use mgp_types::{Error, Principal, code};
 
 use super::*;
-use crate::access::table::{DecisionTime, Defaults, EntryTable};
+use crate::access::table::{DecisionTime, EntryTable};
 use crate::access::{AccessEntry, StoredEntry};
 use crate::doubles::{database, fill};
 
@@ -52,15 +52,8 @@ async fn an_entry_for_local_holds_for_its_clients_and_one_for_a_client_comes_fir
 
 // covers: MGP-5.5-01, MGP-5.5-02
 #[test]
-fn each_server_has_its_default_and_those_without_one_deny() {
-    let policy = AccessPolicy::builder()
-        .server_default("open".into(), DefaultPolicy::OptOut)
-        .server_default("shut".into(), DefaultPolicy::OptIn)
-        .build()
-        .unwrap();
-    assert!(policy.decide("a", "open", Some("t")).allows());
-    assert!(!policy.decide("a", "shut", Some("t")).allows());
-    assert!(!policy.decide("a", "unheard of", Some("t")).allows());
+fn without_an_entry_the_default_decides_and_it_denies_unless_it_is_set() {
+    assert!(!policy().decide("a", "unheard of", Some("t")).allows());
     let open = AccessPolicy::builder().default_policy(DefaultPolicy::OptOut).build().unwrap();
     assert!(open.decide("a", "unheard of", None).allows());
 }
@@ -68,11 +61,7 @@ fn each_server_has_its_default_and_those_without_one_deny() {
 #[tokio::test]
 async fn the_default_can_be_changed_by_operators_and_is_recorded() {
     let (builder, trail) = with_trail();
-    let policy = builder
-        .default_policy(DefaultPolicy::OptOut)
-        .server_default("open".into(), DefaultPolicy::OptOut)
-        .build()
-        .unwrap();
+    let policy = builder.default_policy(DefaultPolicy::OptOut).build().unwrap();
     policy.grant(&admin(), None, grant("a", "s", Some("t"), Allow)).await.unwrap();
     let (before, recorded) = (policy.revision(), trail.events().len());
     assert!(policy.set_default_policy(&Principal::new("a"), None, DefaultPolicy::OptIn).await.is_err());
@@ -81,7 +70,7 @@ async fn the_default_can_be_changed_by_operators_and_is_recorded() {
     policy.set_default_policy(&admin(), None, DefaultPolicy::OptIn).await.unwrap();
     assert_eq!(policy.default_policy(), DefaultPolicy::OptIn);
     assert!(!policy.decide("a", "s", None).allows() && !policy.reaches("b", "s"));
-    assert!(policy.decide("a", "s", Some("t")).allows() && policy.decide("a", "open", None).allows());
+    assert!(policy.decide("a", "s", Some("t")).allows());
     assert_ne!(policy.revision(), before);
     // Entries that come later leave it.
     policy.grant(&admin(), None, grant("b", "s", None, Allow)).await.unwrap();
@@ -189,21 +178,16 @@ async fn the_end_is_a_time_and_not_a_text() {
 #[tokio::test]
 async fn a_clock_set_back_revives_no_permission_and_shortens_no_prohibition() {
     let hands = ManualClock::default();
-    let policy = AccessPolicy::builder()
-        .clock(hands.clock())
-        .default_policy(DefaultPolicy::OptOut)
-        .server_default("s".into(), DefaultPolicy::OptIn)
-        .build()
-        .unwrap();
+    let by_default =
+        |default| AccessPolicy::builder().clock(hands.clock()).default_policy(default).build().unwrap();
+    let (shut, open) = (by_default(DefaultPolicy::OptIn), by_default(DefaultPolicy::OptOut));
     let end = Some(at(100));
-    policy.grant(&admin(), None, grant("a", "s", None, Allow).with_expires_at(end)).await.unwrap();
-    policy.grant(&admin(), None, grant("a", "open", None, Deny).with_expires_at(end)).await.unwrap();
+    shut.grant(&admin(), None, grant("a", "s", None, Allow).with_expires_at(end)).await.unwrap();
+    open.grant(&admin(), None, grant("a", "s", None, Deny).with_expires_at(end)).await.unwrap();
     hands.set(100);
-    assert!(!policy.decide("a", "s", None).allows());
-    assert!(policy.decide("a", "open", None).allows());
+    assert!(!shut.decide("a", "s", None).allows() && open.decide("a", "s", None).allows());
     hands.set(50);
-    assert!(!policy.decide("a", "s", None).allows());
-    assert!(!policy.decide("a", "open", None).allows());
+    assert!(!shut.decide("a", "s", None).allows() && !open.decide("a", "s", None).allows());
 }
 
 // covers: MGP-5.1-01, MGP-5.4-10, MGP-5.4-20
@@ -343,7 +327,7 @@ fn of_two_entries_for_the_same_the_one_that_denies_decides() {
                 entries.push(StoredEntry::new(entries.len() as u64, entry));
             }
         }
-        let table = EntryTable::new(entries, Defaults::default());
+        let table = EntryTable::new(entries, DefaultPolicy::OptIn);
         let now = DecisionTime { now: at(0), latest: at(0) };
         let says =
             |tool| table.deciding("a", "s", tool, now).map(|(permission, source, _)| (permission, source));

@@ -33,6 +33,7 @@ fn expected(
     server: u8,
     tool: Option<u8>,
     now: i64,
+    default: AccessPermission,
 ) -> (AccessPermission, AccessSource) {
     let live = |tool| {
         let (permission, end): &(_, Option<i64>) = model.get(&(agent, server, tool))?;
@@ -43,13 +44,12 @@ fn expected(
     }
     match live(None) {
         Some(permission) => (permission, AccessSource::ServerGrant),
-        None if server == 1 => (Allow, AccessSource::DefaultPolicy),
-        None => (Deny, AccessSource::DefaultPolicy),
+        None => (default, AccessSource::DefaultPolicy),
     }
 }
 
-fn build(builder: AccessPolicyBuilder, hands: &ManualClock) -> AccessPolicy {
-    builder.clock(hands.clock()).server_default("s1".into(), DefaultPolicy::OptOut).build().unwrap()
+fn build(builder: AccessPolicyBuilder, hands: &ManualClock, default: DefaultPolicy) -> AccessPolicy {
+    builder.clock(hands.clock()).default_policy(default).build().unwrap()
 }
 
 fn check(policy: &AccessPolicy, model: &Model, now: i64) -> Result<(), TestCaseError> {
@@ -59,7 +59,7 @@ fn check(policy: &AccessPolicy, model: &Model, now: i64) -> Result<(), TestCaseE
         for tool in [None, Some(0), Some(1), Some(2)] {
             let tool_name = tool.map(|tool| format!("t{tool}"));
             let verdict = policy.decide(&agent_name, &server_name, tool_name.as_deref());
-            let wanted = expected(model, agent, server, tool, now);
+            let wanted = expected(model, agent, server, tool, now, policy.default_policy().permission());
             prop_assert_eq!((verdict.permission, verdict.source), wanted);
             reaches |= tool.is_none() && wanted.0 == Allow || wanted == (Allow, AccessSource::ToolGrant);
         }
@@ -113,7 +113,9 @@ proptest! {
     #[test]
     fn decisions_are_those_of_the_rules_after_any_changes(steps in proptest::collection::vec(step(), 1..60)) {
         let hands = ManualClock::default();
-        follow(&steps, &[build(AccessPolicy::builder(), &hands)], &hands)?;
+        let policies = [DefaultPolicy::OptIn, DefaultPolicy::OptOut]
+            .map(|default| build(AccessPolicy::builder(), &hands, default));
+        follow(&steps, &policies, &hands)?;
     }
 }
 
@@ -124,8 +126,9 @@ proptest! {
     fn a_policy_is_the_same_when_it_is_opened_again(steps in proptest::collection::vec(step(), 1..20)) {
         let hands = ManualClock::default();
         let database = crate::doubles::database();
-        let policies = [build(AccessPolicy::builder().database(database.clone()), &hands)];
+        let open = || build(AccessPolicy::builder().database(database.clone()), &hands, DefaultPolicy::OptOut);
+        let policies = [open()];
         let (model, now) = follow(&steps, &policies, &hands)?;
-        check(&build(AccessPolicy::builder().database(database), &hands), &model, now)?;
+        check(&open(), &model, now)?;
     }
 }

@@ -3,8 +3,6 @@
 mod convert;
 mod cost;
 #[cfg(feature = "ext")]
-mod demands;
-#[cfg(feature = "ext")]
 mod judge;
 #[cfg(feature = "ext")]
 mod pattern_advice;
@@ -17,8 +15,6 @@ use mgp_types::RawJson;
 use serde_json::Value;
 
 use self::cost::CheckCost;
-#[cfg(feature = "ext")]
-use self::demands::UnmetDemand;
 #[cfg(feature = "ext")]
 pub use self::judge::ArgumentJudge;
 #[cfg(feature = "ext")]

@@ -100,9 +100,7 @@ impl LimitGateSettings {
         ]);
         outcome.map_err(|exceeded| {
             let rule = exceeded.dimension.as_str();
-            if let Some(trail) = &request.context.trail {
-                trail.note_refusal(Refusal::new("limit", rule));
-            }
+            request.context.note_refusal(Refusal::new("limit", rule));
             tracing::warn!(method = %request.method, rule, "rate limit exceeded");
             limited(exceeded.wait, limits.setting.as_deref())
         })

@@ -27,37 +27,17 @@ use super::{HostPattern, host};
 /// assert!(check_url("https://www.example.net/", &policy).is_err());
 /// # Ok::<(), mgp_security::network::InvalidHostPattern>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct NetworkPolicy {
-    schemes: Vec<Box<str>>,
     allowed: Vec<HostPattern>,
     denied: Vec<HostPattern>,
-    others: OtherHosts,
+    /// True if hosts that no pattern names are refused, public ones included.
+    only_allowed: bool,
     /// True if the addresses of this machine are allowed.
     loopback: bool,
     /// The server whose calls the policy applies to.
     server: Option<Box<str>>,
-}
-
-/// The treatment of hosts that no pattern names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OtherHosts {
-    PublicPass,
-    Refused,
-}
-
-impl Default for NetworkPolicy {
-    fn default() -> Self {
-        Self {
-            schemes: ["https", "http", "wss", "ws"].map(Box::from).to_vec(),
-            allowed: Vec::new(),
-            denied: Vec::new(),
-            others: OtherHosts::PublicPass,
-            loopback: false,
-            server: None,
-        }
-    }
 }
 
 impl NetworkPolicy {
@@ -95,7 +75,7 @@ impl NetworkPolicy {
 
     /// Refuses every host that is not explicitly allowed, public ones included.
     pub fn only_allowed_hosts(mut self) -> Self {
-        self.others = OtherHosts::Refused;
+        self.only_allowed = true;
         self
     }
 
@@ -112,23 +92,8 @@ impl NetworkPolicy {
         self
     }
 
-    /// Allows URLs with `scheme`, such as `ftp`, if their host is allowed.
-    ///
-    /// This helps with schemes that name a host behind `//`. Others, like `file`, have no host to decide on and stay
-    /// refused.
-    pub fn allow_scheme(mut self, scheme: &str) -> Self {
-        self.schemes.push(scheme.to_ascii_lowercase().into());
-        self
-    }
-
-    /// Refuses URLs with `scheme`, for example `http` if every connection must be encrypted.
-    pub fn deny_scheme(mut self, scheme: &str) -> Self {
-        self.schemes.retain(|allowed| !allowed.eq_ignore_ascii_case(scheme));
-        self
-    }
-
-    pub(super) fn has_scheme(&self, scheme: &str) -> bool {
-        self.schemes.iter().any(|allowed| allowed.eq_ignore_ascii_case(scheme))
+    pub(super) fn has_scheme(scheme: &str) -> bool {
+        SCHEMES.iter().any(|allowed| allowed.eq_ignore_ascii_case(scheme))
     }
 
     /// Checks a host as a URL names it, at a port; `None` is an unknown port.
@@ -139,8 +104,8 @@ impl NetworkPolicy {
             Host::Ipv6(ip) => return self.judge_address(IpAddr::V6(*ip), port),
         };
         let judged = match self.listed(|pattern| pattern.covers_name(name), port) {
-            Ok(ListDecision::Not) if self.loopback && is_localhost(name) => Ok(()),
-            Ok(ListDecision::Not) => host::check(name),
+            Ok(false) if self.loopback && is_localhost(name) => Ok(()),
+            Ok(false) => host::check(name),
             listed => listed.map(drop),
         };
         judged.map_err(|finding| self.with_way(finding, host, port))
@@ -148,7 +113,7 @@ impl NetworkPolicy {
 
     pub(super) fn judge_address(&self, ip: IpAddr, port: Option<u16>) -> Result<(), Finding> {
         let judged = match self.listed(|pattern| pattern.covers_address(ip), port) {
-            Ok(ListDecision::Not) => self.barrier(ip).map_or(Ok(()), |barrier| Err(barrier.finding())),
+            Ok(false) => self.barrier(ip).map_or(Ok(()), |barrier| Err(barrier.finding())),
             listed => listed.map(drop),
         };
         let host = match reached(ip) {
@@ -187,24 +152,17 @@ impl NetworkPolicy {
         NonPublicReason::of(ip).filter(|barrier| !(self.loopback && is_own(*barrier)))
     }
 
-    fn listed(
-        &self,
-        covers: impl Fn(&HostPattern) -> bool,
-        port: Option<u16>,
-    ) -> Result<ListDecision, Finding> {
+    /// Returns whether the lists allow a host; a denied host is an error.
+    fn listed(&self, covers: impl Fn(&HostPattern) -> bool, port: Option<u16>) -> Result<bool, Finding> {
         if self.denied.iter().any(|pattern| pattern.may_have_port(port) && covers(pattern)) {
             return Err(denied());
         }
-        if self.allowed.iter().any(|pattern| pattern.has_port(port) && covers(pattern)) {
-            return Ok(ListDecision::Allowed);
+        let is_allowed = self.allowed.iter().any(|pattern| pattern.has_port(port) && covers(pattern));
+        if self.only_allowed && !is_allowed {
+            let why = "only certain hosts may be reached, and this is none of them";
+            return Err(Finding::new("host-not-allowed", why));
         }
-        match self.others {
-            OtherHosts::PublicPass => Ok(ListDecision::Not),
-            OtherHosts::Refused => Err(Finding::new(
-                "host-not-allowed",
-                "only certain hosts may be reached, and this is none of them",
-            )),
-        }
+        Ok(is_allowed)
     }
 
     /// Adds the line of the configuration that would allow the host to a finding, if there is such a line.
@@ -236,12 +194,6 @@ fn is_localhost(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// The decision by the lists of allowed and denied hosts; a denied host is an error instead.
-enum ListDecision {
-    Allowed,
-    Not,
-}
-
 fn denied() -> Finding {
     Finding::new("denied-host", "the host may not be reached: use another source")
 }
@@ -259,6 +211,9 @@ const NETWORK_SCHEMES: &[&str] = &[
     "nfs", "gopher", "ldap", "ldaps", "dict", "rtsp", "imap", "imaps", "smtp", "smtps", "pop3", "dav",
     "davs",
 ];
+
+/// The schemes of URLs that may be used.
+const SCHEMES: [&str; 4] = ["https", "http", "wss", "ws"];
 
 /// The rules whose refusals never name a line of the configuration: the operator denied the host, or no honest call
 /// goes there.

@@ -11,7 +11,7 @@ use super::{NetworkPolicy, nested};
 pub(super) fn parse(written: &str, policy: &NetworkPolicy) -> Result<Url, Finding> {
     check_spelling(written)?;
     let (scheme, rest) = split_scheme(written)?;
-    if !policy.has_scheme(scheme) {
+    if !NetworkPolicy::has_scheme(scheme) {
         return Err(Finding::new(
             "scheme",
             format!(

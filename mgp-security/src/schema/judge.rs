@@ -38,9 +38,17 @@ impl ArgumentJudge {
 
     /// Returns the faults of the arguments, those that explain others first.
     pub fn violations(&self, arguments: &Value) -> Vec<Violation> {
-        let unmet = self.compiled.unmet_demands(arguments, MAX_VIOLATIONS).into_iter();
+        let Schema { compiled, cost, .. } = &self.compiled;
+        let is_cheap = cost.is_bearable(arguments);
+        if is_cheap && compiled.is_valid(arguments) {
+            return Vec::new();
+        }
+        if !self.compiled.explains(arguments) {
+            return vec![Violation::of_all(if is_cheap { "schema" } else { "cost" })];
+        }
+        let errors = compiled.iter_errors(arguments).take(MAX_VIOLATIONS);
         let mut found: Vec<_> =
-            unmet.flat_map(|demand| Violation::of_demand(&self.schema, arguments, demand)).collect();
+            errors.flat_map(|error| Violation::of_error(&self.schema, arguments, &error)).collect();
         found.sort_by_key(Violation::rank);
         found.truncate(MAX_VIOLATIONS);
         found
@@ -49,3 +57,26 @@ impl ArgumentJudge {
 
 /// The largest number of faults that are reported at once.
 const MAX_VIOLATIONS: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_fault_is_named_by_its_place() {
+        let schema = json!({"type": "object", "required": ["a", "b"], "additionalProperties": false, "properties": {
+            "a": {"type": "string", "if": {"minLength": 2}, "then": {"pattern": "^x"}, "allOf": [{"maxLength": 3}]},
+            "b": true,
+        }});
+        let judge = ArgumentJudge::compile_linear(&RawJson::from_value(&schema).unwrap()).unwrap();
+        assert!(judge.violations(&json!({"a": "xy", "b": 1})).is_empty());
+        let found = judge.violations(&json!({"a": "yyyy", "c": 1}));
+        let mut places: Vec<_> = found.iter().map(|fault| (&*fault.path, &*fault.keyword)).collect();
+        places.sort_unstable();
+        let expected =
+            [("/a", "maxLength"), ("/a", "pattern"), ("/b", "required"), ("/c", "additionalProperties")];
+        assert_eq!(places, expected);
+    }
+}

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::UnmetDemand;
 use super::pattern_advice as pattern;
 
 /// The fault of one argument.
@@ -60,39 +61,50 @@ impl Violation {
         self
     }
 
-    /// Returns the faults of arguments that do not meet a demand of their schema.
-    pub(super) fn of_demand(schema: &Value, arguments: &Value, demand: UnmetDemand) -> Vec<Self> {
-        let expected = schema.pointer(&demand.schema_place).unwrap_or(&Value::Null);
-        let got = arguments.pointer(&demand.place).unwrap_or(&Value::Null);
-        if !demand.members.is_empty() {
-            let members = demand.members.iter().map(|member| Self::of_member(&demand, member));
-            return members.collect();
-        }
-        let owner = demand.schema_place.rsplit_once('/').and_then(|(owner, _)| schema.pointer(owner));
-        let (reason, suggestions) = explain(&demand.keyword, expected, owner, got);
-        let shown = if is_public(schema, &demand.place) { quoted(got) } else { None };
-        let reason = match &shown {
-            Some(shown) if quotes(&demand.keyword) => format!("{reason}, got {shown}"),
-            _ => reason,
-        };
-        let mut violation = Self::new(demand.place, reason);
-        violation.provided_value = shown.map(|shown| shown.trim_matches('\'').to_owned());
-        violation.keyword = demand.keyword.into();
-        violation.suggestions = suggestions;
-        vec![violation]
+    /// Returns the fault of all arguments together, as `explain` calls it.
+    pub(super) fn of_all(keyword: &'static str) -> Self {
+        let (reason, suggestions) = explain(keyword, &Value::Null, None, &Value::Null);
+        Self { keyword: keyword.into(), suggestions, ..Self::new("", reason) }
     }
 
-    fn of_member(demand: &UnmetDemand, member: &str) -> Self {
-        let path = format!("{}/{}", demand.place, member.replace('~', "~0").replace('/', "~1"));
-        let shown = bounded(member);
-        let violation = if demand.keyword == "required" {
-            Self::new(path, format!("Missing field: expected {shown}"))
-                .suggest(format!("Add the field `{shown}`"))
-        } else {
-            Self::new(path, format!("Unknown field: {shown}"))
-                .suggest(format!("Leave out the field `{shown}`"))
+    /// Returns the faults of arguments that do not meet a demand of their schema: one for each member that is missing, or
+    /// that the schema does not know.
+    pub(super) fn of_error(schema: &Value, arguments: &Value, error: &ValidationError<'_>) -> Vec<Self> {
+        let (place, keyword) = (error.instance_path().as_str(), error.kind().keyword());
+        match error.kind() {
+            ValidationErrorKind::Required { property: Value::String(name) } => {
+                return vec![Self::of_member(place, keyword, name)];
+            }
+            ValidationErrorKind::AdditionalProperties { unexpected }
+            | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+                return unexpected.iter().map(|name| Self::of_member(place, keyword, name)).collect();
+            }
+            _ => {}
+        }
+        let schema_place = error.schema_path().as_str();
+        let expected = schema.pointer(schema_place).unwrap_or(&Value::Null);
+        let got = arguments.pointer(place).unwrap_or(&Value::Null);
+        let owner = schema_place.rsplit_once('/').and_then(|(owner, _)| schema.pointer(owner));
+        let (reason, suggestions) = explain(keyword, expected, owner, got);
+        let shown = if is_public(schema, place) { quoted(got) } else { None };
+        let reason = match &shown {
+            Some(shown) if quotes(keyword) => format!("{reason}, got {shown}"),
+            _ => reason,
         };
-        violation.found_by(&demand.keyword)
+        let provided_value = shown.map(|shown| shown.trim_matches('\'').to_owned());
+        vec![Self { suggestions, provided_value, ..Self::new(place, reason).found_by(keyword) }]
+    }
+
+    fn of_member(place: &str, keyword: &str, member: &str) -> Self {
+        let path = format!("{place}/{}", member.replace('~', "~0").replace('/', "~1"));
+        let shown = bounded(member);
+        let (fault, remedy) = match keyword {
+            "required" => ("Missing field: expected", "Add"),
+            _ => ("Unknown field:", "Leave out"),
+        };
+        Self::new(path, format!("{fault} {shown}"))
+            .suggest(format!("{remedy} the field `{shown}`"))
+            .found_by(keyword)
     }
 
     /// Returns the place of the fault among the faults of one call: the likeliest cause of others comes first.
@@ -285,12 +297,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Schema;
+    use crate::schema::ArgumentJudge;
 
     fn violations(schema: &Value, arguments: &Value) -> Vec<Violation> {
-        let compiled = Schema::compile_linear(&RawJson::from_value(schema).unwrap()).unwrap();
-        let unmet = compiled.unmet_demands(arguments, 100).into_iter();
-        unmet.flat_map(|demand| Violation::of_demand(schema, arguments, demand)).collect()
+        ArgumentJudge::compile_linear(&RawJson::from_value(schema).unwrap()).unwrap().violations(arguments)
     }
 
     fn of_field(field: &Value, value: &Value) -> Violation {

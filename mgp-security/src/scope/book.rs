@@ -182,7 +182,7 @@ impl ScopeBook {
             let before = sessions.held(caller, &shown, now)?;
             let union = before.iter().chain(scopes.keys().map(|scope| &**scope));
             Scopes::read(union).map_err(|error| Error::invalid_params(error.to_string()))?;
-            let former = sessions.take(caller, &shown, now)?;
+            let former = sessions.take(caller, now, |session| session.token.matches(&shown))?;
             for (scope, end) in former.scopes {
                 scopes.entry(scope).or_insert(end);
             }
@@ -207,7 +207,8 @@ impl ScopeBook {
         let caller = sender(request)?;
         let (tokens, now) = (TokenPair::new()?, Instant::now());
         let mut sessions = self.0.sessions.lock();
-        let former = sessions.take_refreshed(caller, &TokenDigest::of(refresh_token), now)?;
+        let shown = TokenDigest::of(refresh_token);
+        let former = sessions.take(caller, now, |session| session.refresh_token.matches(&shown))?;
         let renewed = now + former.ttl;
         let renew = |end: ScopeEnd| if end.is_limited { end } else { ScopeEnd { at: renewed, ..end } };
         let scopes = former.scopes.into_iter().map(|(scope, end)| (scope, renew(end)));

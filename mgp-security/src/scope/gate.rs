@@ -32,12 +32,7 @@ impl ScopeGate {
                 Some(tool) => self.0.judge_token(request, tool),
                 None => Err(unknown_needs()),
             };
-            if verdict.is_err()
-                && let Some(trail) = &request.context.trail
-            {
-                trail.note_refusal(Refusal::new("scope", "missing-scope"));
-            }
-            verdict?;
+            verdict.inspect_err(|_| request.context.note_refusal(Refusal::new("scope", "missing-scope")))?;
         }
         if !self.0.is_in_use() {
             return Ok(());
@@ -47,11 +42,11 @@ impl ScopeGate {
             (None, _) => Err(refusal(code::AUTH_REQUIRED, "nobody is known to make this call")),
             (_, None) => Err(unknown_needs()),
         };
-        if let (Err(error), Some(trail)) = (&verdict, &request.context.trail) {
+        verdict.inspect_err(|error| {
             let is_missing = error.code() == code::PERMISSION_DENIED;
-            trail.note_refusal(Refusal::new("scope", if is_missing { "missing-scope" } else { "session" }));
-        }
-        verdict
+            let rule = if is_missing { "missing-scope" } else { "session" };
+            request.context.note_refusal(Refusal::new("scope", rule));
+        })
     }
 }
 

@@ -69,31 +69,17 @@ impl ScopeSessions {
         Ok(session.held(now))
     }
 
-    /// Takes the session of this token out.
+    /// Takes the session out that has the meant token.
     ///
     /// # Errors
     /// Fails if the caller has no such session (1002), or if it is over (1003).
     pub(super) fn take(
         &mut self,
         caller: &Principal,
-        token: &TokenDigest,
         now: Instant,
+        is_meant: impl Fn(&StoredSession) -> bool,
     ) -> Result<StoredSession, Error> {
-        let (place, sessions) = self.find(caller, now, |session| session.token.matches(token))?;
-        Ok(sessions.swap_remove(place))
-    }
-
-    /// Takes the session of this refresh token out.
-    ///
-    /// # Errors
-    /// Fails if the caller has no such session (1002), or if it is over (1003).
-    pub(super) fn take_refreshed(
-        &mut self,
-        caller: &Principal,
-        token: &TokenDigest,
-        now: Instant,
-    ) -> Result<StoredSession, Error> {
-        let (place, sessions) = self.find(caller, now, |session| session.refresh_token.matches(token))?;
+        let (place, sessions) = self.find(caller, now, is_meant)?;
         Ok(sessions.swap_remove(place))
     }
 

@@ -207,11 +207,12 @@ fn layers(
         PermissionGate::new(id.clone(), settings::permissions(&config, &server.id)?, policies.grants.clone())
             .with_approver(Arc::clone(&approver));
     let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
+    let definitions = DefinitionGuardLayer::new(id.clone(), guard, port, clock)
+        .configured(settings::configured_server(&config, server)?);
     let definitions = match &line.agent {
-        None => DefinitionGuardLayer::new(id.clone(), guard, port, clock),
-        Some(agent) => DefinitionGuardLayer::of_agent(id.clone(), &agent.access_id(), guard, port, clock),
+        None => definitions,
+        Some(agent) => definitions.of_agent(&agent.access_id()),
     };
-    let definitions = definitions.configured(settings::configured_server(&config, server)?);
     // A program that ends takes its tasks with it; with other servers they outlive the connection.
     let tasks = books.task_owners(line, server);
     let passed = settings::passed_methods(&server.pass_methods)?;

@@ -64,7 +64,7 @@ impl CharacterContext<'_> {
 
 /// The class of a character that is refused unless its neighbours have a use for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CharacterClass {
+pub(crate) enum CharacterClass {
     Control,
     DirectionalMark,
     DirectionalFormat,
@@ -85,7 +85,7 @@ enum CharacterClass {
 }
 
 impl CharacterClass {
-    fn of(character: char) -> Option<Self> {
+    pub(crate) fn of(character: char) -> Option<Self> {
         Some(match character {
             '\t' | '\n' | '\r' => return None,
             '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => Self::Control,

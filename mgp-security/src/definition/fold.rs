@@ -207,35 +207,15 @@ fn of_leet(character: char) -> char {
 
 /// Returns the Latin letter that `character` of another script looks like, or `character` itself.
 pub(super) fn look_alike(character: char) -> char {
-    match character {
-        'а' | 'α' | 'ɑ' | 'А' | 'Α' => 'a',
-        'ь' | 'Ь' | 'В' | 'Β' | 'ß' if character != 'ß' => 'b',
-        'с' | 'ϲ' | 'С' | 'ᴄ' => 'c',
-        'ԁ' | 'ɗ' => 'd',
-        'е' | 'є' | 'ε' | 'ҽ' | 'Е' | 'Ε' | 'ё' => 'e',
-        'ɡ' | 'ց' => 'g',
-        'һ' | 'н' | 'Н' | 'Η' | 'հ' => 'h',
-        'і' | 'ι' | 'ı' | 'І' | 'Ι' | 'ӏ' | 'ɩ' | 'ї' => 'i',
-        'ј' | 'Ј' => 'j',
-        'к' | 'κ' | 'К' | 'Κ' => 'k',
-        'ⅼ' | 'ʟ' => 'l',
-        'м' | 'М' | 'Μ' => 'm',
-        'η' | 'п' | 'ո' | 'Ν' => 'n',
-        'о' | 'ο' | 'σ' | 'О' | 'Ο' | 'օ' | 'ᴏ' => 'o',
-        'р' | 'ρ' | 'Р' | 'Ρ' => 'p',
-        'ԛ' => 'q',
-        'г' | 'ᴦ' => 'r',
-        'ѕ' | 'Ѕ' | 'ꜱ' => 's',
-        'т' | 'τ' | 'Т' | 'Τ' => 't',
-        'υ' | 'ս' | 'ᴜ' => 'u',
-        'ν' | 'ѵ' | 'ᴠ' => 'v',
-        'ԝ' | 'ω' | 'ѡ' => 'w',
-        'х' | 'χ' | 'Х' | 'Χ' => 'x',
-        'у' | 'γ' | 'У' | 'Υ' | 'ү' => 'y',
-        'ᴢ' | 'Ζ' => 'z',
-        other => other,
+    if character.is_ascii() {
+        return character;
     }
+    let letters = LOOK_ALIKES.split(' ').find(|letters| letters.contains(character));
+    letters.and_then(|letters| letters.chars().next()).unwrap_or(character)
 }
+
+/// Latin letters, each with the letters of other scripts that look like it.
+const LOOK_ALIKES: &str = "aаαɑАΑ bьЬВΒ cсϲСᴄ dԁɗ eеєεҽЕΕё gɡց hһнНΗհ iіιıІΙӏɩї jјЈ kкκКΚ lⅼʟ mмМΜ nηпոΝ oоοσОΟօᴏ pрρРΡ qԛ rгᴦ sѕЅꜱ tтτТΤ uυսᴜ vνѵᴠ wԝωѡ xхχХΧ yуγУΥү zᴢΖ";
 
 /// The smallest number of separated letters that count as a disguised word; fewer are a list, like "a, b" or "x y z".
 const MIN_SET_APART: usize = 6;

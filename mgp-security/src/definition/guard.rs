@@ -9,7 +9,7 @@ use mgp_types::Object;
 use super::names::check_name;
 use super::order::{Tolerance, are_alike};
 use super::{
-    ApproveError, ConfiguredServer, Definition, DefinitionFindings, DefinitionKind, DefinitionName, Diff,
+    ApproveError, ConfiguredServer, Definition, DefinitionFindings, DefinitionKind, DefinitionName,
     FlaggedDefinition, HoldReason, Judgement, PinState, PinVerdict, PinnedDefinitions, ServerId, hold,
     judge_definition_sparing,
 };
@@ -48,7 +48,7 @@ pub enum DefinitionAdmission {
     /// The definition is kept back until an operator approves it.
     Quarantined {
         /// The reason of the quarantine.
-        reason: QuarantineReason,
+        reason: HoldReason,
         /// The digest to approve.
         digest: Digest,
     },
@@ -59,29 +59,9 @@ pub enum DefinitionAdmission {
     },
 }
 
-/// The reason why a definition is quarantined.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum QuarantineReason {
-    /// The definition was never approved.
-    New,
-    /// Another form of the definition was approved.
-    Changed(Diff),
-}
-
-/// The decisions of the guard about one list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ExaminedList {
-    /// The decisions, one for each definition of the list, in its order.
-    pub admissions: Vec<DefinitionAdmission>,
-    /// The pinned definitions that are not in the list.
-    pub gone: Vec<DefinitionName>,
-}
-
 /// The part of a list that is examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ListPage {
+pub(super) enum ListPage {
     /// The whole list, or its beginning: findings of an earlier list no longer count.
     First,
     /// A later page.
@@ -256,45 +236,22 @@ impl DefinitionGuard {
         server: &ServerId,
         kind: DefinitionKind,
         listed: &[Object],
-    ) -> Result<ExaminedList, StoreError> {
-        self.examine_by(server, kind, listed, &ConfiguredServer::new())
+    ) -> Result<Vec<DefinitionAdmission>, StoreError> {
+        self.examine_page(server, kind, listed, ListPage::First, &ConfiguredServer::new())
     }
 
-    /// Examines a list as [`examine`](Self::examine) does, with the configuration of the server.
+    /// Examines a list or a page of it as [`examine`](Self::examine) does, with the configuration of the server.
     ///
     /// # Errors
     /// Fails as [`examine`](Self::examine) does.
-    pub(crate) fn examine_by(
-        &self,
-        server: &ServerId,
-        kind: DefinitionKind,
-        listed: &[Object],
-        configured: &ConfiguredServer,
-    ) -> Result<ExaminedList, StoreError> {
-        self.examine_page(server, kind, listed, ListPage::First, configured)
-    }
-
-    /// Examines a further page of the resources that `server` lists. Findings on the pages before stay.
-    ///
-    /// # Errors
-    /// Fails as [`examine`](Self::examine) does.
-    pub(crate) fn examine_more_resources(
-        &self,
-        server: &ServerId,
-        listed: &[Object],
-        configured: &ConfiguredServer,
-    ) -> Result<ExaminedList, StoreError> {
-        self.examine_page(server, DefinitionKind::Resource, listed, ListPage::Later, configured)
-    }
-
-    fn examine_page(
+    pub(super) fn examine_page(
         &self,
         server: &ServerId,
         kind: DefinitionKind,
         listed: &[Object],
         page: ListPage,
         configured: &ConfiguredServer,
-    ) -> Result<ExaminedList, StoreError> {
+    ) -> Result<Vec<DefinitionAdmission>, StoreError> {
         let judged = self.judge(server, kind, listed, configured);
         self.note_found(server, kind, listed, &judged, page);
         let sound: Vec<_> = judged.iter().filter_map(|judged| judged.usable().cloned()).collect();
@@ -303,35 +260,24 @@ impl DefinitionGuard {
         } else {
             Vec::new()
         };
-        let (of_listed, of_gone) = verdicts.split_at(sound.len().min(verdicts.len()));
-        let mut decided = of_listed.iter().zip(&sound);
-        let admissions = judged
-            .into_iter()
-            .map(|judged| {
-                let flag = match judged {
-                    JudgedDefinition::Found(found) if found.is_held => return refused(found),
-                    JudgedDefinition::Found(found) => found.findings.into_iter().next(),
-                    JudgedDefinition::Sound(_) => None,
-                };
-                let admission = if kind.is_pinned() {
-                    decided.next().map_or_else(
-                        || crowded(kind),
-                        |((_, verdict), it)| admission(kind, verdict, it.digest()),
-                    )
-                } else {
-                    DefinitionAdmission::Admitted
-                };
-                match (admission, flag) {
-                    (DefinitionAdmission::Admitted, Some(finding)) => {
-                        DefinitionAdmission::Flagged { finding }
-                    }
-                    (admission, _) => admission,
-                }
-            })
-            .collect();
-        let present: HashSet<_> = listed.iter().map(|listed| kind.name_in(listed)).collect();
-        let gone = of_gone.iter().map(|(name, _)| name).filter(|name| !present.contains(name.as_str()));
-        Ok(ExaminedList { admissions, gone: gone.cloned().collect() })
+        let mut decided = verdicts.into_iter().zip(&sound);
+        let admissions = judged.into_iter().map(|judged| {
+            let flag = match judged {
+                JudgedDefinition::Found(found) if found.is_held => return refused(found),
+                JudgedDefinition::Found(found) => found.findings.into_iter().next(),
+                JudgedDefinition::Sound(_) => None,
+            };
+            let admission = match decided.next() {
+                Some((verdict, it)) => admission(kind, verdict, it.digest()),
+                None if kind.is_pinned() => crowded(kind),
+                None => DefinitionAdmission::Admitted,
+            };
+            match (admission, flag) {
+                (DefinitionAdmission::Admitted, Some(finding)) => DefinitionAdmission::Flagged { finding },
+                (admission, _) => admission,
+            }
+        });
+        Ok(admissions.collect())
     }
 
     /// Judges each of the definitions, by itself and beside the others.
@@ -463,16 +409,14 @@ fn refused(found: DefinitionFindings) -> DefinitionAdmission {
     }
 }
 
-fn admission(kind: DefinitionKind, verdict: &PinVerdict, digest: Digest) -> DefinitionAdmission {
+fn admission(kind: DefinitionKind, verdict: PinVerdict, digest: Digest) -> DefinitionAdmission {
     match verdict {
         PinVerdict::Known | PinVerdict::FirstSeen { approved: true } => DefinitionAdmission::Admitted,
         PinVerdict::FirstSeen { approved: false } => {
-            DefinitionAdmission::Quarantined { reason: QuarantineReason::New, digest }
+            DefinitionAdmission::Quarantined { reason: HoldReason::New, digest }
         }
-        PinVerdict::Changed { diff } => {
-            DefinitionAdmission::Quarantined { reason: QuarantineReason::Changed(diff.clone()), digest }
-        }
-        PinVerdict::Crowded | PinVerdict::Gone => crowded(kind),
+        PinVerdict::Changed => DefinitionAdmission::Quarantined { reason: HoldReason::Changed, digest },
+        PinVerdict::Crowded => crowded(kind),
     }
 }
 

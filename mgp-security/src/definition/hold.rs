@@ -8,6 +8,7 @@ use mgp_types::{Context, Error, Object, RawJson, UriTemplate};
 
 use super::invisible::visible;
 use super::{DefinitionFindings, DefinitionName, server_of};
+use crate::percent::percent_decoded;
 
 /// The reason why a definition must not be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +38,7 @@ impl HoldReason {
             Self::New | Self::Changed | Self::Varied | Self::Reconfigured => "quarantined",
             Self::Found(_) | Self::Refused(_) | Self::Unlisted => "not-admitted",
         };
-        if let Some(trail) = &context.trail {
-            trail.note_refusal(Refusal::new("definition", rule));
-        }
+        context.note_refusal(Refusal::new("definition", rule));
         let mut details = Object::new();
         details.set("rule", RawJson::from_text(rule));
         if let Self::Found(found) | Self::Refused(found) = self {
@@ -186,30 +185,10 @@ pub(super) fn template_of<'a>(uri: &str, held: &'a [Box<str>], approved: &[Box<s
 fn plain(uri: &str) -> String {
     let mut text = Cow::Borrowed(uri);
     for _ in 0..MAX_ENCODED {
-        let Some(decoded) = decoded(&text) else { break };
+        let Some(decoded) = percent_decoded(&text) else { break };
         text = Cow::Owned(decoded);
     }
     text.to_lowercase()
-}
-
-/// Returns `text` with its percent escapes decoded once; `None` if there are none.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut left = text.as_bytes();
-    let mut is_other = false;
-    while let [first, behind @ ..] = left {
-        let escape =
-            behind.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        if let Some(byte) = escape.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            bytes.push(byte);
-            left = &behind[2..];
-            is_other = true;
-        } else {
-            bytes.push(*first);
-            left = behind;
-        }
-    }
-    is_other.then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The largest number of characters of a name that messages show.

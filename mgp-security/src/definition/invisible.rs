@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use crate::characters::CharacterClass;
+
 /// The invisible characters that a text may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InvisibleTolerance {
@@ -78,35 +80,16 @@ pub(super) fn find(text: &str, tolerance: InvisibleTolerance) -> Option<(HidingP
 
 /// Returns the kind of hiding place that `character` is, if it is one.
 pub(super) fn hiding(character: char) -> Option<HidingPlace> {
-    match character {
-        '\u{E0000}'..='\u{E007F}' => Some(HidingPlace::Tags),
-        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{61C}' => {
-            Some(HidingPlace::Direction)
+    Some(match CharacterClass::of(character)? {
+        CharacterClass::Tag => HidingPlace::Tags,
+        CharacterClass::DirectionalMark | CharacterClass::DirectionalFormat => HidingPlace::Direction,
+        CharacterClass::Selector | CharacterClass::IdeographSelector | CharacterClass::MongolianSelector => {
+            HidingPlace::Selectors
         }
-        '\u{200B}'..='\u{200D}'
-        | '\u{2060}'..='\u{2065}'
-        | '\u{206A}'..='\u{206F}'
-        | '\u{AD}'
-        | '\u{34F}'
-        | '\u{115F}'
-        | '\u{1160}'
-        | '\u{17B4}'
-        | '\u{17B5}'
-        | '\u{180E}'
-        | '\u{2800}'
-        | '\u{3164}'
-        | '\u{FEFF}'
-        | '\u{FFA0}'
-        | '\u{FFF0}'..='\u{FFFB}'
-        | '\u{1BCA0}'..='\u{1BCA3}'
-        | '\u{1D173}'..='\u{1D17A}' => Some(HidingPlace::ZeroWidth),
-        '\u{FE00}'..='\u{FE0F}' | '\u{180B}'..='\u{180D}' | '\u{180F}' | '\u{E0080}'..='\u{E0FFF}' => {
-            Some(HidingPlace::Selectors)
-        }
-        '\t' | '\n' | '\r' => None,
-        '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}' => Some(HidingPlace::Control),
-        _ => None,
-    }
+        CharacterClass::Control => HidingPlace::Control,
+        CharacterClass::Separator | CharacterClass::Private | CharacterClass::Nothing => return None,
+        _ => HidingPlace::ZeroWidth,
+    })
 }
 
 /// Returns the text that tag characters in `text` spell.

@@ -23,7 +23,7 @@ mod store;
 pub use self::diff::{DefinitionChange, Diff};
 pub use self::fingerprint::{Definition, DefinitionError};
 pub use self::found::{ConfiguredServer, DefinitionFindings, FlaggedDefinition};
-pub use self::guard::{DefinitionAdmission, DefinitionGuard, ExaminedList, QuarantineReason};
+pub use self::guard::{DefinitionAdmission, DefinitionGuard};
 pub use self::hold::{DefinitionStatus, HoldReason};
 pub use self::kind::{DefinitionKind, DefinitionName, UnknownDefinitionKind};
 pub use self::layer::{DefinitionGuardLayer, DefinitionGuardService};

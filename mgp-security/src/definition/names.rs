@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use foldhash::HashMap;
+use mgp_types::MethodRule;
 use unicode_normalization::UnicodeNormalization;
 
 use super::fold::{look_alike, strip_invisible};
@@ -97,7 +98,7 @@ fn is_reserved(tool: &str) -> bool {
     let first_word = folded.split(['.', '/', '_', '-', ':', ' ']).find(|word| !word.is_empty()).unwrap_or("");
     let joined = skeleton(&folded);
     look_alikes_undone(first_word) == "mgp"
-        || KERNEL_TOOLS.iter().any(|kernel| skeleton(kernel) == joined)
+        || MethodRule::all().any(|rule| rule.method.starts_with("mgp/") && skeleton(rule.method) == joined)
         || PROTOCOL_METHODS.contains(&folded.as_ref())
         || PROTOCOL_SPACES.iter().any(|space| folded.starts_with(space))
 }
@@ -138,15 +139,6 @@ fn shown(name: &str) -> String {
 const MAX_LENGTH: usize = 128;
 
 const SERVER_SEPARATOR: &str = "__";
-
-const KERNEL_TOOLS: &[&str] = &[
-    "mgp.access.query", "mgp.access.grant", "mgp.access.revoke", "mgp.audit.replay", "mgp.health.ping",
-    "mgp.health.status", "mgp.lifecycle.shutdown", "mgp.stream.cancel", "mgp.stream.pace",
-    "mgp.events.subscribe", "mgp.events.unsubscribe", "mgp.events.replay", "mgp.events.pending_callbacks",
-    "mgp.callback.respond", "mgp.discovery.list", "mgp.discovery.register", "mgp.discovery.deregister",
-    "mgp.tools.discover", "mgp.tools.request", "mgp.tools.session", "mgp.tools.session.evict",
-    "mgp.agent.ask",
-];
 
 /// The methods of the protocol that look like names of tools. `ping` is one, too, but is left out because it suits a
 /// tool well.

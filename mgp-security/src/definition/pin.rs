@@ -2,7 +2,6 @@
 
 mod annotations;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -12,7 +11,7 @@ use parking_lot::Mutex;
 use super::names::ClaimedNames;
 use super::store::{PinStore, server_of};
 use super::{
-    ConfiguredServer, Definition, DefinitionKind, DefinitionName, Diff, PinAnnotations, PinState, RemarkKind,
+    ConfiguredServer, Definition, DefinitionKind, DefinitionName, PinAnnotations, PinState, RemarkKind,
     ServerId, StoredPin, ToolName,
 };
 use crate::StoreError;
@@ -45,8 +44,8 @@ pub enum FirstUse {
     Trust,
 }
 
-/// The result of comparing a definition that a server lists, or no longer lists, with the pinned one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The result of comparing a definition that a server lists with the pinned one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PinVerdict {
     /// The definition is the approved one.
@@ -57,14 +56,9 @@ pub enum PinVerdict {
         approved: bool,
     },
     /// The definition is not the approved one: it is quarantined.
-    Changed {
-        /// The difference from the approved definition.
-        diff: Diff,
-    },
+    Changed,
     /// The server has more definitions of the kind than can be pinned for one server; this one must not be used.
     Crowded,
-    /// The definition is pinned and was not listed.
-    Gone,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -101,7 +95,7 @@ impl PinnedDefinitions {
 
     /// Compares the definitions of `kind` that `server` lists with the pinned ones, and pins new ones.
     ///
-    /// Returns one verdict per definition, in their order, and then one for each that is gone.
+    /// Returns one verdict per definition, in their order.
     ///
     /// # Errors
     /// Fails if the store cannot be written. Decisions made before that hold; the other definitions are not approved.
@@ -110,7 +104,7 @@ impl PinnedDefinitions {
         server: &ServerId,
         kind: DefinitionKind,
         listed: &[Definition],
-    ) -> Result<Vec<(DefinitionName, PinVerdict)>, StoreError> {
+    ) -> Result<Vec<PinVerdict>, StoreError> {
         self.observe_by(server, kind, listed, &ConfiguredServer::new())
     }
 
@@ -125,7 +119,7 @@ impl PinnedDefinitions {
         kind: DefinitionKind,
         listed: &[Definition],
         configured: &ConfiguredServer,
-    ) -> Result<Vec<(DefinitionName, PinVerdict)>, StoreError> {
+    ) -> Result<Vec<PinVerdict>, StoreError> {
         let _turn = self.turn.lock();
         let known = self.known(server, kind);
         let trusts_new =
@@ -143,15 +137,12 @@ impl PinnedDefinitions {
             if let Some(next) = next {
                 writing.save(&known, next)?;
             }
-            verdicts.push((definition.name().clone(), verdict));
+            verdicts.push(verdict);
         }
         writing.publish();
         if let Some(entry) = configured.entry() {
             self.note_entry(server, kind, entry, listed.iter().zip(&verdicts))?;
         }
-        let names: HashSet<&str> = listed.iter().map(|definition| definition.name().as_str()).collect();
-        let gone = known.keys().filter(|name| !names.contains(&***name));
-        verdicts.extend(gone.map(|name| (DefinitionName::new(kind, name.clone()), PinVerdict::Gone)));
         Ok(verdicts)
     }
 
@@ -303,10 +294,9 @@ impl PinnedDefinitions {
             let released = state.pending().is_some().then(|| PinState::Approved(approved.clone()));
             return (released, PinVerdict::Known);
         }
-        let diff = Diff::between(approved, now);
         let next = (state.pending() != Some(now))
             .then(|| PinState::Changed { approved: approved.clone(), pending: now.clone() });
-        (next, PinVerdict::Changed { diff })
+        (next, PinVerdict::Changed)
     }
 }
 

@@ -215,42 +215,9 @@ fn damaged(what: &str) -> StoreError {
 }
 
 const MIGRATIONS: &[&str] = &[
-    "CREATE TABLE definition_pins (
-        server TEXT NOT NULL,
-        tool TEXT NOT NULL,
-        approved BLOB,
-        pending BLOB,
-        PRIMARY KEY (server, tool),
-        CHECK (approved IS NOT NULL OR pending IS NOT NULL)
-    ) STRICT, WITHOUT ROWID",
-    // The kind becomes part of the primary key, which SQLite cannot change in place.
-    "ALTER TABLE definition_pins RENAME TO definition_pins_of_tools;
-    CREATE TABLE definition_pins (
-        server TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        name TEXT NOT NULL,
-        approved BLOB,
-        pending BLOB,
-        PRIMARY KEY (server, kind, name),
-        CHECK (approved IS NOT NULL OR pending IS NOT NULL)
-    ) STRICT, WITHOUT ROWID;
-    INSERT INTO definition_pins (server, kind, name, approved, pending)
-        SELECT server, 'tool', tool, approved, pending FROM definition_pins_of_tools;
-    DROP TABLE definition_pins_of_tools",
-    "CREATE TABLE definition_remarks (
-        server TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        name TEXT NOT NULL,
-        digest TEXT NOT NULL,
-        remark TEXT NOT NULL,
-        PRIMARY KEY (server, kind, name, digest, remark)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE definition_entries (
-        server TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        digest TEXT NOT NULL,
-        PRIMARY KEY (server, kind)
-    ) STRICT, WITHOUT ROWID",
+    include_str!("schema/1_pins_of_tools.sql"),
+    include_str!("schema/2_pins_of_kinds.sql"),
+    include_str!("schema/3_remarks.sql"),
 ];
 
 /// The separator between the id of a server and that of an agent. No server id contains it.
@@ -293,10 +260,10 @@ mod tests {
             let open = || PinnedDefinitions::load(FirstUse::Trust, Database::open(&path).unwrap()).unwrap();
             let (honest, changed) = (read(kind, "Reads."), read(kind, "Reads, and sends it away."));
             let observed = |definition: &Definition| {
-                open().observe(&files, kind, std::slice::from_ref(definition)).unwrap().remove(0).1
+                open().observe(&files, kind, std::slice::from_ref(definition)).unwrap().remove(0)
             };
             observed(&honest);
-            assert!(matches!(observed(&changed), PinVerdict::Changed { .. }));
+            assert_eq!(observed(&changed), PinVerdict::Changed);
 
             let pins = open();
             assert!(!pins.is_approved(&files, kind, "read"));

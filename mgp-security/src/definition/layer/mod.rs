@@ -21,9 +21,10 @@ use tower_service::Service;
 
 use self::list::Fetched;
 use self::used_definitions::UsedDefinitions;
+use super::guard::ListPage;
 use super::{
     ConfiguredServer, DefinitionAdmission, DefinitionGuard, DefinitionKind, DefinitionName, DefinitionStatus,
-    HoldReason, QuarantineReason, ServerId, pinned_for,
+    HoldReason, ServerId, pinned_for,
 };
 use crate::tool::{MAX_TOOLS, RequestTarget};
 use crate::{Clock, GateFuture, random};
@@ -67,49 +68,39 @@ impl DefinitionGuardLayer {
         audit: Arc<dyn AuditPort>,
         clock: Clock,
     ) -> Self {
-        Self::held_by(server.clone(), server, guard, audit, clock)
+        Self(Arc::new(DefinitionGuardShared {
+            holder: server.clone(),
+            server,
+            guard,
+            configured: ConfiguredServer::new(),
+            audit,
+            clock,
+            lists: DefinitionKind::ALL.map(|_| ListState::new()),
+        }))
     }
 
-    /// Returns the layer in a state where it has seen no list, and judges by the given configuration of the server.
+    /// Makes the layer judge by the given configuration of the server.
+    ///
+    /// # Panics
+    /// Panics if the layer is shared already.
     #[must_use]
     pub fn configured(self, configured: ConfiguredServer) -> Self {
-        let DefinitionGuardShared { server, holder, guard, audit, clock, .. } = &*self.0;
-        let (server, holder) = (server.clone(), holder.clone());
-        Self::judging(configured, holder, server, guard.clone(), audit.clone(), clock.clone())
+        self.with(|shared| shared.configured = configured)
     }
 
-    /// Returns a layer for the connection of `agent` to a server to which agents have connections of their own: an
+    /// Makes the layer one for the connection of `agent` to a server to which agents have connections of their own: an
     /// approval on one connection does not hold on another.
-    pub fn of_agent(
-        server: ServerId,
-        agent: &str,
-        guard: Arc<DefinitionGuard>,
-        audit: Arc<dyn AuditPort>,
-        clock: Clock,
-    ) -> Self {
-        Self::held_by(pinned_for(&server, agent), server, guard, audit, clock)
+    ///
+    /// # Panics
+    /// Panics if the layer is shared already.
+    #[must_use]
+    pub fn of_agent(self, agent: &str) -> Self {
+        self.with(|shared| shared.holder = pinned_for(&shared.server, agent))
     }
 
-    fn held_by(
-        holder: ServerId,
-        server: ServerId,
-        guard: Arc<DefinitionGuard>,
-        audit: Arc<dyn AuditPort>,
-        clock: Clock,
-    ) -> Self {
-        Self::judging(ConfiguredServer::new(), holder, server, guard, audit, clock)
-    }
-
-    fn judging(
-        configured: ConfiguredServer,
-        holder: ServerId,
-        server: ServerId,
-        guard: Arc<DefinitionGuard>,
-        audit: Arc<dyn AuditPort>,
-        clock: Clock,
-    ) -> Self {
-        let lists = DefinitionKind::ALL.map(|_| ListState::new());
-        Self(Arc::new(DefinitionGuardShared { server, holder, guard, configured, audit, clock, lists }))
+    fn with(mut self, change: impl FnOnce(&mut DefinitionGuardShared)) -> Self {
+        change(Arc::get_mut(&mut self.0).expect("the layer is not shared yet"));
+        self
     }
 
     /// Has the list of `kind` examined again before it is next relied on. Call it when the server reports that the list
@@ -320,17 +311,13 @@ impl DefinitionGuardShared {
         let (guard, holder, configured) = (self.guard.clone(), self.holder.clone(), self.configured.clone());
         // The pins may be on a disk, and long texts take a while to scan.
         let examining = tokio::task::spawn_blocking(move || {
-            let examined = if fetched.is_continued {
-                guard.examine_more_resources(&holder, &fetched.listed, &configured)
-            } else {
-                guard.examine_by(&holder, kind, &fetched.listed, &configured)
-            };
-            (examined, fetched)
+            let page = if fetched.is_continued { ListPage::Later } else { ListPage::First };
+            (guard.examine_page(&holder, kind, &fetched.listed, page, &configured), fetched)
         });
         let (examined, fetched) = examining
             .await
             .map_err(|panic| Error::internal("the list could not be examined").with_source(panic))?;
-        let admissions = examined?.admissions;
+        let admissions = examined?;
         self.record(&fetched.listed, &admissions, kind, trace).await?;
         Ok((fetched, admissions))
     }
@@ -438,7 +425,7 @@ fn news(
             return None;
         }
         DefinitionAdmission::Flagged { finding } => (FLAGGED, finding.rule.to_owned()),
-        DefinitionAdmission::Quarantined { reason: QuarantineReason::New, digest } => {
+        DefinitionAdmission::Quarantined { reason: HoldReason::New, digest } => {
             (QUARANTINED, format!("new-definition {digest}"))
         }
         DefinitionAdmission::Quarantined { digest, .. } => {

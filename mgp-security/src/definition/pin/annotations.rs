@@ -96,7 +96,7 @@ impl PinnedDefinitions {
         server: &ServerId,
         kind: DefinitionKind,
         entry: Digest,
-        judged: impl Iterator<Item = (&'a Definition, &'a (DefinitionName, PinVerdict))>,
+        judged: impl Iterator<Item = (&'a Definition, &'a PinVerdict)>,
     ) -> Result<(), StoreError> {
         let before = self.snapshot.load().beside.entries.get(&(server.clone(), kind)).copied();
         if before == Some(entry) {
@@ -107,10 +107,10 @@ impl PinnedDefinitions {
             self.remark(server, &name, is_older, [])?;
         }
         if before.is_some() {
-            for (definition, (name, verdict)) in judged {
-                if matches!(verdict, PinVerdict::Changed { .. } | PinVerdict::FirstSeen { approved: false }) {
+            for (definition, verdict) in judged {
+                if matches!(verdict, PinVerdict::Changed | PinVerdict::FirstSeen { approved: false }) {
                     let remark = Remark::new(definition.digest(), RemarkKind::Reconfigured);
-                    self.remark(server, name, is_older, [remark])?;
+                    self.remark(server, definition.name(), is_older, [remark])?;
                 }
             }
         }

@@ -24,11 +24,7 @@ fn pins(policy: FirstUse) -> (Database, PinnedDefinitions) {
 }
 
 fn verdicts(pins: &PinnedDefinitions, listed: &[Definition]) -> Vec<PinVerdict> {
-    pins.observe(&server(), DefinitionKind::Tool, listed)
-        .unwrap()
-        .into_iter()
-        .map(|(_, verdict)| verdict)
-        .collect()
+    pins.observe(&server(), DefinitionKind::Tool, listed).unwrap()
 }
 
 #[test]
@@ -58,10 +54,10 @@ fn what_a_server_adds_to_its_first_list_waits_unless_it_is_trusted_to_grow() {
     let grows = ConfiguredServer::new().trusted_to_grow();
     let newest = tool("newest", "d");
     let found = pins.observe_by(&server(), DefinitionKind::Tool, std::slice::from_ref(&newest), &grows);
-    assert_eq!(found.unwrap()[0].1, PinVerdict::FirstSeen { approved: true });
+    assert_eq!(found.unwrap()[0], PinVerdict::FirstSeen { approved: true });
     let prompt = self::read(DefinitionKind::Prompt, "ask", "a");
     let found = pins.observe(&server(), DefinitionKind::Prompt, &[prompt]).unwrap();
-    assert_eq!(found[0].1, PinVerdict::FirstSeen { approved: true }, "the first list of another kind");
+    assert_eq!(found[0], PinVerdict::FirstSeen { approved: true }, "the first list of another kind");
 }
 
 #[test]
@@ -83,10 +79,7 @@ fn a_changed_tool_is_quarantined_until_approved_again() {
     verdicts(&pins, &[tool("read", "a")]);
     let changed = tool("read", "b");
     for _ in 0..2 {
-        let [PinVerdict::Changed { diff }] = &verdicts(&pins, std::slice::from_ref(&changed))[..] else {
-            panic!("not changed")
-        };
-        assert_eq!(diff.changes[0].pointer, "/description");
+        assert_eq!(verdicts(&pins, std::slice::from_ref(&changed)), [PinVerdict::Changed]);
         assert!(!pins.is_approved(&server(), DefinitionKind::Tool, changed.name().as_str()));
     }
     assert_eq!(pins.pending().len(), 1);
@@ -103,9 +96,9 @@ fn a_prompt_is_none_of_the_tools_of_its_name() {
     let observe = |prompt: &Definition| {
         pins.observe(&server(), DefinitionKind::Prompt, std::slice::from_ref(prompt)).unwrap()
     };
-    assert_eq!(observe(&prompt), [("prompt:read".into(), PinVerdict::FirstSeen { approved: true })]);
+    assert_eq!(observe(&prompt), [PinVerdict::FirstSeen { approved: true }]);
     let changed = read(DefinitionKind::Prompt, "read", "c");
-    assert!(matches!(observe(&changed)[..], [(_, PinVerdict::Changed { .. })]));
+    assert_eq!(observe(&changed), [PinVerdict::Changed]);
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
     assert!(!pins.is_approved(&server(), DefinitionKind::Prompt, "read"));
     pins.approve(&server(), changed.name(), changed.digest()).unwrap();
@@ -140,12 +133,8 @@ fn what_has_changed_again_is_not_what_was_approved() {
 fn a_tool_that_went_away_comes_back_as_it_was_or_changed() {
     let (_, pins) = pins(FirstUse::Trust);
     verdicts(&pins, &[tool("read", "a"), tool("write", "a")]);
-    let gone = pins.observe(&server(), DefinitionKind::Tool, &[tool("write", "a")]).unwrap();
-    assert_eq!(gone[1], ("read".into(), PinVerdict::Gone));
-    assert!(matches!(
-        verdicts(&pins, &[tool("read", "b"), tool("write", "a")])[0],
-        PinVerdict::Changed { .. }
-    ));
+    assert_eq!(verdicts(&pins, &[tool("write", "a")]), [PinVerdict::Known]);
+    assert_eq!(verdicts(&pins, &[tool("read", "b"), tool("write", "a")])[0], PinVerdict::Changed);
 }
 
 #[test]
@@ -156,7 +145,7 @@ fn a_quarantine_survives_a_restart() {
     drop(before);
     let after = PinnedDefinitions::load(FirstUse::Trust, database.clone()).unwrap();
     assert!(!after.is_approved(&server(), DefinitionKind::Tool, "read"));
-    assert!(matches!(verdicts(&after, &[tool("read", "b")])[0], PinVerdict::Changed { .. }));
+    assert_eq!(verdicts(&after, &[tool("read", "b")])[0], PinVerdict::Changed);
     after.approve(&server(), &"read".into(), tool("read", "b").digest()).unwrap();
     let last = PinnedDefinitions::load(FirstUse::Trust, database).unwrap();
     assert!(last.is_approved(&server(), DefinitionKind::Tool, "read"));
@@ -206,13 +195,13 @@ fn what_one_agents_connection_lists_is_judged_by_what_was_approved_for_that_agen
     let (_, pins) = pins(FirstUse::Trust);
     let [ada, bob] = ["ada", "bob"].map(|agent| pinned_for(&server(), agent));
     let judged = |holder, definition: &Definition| {
-        pins.observe(holder, DefinitionKind::Tool, std::slice::from_ref(definition)).unwrap().remove(0).1
+        pins.observe(holder, DefinitionKind::Tool, std::slice::from_ref(definition)).unwrap().remove(0)
     };
     let (hers, his) = (tool("read", "hers"), tool("read", "his"));
     assert_eq!(judged(&ada, &hers), PinVerdict::FirstSeen { approved: true });
     assert_eq!(judged(&bob, &his), PinVerdict::FirstSeen { approved: true });
     // It stands approved elsewhere, and is another one here.
-    assert!(matches!(judged(&bob, &hers), PinVerdict::Changed { .. }));
+    assert_eq!(judged(&bob, &hers), PinVerdict::Changed);
     assert!(
         !pins.is_approved(&bob, DefinitionKind::Tool, his.name().as_str())
             && pins.is_approved(&ada, DefinitionKind::Tool, hers.name().as_str())
@@ -244,9 +233,9 @@ fn what_was_approved_for_a_server_as_a_whole_is_what_an_agents_connection_is_hel
     verdicts(&pins, &[tool("read", "a")]);
     let ada = pinned_for(&server(), "ada");
     let changed = pins.observe(&ada, DefinitionKind::Tool, &[tool("read", "b")]).unwrap();
-    assert!(matches!(changed[0].1, PinVerdict::Changed { .. }), "{changed:?}");
+    assert_eq!(changed[0], PinVerdict::Changed);
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
     let mended = pins.observe(&ada, DefinitionKind::Tool, &[tool("read", "a")]).unwrap();
-    assert_eq!(mended[0].1, PinVerdict::Known);
+    assert_eq!(mended[0], PinVerdict::Known);
     assert!(pins.is_approved(&ada, DefinitionKind::Tool, "read"));
 }

@@ -181,7 +181,7 @@ pub(crate) async fn serve(
     clients.shutdown().await;
     sharers.shutdown().await;
     let _ = kernel.audit().log.flush().await;
-    let _ = kernel.policies().keys.note_uses_now().await;
+    let _ = kernel.policies().keys.note_uses().await;
     Ok(())
 }
 

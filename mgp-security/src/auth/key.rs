@@ -16,7 +16,7 @@ use crate::{StoreError, random};
 pub struct SecretKey(Box<str>);
 
 /// The id of a key. It is not secret: it finds the key and proves nothing.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId(u64);
 
 /// The digest that is stored of a key: its SHA-256.
@@ -66,25 +66,15 @@ impl KeyId {
 
     /// Returns the id written as `text`; each id has exactly one written form.
     pub fn read(text: &str) -> Option<Self> {
-        let digit = |byte| match byte {
-            b'0'..=b'9' => Some(byte - b'0'),
-            b'a'..=b'f' => Some(byte - b'a' + 10),
-            _ => None,
-        };
-        let digits: &[u8; 2 * ID_BYTES] = text.as_bytes().try_into().ok()?;
-        digits.iter().try_fold(0, |bits, byte| Some((bits << 4) | u64::from(digit(*byte)?))).map(Self)
+        let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let id = (text.len() == 2 * ID_BYTES && text.bytes().all(is_digit)).then_some(text)?;
+        u64::from_str_radix(id, 16).ok().map(Self)
     }
 }
 
 impl fmt::Display for KeyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
-    }
-}
-
-impl fmt::Debug for KeyId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

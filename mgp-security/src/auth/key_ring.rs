@@ -151,18 +151,25 @@ impl KeyRing {
         .await
     }
 
-    /// Ends sessions and streams of keys within a second after the keys expire; running calls are treated as `calls`
-    /// then says. It never returns: run it beside the server that lets callers in by the ring, and drop it at the
-    /// end.
-    pub async fn end_expired(&self, calls: impl Fn() -> RunningCalls) -> Infallible {
+    /// Ends sessions and streams of keys within a second after the keys expire, and stores the last uses of keys every
+    /// minute; running calls are treated as `calls` then says. It never returns: run it beside the server that lets
+    /// callers in by the ring, and drop it at the end.
+    pub async fn watch(&self, calls: impl Fn() -> RunningCalls) -> Infallible {
         let mut second = tokio::time::interval(Duration::from_secs(1));
         second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut noted = Instant::now();
         loop {
             second.tick().await;
             let now = self.0.latest.after(self.0.clock.now());
             for key in self.0.keys.load().values() {
                 if key.stored.info.expires_at.is_some_and(|end| now >= end) {
                     key.validity.end(calls());
+                }
+            }
+            if noted.elapsed() >= NOTE_EVERY {
+                noted = Instant::now();
+                if let Err(error) = self.note_uses().await {
+                    tracing::warn!(%error, "the last use of keys could not be noted");
                 }
             }
         }
@@ -212,24 +219,11 @@ impl KeyRing {
         self.0.keys.load().values().map(|key| key.info()).collect()
     }
 
-    /// Stores the last uses of keys once a minute; requests do not wait for it. It never returns: spawn it beside the
-    /// ring, and abort it at the end.
-    pub async fn note_uses(&self) {
-        let mut minute = tokio::time::interval(NOTE_EVERY);
-        minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            minute.tick().await;
-            if let Err(error) = self.note_uses_now().await {
-                tracing::warn!(%error, "the last use of keys could not be noted");
-            }
-        }
-    }
-
     /// Stores the last uses of keys now, for example at the end of the process. Needs a tokio runtime.
     ///
     /// # Errors
     /// Fails if the uses could not be stored.
-    pub async fn note_uses_now(&self) -> Result<(), StoreError> {
+    pub async fn note_uses(&self) -> Result<(), StoreError> {
         let unnoted: Vec<_> = self.0.keys.load().values().filter_map(RingKey::unnoted).collect();
         if unnoted.is_empty() {
             return Ok(());

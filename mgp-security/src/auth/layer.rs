@@ -1,15 +1,12 @@
 //! The tower layer that authenticates each request by an API key.
 
-use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use mgp_types::mgp::{Refusal, ServerId, ToolName, ToolPattern};
-use mgp_types::{
-    Error, Flow, Gate, KeyPermission, Method, Principal, Request, Response, RpcService, Validity,
-};
+use mgp_types::{Error, Flow, Gate, KeyPermission, Method, Principal, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -17,31 +14,23 @@ use super::http::{authenticate, strip};
 #[cfg(feature = "oauth")]
 use super::key_ring::TokenGrant;
 use super::listing::ListingFuture;
-use super::required_permission::{CALL, MethodTools, RequiredPermission};
+use super::required_permission::{CALL, RequiredPermission};
 use super::while_valid::WhileValid;
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
 use crate::GateFuture;
 
 /// A layer that lets in only requests whose caller is authenticated. It makes [`Auth`] services.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct AuthLayer {
     source: Arc<CredentialSource>,
-    stand_ins: MethodTools,
-    names: Option<ToolNames>,
+    has_stand_ins: bool,
+    names: Option<Arc<FindTool>>,
 }
 
-/// A lookup of the server and the tool that a name calls.
-#[derive(Clone)]
-struct ToolNames(Arc<FindTool>);
+mgp_types::partial_debug!(AuthLayer, self => source: self.source);
 
 /// A function that finds the server and the tool of a name.
 type FindTool = dyn Fn(&str) -> Option<(ServerId, ToolName)> + Send + Sync;
-
-impl fmt::Debug for ToolNames {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Names")
-    }
-}
 
 /// The source of the credential for a request.
 #[derive(Debug)]
@@ -87,7 +76,7 @@ impl AuthLayer {
     /// This is for a stack that serves such tools, and in which no other tool has such a name.
     #[must_use]
     pub fn methods_as_tools(self) -> Self {
-        Self { stand_ins: MethodTools::MethodsOfMgp, ..self }
+        Self { has_stand_ins: true, ..self }
     }
 
     /// Leaves the check whether a key permits a tool call to a [`KeyScopeGate`](super::KeyScopeGate) behind the code
@@ -98,11 +87,11 @@ impl AuthLayer {
         self,
         names: impl Fn(&str) -> Option<(ServerId, ToolName)> + Send + Sync + 'static,
     ) -> Self {
-        Self { names: Some(ToolNames(Arc::new(names))), ..self }
+        Self { names: Some(Arc::new(names)), ..self }
     }
 
     fn new(source: CredentialSource) -> Self {
-        Self { source: Arc::new(source), stand_ins: MethodTools::None, names: None }
+        Self { source: Arc::new(source), has_stand_ins: false, names: None }
     }
 }
 
@@ -143,15 +132,9 @@ impl<S: RpcService> Service<Request> for Auth<S> {
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         match self.layer.admit(&request) {
-            Ok(AdmittedCaller {
-                principal,
-                visible,
-                validity,
-                scope,
-                #[cfg(feature = "oauth")]
-                token,
-            }) => {
+            Ok((principal, caller)) => {
                 let listens = request.method == Method::LISTEN;
+                let lists = request.method == Method::TOOLS_LIST;
                 let context = &request.context;
                 let principal = match &context.client {
                     Some(client) => client.principal(&principal, context.session.as_deref()),
@@ -160,14 +143,19 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                 request.context.principal = Some(principal);
                 // Only this layer may say what the key is for.
                 request.extensions.remove::<KeyScope>();
-                if let Some(scope) = scope {
-                    request.extensions.insert(scope);
-                }
                 #[cfg(feature = "oauth")]
                 {
                     request.extensions.remove::<crate::oauth::StepUp>();
                     request.context.scopes = None;
-                    if let Some(TokenGrant { scopes, step_up }) = token {
+                }
+                let (mut validity, mut visible) = (None, None);
+                if let Some((caller, is_call_held)) = caller {
+                    let permissions = caller.permissions();
+                    visible = lists.then(|| permissions.clone());
+                    validity = Some(caller.validity().clone());
+                    request.extensions.insert(KeyScope { permissions: permissions.clone(), is_call_held });
+                    #[cfg(feature = "oauth")]
+                    if let Some(TokenGrant { scopes, step_up }) = caller.token().cloned() {
                         request.context.scopes = Some(scopes);
                         request.extensions.insert(step_up);
                     }
@@ -182,7 +170,7 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                     Some(visible) => {
                         let names = self.layer.names.clone();
                         ListingFuture::only(future, move |name| {
-                            let known = names.as_ref().and_then(|names| (names.0)(name));
+                            let known = names.as_ref().and_then(|names| names(name));
                             if let Some((server, tool)) = &known {
                                 visible.allow_reading(server.as_str(), tool.as_str())
                             } else {
@@ -195,9 +183,7 @@ impl<S: RpcService> Service<Request> for Auth<S> {
             }
             Err(error) => {
                 let rule = error.rule();
-                if let Some(trail) = &request.context.trail {
-                    trail.note_refusal(Refusal::new("auth", rule));
-                }
+                request.context.note_refusal(Refusal::new("auth", rule));
                 tracing::warn!(method = %request.method, rule, "caller refused");
                 ListingFuture::whole(GateFuture::refused(error.into()))
             }
@@ -205,42 +191,17 @@ impl<S: RpcService> Service<Request> for Auth<S> {
     }
 }
 
-struct AdmittedCaller {
-    principal: Principal,
-    /// The permissions by which a list of tools is cut down; `None` for other requests.
-    visible: Option<ApiPermissions>,
-    /// The validity of the key; `None` where there is no key.
-    validity: Option<Validity>,
-    /// The permissions to which the request is held further in.
-    scope: Option<KeyScope>,
-    /// What the caller's token is for, if it came with one.
-    #[cfg(feature = "oauth")]
-    token: Option<TokenGrant>,
-}
-
-impl AdmittedCaller {
-    /// Returns the admission of a caller that needs no key.
-    fn known(principal: &Principal) -> Self {
-        Self {
-            principal: principal.clone(),
-            visible: None,
-            validity: None,
-            scope: None,
-            #[cfg(feature = "oauth")]
-            token: None,
-        }
-    }
-}
-
 impl AuthLayer {
-    fn admit(&self, request: &Request) -> Result<AdmittedCaller, AuthError> {
+    /// Returns the principal that a request comes from, and, where a key is needed, who sent it and whether a call is still
+    /// to be held to the key further in.
+    fn admit(&self, request: &Request) -> Result<(Principal, Option<(Authenticated, bool)>), AuthError> {
         let caller = match &*self.source {
             CredentialSource::Known(principal) => {
-                return Ok(AdmittedCaller::known(principal));
+                return Ok((principal.clone(), None));
             }
             CredentialSource::Configured(ring, key) => ring.verify(key.expose())?,
             CredentialSource::HttpOr(_, principal) if !brings_key(request) => {
-                return Ok(AdmittedCaller::known(principal));
+                return Ok((principal.clone(), None));
             }
             CredentialSource::Http(ring) | CredentialSource::HttpOr(ring, _) => {
                 let head = request.extensions.get::<Parts>().ok_or(AuthError::Unknown)?;
@@ -250,24 +211,13 @@ impl AuthLayer {
                 }
             }
         };
-        let mut demand = RequiredPermission::of(request, self.stand_ins);
-        let permissions = caller.permissions();
+        let mut demand = RequiredPermission::of(request, self.has_stand_ins);
         let is_call_held = self.names.is_some() && matches!(demand, RequiredPermission::Invoke(_));
         if is_call_held {
             demand = RequiredPermission::ForMethod(KeyPermission::Call);
         }
-        demand.check(permissions).map_err(|missing| AuthError::NotPermitted { missing })?;
-        let scope = Some(KeyScope { permissions: permissions.clone(), is_call_held });
-        let visible = (request.method == Method::TOOLS_LIST).then(|| permissions.clone());
-        let validity = Some(caller.validity().clone());
-        Ok(AdmittedCaller {
-            principal: caller.principal().clone(),
-            visible,
-            validity,
-            scope,
-            #[cfg(feature = "oauth")]
-            token: caller.token().cloned(),
-        })
+        demand.check(caller.permissions()).map_err(|missing| AuthError::NotPermitted { missing })?;
+        Ok((caller.principal().clone(), Some((caller, is_call_held))))
     }
 }
 
@@ -310,9 +260,7 @@ impl KeyScope {
 /// Notes and returns the refusal of a request about a tool that its key is not for.
 fn refused(request: &Request, server: &str, tool: &str) -> Error {
     let error = AuthError::NotPermitted { missing: CALL };
-    if let Some(trail) = &request.context.trail {
-        trail.note_refusal(Refusal::new("auth", error.rule()));
-    }
+    request.context.note_refusal(Refusal::new("auth", error.rule()));
     tracing::warn!(method = %request.method, rule = error.rule(), "caller refused");
     let parts = [server, tool].into_iter().filter(|part| !part.is_empty());
     let name: String = parts.collect::<Vec<_>>().join(".").chars().take(128).collect();

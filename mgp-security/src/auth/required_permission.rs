@@ -18,31 +18,14 @@ pub(super) enum RequiredPermission<'a> {
     ForMethod(KeyPermission),
 }
 
-/// The treatment of tools that are named like MGP methods.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum MethodTools {
-    /// A tool is only a tool, whatever its name.
-    None,
-    /// A tool with the name of an MGP method stands for that method.
-    MethodsOfMgp,
-}
-
-impl MethodTools {
-    fn method(self, tool: &str) -> Option<&'static str> {
-        match self {
-            Self::None => None,
-            Self::MethodsOfMgp => method::of_tool(tool),
-        }
-    }
-}
-
 impl<'a> RequiredPermission<'a> {
-    /// Returns the permission that `request` demands.
-    pub(super) fn of(request: &'a Request, stand_ins: MethodTools) -> Self {
+    /// Returns the permission that `request` demands; `has_stand_ins` if a tool with the name of an MGP method stands for
+    /// that method, and is not only a tool.
+    pub(super) fn of(request: &'a Request, has_stand_ins: bool) -> Self {
         match of_rule(MethodRule::of(request)) {
             KeyPermission::Call => {
                 let tool = request.params.text("name").unwrap_or_default();
-                match stand_ins.method(&tool) {
+                match method::of_tool(&tool).filter(|_| has_stand_ins) {
                     Some(method) => Self::StandIn { method },
                     None => Self::Invoke(tool),
                 }

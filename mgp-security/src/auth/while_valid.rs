@@ -1,6 +1,5 @@
 //! The future of a call that ends when its caller's key no longer holds.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -68,8 +67,4 @@ impl<F: Future<Output = Result<Response, Error>>> Future for WhileValid<F> {
     }
 }
 
-impl<F> fmt::Debug for WhileValid<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("WhileValid")
-    }
-}
+mgp_types::partial_debug!([F] WhileValid<F>);

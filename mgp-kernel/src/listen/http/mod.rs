@@ -123,7 +123,7 @@ impl Kernel {
             served = serving => served,
             never = watching => match never {},
             never = ending => match never {},
-            never = keys.end_expired(|| RunningCalls::Cancel) => match never {},
+            never = keys.watch(|| RunningCalls::Cancel) => match never {},
         }
     }
 }

@@ -147,7 +147,7 @@ async fn the_last_use_is_known_at_once_and_kept_once_a_minute() {
     assert_eq!((ring.keys()[0].last_used, kept()), (None, None));
     let noting = tokio::spawn({
         let ring = ring.clone();
-        async move { ring.note_uses().await }
+        async move { ring.watch(|| RunningCalls::Cancel).await }
     });
     tokio::task::yield_now().await;
     for now in 1..=5 {
@@ -157,7 +157,7 @@ async fn the_last_use_is_known_at_once_and_kept_once_a_minute() {
     assert_eq!((ring.keys()[0].last_used, kept()), (Some(at(5)), None));
     tokio::time::sleep(Duration::from_secs(61)).await;
     noting.abort();
-    ring.note_uses_now().await.unwrap();
+    ring.note_uses().await.unwrap();
     assert_eq!(kept(), Some(at(5)));
 }
 

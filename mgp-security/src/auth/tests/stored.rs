@@ -24,7 +24,7 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
     ring.revoke(gone.id, mgp_types::RunningCalls::Cancel).await.unwrap();
     hands.set(7);
     ring.verify(key.expose()).unwrap();
-    ring.note_uses_now().await.unwrap();
+    ring.note_uses().await.unwrap();
     drop(ring);
 
     let ring = KeyRing::with_clock(open(), hands.clock()).unwrap();

@@ -7,61 +7,48 @@ use regex::Regex;
 /// Decodes the escapes in `text`; all other text stays as it is.
 pub(crate) fn decode_escapes(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('\\') {
-        bytes.extend_from_slice(&rest.as_bytes()[..at]);
-        rest = &rest[at + 1..];
-        let Some(kind) = rest.chars().next() else {
-            bytes.push(b'\\');
-            break;
+    let mut end = 0;
+    for found in ESCAPES.find_iter(text) {
+        bytes.extend_from_slice(&text.as_bytes()[end..found.start()]);
+        end = found.end();
+        let escape = &found.as_str()[1..];
+        let kind = escape.chars().next().unwrap_or_default();
+        let code = match kind {
+            'x' | 'u' | 'U' => u32::from_str_radix(&escape[1..], 16).ok(),
+            // Nothing but the zero is shown as a question mark.
+            '0' => Some(u32::from_str_radix(&escape[1..], 8).unwrap_or(0x3f)),
+            '1'..='7' => u32::from_str_radix(escape, 8).ok(),
+            _ => simple(kind).map(u32::from),
         };
-        let after = &rest[kind.len_utf8()..];
-        let (radix, most, digits) = match kind {
-            'x' => (16, 2, after),
-            'u' => (16, 4, after),
-            'U' => (16, 8, after),
-            '0' => (8, 3, after),
-            '1'..='7' => (8, 3, rest),
-            _ => {
-                if let Some(byte) = simple(kind) {
-                    bytes.push(byte);
-                } else {
-                    bytes.push(b'\\');
-                    bytes.extend_from_slice(&rest.as_bytes()[..kind.len_utf8()]);
-                }
-                rest = after;
-                continue;
-            }
-        };
-        let length = digits.bytes().take(most).take_while(|&b| (b as char).is_digit(radix)).count();
-        match u32::from_str_radix(&digits[..length], radix) {
-            Ok(code) if matches!(kind, 'u' | 'U') => {
+        match code {
+            Some(code) if matches!(kind, 'u' | 'U') => {
                 let c = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
                 bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
             }
-            Ok(code) => bytes.push(u8::try_from(code & 0xff).unwrap_or(b'?')),
-            Err(_) if kind == '0' => bytes.push(b'?'),
-            Err(_) => bytes.extend_from_slice(&[b'\\', kind as u8]),
+            Some(code) => bytes.push(u8::try_from(code & 0xff).unwrap_or(b'?')),
+            None => bytes.extend_from_slice(found.as_str().as_bytes()),
         }
-        rest = &digits[length..];
     }
-    bytes.extend_from_slice(rest.as_bytes());
+    bytes.extend_from_slice(&text.as_bytes()[end..]);
     String::from_utf8_lossy(&bytes).replace('\0', "?")
 }
 
 /// Returns whether `text` writes plain visible characters as numbers. There is no reason to do so other than to hide
 /// them.
 pub(crate) fn hides_letters(text: &str) -> bool {
-    NUMBERS.find_iter(text).any(|found| {
-        let decoded = decode_escapes(found.as_str()).chars().next();
-        decoded.is_some_and(|c| (c.is_ascii_graphic() || c == ' ') && c != '\\' && c != '?')
-    })
+    let numbers =
+        ESCAPES.find_iter(text).filter(|found| b"xuU01234567".contains(&found.as_str().as_bytes()[1]));
+    numbers
+        .filter_map(|found| decode_escapes(found.as_str()).chars().next())
+        .any(|decoded| (decoded.is_ascii_graphic() || decoded == ' ') && decoded != '\\' && decoded != '?')
 }
 
-/// A character that is written as a number.
-static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\\(?:x[[:xdigit:]]{0,2}|u[[:xdigit:]]{0,4}|U[[:xdigit:]]{0,8}|0[0-7]{0,3}|[1-7][0-7]{0,2})")
-        .expect("the pattern is a constant, and the tests compile it")
+/// An escape: a character that is written as a number, or any character after a backslash.
+static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?s)\\(?:x[[:xdigit:]]{0,2}|u[[:xdigit:]]{0,4}|U[[:xdigit:]]{0,8}|0[0-7]{0,3}|[1-7][0-7]{0,2}|.)",
+    )
+    .expect("the pattern is a constant, and the tests compile it")
 });
 
 const fn simple(kind: char) -> Option<u8> {

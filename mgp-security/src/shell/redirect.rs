@@ -65,28 +65,11 @@ impl Parser<'_> {
         let tabs = self.take("-");
         self.blanks();
         let delimiter = self.word();
-        let mut quoted = false;
-        let mut end_line = String::new();
-        for part in &delimiter.parts {
-            match part {
-                Part::Bare(text) => end_line.push_str(text),
-                Part::Single(text) | Part::Ansi { text, .. } => {
-                    quoted = true;
-                    end_line.push_str(text);
-                }
-                Part::Escaped(c) => {
-                    quoted = true;
-                    end_line.push(*c);
-                }
-                Part::Double(inner) => {
-                    quoted = true;
-                    if let [Part::Bare(text)] = inner.as_slice() {
-                        end_line.push_str(text);
-                    }
-                }
-                _ => self.flawed(Flaw::Open),
-            }
-        }
+        let quoted = delimiter.parts.iter().any(|part| !matches!(part, Part::Bare(_)));
+        let end_line = delimiter.text().unwrap_or_else(|| {
+            self.flawed(Flaw::Open);
+            String::new()
+        });
         let (line_end, start) = match self.heredoc {
             Some(pending) => pending,
             None => match self.rest().find('\n') {

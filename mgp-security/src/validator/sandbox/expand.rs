@@ -42,11 +42,7 @@ impl Cells {
 impl Judge<'_> {
     /// Returns the arguments that `word` expands to.
     pub(super) fn expand(&mut self, word: &Word) -> Result<Vec<Arg>, Finding> {
-        let mut whole = Cells::default();
-        self.gather(&word.parts, false, &mut whole)?;
-        if in_pieces(word) {
-            whole.marks.add(Marks::PIECES);
-        }
+        let whole = self.gathered(word)?;
         let mut args = Vec::new();
         for cells in braces(whole.list) {
             split(&cells, whole.marks, whole.quoted, &mut args);
@@ -57,15 +53,18 @@ impl Judge<'_> {
     /// Returns the single text that `word` expands to in places where a shell does not split: assignments, redirections
     /// and here-strings.
     pub(super) fn expand_whole(&mut self, word: &Word) -> Result<Arg, Finding> {
-        let mut whole = Cells::default();
-        self.gather(&word.parts, false, &mut whole)?;
-        if in_pieces(word) {
-            whole.marks.add(Marks::PIECES);
-        }
+        let mut whole = self.gathered(word)?;
         if whole.list.iter().any(|cell| cell.origin == Origin::Bare && "*?[".contains(cell.c)) {
             whole.marks.add(Marks::PATTERN);
         }
         Ok(Arg { text: whole.list.iter().map(|cell| cell.c).collect(), marks: whole.marks })
+    }
+
+    fn gathered(&mut self, word: &Word) -> Result<Cells, Finding> {
+        let mut whole = Cells::default();
+        self.gather(&word.parts, false, &mut whole)?;
+        whole.marks.add(Marks::PIECES.when(in_pieces(word)));
+        Ok(whole)
     }
 
     fn gather(&mut self, parts: &[Part], in_quotes: bool, out: &mut Cells) -> Result<(), Finding> {

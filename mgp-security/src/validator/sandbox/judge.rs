@@ -294,13 +294,13 @@ impl<'p> Judge<'p> {
             stranger::check(self, &call)?;
             return Ok(out);
         };
-        let is_package = |kind| matches!(kind, Kind::Package | Kind::SystemPackage);
-        let packages = reading.kinds().filter(|(_, kind)| kind.is_some_and(is_package)).map(|(arg, _)| arg);
-        let given = reading.given.iter().filter(|given| is_package(given.kind)).map(|given| &given.value);
-        for package in packages.chain(given) {
-            let kept = self.files.get(&file_key(&package.text));
-            refuse_if(kept.is_some_and(|flow| flow.marks.has(Marks::FETCHED)), Danger::DownloadAndRun)?;
-        }
+        let kinds =
+            reading.kinds().filter_map(|(_, kind)| kind).chain(reading.given.iter().map(|given| given.kind));
+        let installs = kinds.into_iter().any(|kind| matches!(kind, Kind::Package | Kind::SystemPackage));
+        let fetched = |arg: &Arg| {
+            self.files.get(&file_key(&arg.text)).is_some_and(|flow| flow.marks.has(Marks::FETCHED))
+        };
+        refuse_if(installs && rest.iter().any(fetched), Danger::DownloadAndRun)?;
         for inner in inner_commands(&call, &reading)? {
             let flow = self.deeper(|judge| match inner {
                 Inner::Command(args) => judge.command(&args, input),

@@ -210,9 +210,12 @@ impl<'a> Reading<'a> {
         let arg = &args[at];
         let text = arg.text.as_str();
         if let Some(found) = self.takes(text) {
-            return Some(1 + usize::from(self.note(found, args.get(at + 1).cloned())));
+            return Some(self.note_next(found, args, at));
         }
-        for (end, _) in text.match_indices(['=', ':']).take(MAX_SIGNS) {
+        let strict = self.strict;
+        let attached = move |sign: char| sign == '=' || sign == ':' && !strict;
+        let signs = if strict && !text.starts_with("--") { 0 } else { MAX_SIGNS };
+        for (end, _) in text.match_indices(attached).take(signs) {
             if let Some(found) = self.takes(&text[..=end]).or_else(|| self.takes(&text[..end])) {
                 self.note(found, Some(Arg { text: text[end + 1..].to_owned(), marks: arg.marks }));
                 return Some(1);
@@ -234,7 +237,7 @@ impl<'a> Reading<'a> {
                     self.note(found, Some(Arg { text: value.to_owned(), marks: arg.marks }));
                     Some(1)
                 }
-                None => Some(1 + usize::from(self.note(found, args.get(at + 1).cloned()))),
+                None => Some(self.note_next(found, args, at)),
             };
         }
         let mut known = !self.program.has(Trait::Whole);
@@ -253,9 +256,10 @@ impl<'a> Reading<'a> {
                 self.other(arg);
             }
             if rest.is_empty() {
-                return Some(1 + usize::from(self.note(found, args.get(at + 1).cloned())));
+                return Some(self.note_next(found, args, at));
             }
-            self.note(found, Some(Arg { text: rest.trim_start_matches('=').to_owned(), marks: arg.marks }));
+            let value = if self.strict { rest } else { rest.trim_start_matches('=') };
+            self.note(found, Some(Arg { text: value.to_owned(), marks: arg.marks }));
             return Some(1);
         }
         if !known {
@@ -270,6 +274,11 @@ impl<'a> Reading<'a> {
             self.refused = self.refused.or(Some(Danger::Writes));
         }
         self.others.push(arg);
+    }
+
+    /// Records the option at `args[at]` with the next argument; returns the number of arguments it takes up.
+    fn note_next(&mut self, found: (&'static str, Takes), args: &[Arg], at: usize) -> usize {
+        1 + usize::from(self.note(found, args.get(at + 1).cloned()))
     }
 
     /// Records an option; returns whether it takes its value.

@@ -83,12 +83,6 @@ impl Raw {
         self.ask(id, "tools/call", params).await;
     }
 
-    /// Sends a notification.
-    pub(crate) async fn tell(&mut self, method: &str, params: Value) {
-        let params = self.described(params);
-        self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
-    }
-
     /// Returns the next message; `None` if the server has closed the connection.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         let next = tokio::time::timeout(PATIENCE, self.incoming.next_line());

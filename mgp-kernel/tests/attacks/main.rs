@@ -25,6 +25,7 @@ mod held;
 #[path = "../support/home.rs"]
 mod home;
 #[path = "../support/http.rs"]
+#[allow(dead_code, reason = "other tests need the rest")]
 mod http;
 #[path = "../../../mgp-client-sdk/tests/identity_provider/mod.rs"]
 mod identity_provider;

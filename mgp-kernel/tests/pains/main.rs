@@ -26,6 +26,7 @@ mod front;
 mod harmless;
 mod host;
 #[path = "../support/http.rs"]
+#[allow(dead_code, reason = "other tests need the rest")]
 mod http;
 mod legacy;
 mod lives;

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_server_sdk::mcp::{CreateMessageParams, Role, SamplingMessage};
-use mgp_server_sdk::{Cx, Error, Prompt, Resource, ResourceTemplate, Server, Tool, ToolError};
+use mgp_server_sdk::{Cx, Error, Prompt, Resource, ResourceTemplate, Server, Tool};
 use mgp_types::{BoxFuture, Error as RpcError, Method, Request, Response, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 use tower_service::Service;
@@ -41,23 +40,8 @@ pub(crate) fn server() -> Server<Stack<CountLists, Identity>> {
     let server = Server::new("tests", "1.0.0")
         .dynamic()
         .tool(Tool::new("pid", "The number of the process."), async || std::process::id())
-        .tool(Tool::new("spawn", "Starts a process, and says its number."), async || {
-            let child = std::process::Command::new("/bin/sleep").arg("300").spawn();
-            child.map(|child| child.id()).map_err(|error| ToolError::new(error.to_string()))
-        })
         .tool(Tool::new("variable", "A variable of the environment."), async |Name { name }: Name| {
             std::env::var(name).unwrap_or_default()
-        })
-        .tool(Tool::new("count", "Tells progress."), async |Count { to }: Count, cx: Cx| {
-            for step in 1..=to {
-                cx.progress(f64::from(step), Some(f64::from(to)), None).await;
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            Ok::<_, ToolError>(to)
-        })
-        .tool(Tool::new("think", "Asks the caller's model."), async |cx: Cx| {
-            let params = CreateMessageParams::new(vec![SamplingMessage::new(Role::User, "who are you?")], 10);
-            Ok::<_, ToolError>(cx.sample("think", params).await?.model)
         })
         .tool(Tool::new("lists", "How often the tools were listed."), move || {
             std::future::ready(lists.load(Ordering::Relaxed))

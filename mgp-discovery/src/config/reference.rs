@@ -88,10 +88,7 @@ fn value(shape: &Shape) -> String {
 }
 
 fn documented(shape: &Shape) -> impl Iterator<Item = &KnownWord> {
-    let words = match shape {
-        Shape::Words { words, .. } => words.as_slice(),
-        _ => &[],
-    };
+    let words = if let Shape::Words { words, .. } = shape { words.as_slice() } else { &[] };
     words.iter().filter(|word| !word.doc.is_empty())
 }
 

@@ -136,7 +136,7 @@ pub(crate) fn permissions(config: &Config, server: &str) -> Result<PermissionSet
 
 /// Returns the time that a server or a call waits for a human.
 fn patience(config: &Config) -> Duration {
-    Duration::from_secs(config.permissions.patience_secs.unwrap_or(usual::PATIENCE_SECS.into()))
+    Duration::from_secs(config.permissions.patience_secs.unwrap_or_else(|| usual::PATIENCE_SECS.into()))
 }
 
 /// Returns the queue of questions that wait for operators.

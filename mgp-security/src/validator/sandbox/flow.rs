@@ -45,11 +45,11 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
         }
         return Flow::unknown(marks);
     }
-    Flow::unknown(marks.and(told(call)))
+    Flow::unknown(marks.and(output_marks(call)))
 }
 
 /// Returns the marks of the output that depend on more than the arguments that a rule of the table can name.
-fn told(call: &Call<'_>) -> Marks {
+fn output_marks(call: &Call<'_>) -> Marks {
     let facts = facts(call.program);
     let code = facts.is_some_and(|facts| facts.input == Some(Kind::Code));
     if call.program == "tr" && shifts(call) {
@@ -123,29 +123,23 @@ fn printf(call: &Call<'_>, mut marks: Marks) -> Flow {
 }
 
 /// Returns the output of a program that passes on its input or files.
-fn pass(judge: &Judge<'_>, call: &Call<'_>, mut marks: Marks) -> Flow {
-    if matches!(call.program, "head" | "tail") {
-        marks = marks.without(Marks::ENDLESS).without(Marks::EVERYTHING);
-    }
+fn pass(judge: &Judge<'_>, call: &Call<'_>, marks: Marks) -> Flow {
+    let whole = matches!(call.program, "cat" | "tee");
+    let cut = matches!(call.program, "head" | "tail");
+    let marks = marks.without(Marks::ENDLESS.and(Marks::EVERYTHING).when(cut));
     let mut files = call.operands().filter(|arg| arg.text != "-").peekable();
     if call.program == "tee" || files.peek().is_none() {
-        let text =
-            if matches!(call.program, "cat" | "tee") { call.input.text.clone() } else { Text::Unknown };
-        return Flow { text, marks };
+        return Flow { text: if whole { call.input.text.clone() } else { Text::Unknown }, marks };
     }
     let mut flow = Flow::default();
     for file in files {
-        let next = judge.files.get(&file_key(&file.text)).cloned();
-        let kept = next.is_some();
-        let mut next = next.unwrap_or_else(|| Flow::unknown(of_file(file, call.directory)));
-        if call.program == "cat" && !kept && !file.text.contains(HOLE) && !file.text.starts_with("/dev/") {
-            next.marks.add(Marks::FILE);
-        }
-        if call.program != "cat" {
-            next.marks = next.marks.without(Marks::ENDLESS);
-            next.text = Text::Unknown;
-        }
-        flow.then(next);
+        let old = whole && !file.text.contains(HOLE) && !file.text.starts_with("/dev/");
+        let next = judge
+            .files
+            .get(&file_key(&file.text))
+            .cloned()
+            .unwrap_or_else(|| Flow::unknown(of_file(file, call.directory).and(Marks::FILE.when(old))));
+        flow.then(if whole { next } else { Flow::unknown(next.marks.without(Marks::ENDLESS)) });
     }
     flow.marks.add(marks);
     flow

@@ -4,7 +4,6 @@
 //! and in each of them every statement has to begin like one that reads, and no word in it may begin a write, and no
 //! function may have an effect. What the tables do not know to read is taken for a write.
 
-mod function;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -137,10 +136,34 @@ fn pragma_reads(rest: &[Token<'_>]) -> bool {
 
 /// Refuses functions that do more than read.
 fn check_function(name: &str, before: &[Token<'_>], after: &[Token<'_>]) -> Result<(), Finding> {
-    if after.first() == Some(&Token::Mark('(')) && !(function::reads(name) && packages_read(before)) {
+    if after.first() == Some(&Token::Mark('(')) && !(function_reads(name) && packages_read(before)) {
         return Err(writes(format!("the function {name} does more than read: leave it out")));
     }
     Ok(())
+}
+
+/// Returns whether a function of SQL, as far as its name tells, has no effect and reads nothing but the database.
+///
+/// Databases have thousands of functions and let users add more, so there is no complete list of those that read.
+/// Refused are the families of functions that write, wait, lock, run text as SQL or reach outside the database, and
+/// every name that begins with a verb of writing.
+fn function_reads(name: &str) -> bool {
+    // Some databases decode escapes in quoted names.
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')) {
+        return false;
+    }
+    let name = name.to_ascii_lowercase();
+    if is_listed("sql-pure-functions", &name) {
+        return true;
+    }
+    let verb = name.split('_').next().unwrap_or_default();
+    let writes = name.contains('_') && is_listed("sql-verbs", verb);
+    !writes && !is_listed("sql-acting-functions", &name) && !is_of_family(&name)
+}
+
+/// Returns whether a function or package belongs to a family that does more than read.
+fn is_of_family(name: &str) -> bool {
+    is_listed("sql-families", &name.to_ascii_lowercase())
 }
 
 /// Refuses writes in any position: in subqueries, after common table expressions, after a query without a separating
@@ -188,7 +211,7 @@ fn ends_expression(token: &Token<'_>) -> bool {
 /// Returns whether none of the packages that qualify a function does more than read.
 fn packages_read(mut before: &[Token<'_>]) -> bool {
     while let [rest @ .., Token::Word(package) | Token::Quoted(package), Token::Mark('.')] = before {
-        if function::is_of_family(package) {
+        if is_of_family(package) {
             return false;
         }
         before = rest;

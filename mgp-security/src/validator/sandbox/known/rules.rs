@@ -280,3 +280,23 @@ fn marks_named<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Marks> {
         }))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_in_the_rules_is_known() {
+        const CLASSES: [&str; 17] = [
+            "vast", "system", "system-file", "system-root", "device", "log", "accounts", "climbing",
+            "everything", "secret", "sed-that-reads", "for-tests", "whole-bucket", "computed", "empty",
+            "shell-path", "sets-user",
+        ];
+        let rules = include_str!("rules.txt").lines().filter(|line| line.contains(" => "));
+        let classes =
+            rules.flat_map(|line| line.split(['|', '=', ' ', '!'])).filter_map(|word| word.strip_prefix('@'));
+        for class in classes.filter(|class| class.starts_with(|c: char| c.is_ascii_lowercase())) {
+            assert!(CLASSES.contains(&class) || TABLE.lists.contains_key(class), "{class}");
+        }
+    }
+}

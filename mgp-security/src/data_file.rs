@@ -55,6 +55,12 @@ impl Entry {
     pub(crate) fn joined(&self) -> String {
         with_blanks(self.line) + &with_blanks(&self.below.concat())
     }
+
+    /// Returns the entry and what is below it as one text, with a blank in place of each end of a line.
+    #[cfg(feature = "code-safety")]
+    pub(crate) fn spaced(&self) -> String {
+        format!("{} {}", self.line, self.below.join(" "))
+    }
 }
 
 /// Returns the parts of `line` before and behind `separator`.

@@ -32,10 +32,12 @@ mod path_text;
 mod pattern;
 mod policy;
 mod python;
+mod rules;
 mod scan;
 mod syntax;
 #[cfg(test)]
 mod tests;
+mod text;
 mod unfinished;
 
 pub use self::language::Language;

@@ -1,71 +1,41 @@
 //! Lists of names in text files beside the rules that use them.
 
-use std::collections::HashSet;
-use std::sync::OnceLock;
+use std::collections::{HashMap, HashSet};
 
-/// A list of names: a section of a text file, with one name on each line below `[section]`.
-///
-/// Lines that begin with `# ` are comments.
-pub(super) struct Names {
-    file: &'static str,
-    section: &'static str,
-    lines: OnceLock<Lines>,
-}
+use crate::data_file::{Section, sections};
 
-struct Lines {
+/// The lists of a text file: under each `[heading]` the names of one list, one a line.
+pub(super) struct Lists(HashMap<&'static str, Names>);
+
+#[derive(Default)]
+struct Names {
     ordered: Vec<&'static str>,
     all: HashSet<&'static str>,
 }
 
-impl Names {
-    /// Returns the list of a section. The compiler checks that the file has the section, because lists are constants.
-    pub(super) const fn new(file: &'static str, section: &'static str) -> Self {
-        assert!(has_section(file.as_bytes(), section.as_bytes()), "the file has no such section");
-        Self { file, section, lines: OnceLock::new() }
-    }
-
-    pub(super) fn contains(&self, name: &str) -> bool {
-        self.lines().all.contains(name)
-    }
-
-    /// Returns the names in the order in which they stand in the file.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &'static str> {
-        self.lines().ordered.iter().copied()
-    }
-
-    fn lines(&self) -> &Lines {
-        self.lines.get_or_init(|| {
-            let mut section = "";
-            let mut ordered = Vec::new();
-            for line in self.file.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")) {
-                match line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-                    Some(name) => section = name,
-                    None if section == self.section => ordered.push(line),
-                    None => {}
-                }
-            }
-            Lines { all: ordered.iter().copied().collect(), ordered }
-        })
-    }
-}
-
-/// Returns whether a line of the file is `[section]`.
-const fn has_section(file: &[u8], section: &[u8]) -> bool {
-    let mut at = 0;
-    while at + section.len() + 2 <= file.len() {
-        let mut length = 0;
-        while length < section.len() && file[at + 1 + length] == section[length] {
-            length += 1;
+impl Lists {
+    pub(super) fn read(file: &'static str) -> Self {
+        let mut lists: HashMap<_, Names> = HashMap::new();
+        for Section { heading, entries } in sections(file) {
+            let list = lists.entry(heading).or_default();
+            list.ordered.extend(entries.iter().map(|entry| entry.line));
+            list.all.extend(entries.iter().map(|entry| entry.line));
         }
-        if file[at] == b'[' && length == section.len() && file[at + 1 + length] == b']' {
-            return true;
-        }
-        while at < file.len() && file[at] != b'\n' {
-            at += 1;
-        }
-        at += 1;
+        Self(lists)
     }
-    false
+
+    pub(super) fn has(&self, list: &str, name: &str) -> bool {
+        self.list(list).all.contains(name)
+    }
+
+    /// Returns the names of a list in the order in which they stand in the file.
+    pub(super) fn names(&self, list: &str) -> &[&'static str] {
+        &self.list(list).ordered
+    }
+
+    fn list(&self, name: &str) -> &Names {
+        self.0.get(name).unwrap_or_else(|| panic!("there is no list [{name}]"))
+    }
 }
 
 #[cfg(test)]
@@ -74,9 +44,8 @@ mod tests {
 
     #[test]
     fn a_list_has_the_names_of_its_section_in_their_order() {
-        static LIST: Names = Names::new("# About.\n[first]\nb\na b\n\n[second]\n# Why.\nc\n#d\n", "second");
-        assert_eq!(LIST.iter().collect::<Vec<_>>(), ["c", "#d"]);
-        assert!(LIST.contains("c") && !LIST.contains("b") && !LIST.contains("[first]"));
-        assert!(!has_section(b"[second]", b"first") && has_section(b"[first]", b"first"));
+        let lists = Lists::read("# About.\n[first]\nb\na b\n\n[second]\n# Why.\nc\n#d\n");
+        assert_eq!(lists.names("second"), ["c", "#d"]);
+        assert!(lists.has("second", "c") && !lists.has("second", "b") && !lists.has("second", "[first]"));
     }
 }

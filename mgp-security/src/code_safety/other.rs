@@ -7,7 +7,7 @@ use mgp_types::mgp::SafetyLevel::{self, Readonly, Standard, Strict};
 use regex::Regex;
 
 use super::finding::Findings;
-use super::names::Names;
+use super::names::Lists;
 use super::pattern::{Pattern, Token, find_declared, tokens_of};
 use super::policy::CodePolicy;
 
@@ -24,7 +24,7 @@ pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
     for found in IMPORT.captures_iter(&with_texts) {
         let Some(module) = found.get(1) else { continue };
         let name = module.as_str().trim_end_matches(['.', ':', '/']).replace("::", ".");
-        if policy.refuses_import(&name) || BLOCKED_MODULES.contains(&name) {
+        if policy.refuses_import(&name) || LISTS.has("blocked-modules", &name) {
             findings.import(&name, module.start());
         }
     }
@@ -94,23 +94,14 @@ fn text(rest: &str, quote: char) -> usize {
 
 /// The patterns of the lists, each with the level from which on it is refused.
 static PATTERNS: LazyLock<Vec<(SafetyLevel, Pattern)>> = LazyLock::new(|| {
-    [(Standard, &DANGEROUS), (Strict, &REFLECTION), (Readonly, &WRITES)]
+    [(Standard, "dangerous"), (Strict, "reflection"), (Readonly, "writes")]
         .into_iter()
-        .flat_map(|(level, list)| list.iter().map(move |text| (level, Pattern::new(text))))
+        .flat_map(|(level, list)| LISTS.names(list).iter().map(move |text| (level, Pattern::new(text))))
         .collect()
 });
-/// The names that run a string as code, start processes or load libraries.
-static DANGEROUS: Names = list("dangerous");
-/// The names that use reflection or change the environment.
-static REFLECTION: Names = list("reflection");
-/// The names that change files and databases.
-static WRITES: Names = list("writes");
-/// The modules that start processes, load foreign code or open connections.
-static BLOCKED_MODULES: Names = list("blocked-modules");
 
-const fn list(section: &'static str) -> Names {
-    Names::new(include_str!("other.txt"), section)
-}
+/// The lists of `other.txt`, which explains each.
+static LISTS: LazyLock<Lists> = LazyLock::new(|| Lists::read(include_str!("other.txt")));
 
 /// The forms of imports: `import x`, `use x`, `require 'x'`, `#include <x>`, `using x`, at the start of a line or
 /// statement.

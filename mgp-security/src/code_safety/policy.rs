@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, HashSet};
 use mgp_types::mgp::{CodeHints, CodeSafety, SafetyLevel};
 
 use super::language::Language;
-use super::names::Names;
 use super::pattern::Pattern;
 use super::{javascript, python};
 
@@ -37,23 +36,19 @@ impl CodePolicy {
     pub fn new(declaration: &CodeSafety) -> Self {
         let language =
             declaration.language.as_deref().map_or_else(|| Language::Other("".into()), Language::read);
-        let (always_blocked, allowed_unless_declared) = match language {
-            Language::Python => (Some(&python::BLOCKED_MODULES), Some(&python::ALLOWED_MODULES)),
-            Language::JavaScript | Language::TypeScript => {
-                (Some(&javascript::BLOCKED_MODULES), Some(&javascript::ALLOWED_MODULES))
-            }
-            Language::Bash | Language::Other(_) => (None, None),
+        let modules = |list| match language {
+            Language::Python => python::LISTS.names(list),
+            Language::JavaScript | Language::TypeScript => javascript::LISTS.names(list),
+            Language::Bash | Language::Other(_) => &[],
         };
         let level = declaration.level;
         let usual_max_bytes = (level >= SafetyLevel::Strict).then_some(DEFAULT_MAX_BYTES);
         let max_bytes = declaration.max_code_size_bytes.or(usual_max_bytes);
         let declared_blocked = ModuleList::new(declaration.blocked_imports.iter().map(|name| &**name));
-        let always_blocked = ModuleList::new(always_blocked.into_iter().flat_map(Names::iter));
+        let always_blocked = ModuleList::new(modules("blocked").iter().copied());
         let allowed = match &declaration.allowed_imports {
             Some(names) => ModuleList::new(names.iter().map(|name| &**name)),
-            None if level >= SafetyLevel::Strict => {
-                ModuleList::new(allowed_unless_declared.into_iter().flat_map(Names::iter))
-            }
+            None if level >= SafetyLevel::Strict => ModuleList::new(modules("allowed").iter().copied()),
             None => ModuleList::default(),
         };
         // A thousand names of built-in lists would fill the context of a model, and tell it no more than the violations.
@@ -122,8 +117,8 @@ impl CodePolicy {
     pub(super) fn blocks_import(&self, module: &str) -> bool {
         self.declared_blocked.has(module)
             || (self.always_blocked.has(module)
-                && !python::BLOCKED_IN_PARTS.contains(module)
-                && !python::EXEMPT_MODULES.iter().any(|exempt| is_within(module, exempt)))
+                && !python::LISTS.has("blocked-in-parts", module)
+                && !python::LISTS.names("exempt").iter().any(|exempt| is_within(module, exempt)))
     }
 
     pub(super) fn patterns(&self) -> &[Pattern] {

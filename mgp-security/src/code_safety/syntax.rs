@@ -1,6 +1,7 @@
 //! Syntax trees of code, in a form that rules can walk in any direction.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -181,6 +182,22 @@ impl<'t> Node<'t> {
 impl PartialEq for Node<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.index == other.index
+    }
+}
+
+/// Facts about nodes, each of which is found out once.
+#[derive(Default)]
+pub(super) struct Known<F>(RefCell<HashMap<u32, F>>);
+
+impl<F: Clone> Known<F> {
+    /// Returns the fact about `node`, which `find` finds out.
+    pub(super) fn get(&self, node: Node<'_>, find: impl FnOnce() -> F) -> F {
+        if let Some(known) = self.0.borrow().get(&node.index) {
+            return known.clone();
+        }
+        let found = find();
+        self.0.borrow_mut().insert(node.index, found.clone());
+        found
     }
 }
 

@@ -7,11 +7,12 @@ mod tests;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::slice;
+use std::sync::LazyLock;
 
 use mgp_types::mgp::SafetyLevel::{Readonly, Standard, Strict};
 
 use super::finding::Findings;
-use super::names::Names;
+use super::names::Lists;
 use super::pattern::{Token, blanked, find_declared, tokens_of};
 use super::policy::CodePolicy;
 use super::{address, other, path_text};
@@ -98,7 +99,7 @@ impl<'c> Check<'c> {
             self.findings.import(name, at);
         }
         self.command(name, words, at);
-        if WRAPPERS.contains(name) {
+        if LISTS.has("wrappers", name) {
             for (index, inner) in words.iter().enumerate() {
                 if let Some(inner) = inner.as_deref().filter(|inner| !inner.starts_with('-')) {
                     self.command(base(inner), &words[index + 1..], at);
@@ -115,10 +116,10 @@ impl<'c> Check<'c> {
                 .flatten()
                 .any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
         };
-        if DANGEROUS.contains(name) || name.starts_with("mkfs") {
+        if LISTS.has("dangerous", name) || name.starts_with("mkfs") {
             self.findings.pattern(Standard, name, at);
         }
-        if STRICT.contains(name) {
+        if LISTS.has("strict", name) {
             self.findings.pattern(Strict, name, at);
         }
         // The options `-c`, `-e` and `-r` take code as a text; without a file argument, code comes from the pipe.
@@ -126,7 +127,7 @@ impl<'c> Check<'c> {
             has_flag('c') || has_flag('e') || has_flag('r') || has(&["-", "-s", "--eval", "--command"]);
         let reads_pipe =
             !words.iter().flatten().any(|word| !word.starts_with('-')) && words.iter().all(Option::is_some);
-        if INTERPRETERS.contains(name) && (takes_text || reads_pipe) {
+        if LISTS.has("interpreters", name) && (takes_text || reads_pipe) {
             self.findings.pattern(Standard, &format!("{name} -c"), at);
         }
         let is_recursive = has_flag('r') || has_flag('R') || has(&["--recursive"]);
@@ -163,10 +164,10 @@ impl<'c> Check<'c> {
             "sed" | "perl" if has_flag('i') || has(&["--in-place"]) => {
                 self.findings.pattern(Readonly, &format!("{name} -i"), at);
             }
-            "git" if !words.iter().flatten().next().is_some_and(|verb| GIT_READS.contains(verb)) => {
+            "git" if !words.iter().flatten().next().is_some_and(|verb| LISTS.has("git-reads", verb)) => {
                 self.findings.pattern(Readonly, "git", at);
             }
-            name if MUTATING.contains(name) => self.findings.pattern(Readonly, name, at),
+            name if LISTS.has("mutating", name) => self.findings.pattern(Readonly, name, at),
             _ => {}
         }
     }
@@ -193,7 +194,7 @@ impl<'c> Check<'c> {
 
     /// Checks an assignment: some variables make other programs load or run something.
     fn variable(&mut self, name: &str, at: usize) {
-        if STEERING.contains(name) || name.starts_with("LD_") || name.starts_with("DYLD_") {
+        if LISTS.has("steering", name) || name.starts_with("LD_") || name.starts_with("DYLD_") {
             self.findings.pattern(Strict, name, at);
         }
     }
@@ -300,7 +301,7 @@ fn has_checkpoint(words: &[Option<String>]) -> bool {
 }
 
 fn has_upload(words: &[Option<String>]) -> bool {
-    words.iter().flatten().any(|word| UPLOADING.iter().any(|flag| word.starts_with(flag)))
+    words.iter().flatten().any(|word| LISTS.names("uploading").iter().any(|flag| word.starts_with(flag)))
 }
 
 /// Returns the name of a command without its folder.
@@ -315,23 +316,5 @@ fn range(span: &Span) -> Range<usize> {
 /// How many words braces are expanded to; those that would become more stay as they are written.
 const MAX_BRACED_WORDS: usize = 64;
 
-/// The commands that run texts as code, gain rights, open connections, or change the machine.
-static DANGEROUS: Names = list("dangerous");
-/// The commands that disclose the environment or change how later commands run.
-static STRICT: Names = list("strict");
-/// The programs that run code.
-static INTERPRETERS: Names = list("interpreters");
-/// The commands that run the command among their arguments.
-static WRAPPERS: Names = list("wrappers");
-/// The commands that change files, packages or services.
-static MUTATING: Names = list("mutating");
-/// The commands of git that change nothing.
-static GIT_READS: Names = list("git-reads");
-/// The prefixes of options with which `curl` and `wget` send something or write it to a file.
-static UPLOADING: Names = list("uploading");
-/// The variables, beside those of loaders, that make other programs load or run something.
-static STEERING: Names = list("steering");
-
-const fn list(section: &'static str) -> Names {
-    Names::new(include_str!("names.txt"), section)
-}
+/// The lists of `names.txt`, which explains each.
+static LISTS: LazyLock<Lists> = LazyLock::new(|| Lists::read(include_str!("names.txt")));

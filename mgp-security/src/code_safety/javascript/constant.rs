@@ -1,13 +1,15 @@
 //! Evaluation of strings and numbers that are known before the code runs, however they are put together.
 
+use std::rc::Rc;
+
 use super::scope::Scopes;
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::Node;
 
 impl<'t> Scopes<'t> {
-    /// Returns the string that an expression evaluates to, if that is known.
-    pub(super) fn text(&self, node: Node<'t>) -> Option<String> {
-        self.text_within(node, MAX_DEPTH)
+    /// Evaluates an expression to a string.
+    pub(super) fn evaluated(&self, node: Node<'t>) -> Option<Rc<str>> {
+        self.text_within(node, MAX_DEPTH).map(Rc::from)
     }
 
     fn text_within(&self, node: Node<'t>, depth: usize) -> Option<String> {

@@ -2,16 +2,22 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::rc::Rc;
 
+use super::LISTS;
+use super::constant::number;
 use crate::code_safety::effort::Effort;
 use crate::code_safety::identifier::plain;
-use crate::code_safety::syntax::{Node, Tree};
+use crate::code_safety::rules::{Meaning, Paths};
+use crate::code_safety::syntax::{Known, Node, Tree};
 
 /// The declarations of a whole tree by scope, with the declared values.
 pub(super) struct Scopes<'t> {
     declared: HashMap<(usize, Cow<'t, str>), Vec<Option<Node<'t>>>>,
     /// The scope around every node, by the index of the node.
     around: Vec<Option<Node<'t>>>,
+    paths: Known<Paths>,
+    texts: Known<Option<Rc<str>>>,
     pub(super) effort: Effort,
 }
 
@@ -20,6 +26,8 @@ impl<'t> Scopes<'t> {
         let mut scopes = Self {
             declared: HashMap::new(),
             around: Vec::with_capacity(tree.len()),
+            paths: Known::default(),
+            texts: Known::default(),
             effort: Effort::of(tree),
         };
         for node in tree.nodes() {
@@ -44,6 +52,22 @@ impl<'t> Scopes<'t> {
     pub(super) fn value(&self, name: &str, node: Node<'_>) -> Option<Node<'t>> {
         match self.declarations(name, node)? {
             [value] => *value,
+            _ => None,
+        }
+    }
+
+    /// Returns the path of a global name or of a member of one; members of the global object are global names.
+    fn path(&self, node: Node<'t>, depth: usize) -> Option<Cow<'t, str>> {
+        let depth = depth.checked_sub(1)?;
+        match node.kind() {
+            "identifier" | "shorthand_property_identifier" => {
+                Some(plain(node.text())).filter(|name| !self.is_declared(name, node))
+            }
+            "member_expression" | "subscript_expression" => {
+                let (of, key) = (self.path(node.field("object")?, depth)?, self.key(node)?);
+                Some(if LISTS.has("global-objects", &of) { key } else { format!("{of}.{key}").into() })
+            }
+            "parenthesized_expression" => self.path(node.named_children().next()?, depth),
             _ => None,
         }
     }
@@ -142,6 +166,49 @@ impl<'t> Scopes<'t> {
     }
 }
 
+impl<'t> Meaning<'t> for Scopes<'t> {
+    fn paths(&self, node: Node<'t>) -> Paths {
+        self.paths.get(node, || self.path(node, MAX_MEMBERS).into_iter().map(Rc::from).collect())
+    }
+
+    fn text(&self, node: Node<'t>) -> Option<Rc<str>> {
+        self.texts.get(node, || self.evaluated(node))
+    }
+
+    fn number(&self, node: Node<'t>) -> Option<f64> {
+        number(node)
+    }
+
+    fn key(&self, node: Node<'t>) -> Option<Cow<'t, str>> {
+        let key = match node.kind() {
+            "member_expression" => node.field("property"),
+            "subscript_expression" => node.field("index"),
+            "shorthand_property_identifier_pattern" => Some(node),
+            "computed_property_name" => node.named_children().next(),
+            "method_definition" => node.field("name"),
+            "pair" | "pair_pattern" => node.field("key"),
+            _ => None,
+        }?;
+        match key.kind() {
+            "property_identifier"
+            | "private_property_identifier"
+            | "shorthand_property_identifier_pattern" => Some(plain(key.text())),
+            _ => Some(self.text(key)?.to_string().into()),
+        }
+    }
+
+    fn is_parameter(&self, node: Node<'t>) -> bool {
+        let name = plain(node.text());
+        let is_caught = || {
+            node.ancestors().take_while(|_| self.effort.spend()).any(|around| {
+                around.kind() == "catch_clause"
+                    && around.field("parameter").is_some_and(|caught| caught.text() == node.text())
+            })
+        };
+        self.is_declared(&name, node) && self.value(&name, node).is_none() && !is_caught()
+    }
+}
+
 fn is_function(kind: &str) -> bool {
     matches!(
         kind,
@@ -170,3 +237,5 @@ fn is_scope(kind: &str) -> bool {
 
 /// The scope number of declarations that hide nothing. No node has this number, so `is_declared` does not find them.
 const TOP: usize = usize::MAX;
+/// The longest chain of members that is followed to a global name.
+const MAX_MEMBERS: usize = 20;

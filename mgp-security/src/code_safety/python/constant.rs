@@ -1,18 +1,20 @@
 //! Evaluation of strings and numbers that are known before the code runs, however they are put together.
 
-use super::super::identifier::plain;
-use super::super::syntax::Node;
+use std::rc::Rc;
+
 use super::resolve::Resolver;
 use super::scope::Binding;
+use crate::code_safety::identifier::plain;
+use crate::code_safety::syntax::Node;
 
 impl<'t> Resolver<'t> {
-    /// Returns the string or bytes that an expression evaluates to, if that is known.
-    pub(super) fn text(&self, node: Node<'t>) -> Option<String> {
-        self.text_within(node, MAX_DEPTH).filter(|text| text.len() <= MAX_TEXT)
+    /// Evaluates an expression to a string or bytes.
+    pub(super) fn evaluated(&self, node: Node<'t>) -> Option<Rc<str>> {
+        self.text_within(node, MAX_DEPTH).filter(|text| text.len() <= MAX_TEXT).map(Rc::from)
     }
 
-    /// Returns the number that an expression evaluates to, if that is known; approximate if it is large.
-    pub(super) fn number(&self, node: Node<'t>) -> Option<f64> {
+    /// Evaluates an expression to a number, approximately if it is large.
+    pub(super) fn evaluated_number(&self, node: Node<'t>) -> Option<f64> {
         self.number_within(node, MAX_DEPTH)
     }
 

@@ -2,9 +2,9 @@
 
 use mgp_types::mgp::SafetyLevel::Standard;
 
-use super::Check;
-use super::names::{BLOCKED_IN_PARTS, DANGEROUS, OWN_MODULES};
 use super::scope::dotted;
+use super::{Check, LISTS};
+use crate::code_safety::rules::Meaning as _;
 use crate::code_safety::scan::Import;
 use crate::code_safety::syntax::Node;
 
@@ -46,7 +46,8 @@ impl<'t> Check<'_, 't> {
                 self.path(&path, *at);
             }
         }
-        let has_dangerous = || DANGEROUS.iter().any(|path| path.split('.').next() == Some(from));
+        let has_dangerous =
+            || LISTS.names("dangerous").iter().any(|path| path.split('.').next() == Some(from));
         if node.children().any(|child| child.kind() == "wildcard_import") && has_dangerous() {
             self.findings.pattern(Standard, &format!("from {from} import *"), node.at());
         }
@@ -58,7 +59,7 @@ impl<'t> Check<'_, 't> {
 
     /// Returns whether a module with some blocked parts is imported, and the code takes no part of it by a dot.
     fn is_unexplained(&self, module: &str, import: Node<'t>) -> bool {
-        if !BLOCKED_IN_PARTS.contains(module) {
+        if !LISTS.has("blocked-in-parts", module) {
             return false;
         }
         let taken_apart = self.taken_apart.get_or_init(|| {
@@ -84,7 +85,7 @@ impl<'t> Check<'_, 't> {
 /// package: such a module comes with the code, like a relative import, and its content is up to the operator.
 pub(in crate::code_safety) fn is_own_module(module: &str) -> bool {
     let root = module.split('.').next().unwrap_or(module);
-    root.split('_').any(|word| word.contains("mcp") || word == "server") || OWN_MODULES.contains(root)
+    root.split('_').any(|word| word.contains("mcp") || word == "server") || LISTS.has("own", root)
 }
 
 #[cfg(test)]

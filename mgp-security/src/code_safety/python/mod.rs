@@ -1,34 +1,33 @@
-//! The rules for Python: each name, attribute, call, string and import of the tree has its own rules.
+//! The rules for Python: `rules.txt`, and what imports, references and texts are refused for.
 
-mod call;
 mod constant;
-mod effort;
 mod import;
-mod member;
-mod names;
 mod reference;
 mod resolve;
 mod scope;
 #[cfg(test)]
 mod tests;
-mod text;
-mod write;
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::LazyLock;
 
-use mgp_types::mgp::SafetyLevel;
+use mgp_types::mgp::SafetyLevel::Standard;
+use regex::Regex;
 
 use self::resolve::Resolver;
 use super::effort::endless_recursion;
 use super::finding::Findings;
+use super::identifier::plain;
+use super::names::Lists;
 use super::policy::CodePolicy;
+use super::rules::Rules;
 use super::scan::Reading;
 use super::syntax::{Grammar, Node, Tree};
+use super::text::check_text;
 
 pub(super) use self::import::is_own_module;
-pub(super) use self::names::{ALLOWED_MODULES, BLOCKED_IN_PARTS, BLOCKED_MODULES, EXEMPT_MODULES};
 
 /// The readings of Python: as a program, as the indented part of one, and as the method of a class.
 pub(super) const READINGS: &[Reading] =
@@ -38,6 +37,7 @@ pub(super) const READINGS: &[Reading] =
 pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
     let mut check = Check { code: Resolver::new(tree), policy, findings, taken_apart: OnceCell::new() };
     for node in tree.nodes() {
+        RULES.check(node, &check.code, check.findings);
         check.node(node);
     }
     if check.code.effort.is_exhausted() {
@@ -58,33 +58,57 @@ impl<'t> Check<'_, 't> {
     fn node(&mut self, node: Node<'t>) {
         match node.kind() {
             "import_statement" | "import_from_statement" => self.import(node),
-            "identifier" => self.identifier(node),
-            "attribute" => self.attribute(node),
-            "subscript" => {
-                self.subscript(node);
-                self.assembled(node);
-            }
-            "call" => {
-                self.call(node);
-                self.exposure(node);
-                self.assembled(node);
-                if self.findings.level() >= SafetyLevel::Readonly {
-                    self.writing_call(node);
-                }
+            "identifier" | "attribute" => self.reference(node),
+            "subscript" | "call" => {
+                self.reference(node);
+                check_text(node, &self.code, &LISTS, HIDDEN, self.findings);
             }
             "string" => self.string(node),
-            "concatenated_string" => self.assembled(node),
-            "binary_operator" => {
-                self.assembled(node);
-                self.growth(node);
+            "concatenated_string" | "binary_operator" => {
+                check_text(node, &self.code, &LISTS, HIDDEN, self.findings);
             }
-            "decorator" => self.decorator(node),
-            "while_statement" => self.endless_loop(node),
-            "exec_statement" => self.findings.pattern(SafetyLevel::Standard, "exec(", node.at()),
             "function_definition" => endless_recursion(node, self.findings),
-            "comment" => self.encoding(node),
-            "delete_statement" | "assignment" | "augmented_assignment" => self.assignment(node),
             _ => {}
         }
     }
+
+    fn string(&mut self, node: Node<'t>) {
+        let is_alone = node.parent().is_some_and(|parent| {
+            parent.kind() == "expression_statement" && parent.named_children().count() == 1
+        });
+        let has_fields = node.children().any(|part| part.kind() == "interpolation");
+        // A string that stands alone as a statement does nothing.
+        if is_alone && !has_fields {
+            return;
+        }
+        check_text(node, &self.code, &LISTS, HIDDEN, self.findings);
+        // The fields of an f-string are code of their own in the tree.
+        if node.children().next().is_some_and(|start| start.text().contains(['f', 'F', 't', 'T'])) {
+            return;
+        }
+        // In a format string, `'{0.__class__.__mro__}'.format(x)` reads attributes; strings need only the name of a class.
+        for field in FIELD.find_iter(&plain(node.text())) {
+            let mut names =
+                field.as_str().split(['.', '[', ']']).filter(|name| name.starts_with("__")).peekable();
+            let is_plain = std::iter::from_fn(|| names.next().map(|name| (name, names.peek().is_none())))
+                .all(
+                    |(name, is_last)| {
+                        if is_last { LISTS.has("describing", name) } else { name == "__class__" }
+                    },
+                );
+            if !is_plain {
+                self.findings.pattern(Standard, field.as_str(), node.at());
+            }
+        }
+    }
 }
+
+/// A field of a format string that reads an attribute or item with a dunder name.
+static FIELD: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\{[^{}!:]*[.\[]_{2,}[^{}!:]*").expect("the expression is constant"));
+/// The lists of words that honest code has no reason to put together from pieces.
+const HIDDEN: &[&str] = &["walks", "inner", "type-walks", "lookups", "class", "hidden-words"];
+/// The lists of `names.txt` and `modules.txt`, which explain each.
+pub(super) static LISTS: LazyLock<Lists> =
+    LazyLock::new(|| Lists::read(concat!(include_str!("names.txt"), include_str!("modules.txt"))));
+static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::read(include_str!("rules.txt"), &LISTS));

@@ -4,15 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::super::effort::Effort;
-use super::super::identifier::plain;
-use super::super::syntax::{Node, Tree};
-use super::names::{BUILTINS, WELL_KNOWN};
+use super::LISTS;
 use super::scope::{Binding, Scopes};
-
-/// The paths that an expression may refer to: `os.system` for `o.system` after `import os as o`, and with `()` where
-/// something was called, as in `pathlib.Path().write_text`.
-pub(super) type Paths = Rc<[Rc<str>]>;
+use crate::code_safety::effort::Effort;
+use crate::code_safety::identifier::plain;
+use crate::code_safety::rules::{Meaning, Paths};
+use crate::code_safety::syntax::{Known, Node, Tree};
 
 /// A resolver that follows names, aliases and attributes.
 ///
@@ -21,10 +18,31 @@ pub(super) type Paths = Rc<[Rc<str>]>;
 pub(super) struct Resolver<'t> {
     pub(super) scopes: Scopes<'t>,
     known: RefCell<HashMap<Key, Paths>>,
+    paths: Known<Paths>,
+    pub(super) texts: Known<Option<Rc<str>>>,
     open: RefCell<HashSet<Key>>,
     /// True if a name was met that is already being resolved, so that the result is incomplete.
     is_partial: Cell<bool>,
     pub(super) effort: Effort,
+}
+
+/// A path has `()` where something was called, as in `pathlib.Path().write_text`.
+impl<'t> Meaning<'t> for Resolver<'t> {
+    fn paths(&self, node: Node<'t>) -> Paths {
+        self.paths.get(node, || self.resolve(node, MAX_DEPTH))
+    }
+
+    fn text(&self, node: Node<'t>) -> Option<Rc<str>> {
+        self.texts.get(node, || self.evaluated(node))
+    }
+
+    fn number(&self, node: Node<'t>) -> Option<f64> {
+        self.evaluated_number(node)
+    }
+
+    fn is_outermost(&self, node: Node<'t>) -> bool {
+        self.scopes.is_outermost(node)
+    }
 }
 
 /// The key of a resolved name: a scope, the name in it, and whether the name is certainly not the builtin.
@@ -35,20 +53,12 @@ impl<'t> Resolver<'t> {
         Self {
             scopes: Scopes::new(tree),
             known: RefCell::default(),
+            paths: Known::default(),
+            texts: Known::default(),
             open: RefCell::default(),
             is_partial: Cell::new(false),
             effort: Effort::of(tree),
         }
-    }
-
-    /// Returns the paths that `node` may refer to; none if that is not known.
-    pub(super) fn paths(&self, node: Node<'t>) -> Paths {
-        self.resolve(node, MAX_DEPTH)
-    }
-
-    /// Returns whether `node` may refer to this path.
-    pub(super) fn is(&self, node: Node<'t>, path: &str) -> bool {
-        self.paths(node).iter().any(|found| **found == *path)
     }
 
     fn resolve(&self, node: Node<'t>, depth: usize) -> Paths {
@@ -103,9 +113,9 @@ impl<'t> Resolver<'t> {
                 Binding::Unknown => {}
             }
         }
-        if !is_certain && BUILTINS.contains(&name) {
+        if !is_certain && LISTS.has("builtins", &name) {
             paths.push(format!("builtins.{name}").into());
-        } else if !is_bound && WELL_KNOWN.contains(&name) {
+        } else if !is_bound && LISTS.has("well-known", &name) {
             paths.push((&*name).into());
         }
         paths.sort_unstable();
@@ -165,7 +175,7 @@ impl<'t> Resolver<'t> {
                     Some(name),
                     _,
                 ) => {
-                    found.extend(self.text(name).map(Rc::from));
+                    found.extend(self.text(name));
                 }
                 _ => {
                     // The call `mapping.get('x')` is `mapping['x']`.
@@ -184,7 +194,7 @@ impl<'t> Resolver<'t> {
 }
 
 /// Returns whether the path is a dictionary of names.
-pub(super) fn is_namespace(path: &str) -> bool {
+fn is_namespace(path: &str) -> bool {
     path.ends_with(".__dict__")
         || matches!(
             path,
@@ -206,7 +216,7 @@ fn join(path: &str, name: &str) -> Rc<str> {
 
 fn member(path: &str, key: &str) -> Rc<str> {
     match path {
-        "builtins.globals()" | "builtins.locals()" | "builtins.vars()" if BUILTINS.contains(key) => {
+        "builtins.globals()" | "builtins.locals()" | "builtins.vars()" if LISTS.has("builtins", key) => {
             join("builtins", key)
         }
         "sys.modules" | "builtins.globals()" | "builtins.locals()" | "builtins.vars()" => key.into(),

@@ -1,0 +1,387 @@
+//! Rules as data: patterns of syntax trees that are findings.
+//!
+//! A rule stands in a text file under the level from which on it applies. Its notation is that of tree-sitter's queries,
+//! with what those lack: `(kind|kind #test word… field: (kind) (_))` is a node of one of the kinds, or of any, that
+//! passes the tests and has a child for each pattern within. `!` before a pattern asks that no child is like it, `^`
+//! that the parent is, `>>` that a node below is, and `[(…) (…)]` takes any of several. The finding is at the node
+//! marked with `@`, else at the root, and shows the text in quotes before the rule, or else the code there.
+//!
+//! A test compares something about a node, in one of three ways: `#name a b` with words, `#name-in list` with lists of
+//! names, `#name-like "expression"` with a regular expression. `#not-…` is its opposite. Definitions of words in capitals
+//! stand under `[names]`.
+//!
+//! Unlike a query, whose states add up with the depth of the code, a pattern is compared in time that grows with the
+//! number of a node's children only.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::iter::Peekable;
+use std::rc::Rc;
+use std::sync::LazyLock;
+
+use mgp_types::mgp::SafetyLevel;
+use regex::Regex;
+
+use super::finding::Findings;
+use super::identifier::plain;
+use super::names::Lists;
+use super::path_text;
+use super::syntax::Node;
+use crate::data_file::{Section, sections};
+
+/// The paths that an expression may refer to: `os.system` for `o.system` after `import os as o`.
+pub(super) type Paths = Rc<[Rc<str>]>;
+
+/// What is known of a piece of code before it runs.
+pub(super) trait Meaning<'t> {
+    /// Returns the paths that `node` may refer to; none if that is not known.
+    fn paths(&self, node: Node<'t>) -> Paths;
+    /// Returns the text that `node` evaluates to, if that is known.
+    fn text(&self, node: Node<'t>) -> Option<Rc<str>>;
+    /// Returns the number that `node` evaluates to, if that is known.
+    fn number(&self, node: Node<'t>) -> Option<f64>;
+    /// Returns the name of the member that `node` takes, sets or declares, if that is known.
+    fn key(&self, _node: Node<'t>) -> Option<Cow<'t, str>> {
+        None
+    }
+    /// Returns whether `node` is in no function, so that submitting the code is enough to run it.
+    fn is_outermost(&self, _node: Node<'t>) -> bool {
+        true
+    }
+    /// Returns whether `node` names something that a function was given.
+    fn is_parameter(&self, _node: Node<'t>) -> bool {
+        false
+    }
+}
+
+/// The rules of a language.
+pub(super) struct Rules {
+    all: Vec<Rule>,
+    /// The indices of the rules that each kind of node may fulfil.
+    by_kind: HashMap<&'static str, Vec<usize>>,
+    lists: &'static Lists,
+}
+
+struct Rule {
+    level: SafetyLevel,
+    /// The text that a finding shows, unless it is the code at its place.
+    shown: Option<&'static str>,
+    pattern: Pattern,
+}
+
+#[derive(Default)]
+struct Pattern {
+    is_negated: bool,
+    axis: Axis,
+    field: Option<&'static str>,
+    is_place: bool,
+    /// The kinds of the node; none for any.
+    kinds: Vec<&'static str>,
+    tests: Vec<Test>,
+    parts: Vec<Self>,
+    /// The patterns of which one has to hold, in place of all of the above.
+    any_of: Vec<Self>,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Axis {
+    #[default]
+    Child,
+    Parent,
+    Below,
+}
+
+struct Test {
+    is_negated: bool,
+    of: &'static str,
+    wanted: Wanted,
+}
+
+enum Wanted {
+    Words(Vec<&'static str>),
+    In(Vec<&'static str>),
+    Like(Regex),
+}
+
+impl Rules {
+    /// Reads the rules in `file`, whose lists are `lists`.
+    pub(super) fn read(file: &'static str, lists: &'static Lists) -> Self {
+        let mut rules = Self { all: Vec::new(), by_kind: HashMap::new(), lists };
+        let mut names: Vec<(&str, String)> = Vec::new();
+        for Section { heading, entries } in sections(file) {
+            let level = match heading {
+                "standard" => Some(SafetyLevel::Standard),
+                "strict" => Some(SafetyLevel::Strict),
+                "readonly" => Some(SafetyLevel::Readonly),
+                _ => None,
+            };
+            for entry in &entries {
+                let text = names
+                    .iter()
+                    .rev()
+                    .fold(entry.spaced(), |text, (name, meaning)| text.replace(name, meaning));
+                let Some(level) = level else {
+                    let (name, _) = entry.line.split_once(" = ").expect("a definition");
+                    names.push((name, text[name.len() + 3..].to_owned()));
+                    continue;
+                };
+                let text: &'static str = text.leak();
+                let tokens: Vec<_> = TOKEN.find_iter(text).map(|token| token.as_str()).collect();
+                let mut tokens = tokens.into_iter().peekable();
+                let shown =
+                    tokens.next_if(|token| token.starts_with('"')).map(|token| token.trim_matches('"'));
+                let pattern = Pattern::read(&mut tokens);
+                for kind in &pattern.kinds {
+                    rules.by_kind.entry(kind).or_default().push(rules.all.len());
+                }
+                rules.all.push(Rule { level, shown, pattern });
+            }
+        }
+        rules
+    }
+
+    /// Records the findings of the rules whose root `node` is.
+    pub(super) fn check<'t>(&self, node: Node<'t>, code: &impl Meaning<'t>, findings: &mut Findings) {
+        for index in self.by_kind.get(node.kind()).into_iter().flatten() {
+            let Rule { level, shown, pattern } = &self.all[*index];
+            let mut places = Vec::new();
+            if findings.level() < *level || !pattern.finds(node, code, self.lists, &mut places) {
+                continue;
+            }
+            if places.is_empty() {
+                places.push(node);
+            }
+            for place in places {
+                let shown = shown.map_or_else(|| describe(place, code), Into::into);
+                findings.pattern(*level, &shown, place.at());
+            }
+        }
+    }
+}
+
+impl Pattern {
+    fn read(tokens: &mut Tokens) -> Self {
+        let mut pattern = Self::default();
+        loop {
+            match tokens.next().expect("a pattern has an end") {
+                "!" => pattern.is_negated = true,
+                "^" => pattern.axis = Axis::Parent,
+                ">>" => pattern.axis = Axis::Below,
+                "@" => pattern.is_place = true,
+                "(" => break,
+                "[" => {
+                    while tokens.next_if_eq(&"]").is_none() {
+                        pattern.any_of.push(Self::read(tokens));
+                    }
+                    return pattern;
+                }
+                field => pattern.field = Some(field.strip_suffix(':').expect("a field ends with a colon")),
+            }
+        }
+        pattern.kinds =
+            tokens.next_if(|token| *token != "_").map_or_else(Vec::new, |kinds| kinds.split('|').collect());
+        tokens.next_if_eq(&"_");
+        while tokens.next_if_eq(&")").is_none() {
+            match tokens.next_if(|token| token.starts_with('#')) {
+                Some(name) => pattern.tests.push(Test::read(&name[1..], tokens)),
+                None => pattern.parts.push(Self::read(tokens)),
+            }
+        }
+        pattern
+    }
+
+    /// Returns whether `node` is like the pattern, and adds the marked nodes to `places` if it is.
+    fn finds<'t>(
+        &self,
+        node: Node<'t>,
+        code: &impl Meaning<'t>,
+        lists: &Lists,
+        places: &mut Vec<Node<'t>>,
+    ) -> bool {
+        if !self.any_of.is_empty() {
+            // Each is asked, because each may mark other places.
+            let found: Vec<_> = self.any_of.iter().map(|one| one.finds(node, code, lists, places)).collect();
+            return found.contains(&true);
+        }
+        let is_kind = self.kinds.is_empty() || self.kinds.contains(&node.kind());
+        if !is_kind || !self.tests.iter().all(|test| test.passes(node, code, lists)) {
+            return false;
+        }
+        let before = places.len();
+        places.extend(self.is_place.then_some(node));
+        for part in &self.parts {
+            let mut is_found = false;
+            let look = |at: Node<'t>| is_found |= part.finds(at, code, lists, places);
+            match (part.axis, part.field) {
+                (Axis::Parent, _) => node.parent().into_iter().for_each(look),
+                (Axis::Below, _) => {
+                    is_found = node.descendants().any(|at| part.finds(at, code, lists, places));
+                }
+                (Axis::Child, None) => node.named_children().for_each(look),
+                (Axis::Child, field) => node.children().filter(|at| at.field_name() == field).for_each(look),
+            }
+            if is_found == part.is_negated {
+                places.truncate(before);
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Test {
+    fn read(name: &'static str, tokens: &mut Tokens) -> Self {
+        let of = name.strip_prefix("not-").unwrap_or(name);
+        let mut words = Vec::new();
+        while let Some(word) = tokens.next_if(|token| is_word(token)) {
+            words.push(word.trim_matches('"'));
+        }
+        let (of, wanted) = match (of.strip_suffix("-in"), of.strip_suffix("like")) {
+            (Some(of), _) => (of, Wanted::In(words)),
+            (_, Some(of)) => {
+                let expression = Regex::new(words[0]).unwrap_or_else(|error| panic!("{error}"));
+                (of.strip_suffix('-').unwrap_or("code"), Wanted::Like(expression))
+            }
+            _ => (of, Wanted::Words(words)),
+        };
+        Self { is_negated: name.starts_with("not-"), of, wanted }
+    }
+
+    fn passes<'t>(&self, node: Node<'t>, code: &impl Meaning<'t>, lists: &Lists) -> bool {
+        let number = || match &self.wanted {
+            Wanted::Words(words) => {
+                words.first().and_then(|word| word.parse::<f64>().ok()).unwrap_or_default()
+            }
+            _ => 0.0,
+        };
+        let wanted = |it: &str| self.wanted.has(it, lists);
+        let is_so = match self.of {
+            "code" => wanted(node.text()),
+            "name" => wanted(&plain(node.text())),
+            "kind" => wanted(node.kind()),
+            "field" => node.field_name().is_some_and(wanted),
+            "key" => code.key(node).is_some_and(|key| wanted(&key)),
+            "callee" => callee(node).is_some_and(|name| wanted(&name)),
+            "path" => code.paths(node).iter().any(|path| wanted(path)),
+            "text" => code.text(node).is_some_and(|text| wanted(&text)),
+            "words" => code
+                .text(node)
+                .is_some_and(|text| text.split(['.', '[', ']']).any(|word| wanted(&plain(word)))),
+            "known" => code.text(node).is_some(),
+            "file" => code.text(node).is_some_and(|text| {
+                let is_absolute = path_text::is_absolute(&text) && wanted("absolute");
+                is_absolute
+                    || wanted("system") && (path_text::is_of_system(&text) || path_text::is_flag(&text))
+            }),
+            "argument" => {
+                let positional = node.parent().into_iter().flat_map(Node::named_children);
+                let mut positional = positional.filter(|it| it.kind() != "keyword_argument");
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "rules count to four"
+                )]
+                let nth = positional.nth(number() as usize);
+                nth == Some(node)
+            }
+            "more" => code.number(node).is_some_and(|it| it.abs() > number()),
+            "open-mode" => code.number(node).is_some_and(is_open_mode),
+            "outermost" => code.is_outermost(node),
+            "parameter" => code.is_parameter(node),
+            "use" => !is_naming(node, lists),
+            "literal" => lists.has("literals", inside(node).kind()),
+            "always" => is_always(node, code),
+            "head" => {
+                let siblings = node.parent().into_iter().flat_map(Node::children);
+                siblings.take_while(|sibling| *sibling != node).all(|sibling| sibling.kind() == "comment")
+            }
+            other => panic!("there is no test #{other}"),
+        };
+        is_so != self.is_negated
+    }
+}
+
+impl Wanted {
+    fn has(&self, it: &str, lists: &Lists) -> bool {
+        match self {
+            Self::Words(words) => words.contains(&it),
+            Self::In(names) => names.iter().any(|name| lists.has(name, it)),
+            Self::Like(expression) => expression.is_match(it),
+        }
+    }
+}
+
+/// Returns what a finding at `place` shows: the path of a value, as people write it, or the name or code that is there.
+fn describe<'t>(place: Node<'t>, code: &impl Meaning<'t>) -> String {
+    let is_name = matches!(place.field_name(), Some("attribute" | "property"));
+    match code.paths(place).first().filter(|_| !is_name) {
+        Some(path) => shown(path),
+        None => plain(place.text()).into_owned(),
+    }
+}
+
+/// Returns the path as people write it: `eval(` for `builtins.eval`.
+pub(super) fn shown(path: &str) -> String {
+    path.strip_prefix("builtins.").map_or_else(|| path.to_owned(), |name| format!("{name}("))
+}
+
+/// Returns the last name of what a call calls.
+fn callee(call: Node<'_>) -> Option<Cow<'_, str>> {
+    let function = call.field("function").or_else(|| call.field("constructor"))?;
+    Some(plain(function.field("property").unwrap_or(function).text()))
+}
+
+/// Returns whether an identifier gives something a name, rather than standing for a value.
+pub(super) fn is_naming(node: Node<'_>, lists: &Lists) -> bool {
+    node.parent().is_some_and(|parent| {
+        let in_field = || {
+            node.field_name().is_some_and(|field| lists.has("naming", &format!("{}.{field}", parent.kind())))
+        };
+        lists.has("naming", parent.kind()) || in_field()
+    }) && node.kind().contains("identifier")
+}
+
+/// Returns the expression within parentheses.
+fn inside(node: Node<'_>) -> Node<'_> {
+    let mut inner = node;
+    while let Some(next) =
+        inner.named_children().next().filter(|_| inner.kind() == "parenthesized_expression")
+    {
+        inner = next;
+    }
+    inner
+}
+
+/// Returns whether a condition always holds.
+fn is_always<'t>(condition: Node<'t>, code: &impl Meaning<'t>) -> bool {
+    let condition = inside(condition);
+    match condition.kind() {
+        "true" | "object" | "array" | "empty_statement" | ";" => true,
+        "not_operator" | "unary_expression" => {
+            let never = |of: Node<'t>| {
+                matches!(of.kind(), "false" | "none" | "null" | "undefined") || code.number(of) == Some(0.0)
+            };
+            condition.text().starts_with(['n', '!']) && condition.field("argument").is_some_and(never)
+        }
+        "string" => code.text(condition).is_some_and(|text| !text.is_empty()),
+        _ => code.number(condition).is_some_and(|number| number.abs() > 0.0),
+    }
+}
+
+/// Returns whether the mode of a file gives rights to everyone, or the owner's rights to everyone who runs the file.
+fn is_open_mode(mode: f64) -> bool {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
+    let bits = if (0.0..65536.0).contains(&mode) { mode as u32 } else { 0 };
+    bits & 0o6002 != 0
+}
+
+type Tokens = Peekable<std::vec::IntoIter<&'static str>>;
+
+/// Returns whether a token is a word of the test before it.
+fn is_word(token: &str) -> bool {
+    !token.starts_with(['#', '(', ')', '[', ']', '!', '^', '@', '>']) && !token.ends_with(':')
+}
+
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#""[^"]*"|[()\[\]!^@]|>>|[^\s()\[\]!^@"]+"#).expect("the expression is constant")
+});

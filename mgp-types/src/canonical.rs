@@ -12,9 +12,10 @@ mod tree;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::RawJson;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Digest as _;
+
+use crate::RawJson;
+use crate::macros::text_traits;
 
 pub use self::tree::CanonicalTree;
 
@@ -76,38 +77,19 @@ impl FromStr for Digest {
     type Err = CanonicalError;
 
     fn from_str(text: &str) -> Result<Self, CanonicalError> {
-        let digit = |byte: u8| match byte {
-            b'0'..=b'9' => Some(byte - b'0'),
-            b'a'..=b'f' => Some(byte - b'a' + 10),
-            _ => None,
-        };
-        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let mut bytes = [0; 32];
-        if pairs.len() != bytes.len() || !rest.is_empty() {
+        if text.len() != 2 * bytes.len() || !text.bytes().all(is_digit) {
             return Err(CanonicalError::NotADigest);
         }
-        for (byte, pair) in bytes.iter_mut().zip(pairs) {
-            let (Some(high), Some(low)) = (digit(pair[0]), digit(pair[1])) else {
-                return Err(CanonicalError::NotADigest);
-            };
-            *byte = high << 4 | low;
+        for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
+            *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| CanonicalError::NotADigest)?;
         }
         Ok(Self(bytes))
     }
 }
 
-impl Serialize for Digest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Digest {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
+text_traits!(Digest: SerializeDisplay, DeserializeFromStr);
 
 /// Returns the digest of `value`.
 ///

@@ -95,7 +95,7 @@ pub use request::{Params, Request, RequestKind};
 pub use response::{CacheHint, Response, ResponseContext, ResultShape};
 pub use result_json::{CallEnding, ResultJson, ResultKind};
 pub use revision::{Revision, UnknownRevision};
-pub use service::{BoxedService, RpcService};
+pub use service::{BoxedService, RpcService, call_once};
 pub use session::{Session, Severity};
 pub use text::{folded, hex, is_hidden, reads_alike, shell_word};
 pub use uri_template::UriTemplate;

@@ -57,8 +57,8 @@ macro_rules! text_traits {
     (@Deserialize $type:ty, $read:expr) => {
         impl<'de> ::serde::Deserialize<'de> for $type {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = <::std::borrow::Cow<'_, str> as ::serde::Deserialize>::deserialize(deserializer)?;
-                Ok($read(&*text))
+                let text = <$crate::json::FrameText<'_> as ::serde::Deserialize>::deserialize(deserializer)?;
+                Ok($read(&*text.0))
             }
         }
     };
@@ -72,10 +72,144 @@ macro_rules! text_traits {
     (@DeserializeFromStr $type:ty) => {
         impl<'de> ::serde::Deserialize<'de> for $type {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = <::std::borrow::Cow<'_, str> as ::serde::Deserialize>::deserialize(deserializer)?;
-                text.parse().map_err(::serde::de::Error::custom)
+                let text = <$crate::json::FrameText<'_> as ::serde::Deserialize>::deserialize(deserializer)?;
+                text.0.parse().map_err(::serde::de::Error::custom)
             }
         }
     };
 }
 pub(crate) use text_traits;
+
+/// Defines objects of the wire that are the same in every version.
+///
+/// ```text
+/// record! {
+///     /// Documentation.
+///     pub struct Name: Eq, Default {          // further traits to derive
+///         required field: Type;               // an argument of `new`; absent: an error
+///         required field: into Type;          // the argument is `impl Into<Type>`
+///         optional field: Type;               // an `Option`; left out if it is `None`
+///         optional field: Type => with_field; // the method that sets it; `into with_field` takes `impl Into<Type>`
+///         nullable field: Type;               // an `Option`; written as null if it is `None`
+///         list field: Type;                   // a `Vec`; left out if it is empty
+///         flag field;                         // a `bool`; left out if it is false
+///         default field: Type;                // absent: the type's default
+///         plain field: Type;                  // absent: an error; `new` begins with the type's default
+///     }
+/// }
+/// ```
+///
+/// The struct gets `new` with the required fields in order, if there are any, and both directions of serde, which heed
+/// further `#[serde]` attributes of a field. `pub struct Name shows field, other {` prints only these fields in `Debug`.
+macro_rules! record {
+    ($(
+        $(#[$attribute:meta])*
+        pub struct $name:ident $(shows $($shown:ident),+)? $(: $($trait:ident),+)? { $($fields:tt)* }
+    )+) => {$(
+        $crate::macros::record!(
+            @struct $name [$($($shown)+)?] [$(#[derive($($trait),+)])? $(#[$attribute])*] $($fields)*
+        );
+    )+};
+    (@struct $n:ident [] [$($attribute:tt)*] $($fields:tt)*) => {
+        $crate::macros::record!(@read $n [#[derive(Debug)] $($attribute)*] [] [] [] [] $($fields)*);
+    };
+    (@struct $n:ident [$($shown:ident)+] $attributes:tt $($fields:tt)*) => {
+        $crate::partial_debug!($n, self => $($shown: self.$shown),+);
+        $crate::macros::record!(@read $n $attributes [] [] [] [] $($fields)*);
+    };
+    (@read $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt
+        $(#[$doc:meta])* required $field:ident: into $type:ty; $($rest:tt)*) => {
+        $crate::macros::record!(@add $n $a $f $g $i $m
+            [$(#[$doc])* pub $field: $type,] [$field: impl Into<$type>,] [$field: $field.into(),] [] $($rest)*);
+    };
+    (@read $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt
+        $(#[$doc:meta])* required $field:ident: $type:ty; $($rest:tt)*) => {
+        $crate::macros::record!(@add $n $a $f $g $i $m
+            [$(#[$doc])* pub $field: $type,] [$field: $type,] [$field,] [] $($rest)*);
+    };
+    (@read $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt
+        $(#[$doc:meta])* optional $field:ident: $($type:tt)*) => {
+        $crate::macros::record!(@option $n $a $f $g $i $m
+            [$(#[$doc])* #[serde(default, skip_serializing_if = "Option::is_none")]] $field: $($type)*);
+    };
+    (@read $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt
+        $(#[$doc:meta])* nullable $field:ident: $($type:tt)*) => {
+        $crate::macros::record!(@option $n $a $f $g $i $m [$(#[$doc])*] $field: $($type)*);
+    };
+    (@read $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt
+        $(#[$doc:meta])* list $field:ident: $type:ty; $($rest:tt)*) => {
+        $crate::macros::record!(@add $n $a $f $g $i $m
+            [$(#[$doc])* #[serde(default, skip_serializing_if = "Vec::is_empty")] pub $field: Vec<$type>,]
+            [] [$field: Vec::new(),] [] $($rest)*);
+    };
+    (@read $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt
+        $(#[$doc:meta])* flag $field:ident; $($rest:tt)*) => {
+        $crate::macros::record!(@add $n $a $f $g $i $m
+            [$(#[$doc])* #[serde(default, skip_serializing_if = "std::ops::Not::not")] pub $field: bool,]
+            [] [$field: false,] [] $($rest)*);
+    };
+    (@read $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt
+        $(#[$doc:meta])* default $field:ident: $type:ty; $($rest:tt)*) => {
+        $crate::macros::record!(@add $n $a $f $g $i $m
+            [$(#[$doc])* #[serde(default)] pub $field: $type,] [] [$field: Default::default(),] [] $($rest)*);
+    };
+    (@read $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt
+        $(#[$doc:meta])* plain $field:ident: $type:ty; $($rest:tt)*) => {
+        $crate::macros::record!(@add $n $a $f $g $i $m
+            [$(#[$doc])* pub $field: $type,] [] [$field: Default::default(),] [] $($rest)*);
+    };
+    (@option $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt [$($doc:tt)*]
+        $field:ident: $type:ty => into $setter:ident; $($rest:tt)*) => {
+        $crate::macros::record!(@add $n $a $f $g $i $m [$($doc)* pub $field: Option<$type>,] [] [$field: None,] [
+            #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
+            #[must_use]
+            pub fn $setter(mut self, $field: impl Into<$type>) -> Self {
+                self.$field = Some($field.into());
+                self
+            }
+        ] $($rest)*);
+    };
+    (@option $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt [$($doc:tt)*]
+        $field:ident: $type:ty $(=> $setter:ident)?; $($rest:tt)*) => {
+        $crate::macros::record!(@add $n $a $f $g $i $m [$($doc)* pub $field: Option<$type>,] [] [$field: None,] [$(
+            #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
+            #[must_use]
+            pub fn $setter(mut self, $field: $type) -> Self {
+                self.$field = Some($field);
+                self
+            }
+        )?] $($rest)*);
+    };
+    (@add $n:ident $a:tt [$($f:tt)*] [$($g:tt)*] [$($i:tt)*] [$($m:tt)*]
+        [$($field:tt)*] [$($argument:tt)*] [$($init:tt)*] [$($method:tt)*] $($rest:tt)*) => {
+        $crate::macros::record!(@read $n $a [$($f)* $($field)*] [$($g)* $($argument)*] [$($i)* $($init)*]
+            [$($m)* $($method)*] $($rest)*);
+    };
+    (@read $n:ident [$($attribute:tt)*] [$($field:tt)*] $g:tt $i:tt $m:tt) => {
+        #[derive(Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
+        $($attribute)*
+        #[non_exhaustive]
+        pub struct $n {
+            $($field)*
+        }
+
+        $crate::macros::record!(@methods $n $g $i $m);
+    };
+    (@methods $n:ident [] $i:tt []) => {};
+    (@methods $n:ident [] $i:tt [$($method:tt)*]) => {
+        impl $n {
+            $($method)*
+        }
+    };
+    (@methods $n:ident [$($argument:tt)+] [$($init:tt)*] [$($method:tt)*]) => {
+        impl $n {
+            /// Creates the object with the members that it always has.
+            pub fn new($($argument)+) -> Self {
+                Self { $($init)* }
+            }
+
+            $($method)*
+        }
+    };
+}
+pub(crate) use record;

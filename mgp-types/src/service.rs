@@ -1,5 +1,6 @@
 //! The service trait of MGP, and a boxed service.
 
+use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use tower_service::Service;
@@ -26,6 +27,18 @@ pub trait RpcService:
 impl<S> RpcService for S where
     S: Service<Request, Response = Response, Error = Error, Future: Send> + Clone + Send + 'static
 {
+}
+
+/// Calls `service` once it has the capacity.
+///
+/// # Errors
+/// The error of `service`.
+pub async fn call_once<S>(mut service: S, request: Request) -> Result<Response, Error>
+where
+    S: Service<Request, Response = Response, Error = Error>,
+{
+    poll_fn(|cx| service.poll_ready(cx)).await?;
+    service.call(request).await
 }
 
 /// A service behind a pointer, for fields and signatures that should not name the type of a stack of layers.

@@ -38,7 +38,7 @@ impl ErrorTypes {
     /// Returns what is wrong with a type that is neither one of the standard ones nor declared.
     pub(super) fn fault(&self, name: &str) -> Option<String> {
         let custom = self.custom.iter().map(String::as_str);
-        let known = || ErrorType::STANDARD.iter().map(ErrorType::as_str).chain(custom.clone());
+        let known = || ErrorType::KNOWN.iter().map(ErrorType::as_str).chain(custom.clone());
         if known().any(|known| known == name) {
             return None;
         }

@@ -91,7 +91,7 @@ pub(super) fn check_names(
 /// Returns the standard permissions, and those that some server is known to need.
 fn known_permissions(kernel: &OperatorSections) -> BTreeSet<String> {
     let config = kernel.targets.config.load();
-    let standard = Permission::STANDARD.iter().map(|one| one.as_str().to_owned());
+    let standard = Permission::KNOWN.iter().map(|one| one.as_str().to_owned());
     let mut known: BTreeSet<String> = standard.collect();
     for server in &config.servers {
         known.extend(server.security.permissions.iter().map(|one| one.as_str().to_owned()));

@@ -155,7 +155,7 @@ fn unasked(config: &Config) -> Option<DoctorFinding> {
     let never = settings.never_automatic();
     let is_granted =
         |permission: &&Permission| permission.risk() == RiskLevel::Dangerous && !never.contains(permission);
-    let granted: Vec<_> = Permission::STANDARD.iter().filter(is_granted).map(Permission::as_str).collect();
+    let granted: Vec<_> = Permission::KNOWN.iter().filter(is_granted).map(Permission::as_str).collect();
     let is_wide = settings.policy == Some(ApprovalPolicy::AutoApprove) && !granted.is_empty();
     is_wide.then(|| {
         let told = format!("every server gets {} without a question", granted.join(", "));

@@ -11,7 +11,9 @@ use futures_core::Stream;
 use mgp_types::mgp::{
     CallOptions, Extension, StreamCancel, StreamCancelled, StreamGap, StreamPace, StreamSummary, method,
 };
-use mgp_types::{BoxFuture, Error, Method, Object, Outbox, Request, Response, RpcService, StreamId};
+use mgp_types::{
+    BoxFuture, Error, Method, Object, Outbox, Request, Response, RpcService, StreamId, call_once,
+};
 use tokio::time::{Instant, Sleep};
 
 use super::feed::{CallFeed, FeedRead, StreamPart};
@@ -93,7 +95,7 @@ impl<S: RpcService> StreamReader<S> {
         context.outbox = Outbox::on(stream);
         request.context.outbox = Outbox::new(feed.clone(), stream);
         Self {
-            call: Some(Box::pin(send(service.clone(), request))),
+            call: Some(Box::pin(call_once(service.clone(), request))),
             service,
             feed,
             outcome: None,
@@ -136,11 +138,11 @@ impl<S: RpcService> StreamReader<S> {
             return Ok(StreamCancelled::not_active());
         }
         self.feed.stop_waiting();
-        let mut cancel = StreamCancel::new();
+        let mut cancel = StreamCancel::default();
         cancel.reason = reason.map(Into::into);
         let mut request = Request::with_body(Method::STREAM_CANCEL, &cancel)?;
         request.context = Box::new(self.about.context.clone());
-        let mut answer: BoxFuture<'_, _> = Box::pin(send(self.service.clone(), request));
+        let mut answer: BoxFuture<'_, _> = Box::pin(call_once(self.service.clone(), request));
         let answer = poll_fn(|cx| {
             self.drive(cx);
             answer.as_mut().poll(cx)
@@ -196,7 +198,7 @@ impl<S: RpcService> StreamReader<S> {
         }
         let mut request = Request::notify(Method::from_static(method), params);
         request.context = Box::new(self.about.context.clone());
-        let sent = send(self.service.clone(), request);
+        let sent = call_once(self.service.clone(), request);
         self.sends.push_back(Box::pin(async move {
             if let Err(error) = sent.await {
                 tracing::debug!(%error, method, "a message about a stream did not reach the server");
@@ -245,8 +247,3 @@ impl<S> Drop for StreamReader<S> {
 }
 
 mgp_types::partial_debug!([S] StreamReader<S>, self => stream: self.about.stream, answered: self.outcome.is_some());
-
-async fn send<S: RpcService>(mut service: S, request: Request) -> Result<Response, Error> {
-    poll_fn(|cx| service.poll_ready(cx)).await?;
-    service.call(request).await
-}

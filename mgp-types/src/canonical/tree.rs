@@ -1,6 +1,9 @@
 //! A JSON value as a tree whose members are in canonical order and whose numbers are in canonical spelling.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::RawJson;
 
@@ -33,7 +36,34 @@ impl CanonicalTree {
         // A `RawJson` that serde made has not been scanned: it may have any depth and repeated members.
         let scanned = RawJson::parse(value.to_bytes()).map_err(|_| CanonicalError::NotJson)?;
         let text = std::str::from_utf8(scanned.as_bytes()).map_err(|_| CanonicalError::NotJson)?;
-        TreeReader { text, at: 0 }.value()
+        Self::of_scanned(text)
+    }
+
+    /// Reads the tree of a text whose depth and member names were checked.
+    fn of_scanned(text: &str) -> Result<Self, CanonicalError> {
+        let text = text.trim_ascii();
+        match text.as_bytes() {
+            b"null" => Ok(Self::Null),
+            b"true" => Ok(Self::Bool(true)),
+            b"false" => Ok(Self::Bool(false)),
+            [b'"', ..] => read(text).map(Self::Text),
+            [b'[', ..] => {
+                let items: Vec<&RawValue> = read(text)?;
+                items
+                    .into_iter()
+                    .map(|item| Self::of_scanned(item.get()))
+                    .collect::<Result<_, _>>()
+                    .map(Self::Array)
+            }
+            [b'{', ..] => {
+                let members: BTreeMap<String, &RawValue> = read(text)?;
+                let read = |(name, value): (String, &RawValue)| Ok((name, Self::of_scanned(value.get())?));
+                let mut members: Vec<_> = members.into_iter().map(read).collect::<Result<_, _>>()?;
+                members.sort_unstable_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+                Ok(Self::Object(members))
+            }
+            _ => number::canonical(text).map(Self::Number),
+        }
     }
 
     /// Returns the member of this name, if the value is an object that has one.
@@ -82,110 +112,8 @@ impl CanonicalTree {
     }
 }
 
-/// A reader of JSON that was scanned, so that its grammar, depth and member names are known to be valid; unexpected
-/// input is an error all the same.
-struct TreeReader<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> TreeReader<'a> {
-    fn value(&mut self) -> Result<CanonicalTree, CanonicalError> {
-        match self.peek() {
-            Some(b'{') => self.object(),
-            Some(b'[') => self.array(),
-            Some(b'"') => self.string().map(|text| CanonicalTree::Text(text.into_owned())),
-            _ => match self.word() {
-                "null" => Ok(CanonicalTree::Null),
-                "true" => Ok(CanonicalTree::Bool(true)),
-                "false" => Ok(CanonicalTree::Bool(false)),
-                literal => number::canonical(literal).map(CanonicalTree::Number),
-            },
-        }
-    }
-
-    fn object(&mut self) -> Result<CanonicalTree, CanonicalError> {
-        let mut members = Vec::new();
-        self.at += 1;
-        while self.goes_on(b'}')? {
-            let name = self.string()?.into_owned();
-            self.eat(b':')?;
-            members.push((name, self.value()?));
-        }
-        members.sort_unstable_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
-        Ok(CanonicalTree::Object(members))
-    }
-
-    fn array(&mut self) -> Result<CanonicalTree, CanonicalError> {
-        let mut items = Vec::new();
-        self.at += 1;
-        while self.goes_on(b']')? {
-            items.push(self.value()?);
-        }
-        Ok(CanonicalTree::Array(items))
-    }
-
-    /// Steps over a comma, or over the end of the object or array, and returns whether another item follows.
-    fn goes_on(&mut self, end: u8) -> Result<bool, CanonicalError> {
-        match self.peek() {
-            Some(byte) if byte == end => {
-                self.at += 1;
-                Ok(false)
-            }
-            Some(b',') => {
-                self.at += 1;
-                Ok(true)
-            }
-            Some(_) => Ok(true),
-            None => Err(CanonicalError::NotJson),
-        }
-    }
-
-    fn eat(&mut self, byte: u8) -> Result<(), CanonicalError> {
-        if self.peek() != Some(byte) {
-            return Err(CanonicalError::NotJson);
-        }
-        self.at += 1;
-        Ok(())
-    }
-
-    fn string(&mut self) -> Result<Cow<'a, str>, CanonicalError> {
-        self.eat(b'"')?;
-        let start = self.at;
-        let mut escapes = false;
-        let bytes = self.text.as_bytes();
-        loop {
-            match bytes.get(self.at) {
-                Some(b'"') => break,
-                Some(b'\\') => {
-                    escapes = true;
-                    self.at += 2;
-                }
-                Some(_) => self.at += 1,
-                None => return Err(CanonicalError::NotJson),
-            }
-        }
-        self.at += 1;
-        if escapes {
-            let quoted = &self.text[start - 1..self.at];
-            return serde_json::from_str(quoted).map(Cow::Owned).map_err(|_| CanonicalError::NotJson);
-        }
-        Ok(Cow::Borrowed(&self.text[start..self.at - 1]))
-    }
-
-    fn word(&mut self) -> &'a str {
-        let rest = &self.text[self.at..];
-        let length = rest.find([',', ']', '}', ' ', '\t', '\n', '\r']).unwrap_or(rest.len());
-        self.at += length;
-        &rest[..length]
-    }
-
-    /// Skips white space and returns the byte behind it.
-    fn peek(&mut self) -> Option<u8> {
-        let rest = &self.text.as_bytes()[self.at..];
-        self.at += rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
-        self.text.as_bytes().get(self.at).copied()
-    }
+fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, CanonicalError> {
+    serde_json::from_str(text).map_err(|_| CanonicalError::NotJson)
 }
 
 #[cfg(test)]

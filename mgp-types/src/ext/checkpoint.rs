@@ -1,8 +1,7 @@
 //! Places in a long call from which another call can go on.
 
-use serde::{Deserialize, Serialize};
-
 use super::written;
+use crate::macros::record;
 use crate::{Error, Object, RawJson};
 
 /// The most bytes of a checkpoint's token.
@@ -11,22 +10,17 @@ pub const MAX_CHECKPOINT_BYTES: usize = 8192;
 /// The member of a call's `_meta` that says where the call goes on.
 pub const RESUME: &str = "resume";
 
-/// Where an interrupted call goes on: `_meta.resume` of the same call, made again.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Resume {
-    /// The operation that the interrupted call was about.
-    pub operation_id: Box<str>,
-    /// The token of the last chunk or report of progress that came.
-    pub checkpoint_token: Box<str>,
+record! {
+    /// Where an interrupted call goes on: `_meta.resume` of the same call, made again.
+    pub struct Resume shows operation_id: Eq {
+        /// The operation that the interrupted call was about.
+        required operation_id: into Box<str>;
+        /// The token of the last chunk or report of progress that came.
+        required checkpoint_token: into Box<str>;
+    }
 }
 
 impl Resume {
-    /// Creates the wish to go on with an operation from a checkpoint.
-    pub fn new(operation_id: impl Into<Box<str>>, checkpoint_token: impl Into<Box<str>>) -> Self {
-        Self { operation_id: operation_id.into(), checkpoint_token: checkpoint_token.into() }
-    }
-
     /// Reads the wish in the metadata of a call; `None` if the call begins anew.
     ///
     /// # Errors
@@ -46,8 +40,6 @@ impl Resume {
         written(self)
     }
 }
-
-crate::partial_debug!(Resume, self => operation_id: self.operation_id);
 
 #[cfg(test)]
 mod tests {

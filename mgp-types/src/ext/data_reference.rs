@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{StructuredError, written};
+use crate::macros::record;
 use crate::mgp::Timestamp;
 use crate::mgp::words::words;
 use crate::{RawJson, hex};
@@ -67,28 +68,24 @@ impl<'de> Deserialize<'de> for Checksum {
     }
 }
 
-/// A reference to data that a server holds, for another server to fetch.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct DataReference {
-    /// The id of the reference.
-    pub ref_id: Box<str>,
-    /// The server that holds the data.
-    pub origin_server: Box<str>,
-    /// The media type of the data.
-    pub mime_type: Box<str>,
-    /// The size of the data in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size_bytes: Option<u64>,
-    /// The moment at which the reference ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Timestamp>,
-    /// The signed address of the data. Whoever has it gets the data, so it is no text for logs or models.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub access_url: Option<Box<str>>,
-    /// The checksum of the data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checksum: Option<Checksum>,
+record! {
+    /// A reference to data that a server holds, for another server to fetch.
+    pub struct DataReference shows ref_id, origin_server: Eq {
+        /// The id of the reference.
+        required ref_id: into Box<str>;
+        /// The server that holds the data.
+        required origin_server: into Box<str>;
+        /// The media type of the data.
+        required mime_type: into Box<str>;
+        /// The size of the data in bytes.
+        optional size_bytes: u64;
+        /// The moment at which the reference ends.
+        optional expires_at: Timestamp;
+        /// The signed address of the data. Whoever has it gets the data, so it is no text for logs or models.
+        optional access_url: Box<str>;
+        /// The checksum of the data.
+        optional checksum: Checksum;
+    }
 }
 
 impl DataReference {
@@ -96,23 +93,6 @@ impl DataReference {
     pub const MEMBER: &'static str = "data_reference";
     /// The scheme of the addresses that name a reference without giving its data away.
     pub const SCHEME: &'static str = "mgp-ref";
-
-    /// Creates a reference.
-    pub fn new(
-        ref_id: impl Into<Box<str>>,
-        origin_server: impl Into<Box<str>>,
-        mime_type: impl Into<Box<str>>,
-    ) -> Self {
-        Self {
-            ref_id: ref_id.into(),
-            origin_server: origin_server.into(),
-            mime_type: mime_type.into(),
-            size_bytes: None,
-            expires_at: None,
-            access_url: None,
-            checksum: None,
-        }
-    }
 
     /// Returns the address that names the reference and gives nothing away: `mgp-ref://origin/id`.
     pub fn uri(&self) -> String {
@@ -125,25 +105,15 @@ impl DataReference {
     }
 }
 
-crate::partial_debug!(DataReference, self => ref_id: self.ref_id, origin_server: self.origin_server);
-
-/// The params of `mgp/data/import`: fetch this data from its server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ImportData {
-    /// The id of the reference.
-    pub ref_id: Box<str>,
-    /// The server that holds the data.
-    pub origin_server: Box<str>,
-    /// The form that the data is to be brought into.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target_format: Option<Box<str>>,
-}
-
-impl ImportData {
-    /// Creates the request to fetch a reference of a server.
-    pub fn new(ref_id: impl Into<Box<str>>, origin_server: impl Into<Box<str>>) -> Self {
-        Self { ref_id: ref_id.into(), origin_server: origin_server.into(), target_format: None }
+record! {
+    /// The params of `mgp/data/import`: fetch this data from its server.
+    pub struct ImportData: Eq {
+        /// The id of the reference.
+        required ref_id: into Box<str>;
+        /// The server that holds the data.
+        required origin_server: into Box<str>;
+        /// The form that the data is to be brought into.
+        optional target_format: Box<str>;
     }
 }
 
@@ -159,24 +129,20 @@ words! {
     }
 }
 
-/// The result of `mgp/data/import`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ImportedData {
-    /// How far the import is.
-    pub status: ImportStatus,
-    /// The name of the data at the server that fetched it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub imported_resource_id: Option<Box<str>>,
-    /// The number of rows that were imported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rows_imported: Option<u64>,
-    /// The operation whose progress tells how the import goes on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub operation_id: Option<Box<str>>,
-    /// Why the import failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<StructuredError>,
+record! {
+    /// The result of `mgp/data/import`.
+    pub struct ImportedData {
+        /// How far the import is.
+        plain status: ImportStatus;
+        /// The name of the data at the server that fetched it.
+        optional imported_resource_id: Box<str>;
+        /// The number of rows that were imported.
+        optional rows_imported: u64;
+        /// The operation whose progress tells how the import goes on.
+        optional operation_id: Box<str>;
+        /// Why the import failed.
+        optional error: StructuredError;
+    }
 }
 
 impl ImportedData {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::written;
+use crate::macros::record;
 use crate::mgp::words::open_words;
 use crate::{Error, Object, RawJson};
 
@@ -20,7 +21,6 @@ open_words! {
         WorkflowStep = "workflow_step",
     }
 }
-crate::macros::text_traits!(IntentCategory: Serialize, Deserialize(Self::from));
 
 /// The purpose of a call, in the metadata of its params.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,33 +102,21 @@ impl From<&str> for Intent {
     }
 }
 
-/// A tool that a server thinks suits the purpose of a call better. It is advice: the call was made all the same.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Suggestion {
-    /// The name of the tool.
-    pub recommended_tool: Box<str>,
-    /// The reason.
-    pub reason: Box<str>,
-    /// The server that has the tool, if it is another one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server_id: Option<Box<str>>,
-    /// The confidence, from 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confidence: Option<f64>,
+record! {
+    /// A tool that a server thinks suits the purpose of a call better. It is advice: the call was made all the same.
+    pub struct Suggestion {
+        /// The name of the tool.
+        required recommended_tool: into Box<str>;
+        /// The reason.
+        required reason: into Box<str>;
+        /// The server that has the tool, if it is another one.
+        optional server_id: Box<str>;
+        /// The confidence, from 0 to 1.
+        optional confidence: f64;
+    }
 }
 
 impl Suggestion {
-    /// Creates a suggestion.
-    pub fn new(recommended_tool: impl Into<Box<str>>, reason: impl Into<Box<str>>) -> Self {
-        Self {
-            recommended_tool: recommended_tool.into(),
-            reason: reason.into(),
-            server_id: None,
-            confidence: None,
-        }
-    }
-
     /// Reads the suggestion in the metadata of a result.
     pub fn read(meta: &Object) -> Option<Self> {
         meta.get("suggestion")?.to().ok()

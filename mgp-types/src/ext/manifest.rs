@@ -6,6 +6,7 @@ use super::ExtensionId;
 use super::recommendation::ServerRecommendation;
 use super::tool_declaration::ToolDeclaration;
 use crate::RawJson;
+use crate::macros::record;
 use crate::mgp::Timestamp;
 use crate::mgp::words::words;
 
@@ -18,22 +19,20 @@ pub const DEFAULT_MANIFEST_TTL_SECONDS: u64 = 300;
 /// The longest time in seconds for which a manifest may say to stay fresh.
 pub const MAX_MANIFEST_TTL_SECONDS: u64 = 86_400;
 
-/// The server that a manifest is about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ManifestServer {
-    /// The name.
-    pub name: Box<str>,
-    /// The version of the server, like `1.4.2`.
-    pub version: Box<str>,
-    /// The revision of MCP that the server speaks.
-    pub mcp_spec_version: Box<str>,
-    /// The description.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Box<str>>,
-    /// The address of its page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub homepage: Option<Box<str>>,
+record! {
+    /// The server that a manifest is about.
+    pub struct ManifestServer: Eq {
+        /// The name.
+        plain name: Box<str>;
+        /// The version of the server, like `1.4.2`.
+        plain version: Box<str>;
+        /// The revision of MCP that the server speaks.
+        plain mcp_spec_version: Box<str>;
+        /// The description.
+        optional description: Box<str>;
+        /// The address of its page.
+        optional homepage: Box<str>;
+    }
 }
 
 impl ManifestServer {
@@ -79,158 +78,102 @@ words! {
     }
 }
 
-/// A scope that a server knows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ScopeDefinition {
-    /// The scope.
-    pub name: Box<str>,
-    /// The description.
-    pub description: Box<str>,
-    /// The tools that need the scope.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub grants: Vec<Box<str>>,
-}
-
-impl ScopeDefinition {
-    /// Creates a scope.
-    pub fn new(name: impl Into<Box<str>>, description: impl Into<Box<str>>) -> Self {
-        Self { name: name.into(), description: description.into(), grants: Vec::new() }
+record! {
+    /// A scope that a server knows.
+    pub struct ScopeDefinition: Eq {
+        /// The scope.
+        required name: into Box<str>;
+        /// The description.
+        required description: into Box<str>;
+        /// The tools that need the scope.
+        list grants: Box<str>;
     }
-}
 
-/// The ways to prove who one is, and the scopes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ManifestAuth {
-    /// The ways.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub methods: Vec<AuthMethod>,
-    /// The scopes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub scopes: Vec<ScopeDefinition>,
-    /// The time in seconds without a call after which a session ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session_ttl_seconds: Option<u64>,
-    /// The scopes that the caller who reads the manifest has now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub current_scopes: Option<Vec<Box<str>>>,
-}
+    /// The ways to prove who one is, and the scopes.
+    pub struct ManifestAuth: Default, Eq {
+        /// The ways.
+        list methods: AuthMethod;
+        /// The scopes.
+        list scopes: ScopeDefinition;
+        /// The time in seconds without a call after which a session ends.
+        optional session_ttl_seconds: u64;
+        /// The scopes that the caller who reads the manifest has now.
+        optional current_scopes: Vec<Box<str>>;
+    }
 
-/// The limits of a server or of a tool, and what is left of them for the caller.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct RateLimits {
-    /// The most requests a minute.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requests_per_minute: Option<u32>,
-    /// The most requests an hour.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requests_per_hour: Option<u32>,
-    /// The most requests a day.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requests_per_day: Option<u32>,
-    /// The requests that are left.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub remaining: Option<u64>,
-    /// The moment at which more requests are possible.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resets_at: Option<Timestamp>,
-}
+    /// The limits of a server or of a tool, and what is left of them for the caller.
+    pub struct RateLimits: Copy, Default, Eq {
+        /// The most requests a minute.
+        optional requests_per_minute: u32;
+        /// The most requests an hour.
+        optional requests_per_hour: u32;
+        /// The most requests a day.
+        optional requests_per_day: u32;
+        /// The requests that are left.
+        optional remaining: u64;
+        /// The moment at which more requests are possible.
+        optional resets_at: Timestamp;
+    }
 
-/// A tool in a manifest.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ManifestTool {
-    /// The name in a manifest: small letters, digits and `_`.
-    pub name: Box<str>,
-    /// The name of MCP, if it is another one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub x_mcp_name: Option<Box<str>>,
-    /// The description.
-    pub description: Box<str>,
-    /// The JSON Schema of the arguments.
-    pub input_schema: RawJson,
-    /// The JSON Schema of the structured result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_schema: Option<RawJson>,
-    /// The costs, the scopes and the media of the tool.
-    #[serde(flatten)]
-    pub declaration: ToolDeclaration,
-    /// The limits of this tool alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate_limits: Option<RateLimits>,
-    /// The times that calls took of late.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency_ms: Option<LatencyPercentiles>,
+    /// A tool in a manifest.
+    pub struct ManifestTool {
+        /// The name in a manifest: small letters, digits and `_`.
+        required name: into Box<str>;
+        /// The name of MCP, if it is another one.
+        optional x_mcp_name: Box<str>;
+        /// The description.
+        required description: into Box<str>;
+        /// The JSON Schema of the arguments.
+        required input_schema: RawJson;
+        /// The JSON Schema of the structured result.
+        optional output_schema: RawJson;
+        /// The costs, the scopes and the media of the tool.
+        #[serde(flatten)]
+        plain declaration: ToolDeclaration;
+        /// The limits of this tool alone.
+        optional rate_limits: RateLimits;
+        /// The times that calls took of late.
+        optional latency_ms: LatencyPercentiles;
+    }
 }
 
 impl ManifestTool {
-    /// Creates a tool.
-    pub fn new(name: impl Into<Box<str>>, description: impl Into<Box<str>>, input_schema: RawJson) -> Self {
-        Self {
-            name: name.into(),
-            x_mcp_name: None,
-            description: description.into(),
-            input_schema,
-            output_schema: None,
-            declaration: ToolDeclaration::default(),
-            rate_limits: None,
-            latency_ms: None,
-        }
-    }
-
     /// Returns the name by which the tool is called in MCP.
     pub fn mcp_name(&self) -> &str {
         self.x_mcp_name.as_deref().unwrap_or(&self.name)
     }
 }
 
-/// The time in milliseconds within which half of the calls, and 99 of 100, were done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct LatencyPercentiles {
-    /// The time within which half of the calls were done.
-    pub p50: u64,
-    /// The time within which 99 of 100 calls were done.
-    pub p99: u64,
-}
-
-impl LatencyPercentiles {
-    /// Creates the two times.
-    pub const fn new(p50: u64, p99: u64) -> Self {
-        Self { p50, p99 }
+record! {
+    /// The time in milliseconds within which half of the calls, and 99 of 100, were done.
+    pub struct LatencyPercentiles: Copy, Eq {
+        /// The time within which half of the calls were done.
+        required p50: u64;
+        /// The time within which 99 of 100 calls were done.
+        required p99: u64;
     }
-}
 
-/// The service manifest of a server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ServiceManifest {
-    /// The version of the form; always [`MANIFEST_VERSION`].
-    pub manifest_version: ManifestVersion,
-    /// The word that changes whenever the manifest does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub revision: Option<Box<str>>,
-    /// The time in seconds for which the manifest stays fresh.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub manifest_ttl_seconds: Option<u64>,
-    /// The server.
-    pub server: ManifestServer,
-    /// The ways to prove who one is, and the scopes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auth: Option<ManifestAuth>,
-    /// The tools.
-    pub tools: Vec<ManifestTool>,
-    /// The names of the extensions that are on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub supported_extensions: Vec<ListedExtension>,
-    /// The limits of the server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate_limits: Option<RateLimits>,
-    /// Other servers for related work.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub recommendations: Vec<ServerRecommendation>,
+    /// The service manifest of a server.
+    pub struct ServiceManifest {
+        /// The version of the form; always [`MANIFEST_VERSION`].
+        plain manifest_version: ManifestVersion;
+        /// The word that changes whenever the manifest does.
+        optional revision: Box<str>;
+        /// The time in seconds for which the manifest stays fresh.
+        optional manifest_ttl_seconds: u64;
+        /// The server.
+        plain server: ManifestServer;
+        /// The ways to prove who one is, and the scopes.
+        optional auth: ManifestAuth;
+        /// The tools.
+        plain tools: Vec<ManifestTool>;
+        /// The names of the extensions that are on.
+        list supported_extensions: ListedExtension;
+        /// The limits of the server.
+        optional rate_limits: RateLimits;
+        /// Other servers for related work.
+        list recommendations: ServerRecommendation;
+    }
 }
 
 impl ServiceManifest {
@@ -293,26 +236,22 @@ impl<'de> Deserialize<'de> for ListedExtension {
     }
 }
 
-/// The params of `mgp/manifest/get`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct GetManifest {
-    /// The names of the wanted tools, of MCP or of a manifest; all if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tools: Option<Vec<Box<str>>>,
-    /// The revision that the caller has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub if_revision: Option<Box<str>>,
-}
+record! {
+    /// The params of `mgp/manifest/get`.
+    pub struct GetManifest: Default, Eq {
+        /// The names of the wanted tools, of MCP or of a manifest; all if absent.
+        optional tools: Vec<Box<str>>;
+        /// The revision that the caller has.
+        optional if_revision: Box<str>;
+    }
 
-/// The result of `mgp/manifest/get` for a caller who has the manifest already.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ManifestNotModified {
-    /// Always true.
-    pub not_modified: bool,
-    /// The revision.
-    pub revision: Box<str>,
+    /// The result of `mgp/manifest/get` for a caller who has the manifest already.
+    pub struct ManifestNotModified: Eq {
+        /// Always true.
+        plain not_modified: bool;
+        /// The revision.
+        plain revision: Box<str>;
+    }
 }
 
 impl ManifestNotModified {

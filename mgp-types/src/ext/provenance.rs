@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::written;
+use crate::macros::record;
 use crate::mgp::Timestamp;
 use crate::mgp::words::words;
 use crate::{Object, RawJson};
@@ -45,33 +46,26 @@ pub struct SourceLocation {
     pub url_fragment: Option<Box<str>>,
 }
 
-/// The source of a value, as the server tells it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Provenance {
-    /// The document, the database or the system.
-    pub source: Box<str>,
-    /// The place in the source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub location: Option<SourceLocation>,
-    /// The moment at which the value was read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retrieved_at: Option<Timestamp>,
-    /// The version of the source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<Box<str>>,
-    /// The nearness of the value to the source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confidence: Option<Confidence>,
-    /// The way in which the value was made from the source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transformation: Option<Box<str>>,
-    /// The licence of the source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub license: Option<Box<str>>,
-    /// The sources of the source.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub derived_from: Vec<Box<str>>,
+record! {
+    /// The source of a value, as the server tells it.
+    pub struct Provenance: Eq {
+        /// The document, the database or the system.
+        required source: into Box<str>;
+        /// The place in the source.
+        optional location: SourceLocation;
+        /// The moment at which the value was read.
+        optional retrieved_at: Timestamp;
+        /// The version of the source.
+        optional version: Box<str>;
+        /// The nearness of the value to the source.
+        optional confidence: Confidence;
+        /// The way in which the value was made from the source.
+        optional transformation: Box<str>;
+        /// The licence of the source.
+        optional license: Box<str>;
+        /// The sources of the source.
+        list derived_from: Box<str>;
+    }
 }
 
 /// The most sources that are read from one result.
@@ -81,20 +75,6 @@ pub const MAX_SOURCES: usize = 64;
 pub const MAX_SOURCES_BYTES: usize = 16 * 1024;
 
 impl Provenance {
-    /// Creates a source of which nothing more is known.
-    pub fn new(source: impl Into<Box<str>>) -> Self {
-        Self {
-            source: source.into(),
-            location: None,
-            retrieved_at: None,
-            version: None,
-            confidence: None,
-            transformation: None,
-            license: None,
-            derived_from: Vec::new(),
-        }
-    }
-
     /// Reads the sources in the metadata of a result or of a block of its content: one object or an array of them.
     ///
     /// Sources beyond [`MAX_SOURCES`] or [`MAX_SOURCES_BYTES`] are not read; those that have no name are left out.

@@ -1,7 +1,8 @@
 //! Recommendations of servers that have a capability.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
+use crate::macros::record;
 use crate::mgp::words::words;
 
 words! {
@@ -27,25 +28,22 @@ impl MatchConfidence {
     }
 }
 
-/// A server that may have a capability. Nothing is connected because of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ServerRecommendation {
-    /// The capability; in an answer it may be left out, because the question has it.
-    #[serde(default)]
-    pub capability: Box<str>,
-    /// The name of the server.
-    #[serde(alias = "server")]
-    pub server_name: Box<str>,
-    /// The page of the server in a registry.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub registry_url: Option<Box<str>>,
-    /// The way in which a user signs in at the server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auth_flow: Option<Box<str>>,
-    /// The confidence.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "confidence")]
-    pub match_confidence: Option<MatchConfidence>,
+record! {
+    /// A server that may have a capability. Nothing is connected because of it.
+    pub struct ServerRecommendation: Eq {
+        /// The capability; in an answer it may be left out, because the question has it.
+        default capability: Box<str>;
+        /// The name of the server.
+        #[serde(alias = "server")]
+        plain server_name: Box<str>;
+        /// The page of the server in a registry.
+        optional registry_url: Box<str>;
+        /// The way in which a user signs in at the server.
+        optional auth_flow: Box<str>;
+        /// The confidence.
+        #[serde(deserialize_with = "confidence")]
+        optional match_confidence: MatchConfidence;
+    }
 }
 
 impl ServerRecommendation {
@@ -79,31 +77,21 @@ fn confidence<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Match
     }))
 }
 
-/// The params of `mgp/discovery/recommend`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct RecommendServers {
-    /// The capability that is needed, in words.
-    pub capability_needed: Box<str>,
-    /// The most recommendations.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
-}
+record! {
+    /// The params of `mgp/discovery/recommend`.
+    pub struct RecommendServers: Eq {
+        /// The capability that is needed, in words.
+        required capability_needed: Box<str>;
+        /// The most recommendations.
+        optional limit: u32;
+    }
 
-/// The result of `mgp/discovery/recommend`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct RecommendedServers {
-    /// The capability that was asked for.
-    pub capability_needed: Box<str>,
-    /// The recommendations, the best first.
-    pub recommendations: Vec<ServerRecommendation>,
-}
-
-impl RecommendedServers {
-    /// Creates the result.
-    pub const fn new(capability_needed: Box<str>, recommendations: Vec<ServerRecommendation>) -> Self {
-        Self { capability_needed, recommendations }
+    /// The result of `mgp/discovery/recommend`.
+    pub struct RecommendedServers: Eq {
+        /// The capability that was asked for.
+        required capability_needed: Box<str>;
+        /// The recommendations, the best first.
+        required recommendations: Vec<ServerRecommendation>;
     }
 }
 

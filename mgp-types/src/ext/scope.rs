@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::written;
 use crate::Object;
+use crate::macros::record;
 use crate::mgp::Timestamp;
 
 /// The most scopes in one set.
@@ -116,42 +117,28 @@ pub fn temporary(scope: &str) -> Option<Duration> {
     number.checked_mul(seconds).map(Duration::from_secs)
 }
 
-/// The params of `mgp/permission/check`: may this tool be called?
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct CheckPermission {
-    /// The name of the tool.
-    pub tool: Box<str>,
-    /// The scopes that the caller believes to hold. They are advice: those of the caller's session decide.
-    #[serde(default)]
-    pub scopes_held: Vec<Box<str>>,
-    /// The arguments that the call would have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parameters: Option<Object>,
-}
-
-impl CheckPermission {
-    /// Creates a question about `tool`.
-    pub fn new(tool: impl Into<Box<str>>) -> Self {
-        Self { tool: tool.into(), scopes_held: Vec::new(), parameters: None }
+record! {
+    /// The params of `mgp/permission/check`: may this tool be called?
+    pub struct CheckPermission {
+        /// The name of the tool.
+        required tool: into Box<str>;
+        /// The scopes that the caller believes to hold. They are advice: those of the caller's session decide.
+        default scopes_held: Vec<Box<str>>;
+        /// The arguments that the call would have.
+        optional parameters: Object;
     }
-}
 
-/// The result of `mgp/permission/check`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct PermissionChecked {
-    /// True if the call would not be refused.
-    pub allowed: bool,
-    /// The scopes that are missing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing_scopes: Vec<Box<str>>,
-    /// The address at which a person can give the missing scopes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub elevation_url: Option<Box<str>>,
-    /// The reason in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Box<str>>,
+    /// The result of `mgp/permission/check`.
+    pub struct PermissionChecked: Eq {
+        /// True if the call would not be refused.
+        plain allowed: bool;
+        /// The scopes that are missing.
+        list missing_scopes: Box<str>;
+        /// The address at which a person can give the missing scopes.
+        optional elevation_url: Box<str>;
+        /// The reason in words.
+        optional reason: Box<str>;
+    }
 }
 
 impl PermissionChecked {
@@ -172,88 +159,48 @@ impl PermissionChecked {
     }
 }
 
-/// The params of `mgp/permission/negotiate`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct NegotiateScopes {
-    /// The wanted scopes; [`temporary`] ones bound the time of the others.
-    pub requested_scopes: Scopes,
-    /// The reason for which the scopes are wanted, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub justification: Option<Box<str>>,
-    /// The wanted time in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ttl_seconds: Option<u64>,
-}
-
-impl NegotiateScopes {
-    /// Creates a request for these scopes.
-    pub const fn new(requested_scopes: Scopes) -> Self {
-        Self { requested_scopes, justification: None, ttl_seconds: None }
+record! {
+    /// The params of `mgp/permission/negotiate`.
+    pub struct NegotiateScopes: Eq {
+        /// The wanted scopes; [`temporary`] ones bound the time of the others.
+        required requested_scopes: Scopes;
+        /// The reason for which the scopes are wanted, in words.
+        optional justification: Box<str>;
+        /// The wanted time in seconds.
+        optional ttl_seconds: u64;
     }
-}
 
-/// A scope that was not granted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct DeniedScope {
-    /// The scope.
-    pub scope: Box<str>,
-    /// The reason.
-    pub reason: Box<str>,
-}
-
-impl DeniedScope {
-    /// Creates the denial of `scope`.
-    pub fn new(scope: impl Into<Box<str>>, reason: impl Into<Box<str>>) -> Self {
-        Self { scope: scope.into(), reason: reason.into() }
+    /// A scope that was not granted.
+    pub struct DeniedScope: Eq {
+        /// The scope.
+        required scope: into Box<str>;
+        /// The reason.
+        required reason: into Box<str>;
     }
-}
 
-/// A session of scopes: a token, the scopes that its holder has, and its end.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ScopeSession {
-    /// The token.
-    pub token: Box<str>,
-    /// The scopes.
-    pub scopes: Scopes,
-    /// The end of the session.
-    pub expires_at: Timestamp,
-    /// The token for a new session with the same scopes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refresh_token: Option<Box<str>>,
-    /// The time in seconds without a call after which the session ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inactivity_timeout_seconds: Option<u64>,
-}
-
-crate::partial_debug!(ScopeSession, self => scopes: self.scopes, expires_at: self.expires_at);
-
-impl ScopeSession {
-    /// Creates a session.
-    pub fn new(token: impl Into<Box<str>>, scopes: Scopes, expires_at: Timestamp) -> Self {
-        Self {
-            token: token.into(),
-            scopes,
-            expires_at,
-            refresh_token: None,
-            inactivity_timeout_seconds: None,
-        }
+    /// A session of scopes: a token, the scopes that its holder has, and its end.
+    pub struct ScopeSession shows scopes, expires_at: Eq {
+        /// The token.
+        required token: into Box<str>;
+        /// The scopes.
+        required scopes: Scopes;
+        /// The end of the session.
+        required expires_at: Timestamp;
+        /// The token for a new session with the same scopes.
+        optional refresh_token: Box<str>;
+        /// The time in seconds without a call after which the session ends.
+        optional inactivity_timeout_seconds: u64;
     }
-}
 
-/// The result of `mgp/permission/negotiate`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ScopesNegotiated {
-    /// The scopes that the caller has now.
-    pub granted_scopes: Scopes,
-    /// The scopes that the caller does not get.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub denied_scopes: Vec<DeniedScope>,
-    /// The session.
-    pub session: ScopeSession,
+    /// The result of `mgp/permission/negotiate`.
+    pub struct ScopesNegotiated: Eq {
+        /// The scopes that the caller has now.
+        plain granted_scopes: Scopes;
+        /// The scopes that the caller does not get.
+        list denied_scopes: DeniedScope;
+        /// The session.
+        plain session: ScopeSession;
+    }
 }
 
 impl ScopesNegotiated {

@@ -1,7 +1,6 @@
 //! State that a client carries from call to call for a server, and what happens to it.
 
-use serde::{Deserialize, Serialize};
-
+use crate::macros::record;
 use crate::mgp::Timestamp;
 use crate::mgp::words::words;
 
@@ -18,50 +17,29 @@ pub const STATE_CHANGED: &str = "state_changed";
 /// The member of a result's `_meta` that tells that the new state was too long to be sent.
 pub const STATE_DROPPED: &str = "state_dropped";
 
-/// A session as its client keeps it: the token is opaque, and only the server can read it.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct SessionState {
-    /// The id of the session.
-    pub session_id: Box<str>,
-    /// The token.
-    pub state: Box<str>,
-    /// The moment at which the session began.
-    pub created_at: Timestamp,
-    /// The moment at which the session ends, if nothing is called until then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Timestamp>,
-    /// Where the session belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<SessionMetadata>,
-}
+record! {
+    /// A session as its client keeps it: the token is opaque, and only the server can read it.
+    pub struct SessionState shows session_id: Eq {
+        /// The id of the session.
+        required session_id: into Box<str>;
+        /// The token.
+        required state: into Box<str>;
+        /// The moment at which the session began.
+        required created_at: Timestamp;
+        /// The moment at which the session ends, if nothing is called until then.
+        optional expires_at: Timestamp;
+        /// Where the session belongs to.
+        optional metadata: SessionMetadata;
+    }
 
-/// Where a session belongs to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct SessionMetadata {
-    /// The name of the server that owns the session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server_name: Option<Box<str>>,
-    /// The tool that the session is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_context: Option<Box<str>>,
-}
-
-impl SessionState {
-    /// Creates a session.
-    pub fn new(session_id: impl Into<Box<str>>, state: impl Into<Box<str>>, created_at: Timestamp) -> Self {
-        Self {
-            session_id: session_id.into(),
-            state: state.into(),
-            created_at,
-            expires_at: None,
-            metadata: None,
-        }
+    /// Where a session belongs to.
+    pub struct SessionMetadata: Default, Eq {
+        /// The name of the server that owns the session.
+        optional server_name: Box<str>;
+        /// The tool that the session is about.
+        optional tool_context: Box<str>;
     }
 }
-
-crate::partial_debug!(SessionState, self => session_id: self.session_id);
 
 words! {
     /// What happened to a session.
@@ -77,20 +55,19 @@ words! {
     }
 }
 
-/// The params of `notifications/mgp.session.lifecycle`: something happened to a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct SessionEvent {
-    /// What happened.
-    #[serde(rename = "type")]
-    pub change: SessionChange,
-    /// The id of the session.
-    pub session_id: Box<str>,
-    /// The moment at which it happened.
-    pub timestamp: Timestamp,
-    /// Why it happened.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Box<str>>,
+record! {
+    /// The params of `notifications/mgp.session.lifecycle`: something happened to a session.
+    pub struct SessionEvent: Eq {
+        /// What happened.
+        #[serde(rename = "type")]
+        plain change: SessionChange;
+        /// The id of the session.
+        plain session_id: Box<str>;
+        /// The moment at which it happened.
+        plain timestamp: Timestamp;
+        /// Why it happened.
+        optional reason: Box<str> => into with_reason;
+    }
 }
 
 impl SessionEvent {
@@ -100,13 +77,6 @@ impl SessionEvent {
     /// Creates the event that `change` happened now.
     pub fn now(change: SessionChange, session_id: impl Into<Box<str>>) -> Self {
         Self { change, session_id: session_id.into(), timestamp: Timestamp::now(), reason: None }
-    }
-
-    /// Sets why it happened.
-    #[must_use]
-    pub fn with_reason(mut self, reason: impl Into<Box<str>>) -> Self {
-        self.reason = Some(reason.into());
-        self
     }
 }
 

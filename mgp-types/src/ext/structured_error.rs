@@ -2,11 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize, Serializer};
-
 use super::projection::projection;
 use super::written;
-use crate::json::ObjectWriter;
+use crate::macros::record;
 use crate::mgp::words::open_words;
 use crate::{Error, Object, RawJson, code};
 
@@ -25,57 +23,47 @@ open_words! {
         RateLimited = "rate_limited",
     }
 }
-crate::macros::text_traits!(ErrorClass: Serialize, Deserialize(Self::from));
 
 impl ErrorClass {
-    /// The classes of the specification.
-    pub const STANDARD: [Self; 5] =
-        [Self::Transient, Self::Permanent, Self::AuthRequired, Self::InvalidInput, Self::RateLimited];
-
     /// Returns whether the same request can succeed later, with nothing changed but the time.
     pub const fn passes(&self) -> bool {
         matches!(self, Self::Transient | Self::RateLimited)
     }
 }
 
-/// An error that says what to do next: the members of an error's `data`, and of `_meta.error` in a failed result.
-///
-/// ```
-/// use mgp_types::ext::{ErrorClass, StructuredError};
-/// use mgp_types::mgp::Recovery;
-/// use mgp_types::{Error, code};
-///
-/// let error = Error::new(code::RATE_LIMITED, "10 requests per minute")
-///     .with_recovery(Recovery::for_code(code::RATE_LIMITED).unwrap().with_retry_after_ms(4200));
-/// let structured = StructuredError::of(&error);
-/// assert_eq!(structured.code, "RATE_LIMIT_EXCEEDED");
-/// assert_eq!(structured.category, ErrorClass::RateLimited);
-/// assert_eq!(structured.retry_after_seconds, Some(5));
-/// ```
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[non_exhaustive]
-pub struct StructuredError {
-    /// The word for the error, in capitals.
-    pub code: Cow<'static, str>,
-    /// The error in words.
-    pub message: Box<str>,
-    /// The class of the error.
-    pub category: ErrorClass,
-    /// The least time in seconds to wait before the next attempt.
-    #[serde(default)]
-    pub retry_after_seconds: Option<u64>,
-    /// True if a person can do something about the error, and so should hear of it.
-    #[serde(default)]
-    pub user_actionable: bool,
-    /// The next step.
-    #[serde(default)]
-    pub suggestion: Option<Box<str>>,
-    /// Facts about this error.
-    #[serde(default)]
-    pub details: Option<Object>,
-    /// An address where the error is explained.
-    #[serde(default)]
-    pub documentation_url: Option<Box<str>>,
+record! {
+    /// An error that says what to do next: the members of an error's `data`, and of `_meta.error` in a failed result.
+    ///
+    /// ```
+    /// use mgp_types::ext::{ErrorClass, StructuredError};
+    /// use mgp_types::mgp::Recovery;
+    /// use mgp_types::{Error, code};
+    ///
+    /// let error = Error::new(code::RATE_LIMITED, "10 requests per minute")
+    ///     .with_recovery(Recovery::for_code(code::RATE_LIMITED).unwrap().with_retry_after_ms(4200));
+    /// let structured = StructuredError::of(&error);
+    /// assert_eq!(structured.code, "RATE_LIMIT_EXCEEDED");
+    /// assert_eq!(structured.category, ErrorClass::RateLimited);
+    /// assert_eq!(structured.retry_after_seconds, Some(5));
+    /// ```
+    pub struct StructuredError {
+        /// The word for the error, in capitals.
+        plain code: Cow<'static, str>;
+        /// The error in words.
+        plain message: Box<str>;
+        /// The class of the error.
+        plain category: ErrorClass;
+        /// The least time in seconds to wait before the next attempt.
+        optional retry_after_seconds: u64;
+        /// True if a person can do something about the error, and so should hear of it.
+        flag user_actionable;
+        /// The next step.
+        optional suggestion: Box<str>;
+        /// Facts about this error.
+        optional details: Object;
+        /// An address where the error is explained.
+        optional documentation_url: Box<str>;
+    }
 }
 
 /// The least time to wait where an error passes and does not say when.
@@ -229,26 +217,7 @@ impl StructuredError {
 
     /// Returns the error as an object.
     pub fn to_object(&self) -> Object {
-        let mut out = ObjectWriter::new();
-        out.text("code", &self.code);
-        out.text("message", &self.message);
-        out.text("category", self.category.as_str());
-        if let Some(seconds) = self.retry_after_seconds {
-            out.number("retry_after_seconds", i64::try_from(seconds).unwrap_or(i64::MAX));
-        }
-        if self.user_actionable {
-            out.flag("user_actionable");
-        }
-        if let Some(suggestion) = &self.suggestion {
-            out.text("suggestion", suggestion);
-        }
-        if let Some(details) = &self.details {
-            out.json("details", &details.to_raw());
-        }
-        if let Some(url) = &self.documentation_url {
-            out.text("documentation_url", url);
-        }
-        out.finish()
+        Object::from_value(self).unwrap_or_default()
     }
 
     /// Adds the members of the error to the data of an error; members that are there already stay, and data that are no
@@ -265,12 +234,6 @@ impl StructuredError {
             }
             Some(_) => data.clone(),
         }
-    }
-}
-
-impl Serialize for StructuredError {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.to_object().serialize(serializer)
     }
 }
 

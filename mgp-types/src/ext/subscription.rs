@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::written;
+use crate::macros::record;
 use crate::mgp::words::words;
 use crate::mgp::{Event, EventSeverity, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp};
 use crate::{Error, Object, RawJson};
@@ -17,25 +18,23 @@ const MAX_FILTER_BYTES: usize = 4096;
 /// The member of a filter that is about the severity of events, and not about their payload.
 const MIN_SEVERITY: &str = "min_severity";
 
-/// The params of `mgp/events/subscribe` in the words of the extension.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct SubscriptionRequest {
-    /// The id that the client chose for the subscription.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subscription_id: Option<SubscriptionId>,
-    /// The wanted events: names, and patterns like those of MGP's channels.
-    pub events: Vec<String>,
-    /// The members that the payload of a wanted event has, with these values; `min_severity` is the least severity.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub filter: Object,
-    /// The time in seconds after which the subscription ends, from a second to a day. A number beyond that is read as
-    /// the nearest one.
-    #[serde(default = "usual_ttl", deserialize_with = "nearest_ttl")]
-    pub ttl_seconds: u32,
-    /// The number of the last event that arrived, to go on with a subscription in place of opening one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after_seq: Option<u64>,
+record! {
+    /// The params of `mgp/events/subscribe` in the words of the extension.
+    pub struct SubscriptionRequest {
+        /// The id that the client chose for the subscription.
+        optional subscription_id: SubscriptionId;
+        /// The wanted events: names, and patterns like those of MGP's channels.
+        plain events: Vec<String>;
+        /// The members that the payload of a wanted event has, with these values; `min_severity` is the least severity.
+        #[serde(skip_serializing_if = "Object::is_empty")]
+        default filter: Object;
+        /// The time in seconds after which the subscription ends, from a second to a day. A number beyond that is read as
+        /// the nearest one.
+        #[serde(default = "usual_ttl", deserialize_with = "nearest_ttl")]
+        plain ttl_seconds: u32;
+        /// The number of the last event that arrived, to go on with a subscription in place of opening one.
+        optional after_seq: u64;
+    }
 }
 
 const fn usual_ttl() -> u32 {
@@ -174,33 +173,28 @@ words! {
     }
 }
 
-/// The result of `mgp/events/subscribe` in the words of the extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct SubscriptionAnswer {
-    /// The id of the subscription.
-    pub subscription_id: SubscriptionId,
-    /// True if there is a subscription now.
-    pub status: SubscriptionStatus,
-    /// The moment at which the subscription ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Timestamp>,
-    /// All events of the server.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub supported_events: Vec<String>,
-    /// Why there is no subscription.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Box<str>>,
-    /// Whether the server pushes events; if not, the client asks for them.
-    #[serde(default = "yes")]
-    pub supported: bool,
-    /// The seconds after which the client asks again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub poll_interval_seconds: Option<u32>,
-    /// The method that the client asks with: its params are the `subscription_id`, and as a cursor the number of the last
-    /// event, `after_seq`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub poll_method: Option<Box<str>>,
+record! {
+    /// The result of `mgp/events/subscribe` in the words of the extension.
+    pub struct SubscriptionAnswer: Eq {
+        /// The id of the subscription.
+        plain subscription_id: SubscriptionId;
+        /// True if there is a subscription now.
+        plain status: SubscriptionStatus;
+        /// The moment at which the subscription ends.
+        optional expires_at: Timestamp;
+        /// All events of the server.
+        list supported_events: String;
+        /// Why there is no subscription.
+        optional reason: Box<str>;
+        /// Whether the server pushes events; if not, the client asks for them.
+        #[serde(default = "yes")]
+        plain supported: bool;
+        /// The seconds after which the client asks again.
+        optional poll_interval_seconds: u32;
+        /// The method that the client asks with: its params are the `subscription_id`, and as a cursor the number of the last
+        /// event, `after_seq`.
+        optional poll_method: Box<str>;
+    }
 }
 
 const fn yes() -> bool {
@@ -290,18 +284,17 @@ words! {
     }
 }
 
-/// The params of `notifications/mgp.event.terminated`: a subscription ended, and the client did not end it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct SubscriptionEnded {
-    /// The subscription.
-    pub subscription_id: SubscriptionId,
-    /// Why it ended; `None` for a reason of a later version.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "if_known")]
-    pub reason: Option<SubscriptionEnd>,
-    /// Whether the client may subscribe again.
-    #[serde(default)]
-    pub resubscribe: bool,
+record! {
+    /// The params of `notifications/mgp.event.terminated`: a subscription ended, and the client did not end it.
+    pub struct SubscriptionEnded: Eq {
+        /// The subscription.
+        plain subscription_id: SubscriptionId;
+        /// Why it ended; `None` for a reason of a later version.
+        #[serde(deserialize_with = "if_known")]
+        optional reason: SubscriptionEnd;
+        /// Whether the client may subscribe again.
+        default resubscribe: bool;
+    }
 }
 
 fn if_known<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<SubscriptionEnd>, D::Error> {
@@ -318,30 +311,18 @@ impl SubscriptionEnded {
     }
 }
 
-/// A subscription in the list of its owner.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct OwnSubscription {
-    /// The id.
-    pub subscription_id: SubscriptionId,
-    /// The names and patterns of the events.
-    pub events: Vec<String>,
-    /// The moment at which the subscription ends, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Timestamp>,
-    /// The number of the last event so far.
-    pub last_seq: u64,
-}
-
-impl OwnSubscription {
-    /// Creates the entry of a subscription.
-    pub const fn new(
-        subscription_id: SubscriptionId,
-        events: Vec<String>,
-        expires_at: Option<Timestamp>,
-        last_seq: u64,
-    ) -> Self {
-        Self { subscription_id, events, expires_at, last_seq }
+record! {
+    /// A subscription in the list of its owner.
+    pub struct OwnSubscription {
+        /// The id.
+        required subscription_id: SubscriptionId;
+        /// The names and patterns of the events.
+        required events: Vec<String>;
+        /// The moment at which the subscription ends, if it has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        required expires_at: Option<Timestamp>;
+        /// The number of the last event so far.
+        required last_seq: u64;
     }
 }
 

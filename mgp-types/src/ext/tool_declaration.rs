@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::macros::record;
 use crate::mcp::Tool;
 use crate::mgp::words::words;
 use crate::mgp::{RiskLevel, Timestamp};
@@ -67,19 +68,16 @@ impl From<RiskLevel> for Impact {
     }
 }
 
-/// The estimated costs of a call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Cost {
-    /// The kind of the costs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub category: Option<CostCategory>,
-    /// The units that a call uses, as far as the server can tell before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub estimated_units: Option<f64>,
-    /// The name of the unit, for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unit_label: Option<Box<str>>,
+record! {
+    /// The estimated costs of a call.
+    pub struct Cost {
+        /// The kind of the costs.
+        optional category: CostCategory;
+        /// The units that a call uses, as far as the server can tell before.
+        optional estimated_units: f64;
+        /// The name of the unit, for people.
+        optional unit_label: Box<str>;
+    }
 }
 
 impl Cost {
@@ -112,21 +110,14 @@ impl fmt::Display for Cost {
     }
 }
 
-/// What is left of a quota.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Quota {
-    /// The calls that are left.
-    pub remaining: u64,
-    /// The moment at which the quota begins anew.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resets_at: Option<Timestamp>,
-}
-
-impl Quota {
-    /// Creates a quota with `remaining` calls left.
-    pub const fn new(remaining: u64, resets_at: Option<Timestamp>) -> Self {
-        Self { remaining, resets_at }
+record! {
+    /// What is left of a quota.
+    pub struct Quota: Copy, Eq {
+        /// The calls that are left.
+        required remaining: u64;
+        /// The moment at which the quota begins anew.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        required resets_at: Option<Timestamp>;
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Compensation, ErrorClass, StepId, StructuredError, TransactionId, written};
+use crate::macros::record;
 use crate::mgp::Timestamp;
 use crate::mgp::words::words;
 use crate::{Error, Object, RawJson};
@@ -23,19 +24,18 @@ const META: &str = "transaction";
 const DEFAULT_TIMEOUT_SECONDS: u32 = 300;
 const MAX_TIMEOUT_SECONDS: i64 = 3600;
 
-/// The params of `transaction/begin`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct BeginTransaction {
-    /// The id of the new transaction.
-    pub transaction_id: TransactionId,
-    /// The time in seconds without a call after which the transaction is rolled back, from one to an hour. A number
-    /// beyond that is read as the nearest one.
-    #[serde(default = "usual_timeout", deserialize_with = "nearest_timeout")]
-    pub timeout_seconds: u32,
-    /// What the transaction does, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Box<str>>,
+record! {
+    /// The params of `transaction/begin`.
+    pub struct BeginTransaction: Eq {
+        /// The id of the new transaction.
+        plain transaction_id: TransactionId;
+        /// The time in seconds without a call after which the transaction is rolled back, from one to an hour. A number
+        /// beyond that is read as the nearest one.
+        #[serde(default = "usual_timeout", deserialize_with = "nearest_timeout")]
+        plain timeout_seconds: u32;
+        /// What the transaction does, in words.
+        optional description: Box<str>;
+    }
 }
 
 impl BeginTransaction {
@@ -72,21 +72,13 @@ pub struct NamedTransaction {
     pub transaction_id: TransactionId,
 }
 
-/// The params of `transaction/rollback`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct RollbackTransaction {
-    /// The id of the transaction.
-    pub transaction_id: TransactionId,
-    /// The reason in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Box<str>>,
-}
-
-impl RollbackTransaction {
-    /// Creates a request to roll the transaction back.
-    pub const fn new(transaction_id: TransactionId) -> Self {
-        Self { transaction_id, reason: None }
+record! {
+    /// The params of `transaction/rollback`.
+    pub struct RollbackTransaction: Eq {
+        /// The id of the transaction.
+        required transaction_id: TransactionId;
+        /// The reason in words.
+        optional reason: Box<str>;
     }
 }
 
@@ -113,16 +105,16 @@ impl TransactionState {
     }
 }
 
-/// The result of `transaction/begin`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct TransactionBegun {
-    /// The id of the transaction.
-    pub transaction_id: TransactionId,
-    /// The word `begun`.
-    pub status: Box<str>,
-    /// The moment at which the transaction is rolled back if nothing happens.
-    pub expires_at: Timestamp,
+record! {
+    /// The result of `transaction/begin`.
+    pub struct TransactionBegun: Eq {
+        /// The id of the transaction.
+        plain transaction_id: TransactionId;
+        /// The word `begun`.
+        plain status: Box<str>;
+        /// The moment at which the transaction is rolled back if nothing happens.
+        plain expires_at: Timestamp;
+    }
 }
 
 impl TransactionBegun {
@@ -132,16 +124,16 @@ impl TransactionBegun {
     }
 }
 
-/// The result of `transaction/commit`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct TransactionCommitted {
-    /// The id of the transaction.
-    pub transaction_id: TransactionId,
-    /// The state, which is [`Committed`](TransactionState::Committed).
-    pub status: TransactionState,
-    /// The number of steps that were carried out.
-    pub steps_completed: usize,
+record! {
+    /// The result of `transaction/commit`.
+    pub struct TransactionCommitted: Eq {
+        /// The id of the transaction.
+        plain transaction_id: TransactionId;
+        /// The state, which is [`Committed`](TransactionState::Committed).
+        plain status: TransactionState;
+        /// The number of steps that were carried out.
+        plain steps_completed: usize;
+    }
 }
 
 impl TransactionCommitted {
@@ -161,17 +153,17 @@ words! {
     }
 }
 
-/// The report about one step that was to be taken back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct CompensatedStep {
-    /// The id of the step.
-    pub step_id: StepId,
-    /// The outcome.
-    pub status: CompensationStatus,
-    /// The reason why the step was not taken back. A peer may write it as plain text.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "error_or_text")]
-    pub error: Option<StructuredError>,
+record! {
+    /// The report about one step that was to be taken back.
+    pub struct CompensatedStep {
+        /// The id of the step.
+        plain step_id: StepId;
+        /// The outcome.
+        plain status: CompensationStatus;
+        /// The reason why the step was not taken back. A peer may write it as plain text.
+        #[serde(deserialize_with = "error_or_text")]
+        optional error: StructuredError;
+    }
 }
 
 impl CompensatedStep {
@@ -196,24 +188,20 @@ fn error_or_text<'de, D: serde::Deserializer<'de>>(
     }))
 }
 
-/// The result of `transaction/rollback`, and of `transaction/status`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct TransactionReport {
-    /// The id of the transaction.
-    pub transaction_id: TransactionId,
-    /// The state; some servers do not write it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<TransactionState>,
-    /// The steps that were to be taken back, the last one first.
-    #[serde(default)]
-    pub steps_compensated: Vec<CompensatedStep>,
-    /// The reason of the rollback.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Box<str>>,
-    /// The moment at which an active transaction is rolled back if nothing happens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Timestamp>,
+record! {
+    /// The result of `transaction/rollback`, and of `transaction/status`.
+    pub struct TransactionReport {
+        /// The id of the transaction.
+        plain transaction_id: TransactionId;
+        /// The state; some servers do not write it.
+        optional status: TransactionState;
+        /// The steps that were to be taken back, the last one first.
+        default steps_compensated: Vec<CompensatedStep>;
+        /// The reason of the rollback.
+        optional reason: Box<str>;
+        /// The moment at which an active transaction is rolled back if nothing happens.
+        optional expires_at: Timestamp;
+    }
 }
 
 impl TransactionReport {
@@ -281,23 +269,22 @@ words! {
     }
 }
 
-/// The word of a server about a step, in the metadata of its result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct StepResult {
-    /// The id of the transaction.
-    pub transaction_id: TransactionId,
-    /// The id of the step.
-    pub step_id: StepId,
-    /// The outcome; some servers do not write it where the step was carried out.
-    #[serde(default = "carried_out")]
-    pub status: StepStatus,
-    /// The call that takes the step back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub compensation: Option<Compensation>,
-    /// The reason why the step failed.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "error_or_text")]
-    pub error: Option<StructuredError>,
+record! {
+    /// The word of a server about a step, in the metadata of its result.
+    pub struct StepResult {
+        /// The id of the transaction.
+        required transaction_id: TransactionId;
+        /// The id of the step.
+        required step_id: StepId;
+        /// The outcome; some servers do not write it where the step was carried out.
+        #[serde(default = "carried_out")]
+        required status: StepStatus;
+        /// The call that takes the step back.
+        optional compensation: Compensation;
+        /// The reason why the step failed.
+        #[serde(deserialize_with = "error_or_text")]
+        optional error: StructuredError;
+    }
 }
 
 const fn carried_out() -> StepStatus {
@@ -305,11 +292,6 @@ const fn carried_out() -> StepStatus {
 }
 
 impl StepResult {
-    /// Creates the word about a step with this outcome.
-    pub const fn new(transaction_id: TransactionId, step_id: StepId, status: StepStatus) -> Self {
-        Self { transaction_id, step_id, status, compensation: None, error: None }
-    }
-
     /// Reads the word about the step in the metadata of a result.
     ///
     /// # Errors

@@ -63,7 +63,8 @@ impl ObjectWriter {
     }
 
     /// Writes a number.
-    pub fn number(&mut self, name: &str, number: i64) {
+    pub fn number(&mut self, name: &str, number: impl Into<i128>) {
+        let number = number.into();
         self.member(name, |out| {
             let _ = write!(out, "{number}");
         });
@@ -77,6 +78,17 @@ impl ObjectWriter {
     /// Writes a value of any kind.
     pub fn json(&mut self, name: &str, value: &RawJson) {
         self.member(name, |out| out.extend_from_slice(value.as_bytes()));
+    }
+
+    /// Writes the members of `object` that are not among `known`, in order.
+    pub(crate) fn others(&mut self, object: &Object, known: &[&str]) {
+        for (name, value) in object.iter().filter(|(name, _)| !known.contains(&&**name)) {
+            self.json(&name, &value);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members.is_empty()
     }
 
     /// Returns the object.

@@ -1,6 +1,15 @@
 //! JSON strings: escaping, unescaping, and the search for the characters that need it.
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
 use crate::hex;
+
+/// A text, borrowed from the frame unless it holds escapes.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(crate) struct FrameText<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 /// Appends `text` as a JSON string.
 ///

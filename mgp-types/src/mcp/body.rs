@@ -1,14 +1,11 @@
 //! The macro that defines objects of the wire as structs, and the fitting of a body to a revision.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::ops::Deref;
+use serde::de::{Error, MapAccess};
 
-use serde::de::{self, Deserialize, Deserializer, Error, MapAccess, Visitor};
-
+use crate::json::FrameText;
 use crate::{Id, RawJson, Revision};
 
-/// Defines an object of the wire.
+/// Defines objects of the wire.
 ///
 /// ```text
 /// body! {
@@ -19,10 +16,12 @@ use crate::{Id, RawJson, Revision};
 ///         /// Documentation.
 ///         optional field: Type = "wireName" [since V2025_06_18];   // absent or null: None
 ///         /// Documentation.
-///         nullable field: Type = "wireName";                // absent: None; null is a value of Type
+///         nullable field: Type = "wireName" => with_field;  // absent: None; null is a value of Type
 ///     }
 /// }
 /// ```
+///
+/// An optional or nullable field can name the method that sets it.
 ///
 /// The struct gets a public `extra` for every other member, `new` with the required fields in order,
 /// `Default` if there are none, `Serialize` in the order written here, `Deserialize` that refuses
@@ -35,15 +34,15 @@ use crate::{Id, RawJson, Revision};
 /// `pub struct Name, fit by method {` calls `self.method(revision)` before the gates, for changes that no gate can
 /// express.
 macro_rules! body {
-    (
+    ($(
         $(#[$attribute:meta])*
         pub struct $name:ident $(($tag:literal : $tag_value:literal))? $(, fit by $hook:ident)? {
             $(
                 $(#[$field_attribute:meta])*
-                $presence:ident $field:ident: $type:ty = $wire:literal $([$($gate:tt)*])?;
+                $presence:ident $field:ident: $type:ty = $wire:literal $([$($gate:tt)*])? $(=> $setter:ident)?;
             )*
         }
-    ) => {
+    )+) => {$(
         $(#[$attribute])*
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
@@ -54,6 +53,17 @@ macro_rules! body {
         }
 
         $crate::mcp::body::constructor!($name [] [] $($presence $field: $type,)*);
+
+        impl $name {
+            $($(
+                #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
+                #[must_use]
+                pub fn $setter(mut self, value: impl Into<$type>) -> Self {
+                    self.$field = Some(value.into());
+                    self
+                }
+            )?)*
+        }
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -86,8 +96,8 @@ macro_rules! body {
                         )*
                         $(let mut tag: Option<&'static str> = { let _: &str = $tag; None };)?
                         let mut extra = $crate::mcp::Extra::new();
-                        while let Some(name) = map.next_key::<$crate::mcp::body::Name<'de>>()? {
-                            match &*name {
+                        while let Some(name) = map.next_key::<$crate::json::FrameText<'de>>()? {
+                            match &*name.0 {
                                 $($tag => $crate::mcp::body::read_tag(&mut tag, $tag, $tag_value, &mut map)?,)?
                                 $($wire => $crate::mcp::body::read_field(&mut $field, $wire, &mut map)?,)*
                                 other => extra.push_unchecked(other, map.next_value()?),
@@ -132,7 +142,7 @@ macro_rules! body {
                 )*
             }
         }
-    };
+    )+};
 }
 
 /// The type of a field in the struct.
@@ -241,23 +251,7 @@ macro_rules! constructor {
     };
 }
 
-/// Defines `with_…` methods that set optional fields.
-macro_rules! builders {
-    ($name:ident { $($method:ident: $field:ident: $type:ty,)* }) => {
-        impl $name {
-            $(
-                #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
-                #[must_use]
-                pub fn $method(mut self, value: impl Into<$type>) -> Self {
-                    self.$field = Some(value.into());
-                    self
-                }
-            )*
-        }
-    };
-}
-
-pub(super) use {body, builders, constructor, field_type, finish_field, gate, slot_type, write_field};
+pub(super) use {body, constructor, field_type, finish_field, gate, slot_type, write_field};
 
 /// Reads the value of a member into its slot, which must still be empty.
 pub(super) fn read_field<'de, T, A>(
@@ -286,8 +280,8 @@ pub(super) fn read_tag<'de, A: MapAccess<'de>>(
     if slot.is_some() {
         return Err(A::Error::duplicate_field(name));
     }
-    let value: Name<'de> = map.next_value()?;
-    if &*value != expected {
+    let value: FrameText<'de> = map.next_value()?;
+    if value.0 != expected {
         return Err(A::Error::custom(format_args!("field `{name}` is not `{expected}`")));
     }
     *slot = Some(expected);
@@ -344,47 +338,5 @@ impl<T: ForRevision> ForRevision for Vec<T> {
 impl<T: ForRevision> ForRevision for Box<T> {
     fn fit(&mut self, revision: Revision) {
         (**self).fit(revision);
-    }
-}
-
-/// A member name, borrowed from the frame unless it holds escapes.
-pub(super) struct Name<'de>(Cow<'de, str>);
-
-impl<'de> Name<'de> {
-    /// Returns the text itself.
-    pub(super) fn into_inner(self) -> Cow<'de, str> {
-        self.0
-    }
-}
-
-impl Deref for Name<'_> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-
-        impl<'de> Visitor<'de> for Text {
-            type Value = Name<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Owned(text.into())))
-            }
-        }
-
-        deserializer.deserialize_str(Text)
     }
 }

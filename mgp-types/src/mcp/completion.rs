@@ -1,6 +1,6 @@
 //! Completion of the arguments of prompts and resource templates.
 
-use super::body::{body, builders};
+use super::body::body;
 use super::union::union;
 use super::{Map, Meta, ResultType};
 
@@ -12,9 +12,7 @@ body! {
         /// The name for people.
         optional title: String = "title" [since V2025_06_18];
     }
-}
 
-body! {
     /// A resource or a template of resources whose argument is completed.
     pub struct ResourceTemplateReference("type": "ref/resource") {
         /// The URI or the template.
@@ -40,63 +38,35 @@ body! {
         /// The text that has been typed so far.
         required value: String = "value";
     }
-}
 
-body! {
     /// The values that are known already when an argument is completed.
     pub struct CompletionContext {
         /// The arguments already given.
-        optional arguments: Map<String> = "arguments";
+        optional arguments: Map<String> = "arguments" => with_arguments;
     }
-}
 
-builders! {
-    CompletionContext {
-        with_arguments: arguments: Map<String>,
-    }
-}
-
-body! {
     /// The params of `completion/complete`.
     pub struct CompleteParams {
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
         /// The prompt or resource template whose argument is completed.
         required reference: Reference = "ref";
         /// The argument to complete.
         required argument: CompletionArgument = "argument";
         /// The values that are known already.
-        optional context: CompletionContext = "context" [since V2025_06_18];
+        optional context: CompletionContext = "context" [since V2025_06_18] => with_context;
     }
-}
 
-builders! {
-    CompleteParams {
-        with_meta: meta: Meta,
-        with_context: context: CompletionContext,
-    }
-}
-
-body! {
     /// The values that complete an argument.
     pub struct Completion {
         /// The values, at most a hundred.
         required values: Vec<String> = "values";
         /// The number of all values that there are.
-        optional total: i64 = "total";
+        optional total: i64 = "total" => with_total;
         /// True if there are more values than these.
-        optional has_more: bool = "hasMore";
+        optional has_more: bool = "hasMore" => with_has_more;
     }
-}
 
-builders! {
-    Completion {
-        with_total: total: i64,
-        with_has_more: has_more: bool,
-    }
-}
-
-body! {
     /// The result of `completion/complete`.
     pub struct CompleteResult {
         /// The kind of result; absent means complete.

@@ -1,6 +1,6 @@
 //! Content blocks: the pieces that tools return, prompts hold and models read and write.
 
-use super::body::{body, builders};
+use super::body::body;
 use super::union::open_enum;
 use super::union::union;
 use super::{Icon, Meta, Number, ResourceContents};
@@ -20,19 +20,11 @@ body! {
     /// Hints about the use and display of a content.
     pub struct Annotations {
         /// The audience of the content.
-        optional audience: Vec<Role> = "audience";
+        optional audience: Vec<Role> = "audience" => with_audience;
         /// The importance of the content, from 0 to 1.
-        optional priority: Number = "priority";
+        optional priority: Number = "priority" => with_priority;
         /// The time of the last change, in ISO 8601.
-        optional last_modified: String = "lastModified" [since V2025_06_18];
-    }
-}
-
-builders! {
-    Annotations {
-        with_audience: audience: Vec<Role>,
-        with_priority: priority: Number,
-        with_last_modified: last_modified: String,
+        optional last_modified: String = "lastModified" [since V2025_06_18] => with_last_modified;
     }
 }
 
@@ -130,20 +122,11 @@ body! {
         /// The text.
         required text: String = "text";
         /// Hints about the use of the content.
-        optional annotations: Box<Annotations> = "annotations";
+        optional annotations: Box<Annotations> = "annotations" => with_annotations;
         /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18];
+        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
-}
 
-builders! {
-    TextContent {
-        with_annotations: annotations: Box<Annotations>,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// An image.
     pub struct ImageContent("type": "image") {
         /// The image in base64.
@@ -151,20 +134,11 @@ body! {
         /// The media type of the image.
         required mime_type: String = "mimeType";
         /// Hints about the use of the content.
-        optional annotations: Box<Annotations> = "annotations";
+        optional annotations: Box<Annotations> = "annotations" => with_annotations;
         /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18];
+        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
-}
 
-builders! {
-    ImageContent {
-        with_annotations: annotations: Box<Annotations>,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// Sound.
     pub struct AudioContent("type": "audio") {
         /// The sound in base64.
@@ -172,16 +146,9 @@ body! {
         /// The media type of the sound.
         required mime_type: String = "mimeType";
         /// Hints about the use of the content.
-        optional annotations: Box<Annotations> = "annotations";
+        optional annotations: Box<Annotations> = "annotations" => with_annotations;
         /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18];
-    }
-}
-
-builders! {
-    AudioContent {
-        with_annotations: annotations: Box<Annotations>,
-        with_meta: meta: Meta,
+        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
 }
 
@@ -199,28 +166,19 @@ body! {
         /// The name for programs.
         required name: String = "name";
         /// The name for people.
-        optional title: String = "title";
+        optional title: String = "title" => with_title;
         /// The description of the resource.
-        optional description: String = "description";
+        optional description: String = "description" => with_description;
         /// The media type.
-        optional mime_type: String = "mimeType";
+        optional mime_type: String = "mimeType" => with_mime_type;
         /// The size in bytes, before any encoding.
-        optional size: i64 = "size";
+        optional size: i64 = "size" => with_size;
         /// Images for a user interface.
         optional icons: Vec<Icon> = "icons" [since V2025_11_25];
         /// Hints about the use of the content.
         optional annotations: Box<Annotations> = "annotations";
         /// Metadata.
         optional meta: Meta = "_meta";
-    }
-}
-
-builders! {
-    ResourceLink {
-        with_title: title: String,
-        with_description: description: String,
-        with_mime_type: mime_type: String,
-        with_size: size: i64,
     }
 }
 
@@ -248,16 +206,9 @@ body! {
         /// The contents.
         required resource: ResourceContents = "resource";
         /// Hints about the use of the content.
-        optional annotations: Box<Annotations> = "annotations";
+        optional annotations: Box<Annotations> = "annotations" => with_annotations;
         /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18];
-    }
-}
-
-builders! {
-    EmbeddedResource {
-        with_annotations: annotations: Box<Annotations>,
-        with_meta: meta: Meta,
+        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
 }
 
@@ -279,9 +230,7 @@ body! {
         /// Metadata.
         optional meta: Meta = "_meta";
     }
-}
 
-body! {
     /// The result of a tool, for the model.
     pub struct ToolResultContent("type": "tool_result") {
         /// The id of the matching use.
@@ -290,18 +239,10 @@ body! {
         required content: Vec<ContentBlock> = "content";
         /// The structured result.
         nullable structured_content: RawJson = "structuredContent"
-            [since V2025_06_18, before V2026_07_28 only RawJson::is_object];
+            [since V2025_06_18, before V2026_07_28 only RawJson::is_object] => with_structured_content;
         /// True if the tool failed.
-        optional is_error: bool = "isError";
+        optional is_error: bool = "isError" => with_is_error;
         /// Metadata.
-        optional meta: Meta = "_meta";
-    }
-}
-
-builders! {
-    ToolResultContent {
-        with_structured_content: structured_content: RawJson,
-        with_is_error: is_error: bool,
-        with_meta: meta: Meta,
+        optional meta: Meta = "_meta" => with_meta;
     }
 }

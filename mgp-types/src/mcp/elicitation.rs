@@ -1,6 +1,6 @@
 //! Elicitation: a server asks the user of its client.
 
-use super::body::{body, builders};
+use super::body::body;
 use super::task::TaskMetadata;
 use super::union::open_enum;
 use super::union::union;
@@ -35,21 +35,13 @@ body! {
         /// The wish to run the request as a task.
         optional task: TaskMetadata = "task" [only V2025_11_25];
         /// The way in which the user is asked.
-        optional mode: ElicitMode = "mode" [since V2025_11_25];
+        optional mode: ElicitMode = "mode" [since V2025_11_25] => with_mode;
         /// The message to the user.
         required message: String = "message";
         /// The form.
         required requested_schema: FormSchema = "requestedSchema";
     }
-}
 
-builders! {
-    ElicitFormParams {
-        with_mode: mode: ElicitMode,
-    }
-}
-
-body! {
     /// The params of `elicitation/create` that ask by a page that the user visits.
     pub struct ElicitUrlParams("mode": "url") {
         /// Metadata.
@@ -59,15 +51,9 @@ body! {
         /// The message to the user.
         required message: String = "message";
         /// The id by which the server reports that the user is done; required in 2025-11-25.
-        optional elicitation_id: String = "elicitationId" [only V2025_11_25];
+        optional elicitation_id: String = "elicitationId" [only V2025_11_25] => with_elicitation_id;
         /// The URL of the page.
         required url: String = "url";
-    }
-}
-
-builders! {
-    ElicitUrlParams {
-        with_elicitation_id: elicitation_id: String,
     }
 }
 
@@ -89,7 +75,7 @@ body! {
         /// The action of the user.
         required action: ElicitAction = "action";
         /// The fields of the form: texts, numbers, booleans and arrays of texts.
-        optional content: Map<RawJson> = "content";
+        optional content: Map<RawJson> = "content" => with_content;
         /// Metadata.
         optional meta: Meta = "_meta" [until V2025_11_25];
     }
@@ -112,12 +98,6 @@ impl ElicitResult {
     }
 }
 
-builders! {
-    ElicitResult {
-        with_content: content: Map<RawJson>,
-    }
-}
-
 body! {
     /// The params of `notifications/elicitation/complete`.
     pub struct ElicitationCompleteParams {
@@ -126,9 +106,7 @@ body! {
         /// The id of the elicitation.
         required elicitation_id: String = "elicitationId";
     }
-}
 
-body! {
     /// The `data` of an error: the user must visit pages before the request can be answered.
     pub struct UrlElicitationRequired {
         /// The pages.

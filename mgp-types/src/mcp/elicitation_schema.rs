@@ -1,14 +1,11 @@
 //! The schemas of forms: flat objects of primitive values.
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::body::{body, builders};
-use super::shape::{Shape, Shaped};
-use super::union::open_enum;
-use super::{ForRevision, Map, Number};
-use crate::{RawJson, Revision};
+use super::body::body;
+use super::union::{open_enum, union};
+use super::{Map, Number};
+use crate::Revision;
 
 body! {
     /// The schema of a form: an object whose properties are primitive values.
@@ -77,28 +74,17 @@ body! {
     /// The schema of a text.
     pub struct StringSchema("type": "string") {
         /// The name for people.
-        optional title: String = "title";
+        optional title: String = "title" => with_title;
         /// The text that tells the user what to fill in.
-        optional description: String = "description";
+        optional description: String = "description" => with_description;
         /// The least number of characters.
-        optional min_length: i64 = "minLength";
+        optional min_length: i64 = "minLength" => with_min_length;
         /// The greatest number of characters.
-        optional max_length: i64 = "maxLength";
+        optional max_length: i64 = "maxLength" => with_max_length;
         /// The format of the text.
-        optional format: StringFormat = "format";
+        optional format: StringFormat = "format" => with_format;
         /// The value that the form shows at first.
-        optional default: String = "default" [since V2025_11_25];
-    }
-}
-
-builders! {
-    StringSchema {
-        with_title: title: String,
-        with_description: description: String,
-        with_min_length: min_length: i64,
-        with_max_length: max_length: i64,
-        with_format: format: StringFormat,
-        with_default: default: String,
+        optional default: String = "default" [since V2025_11_25] => with_default;
     }
 }
 
@@ -118,49 +104,27 @@ body! {
         /// The kind of number.
         required kind: NumberKind = "type";
         /// The name for people.
-        optional title: String = "title";
+        optional title: String = "title" => with_title;
         /// The text that tells the user what to fill in.
-        optional description: String = "description";
+        optional description: String = "description" => with_description;
         /// The least number.
-        optional minimum: Number = "minimum";
+        optional minimum: Number = "minimum" => with_minimum;
         /// The greatest number.
-        optional maximum: Number = "maximum";
+        optional maximum: Number = "maximum" => with_maximum;
         /// The value that the form shows at first.
-        optional default: Number = "default" [since V2025_11_25];
+        optional default: Number = "default" [since V2025_11_25] => with_default;
     }
-}
 
-builders! {
-    NumberSchema {
-        with_title: title: String,
-        with_description: description: String,
-        with_minimum: minimum: Number,
-        with_maximum: maximum: Number,
-        with_default: default: Number,
-    }
-}
-
-body! {
     /// The schema of a yes or no.
     pub struct BooleanSchema("type": "boolean") {
         /// The name for people.
-        optional title: String = "title";
+        optional title: String = "title" => with_title;
         /// The text that tells the user what to fill in.
-        optional description: String = "description";
+        optional description: String = "description" => with_description;
         /// The value that the form shows at first.
-        optional default: bool = "default";
+        optional default: bool = "default" => with_default;
     }
-}
 
-builders! {
-    BooleanSchema {
-        with_title: title: String,
-        with_description: description: String,
-        with_default: default: bool,
-    }
-}
-
-body! {
     /// A choice with a name for people.
     pub struct TitledChoice {
         /// The value.
@@ -168,16 +132,14 @@ body! {
         /// The name for people.
         required title: String = "title";
     }
-}
 
-body! {
     /// The schema of one choice: of plain values (`enum`), of titled ones (`oneOf`), or in the older form of
     /// values with a second list of titles (`enum` and `enumNames`).
     pub struct SingleSelectSchema("type": "string"), fit by use_older_form {
         /// The name for people.
-        optional title: String = "title";
+        optional title: String = "title" => with_title;
         /// The text that tells the user what to choose.
-        optional description: String = "description";
+        optional description: String = "description" => with_description;
         /// The values.
         optional values: Vec<String> = "enum";
         /// The names of the values for people, in the same order.
@@ -185,15 +147,7 @@ body! {
         /// The values with their names.
         optional one_of: Vec<TitledChoice> = "oneOf";
         /// The choice that the form shows at first.
-        optional default: String = "default" [since V2025_11_25];
-    }
-}
-
-builders! {
-    SingleSelectSchema {
-        with_title: title: String,
-        with_description: description: String,
-        with_default: default: String,
+        optional default: String = "default" [since V2025_11_25] => with_default;
     }
 }
 
@@ -231,33 +185,21 @@ body! {
         /// The values with their names.
         optional any_of: Vec<TitledChoice> = "anyOf";
     }
-}
 
-body! {
     /// The schema of a multiple choice.
     pub struct MultiSelectSchema("type": "array") {
         /// The name for people.
-        optional title: String = "title";
+        optional title: String = "title" => with_title;
         /// The text that tells the user what to choose.
-        optional description: String = "description";
+        optional description: String = "description" => with_description;
         /// The least number of values.
-        optional min_items: i64 = "minItems";
+        optional min_items: i64 = "minItems" => with_min_items;
         /// The greatest number of values.
-        optional max_items: i64 = "maxItems";
+        optional max_items: i64 = "maxItems" => with_max_items;
         /// The values to choose from.
         required items: MultiSelectItems = "items";
         /// The choice that the form shows at first.
-        optional default: Vec<String> = "default";
-    }
-}
-
-builders! {
-    MultiSelectSchema {
-        with_title: title: String,
-        with_description: description: String,
-        with_min_items: min_items: i64,
-        with_max_items: max_items: i64,
-        with_default: default: Vec<String>,
+        optional default: Vec<String> = "default" => with_default;
     }
 }
 
@@ -274,108 +216,32 @@ impl MultiSelectSchema {
     }
 }
 
-/// The schema of one field of a form.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum PrimitiveSchema {
-    /// A text.
-    String(StringSchema),
-    /// A number.
-    Number(NumberSchema),
-    /// A yes or no.
-    Boolean(BooleanSchema),
-    /// One choice.
-    SingleSelect(SingleSelectSchema),
-    /// A multiple choice.
-    MultiSelect(MultiSelectSchema),
-    /// A schema of a kind that no revision known here defines.
-    Unknown(RawJson),
-}
-
-impl Serialize for PrimitiveSchema {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::String(schema) => schema.serialize(serializer),
-            Self::Number(schema) => schema.serialize(serializer),
-            Self::Boolean(schema) => schema.serialize(serializer),
-            Self::SingleSelect(schema) => schema.serialize(serializer),
-            Self::MultiSelect(schema) => schema.serialize(serializer),
-            Self::Unknown(schema) => schema.serialize(serializer),
-        }
+union! {
+    /// The schema of one field of a form.
+    pub enum PrimitiveSchema by fn kind_of {
+        /// A text.
+        String(StringSchema) = "string",
+        /// A number.
+        Number(NumberSchema) = "number",
+        /// A yes or no.
+        Boolean(BooleanSchema) = "boolean",
+        /// One choice.
+        SingleSelect(SingleSelectSchema) = "choice",
+        /// A multiple choice.
+        MultiSelect(MultiSelectSchema) = "array",
     }
 }
 
-impl<'de> Deserialize<'de> for PrimitiveSchema {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let schema = <&'de RawValue>::deserialize(deserializer)?.get();
-        let members: Map<&RawValue> = serde_json::from_str(schema).map_err(D::Error::custom)?;
-        let has = |name| members.get(name).is_some();
-        match members.get("type").map(|kind| kind.get()) {
-            Some(r#""string""#) if has("enum") || has("oneOf") => {
-                serde_json::from_str(schema).map(Self::SingleSelect)
-            }
-            Some(r#""string""#) => serde_json::from_str(schema).map(Self::String),
-            Some(r#""number""# | r#""integer""#) => serde_json::from_str(schema).map(Self::Number),
-            Some(r#""boolean""#) => serde_json::from_str(schema).map(Self::Boolean),
-            Some(r#""array""#) => serde_json::from_str(schema).map(Self::MultiSelect),
-            _ => serde_json::from_str(schema).map(Self::Unknown),
-        }
-        .map_err(D::Error::custom)
-    }
-}
-
-impl ForRevision for PrimitiveSchema {
-    fn fit(&mut self, revision: Revision) {
-        match self {
-            Self::String(schema) => schema.fit(revision),
-            Self::Number(schema) => schema.fit(revision),
-            Self::Boolean(schema) => schema.fit(revision),
-            Self::SingleSelect(schema) => schema.fit(revision),
-            Self::MultiSelect(schema) => schema.fit(revision),
-            Self::Unknown(_) => {}
-        }
-    }
-}
-
-impl Shaped for PrimitiveSchema {
-    fn shape() -> Shape {
-        const KINDS: &[fn() -> Shape] = &[
-            StringSchema::shape,
-            NumberSchema::shape,
-            BooleanSchema::shape,
-            SingleSelectSchema::shape,
-            MultiSelectSchema::shape,
-        ];
-        Shape::AnyOf(KINDS)
-    }
-}
-
-impl From<StringSchema> for PrimitiveSchema {
-    fn from(schema: StringSchema) -> Self {
-        Self::String(schema)
-    }
-}
-
-impl From<NumberSchema> for PrimitiveSchema {
-    fn from(schema: NumberSchema) -> Self {
-        Self::Number(schema)
-    }
-}
-
-impl From<BooleanSchema> for PrimitiveSchema {
-    fn from(schema: BooleanSchema) -> Self {
-        Self::Boolean(schema)
-    }
-}
-
-impl From<SingleSelectSchema> for PrimitiveSchema {
-    fn from(schema: SingleSelectSchema) -> Self {
-        Self::SingleSelect(schema)
-    }
-}
-
-impl From<MultiSelectSchema> for PrimitiveSchema {
-    fn from(schema: MultiSelectSchema) -> Self {
-        Self::MultiSelect(schema)
-    }
+/// Returns the kind of a schema. The choices of texts make a choice of a text.
+fn kind_of(schema: &RawValue) -> Result<&'static str, serde_json::Error> {
+    let members: Map<&RawValue> = serde_json::from_str(schema.get())?;
+    let has = |name| members.get(name).is_some();
+    Ok(match members.get("type").map(|kind| kind.get()) {
+        Some(r#""string""#) if has("enum") || has("oneOf") => "choice",
+        Some(r#""string""#) => "string",
+        Some(r#""number""# | r#""integer""#) => "number",
+        Some(r#""boolean""#) => "boolean",
+        Some(r#""array""#) => "array",
+        _ => "unknown",
+    })
 }

@@ -1,6 +1,6 @@
 //! The messages by which two peers meet: `initialize`, `server/discover`, `ping`.
 
-use super::body::{body, builders};
+use super::body::body;
 use super::union::open_enum;
 use super::{CacheScope, ClientCapabilities, Meta, ResultType, ServerCapabilities};
 
@@ -20,50 +20,29 @@ body! {
         /// The URI of the image, with the scheme `https:` or `data:`.
         required src: String = "src";
         /// The media type, if the source does not name it.
-        optional mime_type: String = "mimeType";
+        optional mime_type: String = "mimeType" => with_mime_type;
         /// The sizes that the image suits, such as `48x48` or `any`.
-        optional sizes: Vec<String> = "sizes";
+        optional sizes: Vec<String> = "sizes" => with_sizes;
         /// The theme that the image is made for.
-        optional theme: IconTheme = "theme";
+        optional theme: IconTheme = "theme" => with_theme;
     }
-}
 
-builders! {
-    Icon {
-        with_mime_type: mime_type: String,
-        with_sizes: sizes: Vec<String>,
-        with_theme: theme: IconTheme,
-    }
-}
-
-body! {
     /// The name and version of a client or server.
     pub struct Implementation {
         /// The name for programs.
         required name: String = "name";
         /// The name for people.
-        optional title: String = "title" [since V2025_06_18];
+        optional title: String = "title" [since V2025_06_18] => with_title;
         /// The version.
         required version: String = "version";
         /// The description of the implementation.
-        optional description: String = "description" [since V2025_11_25];
+        optional description: String = "description" [since V2025_11_25] => with_description;
         /// The page of the implementation.
-        optional website_url: String = "websiteUrl" [since V2025_11_25];
+        optional website_url: String = "websiteUrl" [since V2025_11_25] => with_website_url;
         /// Images for a user interface.
-        optional icons: Vec<Icon> = "icons" [since V2025_11_25];
+        optional icons: Vec<Icon> = "icons" [since V2025_11_25] => with_icons;
     }
-}
 
-builders! {
-    Implementation {
-        with_title: title: String,
-        with_description: description: String,
-        with_website_url: website_url: String,
-        with_icons: icons: Vec<Icon>,
-    }
-}
-
-body! {
     /// The params of `initialize`.
     pub struct InitializeParams {
         /// Metadata.
@@ -75,9 +54,7 @@ body! {
         /// The name and version of the client.
         required client_info: Implementation = "clientInfo";
     }
-}
 
-body! {
     /// The result of `initialize`.
     pub struct InitializeResult {
         /// The revision that the session speaks.
@@ -87,43 +64,29 @@ body! {
         /// The name and version of the server.
         required server_info: Implementation = "serverInfo";
         /// The instructions for use of the server, for a model.
-        optional instructions: String = "instructions";
+        optional instructions: String = "instructions" => with_instructions;
         /// Metadata.
         optional meta: Meta = "_meta";
     }
-}
 
-builders! {
-    InitializeResult {
-        with_instructions: instructions: String,
-    }
-}
-
-body! {
     /// The params of `notifications/initialized`.
     pub struct InitializedParams {
         /// Metadata.
         optional meta: Meta = "_meta";
     }
-}
 
-body! {
     /// The params of `ping`.
     pub struct PingParams {
         /// Metadata.
         optional meta: Meta = "_meta";
     }
-}
 
-body! {
     /// The params of `server/discover`.
     pub struct DiscoverParams {
         /// Metadata.
         optional meta: Meta = "_meta";
     }
-}
 
-body! {
     /// The result of `server/discover`.
     pub struct DiscoverResult {
         /// The kind of result; absent means complete.
@@ -133,26 +96,16 @@ body! {
         /// The capabilities of the server.
         required capabilities: ServerCapabilities = "capabilities";
         /// The instructions for use of the server, for a model.
-        optional instructions: String = "instructions";
+        optional instructions: String = "instructions" => with_instructions;
         /// The time in milliseconds for which the result stays fresh.
-        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0];
+        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0] => with_ttl_ms;
         /// The audience that may share the cached result.
-        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
+        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private]
+            => with_cache_scope;
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
     }
-}
 
-builders! {
-    DiscoverResult {
-        with_instructions: instructions: String,
-        with_ttl_ms: ttl_ms: i64,
-        with_cache_scope: cache_scope: CacheScope,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// The `data` of the error for a request whose revision the server does not support.
     pub struct UnsupportedProtocolVersion {
         /// The revisions that the server supports.
@@ -160,9 +113,7 @@ body! {
         /// The revision that the request named.
         required requested: String = "requested";
     }
-}
 
-body! {
     /// The `data` of the error for a request whose client declared too few capabilities.
     pub struct MissingRequiredClientCapability {
         /// The capabilities that the client has to declare.

@@ -1,7 +1,7 @@
 //! Log messages that a server sends to a client.
 
 use super::Meta;
-use super::body::{body, builders};
+use super::body::body;
 use super::union::open_enum;
 use crate::RawJson;
 
@@ -52,25 +52,16 @@ body! {
         /// The lowest level wanted.
         required level: LogLevel = "level";
     }
-}
 
-body! {
     /// The params of `notifications/message`.
     pub struct LoggingMessageParams {
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
         /// The severity of the message.
         required level: LogLevel = "level";
         /// The name of the logger.
-        optional logger: String = "logger";
+        optional logger: String = "logger" => with_logger;
         /// The message: any JSON.
         required data: RawJson = "data";
-    }
-}
-
-builders! {
-    LoggingMessageParams {
-        with_meta: meta: Meta,
-        with_logger: logger: String,
     }
 }

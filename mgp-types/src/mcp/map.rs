@@ -8,7 +8,7 @@ use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, MapAccess, Vi
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::ForRevision;
-use super::body::Name;
+use crate::json::FrameText;
 use crate::{RawJson, Revision};
 
 /// The members of an object that its type does not name, in the order they came.
@@ -190,8 +190,8 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Map<V> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Map<V>, A::Error> {
                 let mut members = Map::new();
-                while let Some(name) = map.next_key::<Name<'de>>()? {
-                    members.push_unchecked(&name, map.next_value()?);
+                while let Some(name) = map.next_key::<FrameText<'de>>()? {
+                    members.push_unchecked(&name.0, map.next_value()?);
                 }
                 members.refuse_duplicate()?;
                 Ok(members)

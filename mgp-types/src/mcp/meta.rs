@@ -1,6 +1,6 @@
 //! The `_meta` member of requests, results, notifications and many of their parts.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::shape::{Member, Shaped as _};
 use super::{
@@ -9,7 +9,8 @@ use super::{
 use crate::{Id, RawJson, Revision, mgp};
 
 /// The metadata of a message or a part of it: members by key, in order.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Meta(Map<RawJson>);
 
 impl Meta {
@@ -60,60 +61,10 @@ impl Meta {
         self.with(key, RawJson::from_value(value).expect("the bodies of this module are always JSON"))
     }
 
-    /// Sets the token that progress notifications are to carry.
-    #[must_use]
-    pub fn with_progress_token(self, token: &ProgressToken) -> Self {
-        self.with_body(key::PROGRESS_TOKEN, token)
-    }
-
     /// Sets the revision that a stateless request speaks.
     #[must_use]
     pub fn with_protocol_version(self, revision: Revision) -> Self {
         self.with_body(key::PROTOCOL_VERSION, &revision.as_str())
-    }
-
-    /// Sets the client that sends a stateless request.
-    #[must_use]
-    pub fn with_client_info(self, client: &Implementation) -> Self {
-        self.with_body(key::CLIENT_INFO, client)
-    }
-
-    /// Sets the capabilities of the client for the time of a stateless request.
-    #[must_use]
-    pub fn with_client_capabilities(self, capabilities: &ClientCapabilities) -> Self {
-        self.with_body(key::CLIENT_CAPABILITIES, capabilities)
-    }
-
-    /// Sets the lowest level of log messages wanted while a stateless request runs.
-    #[must_use]
-    pub fn with_log_level(self, level: &LogLevel) -> Self {
-        self.with_body(key::LOG_LEVEL, level)
-    }
-
-    /// Sets the server that sends a stateless result.
-    #[must_use]
-    pub fn with_server_info(self, server: &Implementation) -> Self {
-        self.with_body(key::SERVER_INFO, server)
-    }
-
-    /// Sets the id of the `subscriptions/listen` request that a message belongs to.
-    #[must_use]
-    pub fn with_subscription_id(self, id: &Id) -> Self {
-        self.with_body(key::SUBSCRIPTION_ID, id)
-    }
-
-    /// Sets the task that a message belongs to, in the revision 2025-11-25.
-    #[must_use]
-    pub fn with_related_task(self, task: &RelatedTask) -> Self {
-        self.with_body(key::RELATED_TASK, task)
-    }
-
-    /// Returns the token that the sender of a request wants progress notifications to carry.
-    ///
-    /// # Errors
-    /// The value is neither a string nor an integer.
-    pub fn progress_token(&self) -> Result<Option<ProgressToken>, serde_json::Error> {
-        self.0.read(key::PROGRESS_TOKEN)
     }
 
     /// Returns the revision that a stateless request speaks.
@@ -124,58 +75,80 @@ impl Meta {
         self.0.read(key::PROTOCOL_VERSION)
     }
 
-    /// Returns the client that sends a stateless request, for display only.
-    ///
-    /// # Errors
-    /// The value is not an implementation.
-    pub fn client_info(&self) -> Result<Option<Implementation>, serde_json::Error> {
-        self.0.read(key::CLIENT_INFO)
-    }
-
-    /// Returns the capabilities of the client for the time of a stateless request.
-    ///
-    /// # Errors
-    /// The value is not an object of capabilities.
-    pub fn client_capabilities(&self) -> Result<Option<ClientCapabilities>, serde_json::Error> {
-        self.0.read(key::CLIENT_CAPABILITIES)
-    }
-
-    /// Returns the lowest level of log messages wanted while a stateless request runs.
-    ///
-    /// # Errors
-    /// The value is not a string.
-    pub fn log_level(&self) -> Result<Option<LogLevel>, serde_json::Error> {
-        self.0.read(key::LOG_LEVEL)
-    }
-
-    /// Returns the server that sends a stateless result, for display only.
-    ///
-    /// # Errors
-    /// The value is not an implementation.
-    pub fn server_info(&self) -> Result<Option<Implementation>, serde_json::Error> {
-        self.0.read(key::SERVER_INFO)
-    }
-
-    /// Returns the id of the `subscriptions/listen` request that a message belongs to.
-    ///
-    /// # Errors
-    /// The value is neither a string nor an integer.
-    pub fn subscription_id(&self) -> Result<Option<Id>, serde_json::Error> {
-        self.0.read(key::SUBSCRIPTION_ID)
-    }
-
-    /// Returns the task that a message belongs to, in the revision 2025-11-25.
-    ///
-    /// # Errors
-    /// The value has no `taskId`.
-    pub fn related_task(&self) -> Result<Option<RelatedTask>, serde_json::Error> {
-        self.0.read(key::RELATED_TASK)
-    }
-
     /// Returns the W3C trace context that a message belongs to.
     pub fn traceparent(&self) -> Option<String> {
         self.get(key::TRACEPARENT).and_then(RawJson::to_text)
     }
+}
+
+/// Defines the reader and the setter of members that are bodies.
+macro_rules! bodies {
+    ($($(#[$read_doc:meta])* $read:ident, $(#[$set_doc:meta])* $set:ident: $type:ty = $key:ident;)+) => {
+        impl Meta {$(
+            $(#[$read_doc])*
+            pub fn $read(&self) -> Result<Option<$type>, serde_json::Error> {
+                self.0.read(key::$key)
+            }
+
+            $(#[$set_doc])*
+            #[must_use]
+            pub fn $set(self, value: &$type) -> Self {
+                self.with_body(key::$key, value)
+            }
+        )+}
+    };
+}
+
+bodies! {
+    /// Returns the token that the sender of a request wants progress notifications to carry.
+    ///
+    /// # Errors
+    /// The value is neither a string nor an integer.
+    progress_token,
+    /// Sets the token that progress notifications are to carry.
+    with_progress_token: ProgressToken = PROGRESS_TOKEN;
+    /// Returns the client that sends a stateless request, for display only.
+    ///
+    /// # Errors
+    /// The value is not an implementation.
+    client_info,
+    /// Sets the client that sends a stateless request.
+    with_client_info: Implementation = CLIENT_INFO;
+    /// Returns the capabilities of the client for the time of a stateless request.
+    ///
+    /// # Errors
+    /// The value is not an object of capabilities.
+    client_capabilities,
+    /// Sets the capabilities of the client for the time of a stateless request.
+    with_client_capabilities: ClientCapabilities = CLIENT_CAPABILITIES;
+    /// Returns the lowest level of log messages wanted while a stateless request runs.
+    ///
+    /// # Errors
+    /// The value is not a string.
+    log_level,
+    /// Sets the lowest level of log messages wanted while a stateless request runs.
+    with_log_level: LogLevel = LOG_LEVEL;
+    /// Returns the server that sends a stateless result, for display only.
+    ///
+    /// # Errors
+    /// The value is not an implementation.
+    server_info,
+    /// Sets the server that sends a stateless result.
+    with_server_info: Implementation = SERVER_INFO;
+    /// Returns the id of the `subscriptions/listen` request that a message belongs to.
+    ///
+    /// # Errors
+    /// The value is neither a string nor an integer.
+    subscription_id,
+    /// Sets the id of the `subscriptions/listen` request that a message belongs to.
+    with_subscription_id: Id = SUBSCRIPTION_ID;
+    /// Returns the task that a message belongs to, in the revision 2025-11-25.
+    ///
+    /// # Errors
+    /// The value has no `taskId`.
+    related_task,
+    /// Sets the task that a message belongs to, in the revision 2025-11-25.
+    with_related_task: RelatedTask = RELATED_TASK;
 }
 
 impl ForRevision for Meta {
@@ -202,18 +175,6 @@ impl From<Map<RawJson>> for Meta {
 impl<N: Into<Box<str>>> FromIterator<(N, RawJson)> for Meta {
     fn from_iter<I: IntoIterator<Item = (N, RawJson)>>(members: I) -> Self {
         Self(members.into_iter().collect())
-    }
-}
-
-impl Serialize for Meta {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Meta {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Map::deserialize(deserializer).map(Self)
     }
 }
 

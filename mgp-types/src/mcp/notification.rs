@@ -6,8 +6,8 @@ use serde::de;
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
+use super::body::body;
 use super::body::same_in_every_revision;
-use super::body::{body, builders};
 use super::shape::opaque;
 use super::{Meta, Number};
 use crate::Id;
@@ -18,40 +18,23 @@ body! {
         /// Metadata.
         optional meta: Meta = "_meta";
         /// The id of the request; absent only in 2025-11-25, which cancels tasks by `tasks/cancel`.
-        optional request_id: Id = "requestId";
+        optional request_id: Id = "requestId" => with_request_id;
         /// The reason of the cancellation, for people.
-        optional reason: String = "reason";
+        optional reason: String = "reason" => with_reason;
     }
-}
 
-builders! {
-    CancelledParams {
-        with_request_id: request_id: Id,
-        with_reason: reason: String,
-    }
-}
-
-body! {
     /// The params of `notifications/progress`.
     pub struct ProgressParams {
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
         /// The token of the request.
         required progress_token: ProgressToken = "progressToken";
         /// The amount of work done; it increases with every notification.
         required progress: Number = "progress";
         /// The amount of work in all, if known.
-        optional total: Number = "total";
+        optional total: Number = "total" => with_total;
         /// The current step of the work, for people.
-        optional message: String = "message" [since V2025_03_26];
-    }
-}
-
-builders! {
-    ProgressParams {
-        with_meta: meta: Meta,
-        with_total: total: Number,
-        with_message: message: String,
+        optional message: String = "message" [since V2025_03_26] => with_message;
     }
 }
 

@@ -2,17 +2,18 @@
 
 use std::fmt;
 
-use serde::de::{self, Deserialize, Deserializer, Visitor};
-use serde::ser::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::body::same_in_every_revision;
 use super::shape::opaque;
 
 /// A JSON number. An integer stays an integer.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Number(Form);
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a number")]
 enum Form {
     Integer(i64),
     Unsigned(u64),
@@ -81,44 +82,6 @@ impl From<f64> for Number {
     /// Writes infinities and not-a-number as `null`, because JSON lacks them.
     fn from(number: f64) -> Self {
         Self(Form::Float(number))
-    }
-}
-
-impl Serialize for Number {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Form::Integer(number) => serializer.serialize_i64(number),
-            Form::Unsigned(number) => serializer.serialize_u64(number),
-            Form::Float(number) => serializer.serialize_f64(number),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Digits;
-
-        impl Visitor<'_> for Digits {
-            type Value = Number;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number")
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Number, E> {
-                Ok(Number(Form::Integer(number)))
-            }
-
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Number, E> {
-                Ok(Number(i64::try_from(number).map_or(Form::Unsigned(number), Form::Integer)))
-            }
-
-            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Number, E> {
-                Ok(Number(Form::Float(number)))
-            }
-        }
-
-        deserializer.deserialize_f64(Digits)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Prompts: messages that a server prepares for its users.
 
-use super::body::{body, builders};
+use super::body::body;
 use super::{CacheScope, ContentBlock, Icon, InputResponses, Map, Meta, ResultType, Role};
 
 body! {
@@ -9,51 +9,29 @@ body! {
         /// The name for programs.
         required name: String = "name";
         /// The name for people.
-        optional title: String = "title" [since V2025_06_18];
+        optional title: String = "title" [since V2025_06_18] => with_title;
         /// The description of the argument.
-        optional description: String = "description";
+        optional description: String = "description" => with_description;
         /// True if the argument must be given.
-        optional required: bool = "required";
+        optional required: bool = "required" => with_required;
     }
-}
 
-builders! {
-    PromptArgument {
-        with_title: title: String,
-        with_description: description: String,
-        with_required: required: bool,
-    }
-}
-
-body! {
     /// A prompt or a template of prompts.
     pub struct Prompt {
         /// The name for programs.
         required name: String = "name";
         /// The name for people.
-        optional title: String = "title" [since V2025_06_18];
+        optional title: String = "title" [since V2025_06_18] => with_title;
         /// The description of the prompt.
-        optional description: String = "description";
+        optional description: String = "description" => with_description;
         /// Images for a user interface.
-        optional icons: Vec<Icon> = "icons" [since V2025_11_25];
+        optional icons: Vec<Icon> = "icons" [since V2025_11_25] => with_icons;
         /// The arguments of the template.
-        optional arguments: Vec<PromptArgument> = "arguments";
+        optional arguments: Vec<PromptArgument> = "arguments" => with_arguments;
         /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18];
+        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
-}
 
-builders! {
-    Prompt {
-        with_title: title: String,
-        with_description: description: String,
-        with_icons: icons: Vec<Icon>,
-        with_arguments: arguments: Vec<PromptArgument>,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// A message of a prompt.
     pub struct PromptMessage {
         /// The speaker.
@@ -79,20 +57,11 @@ body! {
     /// The params of `prompts/list`.
     pub struct ListPromptsParams {
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
         /// The cursor of the wanted page; absent for the first one.
-        optional cursor: String = "cursor";
+        optional cursor: String = "cursor" => with_cursor;
     }
-}
 
-builders! {
-    ListPromptsParams {
-        with_meta: meta: Meta,
-        with_cursor: cursor: String,
-    }
-}
-
-body! {
     /// The result of `prompts/list`.
     pub struct ListPromptsResult {
         /// The kind of result; absent means complete.
@@ -100,72 +69,43 @@ body! {
         /// The prompts of this page.
         required prompts: Vec<Prompt> = "prompts";
         /// The cursor of the next page; absent on the last one.
-        optional next_cursor: String = "nextCursor";
+        optional next_cursor: String = "nextCursor" => with_next_cursor;
         /// The time in milliseconds for which the result stays fresh.
-        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0];
+        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0] => with_ttl_ms;
         /// The audience that may share the cached result.
-        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
+        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private]
+            => with_cache_scope;
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
     }
-}
 
-builders! {
-    ListPromptsResult {
-        with_next_cursor: next_cursor: String,
-        with_ttl_ms: ttl_ms: i64,
-        with_cache_scope: cache_scope: CacheScope,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// The params of `prompts/get`.
     pub struct GetPromptParams {
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
         /// The name of the prompt.
         required name: String = "name";
         /// The arguments of the template.
-        optional arguments: Map<String> = "arguments";
+        optional arguments: Map<String> = "arguments" => with_arguments;
         /// The answers to the input requests of the result before.
-        optional input_responses: InputResponses = "inputResponses" [since V2026_07_28];
+        optional input_responses: InputResponses = "inputResponses" [since V2026_07_28]
+            => with_input_responses;
         /// The state of the result before, unchanged.
-        optional request_state: String = "requestState" [since V2026_07_28];
+        optional request_state: String = "requestState" [since V2026_07_28] => with_request_state;
     }
-}
 
-builders! {
-    GetPromptParams {
-        with_meta: meta: Meta,
-        with_arguments: arguments: Map<String>,
-        with_input_responses: input_responses: InputResponses,
-        with_request_state: request_state: String,
-    }
-}
-
-body! {
     /// The result of `prompts/get`.
     pub struct GetPromptResult {
         /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The description of the prompt.
-        optional description: String = "description";
+        optional description: String = "description" => with_description;
         /// The messages.
         required messages: Vec<PromptMessage> = "messages";
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
     }
-}
 
-builders! {
-    GetPromptResult {
-        with_description: description: String,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// The params of `notifications/prompts/list_changed`.
     pub struct PromptListChangedParams {
         /// Metadata.

@@ -1,6 +1,6 @@
 //! Resources: data that a server lets clients read.
 
-use super::body::{body, builders};
+use super::body::body;
 use super::{Annotations, CacheScope, Icon, InputResponses, Meta, ResultType};
 
 body! {
@@ -11,35 +11,21 @@ body! {
         /// The name for programs.
         required name: String = "name";
         /// The name for people.
-        optional title: String = "title" [since V2025_06_18];
+        optional title: String = "title" [since V2025_06_18] => with_title;
         /// The description of the resource.
-        optional description: String = "description";
+        optional description: String = "description" => with_description;
         /// The media type.
-        optional mime_type: String = "mimeType";
+        optional mime_type: String = "mimeType" => with_mime_type;
         /// The size in bytes, before any encoding.
-        optional size: i64 = "size";
+        optional size: i64 = "size" => with_size;
         /// Images for a user interface.
-        optional icons: Vec<Icon> = "icons" [since V2025_11_25];
+        optional icons: Vec<Icon> = "icons" [since V2025_11_25] => with_icons;
         /// Hints about the use of the content.
-        optional annotations: Box<Annotations> = "annotations";
+        optional annotations: Box<Annotations> = "annotations" => with_annotations;
         /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18];
+        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
-}
 
-builders! {
-    Resource {
-        with_title: title: String,
-        with_description: description: String,
-        with_mime_type: mime_type: String,
-        with_size: size: i64,
-        with_icons: icons: Vec<Icon>,
-        with_annotations: annotations: Box<Annotations>,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// A family of resources whose URIs follow a template.
     pub struct ResourceTemplate {
         /// The template, RFC 6570.
@@ -47,51 +33,31 @@ body! {
         /// The name for programs.
         required name: String = "name";
         /// The name for people.
-        optional title: String = "title" [since V2025_06_18];
+        optional title: String = "title" [since V2025_06_18] => with_title;
         /// The description of the resources.
-        optional description: String = "description";
+        optional description: String = "description" => with_description;
         /// The media type, if all share one.
-        optional mime_type: String = "mimeType";
+        optional mime_type: String = "mimeType" => with_mime_type;
         /// Images for a user interface.
-        optional icons: Vec<Icon> = "icons" [since V2025_11_25];
+        optional icons: Vec<Icon> = "icons" [since V2025_11_25] => with_icons;
         /// Hints about the use of the resources.
-        optional annotations: Box<Annotations> = "annotations";
+        optional annotations: Box<Annotations> = "annotations" => with_annotations;
         /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18];
+        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
-}
 
-builders! {
-    ResourceTemplate {
-        with_title: title: String,
-        with_description: description: String,
-        with_mime_type: mime_type: String,
-        with_icons: icons: Vec<Icon>,
-        with_annotations: annotations: Box<Annotations>,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// The contents of a resource or a part of it: either text or bytes.
     pub struct ResourceContents {
         /// The URI of the resource.
         required uri: String = "uri";
         /// The media type.
-        optional mime_type: String = "mimeType";
+        optional mime_type: String = "mimeType" => with_mime_type;
         /// The text of a resource that is text.
         optional text: String = "text";
         /// The bytes of any other resource, in base64.
         optional blob: String = "blob";
         /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18];
-    }
-}
-
-builders! {
-    ResourceContents {
-        with_mime_type: mime_type: String,
-        with_meta: meta: Meta,
+        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
 }
 
@@ -111,20 +77,11 @@ body! {
     /// The params of `resources/list`.
     pub struct ListResourcesParams {
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
         /// The cursor of the wanted page; absent for the first one.
-        optional cursor: String = "cursor";
+        optional cursor: String = "cursor" => with_cursor;
     }
-}
 
-builders! {
-    ListResourcesParams {
-        with_meta: meta: Meta,
-        with_cursor: cursor: String,
-    }
-}
-
-body! {
     /// The result of `resources/list`.
     pub struct ListResourcesResult {
         /// The kind of result; absent means complete.
@@ -132,43 +89,24 @@ body! {
         /// The resources of this page.
         required resources: Vec<Resource> = "resources";
         /// The cursor of the next page; absent on the last one.
-        optional next_cursor: String = "nextCursor";
+        optional next_cursor: String = "nextCursor" => with_next_cursor;
         /// The time in milliseconds for which the result stays fresh.
-        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0];
+        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0] => with_ttl_ms;
         /// The audience that may share the cached result.
-        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
+        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private]
+            => with_cache_scope;
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
     }
-}
 
-builders! {
-    ListResourcesResult {
-        with_next_cursor: next_cursor: String,
-        with_ttl_ms: ttl_ms: i64,
-        with_cache_scope: cache_scope: CacheScope,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// The params of `resources/templates/list`.
     pub struct ListResourceTemplatesParams {
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
         /// The cursor of the wanted page; absent for the first one.
-        optional cursor: String = "cursor";
+        optional cursor: String = "cursor" => with_cursor;
     }
-}
 
-builders! {
-    ListResourceTemplatesParams {
-        with_meta: meta: Meta,
-        with_cursor: cursor: String,
-    }
-}
-
-body! {
     /// The result of `resources/templates/list`.
     pub struct ListResourceTemplatesResult {
         /// The kind of result; absent means complete.
@@ -176,48 +114,29 @@ body! {
         /// The templates of this page.
         required resource_templates: Vec<ResourceTemplate> = "resourceTemplates";
         /// The cursor of the next page; absent on the last one.
-        optional next_cursor: String = "nextCursor";
+        optional next_cursor: String = "nextCursor" => with_next_cursor;
         /// The time in milliseconds for which the result stays fresh.
-        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0];
+        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0] => with_ttl_ms;
         /// The audience that may share the cached result.
-        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
+        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private]
+            => with_cache_scope;
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
     }
-}
 
-builders! {
-    ListResourceTemplatesResult {
-        with_next_cursor: next_cursor: String,
-        with_ttl_ms: ttl_ms: i64,
-        with_cache_scope: cache_scope: CacheScope,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// The params of `resources/read`.
     pub struct ReadResourceParams {
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
         /// The URI of the resource.
         required uri: String = "uri";
         /// The answers to the input requests of the result before.
-        optional input_responses: InputResponses = "inputResponses" [since V2026_07_28];
+        optional input_responses: InputResponses = "inputResponses" [since V2026_07_28]
+            => with_input_responses;
         /// The state of the result before, unchanged.
-        optional request_state: String = "requestState" [since V2026_07_28];
+        optional request_state: String = "requestState" [since V2026_07_28] => with_request_state;
     }
-}
 
-builders! {
-    ReadResourceParams {
-        with_meta: meta: Meta,
-        with_input_responses: input_responses: InputResponses,
-        with_request_state: request_state: String,
-    }
-}
-
-body! {
     /// The result of `resources/read`.
     pub struct ReadResourceResult {
         /// The kind of result; absent means complete.
@@ -225,23 +144,14 @@ body! {
         /// The contents of the resource; for a directory, the contents of its parts.
         required contents: Vec<ResourceContents> = "contents";
         /// The time in milliseconds for which the result stays fresh.
-        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0];
+        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0] => with_ttl_ms;
         /// The audience that may share the cached result.
-        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
+        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private]
+            => with_cache_scope;
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
     }
-}
 
-builders! {
-    ReadResourceResult {
-        with_ttl_ms: ttl_ms: i64,
-        with_cache_scope: cache_scope: CacheScope,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// The params of `resources/subscribe`.
     pub struct SubscribeParams {
         /// Metadata.
@@ -249,9 +159,7 @@ body! {
         /// The resource whose changes are wanted.
         required uri: String = "uri";
     }
-}
 
-body! {
     /// The params of `resources/unsubscribe`.
     pub struct UnsubscribeParams {
         /// Metadata.
@@ -259,17 +167,13 @@ body! {
         /// The resource whose changes are no longer wanted.
         required uri: String = "uri";
     }
-}
 
-body! {
     /// The params of `notifications/resources/list_changed`.
     pub struct ResourceListChangedParams {
         /// Metadata.
         optional meta: Meta = "_meta";
     }
-}
 
-body! {
     /// The params of `notifications/resources/updated`.
     pub struct ResourceUpdatedParams {
         /// Metadata.
@@ -277,9 +181,7 @@ body! {
         /// The resource that changed; it may be a part of the subscribed one.
         required uri: String = "uri";
     }
-}
 
-body! {
     /// The `data` of the error for a resource that does not exist.
     pub struct ResourceNotFound {
         /// The resource that was asked for.

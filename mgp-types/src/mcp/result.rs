@@ -4,10 +4,10 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::body::{body, builders};
+use super::body::body;
 use super::task_extension::CreateTaskResult;
 use super::union::open_enum;
-use super::union::{read_tag, union};
+use super::union::{tag_of, union};
 use super::{CreateMessageParams, ElicitParams, ForRevision, ListRootsParams, Map, Meta};
 use crate::{RawJson, Revision};
 
@@ -67,27 +67,17 @@ body! {
         /// The parameters of the question.
         required params: ElicitParams = "params";
     }
-}
 
-body! {
     /// A sampling request inside a result.
     pub struct CreateMessageRequest("method": "sampling/createMessage") {
         /// The parameters of the question.
         required params: CreateMessageParams = "params";
     }
-}
 
-body! {
     /// A request for the roots inside a result.
     pub struct ListRootsRequest("method": "roots/list") {
         /// The parameters, which hold metadata only.
-        optional params: ListRootsParams = "params";
-    }
-}
-
-builders! {
-    ListRootsRequest {
-        with_params: params: ListRootsParams,
+        optional params: ListRootsParams = "params" => with_params;
     }
 }
 
@@ -111,16 +101,9 @@ body! {
         /// The questions that the server needs answered.
         optional input_requests: InputRequests = "inputRequests";
         /// The state that the client sends back unchanged.
-        optional request_state: String = "requestState";
+        optional request_state: String = "requestState" => with_request_state;
         /// Metadata.
-        optional meta: Meta = "_meta";
-    }
-}
-
-builders! {
-    InputRequiredResult {
-        with_request_state: request_state: String,
-        with_meta: meta: Meta,
+        optional meta: Meta = "_meta" => with_meta;
     }
 }
 
@@ -167,8 +150,8 @@ impl<T: Serialize> Serialize for Answer<T> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Answer<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let result = <&'de RawValue>::deserialize(deserializer)?;
-        let kind = read_tag(result, "resultType").map_err(D::Error::custom)?;
-        match kind.as_deref().map_or(ResultType::Complete, ResultType::from) {
+        let kind = tag_of(result, "resultType", Some("complete")).map_err(D::Error::custom)?;
+        match ResultType::from(&*kind) {
             ResultType::Complete => serde_json::from_str(result.get()).map(Self::Complete),
             ResultType::InputRequired => serde_json::from_str(result.get()).map(Self::InputRequired),
             ResultType::Task => serde_json::from_str(result.get()).map(Self::Task),

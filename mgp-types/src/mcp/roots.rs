@@ -1,7 +1,7 @@
 //! Roots: the directories that a client opens to a server.
 
 use super::Meta;
-use super::body::{body, builders};
+use super::body::body;
 
 body! {
     /// A directory or file that a server may work on.
@@ -9,28 +9,17 @@ body! {
         /// The URI of the root, with the scheme `file:`.
         required uri: String = "uri";
         /// The name for people.
-        optional name: String = "name";
+        optional name: String = "name" => with_name;
         /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18];
+        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
-}
 
-builders! {
-    Root {
-        with_name: name: String,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// The params of `roots/list`.
     pub struct ListRootsParams {
         /// Metadata.
         optional meta: Meta = "_meta";
     }
-}
 
-body! {
     /// The result of `roots/list`.
     pub struct ListRootsResult {
         /// The roots.
@@ -38,9 +27,7 @@ body! {
         /// Metadata.
         optional meta: Meta = "_meta" [until V2025_11_25];
     }
-}
 
-body! {
     /// The params of `notifications/roots/list_changed`.
     pub struct RootsListChangedParams {
         /// Metadata.

@@ -4,7 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::body::{body, builders};
+use super::body::body;
 use super::shape::{Shape, Shaped};
 use super::task::TaskMetadata;
 use super::union::open_enum;
@@ -131,36 +131,19 @@ body! {
     /// A hint at a model.
     pub struct ModelHint {
         /// A part of the model's name.
-        optional name: String = "name";
+        optional name: String = "name" => with_name;
     }
-}
 
-builders! {
-    ModelHint {
-        with_name: name: String,
-    }
-}
-
-body! {
     /// The model that the server prefers, as priorities from 0 to 1.
     pub struct ModelPreferences {
         /// The preferred models, the best first.
-        optional hints: Vec<ModelHint> = "hints";
+        optional hints: Vec<ModelHint> = "hints" => with_hints;
         /// The weight of a low cost.
-        optional cost_priority: Number = "costPriority";
+        optional cost_priority: Number = "costPriority" => with_cost_priority;
         /// The weight of speed.
-        optional speed_priority: Number = "speedPriority";
+        optional speed_priority: Number = "speedPriority" => with_speed_priority;
         /// The weight of intelligence.
-        optional intelligence_priority: Number = "intelligencePriority";
-    }
-}
-
-builders! {
-    ModelPreferences {
-        with_hints: hints: Vec<ModelHint>,
-        with_cost_priority: cost_priority: Number,
-        with_speed_priority: speed_priority: Number,
-        with_intelligence_priority: intelligence_priority: Number,
+        optional intelligence_priority: Number = "intelligencePriority" => with_intelligence_priority;
     }
 }
 
@@ -192,13 +175,7 @@ body! {
     /// The freedom of the model to call tools; absent means that the model decides.
     pub struct ToolChoice {
         /// The mode of the choice.
-        optional mode: ToolChoiceMode = "mode";
-    }
-}
-
-builders! {
-    ToolChoice {
-        with_mode: mode: ToolChoiceMode,
+        optional mode: ToolChoiceMode = "mode" => with_mode;
     }
 }
 
@@ -224,42 +201,27 @@ body! {
         /// The conversation so far.
         required messages: Vec<SamplingMessage> = "messages";
         /// The model that the server prefers.
-        optional model_preferences: ModelPreferences = "modelPreferences";
+        optional model_preferences: ModelPreferences = "modelPreferences" => with_model_preferences;
         /// The instructions that the model gets before the conversation.
-        optional system_prompt: String = "systemPrompt";
+        optional system_prompt: String = "systemPrompt" => with_system_prompt;
         /// The servers whose context the client should add.
-        optional include_context: IncludeContext = "includeContext";
+        optional include_context: IncludeContext = "includeContext" => with_include_context;
         /// The freedom of the model in its choice of words.
-        optional temperature: Number = "temperature";
+        optional temperature: Number = "temperature" => with_temperature;
         /// The number of tokens that the model may write.
         required max_tokens: i64 = "maxTokens";
         /// The texts at which the model stops.
-        optional stop_sequences: Vec<String> = "stopSequences";
+        optional stop_sequences: Vec<String> = "stopSequences" => with_stop_sequences;
         /// Members for the model's provider: an object.
-        optional metadata: RawJson = "metadata";
+        optional metadata: RawJson = "metadata" => with_metadata;
         /// The wish to run the request as a task.
         optional task: TaskMetadata = "task" [only V2025_11_25];
         /// The tools that the model may call.
-        optional tools: Vec<Tool> = "tools" [since V2025_11_25];
+        optional tools: Vec<Tool> = "tools" [since V2025_11_25] => with_tools;
         /// The freedom of the model to call the tools.
-        optional tool_choice: ToolChoice = "toolChoice" [since V2025_11_25];
+        optional tool_choice: ToolChoice = "toolChoice" [since V2025_11_25] => with_tool_choice;
     }
-}
 
-builders! {
-    CreateMessageParams {
-        with_model_preferences: model_preferences: ModelPreferences,
-        with_system_prompt: system_prompt: String,
-        with_include_context: include_context: IncludeContext,
-        with_temperature: temperature: Number,
-        with_stop_sequences: stop_sequences: Vec<String>,
-        with_metadata: metadata: RawJson,
-        with_tools: tools: Vec<Tool>,
-        with_tool_choice: tool_choice: ToolChoice,
-    }
-}
-
-body! {
     /// The result of `sampling/createMessage`.
     pub struct CreateMessageResult {
         /// The speaker.
@@ -269,15 +231,8 @@ body! {
         /// The model that said it.
         required model: String = "model";
         /// The reason why the model stopped.
-        optional stop_reason: StopReason = "stopReason";
+        optional stop_reason: StopReason = "stopReason" => with_stop_reason;
         /// Metadata.
-        optional meta: Meta = "_meta";
-    }
-}
-
-builders! {
-    CreateMessageResult {
-        with_stop_reason: stop_reason: StopReason,
-        with_meta: meta: Meta,
+        optional meta: Meta = "_meta" => with_meta;
     }
 }

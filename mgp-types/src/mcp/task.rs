@@ -3,7 +3,7 @@
 //! The extension of the stateless revisions has other tasks: see [`task_extension`](super::task_extension).
 
 use super::Meta;
-use super::body::{body, builders};
+use super::body::body;
 use super::union::open_enum;
 use crate::{Object, RawJson};
 
@@ -47,25 +47,15 @@ body! {
     /// The wish to run a request as a task.
     pub struct TaskMetadata {
         /// The time in milliseconds for which the task should be kept.
-        optional ttl: i64 = "ttl";
+        optional ttl: i64 = "ttl" => with_ttl;
     }
-}
 
-builders! {
-    TaskMetadata {
-        with_ttl: ttl: i64,
-    }
-}
-
-body! {
     /// The task that a message belongs to.
     pub struct RelatedTask {
         /// The id of the task.
         required task_id: String = "taskId";
     }
-}
 
-body! {
     /// A task; also the result of `tasks/get` and `tasks/cancel` and the params of
     /// `notifications/tasks/status`, where it may carry metadata.
     pub struct Task {
@@ -74,7 +64,7 @@ body! {
         /// The status of the task.
         required status: TaskStatus = "status";
         /// The status in words, for people.
-        optional status_message: String = "statusMessage";
+        optional status_message: String = "statusMessage" => with_status_message;
         /// The time of creation of the task, in ISO 8601.
         required created_at: String = "createdAt";
         /// The time of the last change of the task, in ISO 8601.
@@ -82,21 +72,11 @@ body! {
         /// The time in milliseconds, from its creation on, for which the task is kept; `None` stands for no end.
         required ttl: Option<i64> = "ttl";
         /// The time in milliseconds to wait between two polls.
-        optional poll_interval: i64 = "pollInterval";
+        optional poll_interval: i64 = "pollInterval" => with_poll_interval;
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
     }
-}
 
-builders! {
-    Task {
-        with_status_message: status_message: String,
-        with_poll_interval: poll_interval: i64,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// The result of a request that runs as a task.
     pub struct CreateTaskResult {
         /// The task.
@@ -104,9 +84,7 @@ body! {
         /// Metadata.
         optional meta: Meta = "_meta";
     }
-}
 
-body! {
     /// The params of `tasks/get`.
     pub struct GetTaskParams {
         /// Metadata.
@@ -114,9 +92,7 @@ body! {
         /// The id of the task.
         required task_id: String = "taskId";
     }
-}
 
-body! {
     /// The params of `tasks/result`, whose result is that of the request that became the task.
     pub struct GetTaskPayloadParams {
         /// Metadata.
@@ -124,9 +100,7 @@ body! {
         /// The id of the task.
         required task_id: String = "taskId";
     }
-}
 
-body! {
     /// The params of `tasks/cancel`.
     pub struct CancelTaskParams {
         /// Metadata.
@@ -134,9 +108,7 @@ body! {
         /// The id of the task.
         required task_id: String = "taskId";
     }
-}
 
-body! {
     /// The params of `tasks/list`.
     pub struct ListTasksParams {
         /// Metadata.
@@ -144,9 +116,7 @@ body! {
         /// The cursor of the wanted page; absent for the first one.
         optional cursor: String = "cursor";
     }
-}
 
-body! {
     /// The result of `tasks/list`.
     pub struct ListTasksResult {
         /// The tasks of this page.

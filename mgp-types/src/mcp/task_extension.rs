@@ -2,7 +2,7 @@
 //!
 //! The experimental tasks of 2025-11-25 are others: see [`task`](super::task).
 
-use super::body::{body, builders};
+use super::body::body;
 use super::{InputRequests, InputResponses, Meta, ResultType};
 use crate::RawJson;
 
@@ -21,7 +21,7 @@ body! {
         /// The status of the task.
         required status: TaskStatus = "status";
         /// The status in words, for people.
-        optional status_message: String = "statusMessage";
+        optional status_message: String = "statusMessage" => with_status_message;
         /// The time of creation of the task, in ISO 8601.
         required created_at: String = "createdAt";
         /// The time of the last change of the task, in ISO 8601.
@@ -29,32 +29,22 @@ body! {
         /// The time in milliseconds, from its creation on, for which the task is kept; `None` stands for no end.
         required ttl_ms: Option<i64> = "ttlMs";
         /// The time in milliseconds to wait between two polls.
-        optional poll_interval_ms: i64 = "pollIntervalMs";
+        optional poll_interval_ms: i64 = "pollIntervalMs" => with_poll_interval_ms;
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
     }
-}
 
-builders! {
-    CreateTaskResult {
-        with_status_message: status_message: String,
-        with_poll_interval_ms: poll_interval_ms: i64,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// A task with the members that its status calls for: the result of `tasks/get`, and the params of
     /// `notifications/tasks`, which have no `resultType`.
     pub struct DetailedTask {
         /// The kind of result; absent in a notification.
-        optional result_type: ResultType = "resultType";
+        optional result_type: ResultType = "resultType" => with_result_type;
         /// The id of the task.
         required task_id: String = "taskId";
         /// The status of the task.
         required status: TaskStatus = "status";
         /// The status in words, for people.
-        optional status_message: String = "statusMessage";
+        optional status_message: String = "statusMessage" => with_status_message;
         /// The time of creation of the task, in ISO 8601.
         required created_at: String = "createdAt";
         /// The time of the last change of the task, in ISO 8601.
@@ -62,31 +52,17 @@ body! {
         /// The time in milliseconds, from its creation on, for which the task is kept; `None` stands for no end.
         required ttl_ms: Option<i64> = "ttlMs";
         /// The time in milliseconds to wait between two polls.
-        optional poll_interval_ms: i64 = "pollIntervalMs";
+        optional poll_interval_ms: i64 = "pollIntervalMs" => with_poll_interval_ms;
         /// The questions that the server needs answered, while the status is `input_required`.
-        optional input_requests: InputRequests = "inputRequests";
+        optional input_requests: InputRequests = "inputRequests" => with_input_requests;
         /// The result of the request that became the task, once it is `completed`.
-        optional result: RawJson = "result";
+        optional result: RawJson = "result" => with_result;
         /// The JSON-RPC error of the request that became the task, once it is `failed`.
-        optional error: RawJson = "error";
+        optional error: RawJson = "error" => with_error;
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
     }
-}
 
-builders! {
-    DetailedTask {
-        with_result_type: result_type: ResultType,
-        with_status_message: status_message: String,
-        with_poll_interval_ms: poll_interval_ms: i64,
-        with_input_requests: input_requests: InputRequests,
-        with_result: result: RawJson,
-        with_error: error: RawJson,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// The params of `tasks/get`.
     pub struct GetTaskParams {
         /// Metadata.
@@ -94,9 +70,7 @@ body! {
         /// The id of the task.
         required task_id: String = "taskId";
     }
-}
 
-body! {
     /// The params of `tasks/update`.
     pub struct UpdateTaskParams {
         /// Metadata.
@@ -106,9 +80,7 @@ body! {
         /// Answers to some or all of the task's input requests.
         required input_responses: InputResponses = "inputResponses";
     }
-}
 
-body! {
     /// The params of `tasks/cancel`.
     pub struct CancelTaskParams {
         /// Metadata.

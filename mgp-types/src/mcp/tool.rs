@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::body::{body, builders};
+use super::body::body;
 use super::task::TaskMetadata;
 use super::union::open_enum;
 use super::{CacheScope, ContentBlock, Icon, InputResponses, Map, Meta, ResultType};
@@ -13,25 +13,15 @@ body! {
     /// Hints about the behaviour of a tool. Only the hints of a trusted server are reliable.
     pub struct ToolAnnotations {
         /// The name for people.
-        optional title: String = "title";
+        optional title: String = "title" => with_title;
         /// The tool changes nothing.
-        optional read_only_hint: bool = "readOnlyHint";
+        optional read_only_hint: bool = "readOnlyHint" => with_read_only_hint;
         /// The tool may destroy something.
-        optional destructive_hint: bool = "destructiveHint";
+        optional destructive_hint: bool = "destructiveHint" => with_destructive_hint;
         /// Calling the tool again with the same arguments changes nothing more.
-        optional idempotent_hint: bool = "idempotentHint";
+        optional idempotent_hint: bool = "idempotentHint" => with_idempotent_hint;
         /// The tool deals with a world beyond the server.
-        optional open_world_hint: bool = "openWorldHint";
-    }
-}
-
-builders! {
-    ToolAnnotations {
-        with_title: title: String,
-        with_read_only_hint: read_only_hint: bool,
-        with_destructive_hint: destructive_hint: bool,
-        with_idempotent_hint: idempotent_hint: bool,
-        with_open_world_hint: open_world_hint: bool,
+        optional open_world_hint: bool = "openWorldHint" => with_open_world_hint;
     }
 }
 
@@ -51,71 +41,40 @@ body! {
     /// The way in which a tool runs.
     pub struct ToolExecution {
         /// The support of the tool for tasks.
-        optional task_support: TaskSupport = "taskSupport";
+        optional task_support: TaskSupport = "taskSupport" => with_task_support;
     }
-}
 
-builders! {
-    ToolExecution {
-        with_task_support: task_support: TaskSupport,
-    }
-}
-
-body! {
     /// A function that a server runs for clients.
     pub struct Tool {
         /// The name for programs.
         required name: String = "name";
         /// The name for people.
-        optional title: String = "title" [since V2025_06_18];
+        optional title: String = "title" [since V2025_06_18] => with_title;
         /// The description of the tool, for a model.
-        optional description: String = "description";
+        optional description: String = "description" => with_description;
         /// Images for a user interface.
-        optional icons: Vec<Icon> = "icons" [since V2025_11_25];
+        optional icons: Vec<Icon> = "icons" [since V2025_11_25] => with_icons;
         /// The JSON Schema of the arguments, whose root is an object.
         required input_schema: RawJson = "inputSchema";
         /// The way in which the tool runs.
-        optional execution: ToolExecution = "execution" [only V2025_11_25];
+        optional execution: ToolExecution = "execution" [only V2025_11_25] => with_execution;
         /// The JSON Schema of the structured result.
         optional output_schema: RawJson = "outputSchema"
-            [since V2025_06_18, before V2026_07_28 only is_object_schema];
+            [since V2025_06_18, before V2026_07_28 only is_object_schema] => with_output_schema;
         /// Hints about the behaviour of the tool.
-        optional annotations: Box<ToolAnnotations> = "annotations" [since V2025_03_26];
+        optional annotations: Box<ToolAnnotations> = "annotations" [since V2025_03_26] => with_annotations;
         /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18];
+        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
-}
 
-builders! {
-    Tool {
-        with_title: title: String,
-        with_description: description: String,
-        with_icons: icons: Vec<Icon>,
-        with_execution: execution: ToolExecution,
-        with_output_schema: output_schema: RawJson,
-        with_annotations: annotations: Box<ToolAnnotations>,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// The params of `tools/list`.
     pub struct ListToolsParams {
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
         /// The cursor of the wanted page; absent for the first one.
-        optional cursor: String = "cursor";
+        optional cursor: String = "cursor" => with_cursor;
     }
-}
 
-builders! {
-    ListToolsParams {
-        with_meta: meta: Meta,
-        with_cursor: cursor: String,
-    }
-}
-
-body! {
     /// The result of `tools/list`.
     pub struct ListToolsResult {
         /// The kind of result; absent means complete.
@@ -123,54 +82,33 @@ body! {
         /// The tools of this page.
         required tools: Vec<Tool> = "tools";
         /// The cursor of the next page; absent on the last one.
-        optional next_cursor: String = "nextCursor";
+        optional next_cursor: String = "nextCursor" => with_next_cursor;
         /// The time in milliseconds for which the result stays fresh.
-        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0];
+        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0] => with_ttl_ms;
         /// The audience that may share the cached result.
-        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
+        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private]
+            => with_cache_scope;
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
     }
-}
 
-builders! {
-    ListToolsResult {
-        with_next_cursor: next_cursor: String,
-        with_ttl_ms: ttl_ms: i64,
-        with_cache_scope: cache_scope: CacheScope,
-        with_meta: meta: Meta,
-    }
-}
-
-body! {
     /// The params of `tools/call`.
     pub struct CallToolParams {
         /// Metadata.
-        optional meta: Meta = "_meta";
+        optional meta: Meta = "_meta" => with_meta;
         /// The name of the tool.
         required name: String = "name";
         /// The arguments: an object.
-        optional arguments: RawJson = "arguments";
+        optional arguments: RawJson = "arguments" => with_arguments;
         /// The wish to run the call as a task.
-        optional task: TaskMetadata = "task" [only V2025_11_25];
+        optional task: TaskMetadata = "task" [only V2025_11_25] => with_task;
         /// The answers to the input requests of the result before.
-        optional input_responses: InputResponses = "inputResponses" [since V2026_07_28];
+        optional input_responses: InputResponses = "inputResponses" [since V2026_07_28]
+            => with_input_responses;
         /// The state of the result before, unchanged.
-        optional request_state: String = "requestState" [since V2026_07_28];
+        optional request_state: String = "requestState" [since V2026_07_28] => with_request_state;
     }
-}
 
-builders! {
-    CallToolParams {
-        with_meta: meta: Meta,
-        with_arguments: arguments: RawJson,
-        with_task: task: TaskMetadata,
-        with_input_responses: input_responses: InputResponses,
-        with_request_state: request_state: String,
-    }
-}
-
-body! {
     /// The result of `tools/call`.
     pub struct CallToolResult {
         /// The kind of result; absent means complete.
@@ -179,18 +117,11 @@ body! {
         required content: Vec<ContentBlock> = "content";
         /// The structured result: any JSON, `null` included.
         nullable structured_content: RawJson = "structuredContent"
-            [since V2025_06_18, before V2026_07_28 only RawJson::is_object];
+            [since V2025_06_18, before V2026_07_28 only RawJson::is_object] => with_structured_content;
         /// True if the tool failed.
         optional is_error: bool = "isError";
         /// Metadata.
-        optional meta: Meta = "_meta";
-    }
-}
-
-builders! {
-    CallToolResult {
-        with_structured_content: structured_content: RawJson,
-        with_meta: meta: Meta,
+        optional meta: Meta = "_meta" => with_meta;
     }
 }
 

@@ -7,14 +7,14 @@ use serde::de;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::body::Name;
+use crate::json::FrameText;
 
 /// Defines an enum over bodies that share a member naming the kind of the body.
 ///
 /// ```text
 /// union! {
 ///     /// Documentation.
-///     pub enum Name by "type" {                                   // or: by "mode" else "form"
+///     pub enum Name by "type" {                                   // or: by "mode" else "form", or: by fn kind_of
 ///         /// Documentation.
 ///         Variant(Body) = "constant",
 ///         /// Documentation.
@@ -23,12 +23,25 @@ use super::body::Name;
 /// }
 /// ```
 ///
+/// With `by fn` a function tells the kind of an object, which is a `RawValue`.
+///
 /// An object of another kind is kept as it came, in `Unknown`. The value is read from a borrowed slice, so it can be
 /// read from bytes or text in memory and not from a reader.
 macro_rules! union {
     (
         $(#[$attribute:meta])*
-        pub enum $name:ident by $tag:literal $(else $default:literal)? {
+        pub enum $name:ident by $tag:literal $(else $default:literal)? { $($variants:tt)* }
+    ) => {
+        $crate::mcp::union::union! {
+            $(#[$attribute])*
+            pub enum $name by fn (|object| {
+                $crate::mcp::union::tag_of(object, $tag, <[&str]>::first(&[$($default)?]).copied())
+            }) { $($variants)* }
+        }
+    };
+    (
+        $(#[$attribute:meta])*
+        pub enum $name:ident by fn $kind_of:tt {
             $(
                 $(#[$variant_attribute:meta])*
                 $variant:ident($body:ty) = $value:literal $([since $since:ident])?,
@@ -65,12 +78,8 @@ macro_rules! union {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 use serde::de::Error as _;
                 let object = <&'de serde_json::value::RawValue>::deserialize(deserializer)?;
-                let tag = $crate::mcp::union::read_tag(object, $tag).map_err(D::Error::custom)?;
-                $(let tag = tag.or(Some($default.into()));)?
-                let Some(tag) = tag else {
-                    return Err(D::Error::missing_field($tag));
-                };
-                match &*tag {
+                let kind: std::borrow::Cow<'_, str> = $kind_of(object).map_err(D::Error::custom)?.into();
+                match &*kind {
                     $($value => serde_json::from_str(object.get()).map(Self::$variant),)*
                     _ => serde_json::from_str(object.get()).map(Self::Unknown),
                 }
@@ -104,8 +113,17 @@ macro_rules! union {
 }
 pub(super) use union;
 
-/// Returns the text of the member `name` of an object; `None` if the member is missing or `null`.
-pub(super) fn read_tag<'de>(
+/// Returns the text of the member `name` of an object; `default` if the member is missing or `null`.
+pub(super) fn tag_of<'de>(
+    object: &'de RawValue,
+    name: &'static str,
+    default: Option<&'static str>,
+) -> Result<Cow<'de, str>, serde_json::Error> {
+    let tag = read_tag(object, name)?;
+    tag.or_else(|| default.map(Cow::Borrowed)).ok_or_else(|| de::Error::missing_field(name))
+}
+
+fn read_tag<'de>(
     object: &'de RawValue,
     name: &'static str,
 ) -> Result<Option<Cow<'de, str>>, serde_json::Error> {
@@ -136,16 +154,16 @@ impl<'de> Visitor<'de> for TagOf {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut tag = None;
-        while let Some(name) = map.next_key::<Name<'de>>()? {
-            if *name != *self.0 {
+        while let Some(name) = map.next_key::<FrameText<'de>>()? {
+            if name.0 != self.0 {
                 map.next_value::<IgnoredAny>()?;
             } else if tag.is_some() {
                 return Err(de::Error::duplicate_field(self.0));
             } else {
-                tag = Some(map.next_value::<Option<Name<'de>>>()?);
+                tag = Some(map.next_value::<Option<FrameText<'de>>>()?);
             }
         }
-        Ok(tag.flatten().map(Name::into_inner))
+        Ok(tag.flatten().map(|tag| tag.0))
     }
 }
 
@@ -153,15 +171,6 @@ impl<'de> Visitor<'de> for TagOf {
 macro_rules! open_enum {
     ($(#[$attribute:meta])* pub enum $name:ident { $($variants:tt)* }) => {
         $crate::mgp::words::open_words!($(#[$attribute])* pub enum $name { $($variants)* });
-        $crate::macros::text_traits!($name: Serialize);
-
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text: $crate::mcp::body::Name<'de> = serde::Deserialize::deserialize(deserializer)?;
-                Ok(Self::from(&*text))
-            }
-        }
-
         $crate::mcp::body::same_in_every_revision!($name);
         $crate::mcp::shape::opaque!($name);
     };

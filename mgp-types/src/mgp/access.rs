@@ -1,10 +1,10 @@
 //! The bodies of access control (§5): queries, grants and revocations.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
+use super::words::words;
 use super::{AgentId, ServerId, Timestamp, ToolName};
+use crate::macros::record;
 
 /// The permission that an entry gives (§5.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -41,17 +41,16 @@ pub enum AccessSource {
     DefaultPolicy,
 }
 
-/// The policy that holds where no entry does (§5.5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
-pub enum DefaultPolicy {
-    /// Agents may do only what was granted to them.
-    #[default]
-    #[serde(rename = "opt-in")]
-    OptIn,
-    /// Agents may do all that was not denied to them.
-    #[serde(rename = "opt-out")]
-    OptOut,
+words! {
+    /// The policy that holds where no entry does (§5.5).
+    #[derive(Default)]
+    DefaultPolicy {
+        /// Agents may do only what was granted to them.
+        #[default]
+        OptIn = "opt-in",
+        /// Agents may do all that was not denied to them.
+        OptOut = "opt-out",
+    }
 }
 
 impl DefaultPolicy {
@@ -64,59 +63,36 @@ impl DefaultPolicy {
     }
 }
 
-impl fmt::Display for DefaultPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::OptIn => "opt-in",
-            Self::OptOut => "opt-out",
-        })
+record! {
+    /// The parameters of `mgp/access/query`.
+    pub struct AccessQuery: Eq {
+        /// The agent whose access is asked for.
+        required agent_id: AgentId;
+        /// The server that the agent wants to use.
+        required server_id: ServerId;
+        /// The tool that the agent wants to use; `None` asks about the server as a whole.
+        required tool_name: Option<ToolName>;
     }
-}
 
-/// The parameters of `mgp/access/query`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct AccessQuery {
-    /// The agent whose access is asked for.
-    pub agent_id: AgentId,
-    /// The server that the agent wants to use.
-    pub server_id: ServerId,
-    /// The tool that the agent wants to use; `None` asks about the server as a whole.
-    pub tool_name: Option<ToolName>,
-}
-
-impl AccessQuery {
-    /// Creates the question whether `agent_id` may use a tool of `server_id`, or the server as a whole.
-    pub const fn new(agent_id: AgentId, server_id: ServerId, tool_name: Option<ToolName>) -> Self {
-        Self { agent_id, server_id, tool_name }
+    /// The result of `mgp/access/query`. All members are always there.
+    pub struct AccessState: Eq {
+        /// The permission of the agent.
+        required permission: AccessPermission;
+        /// The source of the decision.
+        required source: AccessSource;
+        /// The name of the granter; null for the default policy.
+        nullable granted_by: String;
+        /// The time of the grant; null for the default policy.
+        nullable granted_at: Timestamp;
+        /// The end of the grant; null for a grant without end.
+        nullable expires_at: Timestamp;
     }
-}
-
-/// The result of `mgp/access/query`. All members are always there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct AccessState {
-    /// The permission of the agent.
-    pub permission: AccessPermission,
-    /// The source of the decision.
-    pub source: AccessSource,
-    /// The name of the granter; null for the default policy.
-    pub granted_by: Option<String>,
-    /// The time of the grant; null for the default policy.
-    pub granted_at: Option<Timestamp>,
-    /// The end of the grant; null for a grant without end.
-    pub expires_at: Option<Timestamp>,
 }
 
 impl AccessState {
     /// Creates the state that the default policy gives.
-    pub const fn by_default(policy: DefaultPolicy) -> Self {
+    pub fn by_default(policy: DefaultPolicy) -> Self {
         Self::new(policy.permission(), AccessSource::DefaultPolicy)
-    }
-
-    /// Creates the state of a decision without granter and times.
-    pub const fn new(permission: AccessPermission, source: AccessSource) -> Self {
-        Self { permission, source, granted_by: None, granted_at: None, expires_at: None }
     }
 
     /// Sets the granter and the time of the grant.
@@ -133,29 +109,28 @@ impl AccessState {
     }
 }
 
-/// The parameters of `mgp/access/grant`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct AccessGrant {
-    /// The reach of the entry.
-    pub entry_type: EntryType,
-    /// The agent that the entry is about.
-    pub agent_id: AgentId,
-    /// The server that the entry is about.
-    pub server_id: ServerId,
-    /// The tool that the entry is about; null for a whole server.
-    pub tool_name: Option<ToolName>,
-    /// The permission that the entry gives.
-    pub permission: AccessPermission,
-    /// The name of the granter. The label proves nothing: the granter on record is the authenticated principal.
-    pub granted_by: Option<String>,
-    /// The reason for the entry.
-    pub justification: Option<String>,
-    /// The end of the entry; null for an entry without one.
-    pub expires_at: Option<Timestamp>,
-    /// True if the entry is made although the server or tool does not exist.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub force: bool,
+record! {
+    /// The parameters of `mgp/access/grant`.
+    pub struct AccessGrant: Eq {
+        /// The reach of the entry.
+        plain entry_type: EntryType;
+        /// The agent that the entry is about.
+        plain agent_id: AgentId;
+        /// The server that the entry is about.
+        plain server_id: ServerId;
+        /// The tool that the entry is about; null for a whole server.
+        nullable tool_name: ToolName;
+        /// The permission that the entry gives.
+        plain permission: AccessPermission;
+        /// The name of the granter. The label proves nothing: the granter on record is the authenticated principal.
+        nullable granted_by: String => into with_granted_by;
+        /// The reason for the entry.
+        nullable justification: String => into with_justification;
+        /// The end of the entry; null for an entry without one.
+        nullable expires_at: Timestamp;
+        /// True if the entry is made although the server or tool does not exist.
+        flag force;
+    }
 }
 
 impl AccessGrant {
@@ -187,18 +162,6 @@ impl AccessGrant {
         self
     }
 
-    /// Sets the label of the granter.
-    pub fn with_granted_by(mut self, label: impl Into<String>) -> Self {
-        self.granted_by = Some(label.into());
-        self
-    }
-
-    /// Sets the reason for the entry.
-    pub fn with_justification(mut self, reason: impl Into<String>) -> Self {
-        self.justification = Some(reason.into());
-        self
-    }
-
     /// Sets the end of the entry.
     pub const fn with_expires_at(mut self, end: Option<Timestamp>) -> Self {
         self.expires_at = end;
@@ -206,18 +169,18 @@ impl AccessGrant {
     }
 }
 
-/// The parameters of `mgp/access/revoke`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct AccessRevoke {
-    /// The agent of the entry.
-    pub agent_id: AgentId,
-    /// The server of the entry.
-    pub server_id: ServerId,
-    /// The reach of the entry.
-    pub entry_type: EntryType,
-    /// The tool of the entry; needed for an entry about one tool.
-    pub tool_name: Option<ToolName>,
+record! {
+    /// The parameters of `mgp/access/revoke`.
+    pub struct AccessRevoke: Eq {
+        /// The agent of the entry.
+        plain agent_id: AgentId;
+        /// The server of the entry.
+        plain server_id: ServerId;
+        /// The reach of the entry.
+        plain entry_type: EntryType;
+        /// The tool of the entry; needed for an entry about one tool.
+        nullable tool_name: ToolName;
+    }
 }
 
 impl AccessRevoke {

@@ -6,108 +6,50 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
+use super::words::{open_words, words};
 use super::{ServerId, Timestamp, ToolName, TraceId};
-use crate::macros::text_traits;
+use crate::macros::record;
 use crate::{BoxFuture, Error, Object, Principal, PrincipalRole};
 
-macro_rules! event_types {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal;)+) => {
-        /// The type of an event (§6.4): one of the standard types, or a custom one in reverse-domain notation.
-        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum EventType {
-            $($(#[$doc])* $variant,)+
-            /// A type that the specification does not name.
-            Custom(Box<str>),
-        }
-
-        impl EventType {
-            /// The standard types, in the order of the specification.
-            pub const STANDARD: &'static [Self] = &[$(Self::$variant,)+];
-
-            /// Reads the name of a type.
-            pub fn read(name: &str) -> Self {
-                match name {
-                    $($name => Self::$variant,)+
-                    other => Self::Custom(other.into()),
-                }
-            }
-
-            /// Returns the name on the wire.
-            pub fn as_str(&self) -> &str {
-                match self {
-                    $(Self::$variant => $name,)+
-                    Self::Custom(name) => name,
-                }
-            }
-        }
-    };
-}
-
-event_types! {
-    /// A tool was called and completed.
-    ToolExecuted = "TOOL_EXECUTED";
-    /// A call was blocked, by validation or access control.
-    ToolBlocked = "TOOL_BLOCKED";
-    /// A permission was approved.
-    PermissionGranted = "PERMISSION_GRANTED";
-    /// A permission was denied.
-    PermissionDenied = "PERMISSION_DENIED";
-    /// A permission granted before was taken back.
-    PermissionRevoked = "PERMISSION_REVOKED";
-    /// An agent was given access to a server or tool.
-    AccessGranted = "ACCESS_GRANTED";
-    /// An agent's access was taken back.
-    AccessRevoked = "ACCESS_REVOKED";
-    /// A server connected.
-    ServerConnected = "SERVER_CONNECTED";
-    /// A server disconnected.
-    ServerDisconnected = "SERVER_DISCONNECTED";
-    /// A validator of the kernel refused a call.
-    ValidationFailed = "VALIDATION_FAILED";
-    /// The code safety framework refused code.
-    CodeRejected = "CODE_REJECTED";
-}
-
-text_traits!(EventType: Serialize, Deserialize(Self::read));
-
-/// The outcome of the recorded action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "UPPERCASE")]
-#[expect(clippy::exhaustive_enums, reason = "closed by the specification and its patterns")]
-pub enum Outcome {
-    /// The action was carried out.
-    Success,
-    /// The action was tried and failed.
-    Failure,
-    /// The action was refused.
-    Blocked,
-}
-
-impl Outcome {
-    /// Reads a word in any case; returns `None` for a word that is none of the three.
-    pub fn read(word: &str) -> Option<Self> {
-        [Self::Success, Self::Failure, Self::Blocked]
-            .into_iter()
-            .find(|outcome| outcome.as_str().eq_ignore_ascii_case(word))
-    }
-
-    /// Returns the word that stands for the value on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "SUCCESS",
-            Self::Failure => "FAILURE",
-            Self::Blocked => "BLOCKED",
-        }
+open_words! {
+    /// The type of an event (§6.4): one of the standard types, or a custom one in reverse-domain notation.
+    pub enum EventType or Custom {
+        /// A tool was called and completed.
+        ToolExecuted = "TOOL_EXECUTED",
+        /// A call was blocked, by validation or access control.
+        ToolBlocked = "TOOL_BLOCKED",
+        /// A permission was approved.
+        PermissionGranted = "PERMISSION_GRANTED",
+        /// A permission was denied.
+        PermissionDenied = "PERMISSION_DENIED",
+        /// A permission granted before was taken back.
+        PermissionRevoked = "PERMISSION_REVOKED",
+        /// An agent was given access to a server or tool.
+        AccessGranted = "ACCESS_GRANTED",
+        /// An agent's access was taken back.
+        AccessRevoked = "ACCESS_REVOKED",
+        /// A server connected.
+        ServerConnected = "SERVER_CONNECTED",
+        /// A server disconnected.
+        ServerDisconnected = "SERVER_DISCONNECTED",
+        /// A validator of the kernel refused a call.
+        ValidationFailed = "VALIDATION_FAILED",
+        /// The code safety framework refused code.
+        CodeRejected = "CODE_REJECTED",
     }
 }
 
-impl<'de> Deserialize<'de> for Outcome {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let word = Cow::<'_, str>::deserialize(deserializer)?;
-        Self::read(&word).ok_or_else(|| serde::de::Error::custom("expected SUCCESS, FAILURE or BLOCKED"))
+words! {
+    /// The outcome of the recorded action.
+    Outcome {
+        /// The action was carried out.
+        Success = "SUCCESS",
+        /// The action was tried and failed.
+        Failure = "FAILURE",
+        /// The action was refused.
+        Blocked = "BLOCKED",
     }
 }
 
@@ -126,23 +68,18 @@ pub enum ActorType {
     Server,
 }
 
-/// The party that acted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Actor {
-    /// The kind of party.
-    #[serde(rename = "type")]
-    pub kind: ActorType,
-    /// The name of the party.
-    pub id: String,
+record! {
+    /// The party that acted.
+    pub struct Actor: Eq {
+        /// The kind of party.
+        #[serde(rename = "type")]
+        required kind: ActorType;
+        /// The name of the party.
+        required id: into String;
+    }
 }
 
 impl Actor {
-    /// Creates the party `id`.
-    pub fn new(kind: ActorType, id: impl Into<String>) -> Self {
-        Self { kind, id: id.into() }
-    }
-
     /// Returns the party that `principal` is: an operator or an agent, by its [id](Principal::id).
     pub fn of(principal: &Principal) -> Self {
         let kind = match principal.role() {
@@ -158,26 +95,21 @@ impl Actor {
     }
 }
 
-/// The object of the recorded action.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct AuditTarget {
-    /// The server; null if none was found.
-    pub server_id: Option<ServerId>,
-    /// The tool; null for a whole server.
-    pub tool_name: Option<ToolName>,
-    /// The arguments of the call that name what it acts on beyond the tool, where the tool
-    /// [declares](super::ToolSecurity::target_arguments) such arguments.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub arguments: BTreeMap<String, String>,
+record! {
+    /// The object of the recorded action.
+    pub struct AuditTarget: Eq {
+        /// The server; null if none was found.
+        required server_id: Option<ServerId>;
+        /// The tool; null for a whole server.
+        required tool_name: Option<ToolName>;
+        /// The arguments of the call that name what it acts on beyond the tool, where the tool
+        /// [declares](super::ToolSecurity::target_arguments) such arguments.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        default arguments: BTreeMap<String, String>;
+    }
 }
 
 impl AuditTarget {
-    /// Creates the target of a server, or of a tool of it.
-    pub const fn new(server_id: Option<ServerId>, tool_name: Option<ToolName>) -> Self {
-        Self { server_id, tool_name, arguments: BTreeMap::new() }
-    }
-
     /// Sets the arguments that name what the call acts on beyond the tool.
     #[must_use]
     pub fn with_arguments(self, arguments: BTreeMap<String, String>) -> Self {
@@ -185,43 +117,30 @@ impl AuditTarget {
     }
 }
 
-/// An event of the audit trail (§6.3): the parameters of `notifications/mgp.audit`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct AuditEvent {
-    /// The time of the event.
-    pub timestamp: Timestamp,
-    /// The id of the chain of requests that the event belongs to.
-    pub trace_id: TraceId,
-    /// The type of the event.
-    pub event_type: EventType,
-    /// The party that acted.
-    pub actor: Actor,
-    /// The server or tool that the party acted on.
-    pub target: AuditTarget,
-    /// The outcome of the action.
-    pub result: Outcome,
-    /// The further facts about the event.
-    #[serde(default)]
-    pub details: Object,
-    /// The open call that the event ends, as [`AuditPort::open`] returned it.
-    #[serde(skip)]
-    pub ends: Option<u32>,
+record! {
+    /// An event of the audit trail (§6.3): the parameters of `notifications/mgp.audit`.
+    pub struct AuditEvent {
+        /// The time of the event.
+        required timestamp: Timestamp;
+        /// The id of the chain of requests that the event belongs to.
+        required trace_id: TraceId;
+        /// The type of the event.
+        required event_type: EventType;
+        /// The party that acted.
+        required actor: Actor;
+        /// The server or tool that the party acted on.
+        required target: AuditTarget;
+        /// The outcome of the action.
+        required result: Outcome;
+        /// The further facts about the event.
+        default details: Object;
+        /// The open call that the event ends, as [`AuditPort::open`] returned it.
+        #[serde(skip)]
+        plain ends: Option<u32>;
+    }
 }
 
 impl AuditEvent {
-    /// Creates an event without details.
-    pub fn new(
-        timestamp: Timestamp,
-        trace_id: TraceId,
-        event_type: EventType,
-        actor: Actor,
-        target: AuditTarget,
-        result: Outcome,
-    ) -> Self {
-        Self { timestamp, trace_id, event_type, actor, target, result, details: Object::new(), ends: None }
-    }
-
     /// Adds a detail to the event. A value that cannot be written as JSON is left out.
     pub fn with_detail<T: Serialize + ?Sized>(
         mut self,
@@ -325,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_standard_types_have_their_names_and_custom_ones_keep_theirs() {
-        let names: Vec<_> = EventType::STANDARD.iter().map(EventType::as_str).collect();
+        let names: Vec<_> = EventType::KNOWN.iter().map(EventType::as_str).collect();
         assert_eq!(
             names,
             [

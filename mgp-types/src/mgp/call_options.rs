@@ -1,8 +1,9 @@
 //! The wishes of a caller for one call: streaming and limits of time (§12.3).
 
 use super::MEMBER;
-use super::members::{leftover, write_leftover, write_member};
-use crate::{Object, RawJson};
+use super::members::leftover;
+use crate::Object;
+use crate::json::ObjectWriter;
 
 /// The wishes of a caller for one call: the member `_mgp` of its parameters (§12.3).
 ///
@@ -42,23 +43,21 @@ impl CallOptions {
 
     /// Writes the wishes into the parameters of a call, in place of earlier ones.
     pub fn write(&self, params: &mut Object) {
-        let mut out = vec![b'{'];
+        let mut out = ObjectWriter::new();
         if self.stream {
-            write_member(&mut out, STREAM, b"true");
+            out.flag(STREAM);
         }
-        if let Some(millis) = self.deadline_ms {
-            write_member(&mut out, DEADLINE, millis.to_string().as_bytes());
+        for (name, millis) in [(DEADLINE, self.deadline_ms), (APPROVAL_WAIT, self.approval_wait_ms)] {
+            if let Some(millis) = millis {
+                out.number(name, millis);
+            }
         }
-        if let Some(millis) = self.approval_wait_ms {
-            write_member(&mut out, APPROVAL_WAIT, millis.to_string().as_bytes());
-        }
-        write_leftover(&mut out, &self.unknown, MEMBERS);
-        if out.len() == 1 {
+        out.others(&self.unknown, MEMBERS);
+        if out.is_empty() {
             params.remove(MEMBER);
-            return;
+        } else {
+            params.set(MEMBER, out.finish().to_raw());
         }
-        out.push(b'}');
-        params.set(MEMBER, RawJson::from_valid(out));
     }
 }
 

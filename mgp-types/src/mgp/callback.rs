@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::members::{leftover, write_leftover, write_member, write_text_member};
+use super::members::leftover;
 use super::words::open_words;
-use crate::json::write_string;
+use crate::json::ObjectWriter;
+use crate::macros::record;
 use crate::{Object, RawJson};
 
 open_words! {
@@ -137,36 +138,24 @@ impl CallbackRequest {
 
     /// Returns the parameters of the notification.
     pub fn to_params(&self) -> Object {
-        Object::from_raw(&self.to_raw()).unwrap_or_default()
-    }
-
-    fn to_raw(&self) -> RawJson {
-        let mut out = vec![b'{'];
-        write_text_member(&mut out, ID, &self.callback_id);
-        write_text_member(&mut out, TYPE, self.callback_type.as_str());
-        write_text_member(&mut out, MESSAGE, &self.message);
+        let mut out = ObjectWriter::new();
+        out.text(ID, &self.callback_id);
+        out.text(TYPE, self.callback_type.as_str());
+        out.text(MESSAGE, &self.message);
         if !self.options.is_empty() {
-            write_member(&mut out, OPTIONS, b"[");
-            for (place, option) in self.options.iter().enumerate() {
-                if place > 0 {
-                    out.push(b',');
-                }
-                write_string(&mut out, option);
-            }
-            out.push(b']');
+            out.texts(OPTIONS, self.options.iter().map(String::as_str));
         }
         if let Some(millis) = self.timeout_ms {
-            write_member(&mut out, TIMEOUT, millis.to_string().as_bytes());
+            out.number(TIMEOUT, millis);
         }
-        write_leftover(&mut out, &self.unknown, &KNOWN);
-        out.push(b'}');
-        RawJson::from_valid(out)
+        out.others(&self.unknown, &KNOWN);
+        out.finish()
     }
 }
 
 impl Serialize for CallbackRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.to_raw().serialize(serializer)
+        self.to_params().serialize(serializer)
     }
 }
 
@@ -177,37 +166,21 @@ impl<'de> Deserialize<'de> for CallbackRequest {
     }
 }
 
-/// The parameters of `mgp/callback/respond` (§13.4).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct CallbackRespond {
-    /// The id of the answered callback.
-    pub callback_id: Box<str>,
-    /// The answer, any JSON.
-    pub response: RawJson,
-}
-
-impl CallbackRespond {
-    /// Creates the answer to the callback `id`.
-    pub fn new(id: impl Into<Box<str>>, response: RawJson) -> Self {
-        Self { callback_id: id.into(), response }
+record! {
+    /// The parameters of `mgp/callback/respond` (§13.4).
+    pub struct CallbackRespond {
+        /// The id of the answered callback.
+        required callback_id: into Box<str>;
+        /// The answer, any JSON.
+        required response: RawJson;
     }
-}
 
-/// The result of `mgp/callback/respond`; the specification leaves its form open.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct CallbackAnswer {
-    /// The id of the answered callback.
-    pub callback_id: Box<str>,
-    /// True if the server takes this answer. The first answer counts.
-    pub accepted: bool,
-}
-
-impl CallbackAnswer {
-    /// Creates the acknowledgement of an answer to the callback `id`.
-    pub fn new(id: impl Into<Box<str>>, accepted: bool) -> Self {
-        Self { callback_id: id.into(), accepted }
+    /// The result of `mgp/callback/respond`; the specification leaves its form open.
+    pub struct CallbackAnswer: Eq {
+        /// The id of the answered callback.
+        required callback_id: into Box<str>;
+        /// True if the server takes this answer. The first answer counts.
+        required accepted: bool;
     }
 }
 

@@ -2,96 +2,57 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::macros::text_traits;
+use super::words::levels;
+use crate::macros::record;
 
-/// The level of restriction on code that a tool accepts (§7.2), from the least to the most.
-///
-/// ```
-/// use mgp_types::mgp::SafetyLevel;
-///
-/// assert!(SafetyLevel::Standard < SafetyLevel::Strict);
-/// assert_eq!(SafetyLevel::read("paranoid"), SafetyLevel::Readonly);
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SafetyLevel {
-    /// The code is not checked.
-    Unrestricted,
-    /// Known dangerous imports and patterns are refused.
-    Standard,
-    /// Only allowed imports are accepted, no dangerous pattern, and a limited size.
-    Strict,
-    /// The rules of [`Strict`](Self::Strict) hold, and code that writes is refused. This is also the level of a
-    /// declaration that names none.
-    #[default]
-    Readonly,
-}
-
-impl SafetyLevel {
-    /// Reads a level. An unknown word is [`Readonly`](Self::Readonly), because a level that cannot be read must not
-    /// allow what the known levels forbid.
-    pub fn read(word: &str) -> Self {
-        match word {
-            "unrestricted" => Self::Unrestricted,
-            "standard" => Self::Standard,
-            "strict" => Self::Strict,
-            _ => Self::Readonly,
-        }
-    }
-
-    /// Returns the word that stands for the value on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Unrestricted => "unrestricted",
-            Self::Standard => "standard",
-            Self::Strict => "strict",
-            Self::Readonly => "readonly",
-        }
+levels! {
+    /// The level of restriction on code that a tool accepts (§7.2), from the least to the most.
+    ///
+    /// ```
+    /// use mgp_types::mgp::SafetyLevel;
+    ///
+    /// assert!(SafetyLevel::Standard < SafetyLevel::Strict);
+    /// assert_eq!(SafetyLevel::read("paranoid"), SafetyLevel::Readonly);
+    /// ```
+    #[derive(Default)]
+    SafetyLevel else Readonly {
+        /// The code is not checked.
+        Unrestricted = "unrestricted",
+        /// Known dangerous imports and patterns are refused.
+        Standard = "standard",
+        /// Only allowed imports are accepted, no dangerous pattern, and a limited size.
+        Strict = "strict",
+        /// The rules of [`Strict`](Self::Strict) hold, and code that writes is refused. This is also the level of a word
+        /// that cannot be read, which must not loosen anything.
+        #[default]
+        Readonly = "readonly",
     }
 }
 
-text_traits!(SafetyLevel: Display, Deserialize(Self::read));
-
-/// The declaration of a tool about the code it accepts: `security.code_safety` (§7.3).
-///
-/// Unknown members are ignored. A member of the wrong type is an error: a list of blocked imports that cannot be read
-/// must not count as an empty one.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct CodeSafety {
-    /// The level of restriction.
-    #[serde(default)]
-    pub level: SafetyLevel,
-    /// The language of the code, like `python`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub language: Option<Box<str>>,
-    /// The greatest size of accepted code in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_code_size_bytes: Option<u64>,
-    /// The imports that are refused, with all that lies below them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub blocked_imports: Vec<Box<str>>,
-    /// The pieces of code that are refused, like `eval(`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub blocked_patterns: Vec<Box<str>>,
-    /// The only imports that are accepted from [`SafetyLevel::Strict`] on, and a hint below; `None` leaves the choice
-    /// to the reader.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub allowed_imports: Option<Vec<Box<str>>>,
+record! {
+    /// The declaration of a tool about the code it accepts: `security.code_safety` (§7.3).
+    ///
+    /// Unknown members are ignored. A member of the wrong type is an error: a list of blocked imports that cannot be read
+    /// must not count as an empty one.
+    pub struct CodeSafety: Default, Eq, Hash {
+        /// The level of restriction.
+        #[serde(default)]
+        required level: SafetyLevel;
+        /// The language of the code, like `python`.
+        optional language: Box<str> => into with_language;
+        /// The greatest size of accepted code in bytes.
+        optional max_code_size_bytes: u64;
+        /// The imports that are refused, with all that lies below them.
+        list blocked_imports: Box<str>;
+        /// The pieces of code that are refused, like `eval(`.
+        list blocked_patterns: Box<str>;
+        /// The only imports that are accepted from [`SafetyLevel::Strict`] on, and a hint below; `None` leaves the choice
+        /// to the reader.
+        optional allowed_imports: Vec<Box<str>>;
+    }
 }
 
 impl CodeSafety {
-    /// Creates a declaration of `level` alone.
-    pub fn new(level: SafetyLevel) -> Self {
-        Self { level, ..Self::default() }
-    }
-
-    /// Sets the language of the code.
-    pub fn with_language(mut self, language: impl Into<Box<str>>) -> Self {
-        self.language = Some(language.into());
-        self
-    }
-
     /// Returns the stricter of both in every member, for `self` from the configuration and `declared` from the server.
     /// A server can thus add restrictions and remove none.
     ///
@@ -115,32 +76,30 @@ impl CodeSafety {
     }
 }
 
-/// The rejection of code, in a form by which an agent can correct the code (§7.4).
-///
-/// ```
-/// use mgp_types::mgp::CodeRejection;
-///
-/// let rejection = CodeRejection::new(vec!["Blocked import: 'socket'".into()]);
-/// let json = serde_json::to_string(&rejection)?;
-/// assert!(json.starts_with(r#"{"status":"rejected","reason":"Code validation failed""#));
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{reason}: {}", violations.join(", "))]
-#[serde(tag = "status", rename = "rejected")]
-#[non_exhaustive]
-pub struct CodeRejection {
-    /// The reason, in words.
-    pub reason: Box<str>,
-    /// The violations, each once: `Blocked import: 'X'`, `Blocked pattern: 'X'`, or a sentence.
-    #[serde(default)]
-    pub violations: Vec<Box<str>>,
-    /// The hints at code that would be accepted.
-    #[serde(default)]
-    pub hints: Box<CodeHints>,
-    /// The places of the violations. The specification does not have this member; it is left out if no place is known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub locations: Vec<CodeLocation>,
+record! {
+    /// The rejection of code, in a form by which an agent can correct the code (§7.4).
+    ///
+    /// ```
+    /// use mgp_types::mgp::CodeRejection;
+    ///
+    /// let rejection = CodeRejection::new(vec!["Blocked import: 'socket'".into()]);
+    /// let json = serde_json::to_string(&rejection)?;
+    /// assert!(json.starts_with(r#"{"status":"rejected","reason":"Code validation failed""#));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[derive(thiserror::Error)]
+    #[error("{reason}: {}", violations.join(", "))]
+    #[serde(tag = "status", rename = "rejected")]
+    pub struct CodeRejection: Default, Eq {
+        /// The reason, in words.
+        plain reason: Box<str>;
+        /// The violations, each once: `Blocked import: 'X'`, `Blocked pattern: 'X'`, or a sentence.
+        default violations: Vec<Box<str>>;
+        /// The hints at code that would be accepted.
+        default hints: Box<CodeHints>;
+        /// The places of the violations. The specification does not have this member; it is left out if no place is known.
+        list locations: CodeLocation;
+    }
 }
 
 const REASON: &str = "Code validation failed";

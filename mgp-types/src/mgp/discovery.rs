@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::words::words;
 use super::{MgpVersion, Permission, ServerId, ServerState, TrustLevel};
+use crate::macros::record;
 
 words! {
     /// The status of a server in answers to `mgp/discovery` (§15): a state of its life (§11.2), or a status before or
@@ -47,86 +48,44 @@ impl From<ServerState> for ServerStatus {
     }
 }
 
-/// The parameters of `mgp/discovery/list` (§15.2).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ListServers {
-    /// The filter of the list; without it the list has all servers.
-    #[serde(default)]
-    pub filter: ServerFilter,
-}
-
-impl ListServers {
-    /// Asks for the servers that pass `filter`.
-    pub const fn new(filter: ServerFilter) -> Self {
-        Self { filter }
+record! {
+    /// The parameters of `mgp/discovery/list` (§15.2).
+    pub struct ListServers: Default, Eq {
+        /// The filter of the list; without it the list has all servers.
+        #[serde(default)]
+        required filter: ServerFilter;
     }
-}
 
-/// The filter of a list of servers (§15.2). A server passes if every member holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ServerFilter {
-    /// The extensions that the server must all have.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub extensions: Vec<String>,
-    /// The permissions that the server must all need.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub permissions: Vec<Permission>,
-    /// The status that the server must have.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<ServerStatus>,
-}
-
-impl ServerFilter {
-    /// Lets only servers in this status pass.
-    #[must_use]
-    pub const fn with_status(mut self, status: ServerStatus) -> Self {
-        self.status = Some(status);
-        self
+    /// The filter of a list of servers (§15.2). A server passes if every member holds.
+    pub struct ServerFilter: Default, Eq {
+        /// The extensions that the server must all have.
+        list extensions: String;
+        /// The permissions that the server must all need.
+        list permissions: Permission;
+        /// The status that the server must have.
+        optional status: ServerStatus => with_status;
     }
-}
 
-/// The result of `mgp/discovery/list` (§15.2).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ListedServers {
-    /// The servers.
-    pub servers: Vec<ListedServer>,
-}
-
-impl ListedServers {
-    /// Creates a list of these servers.
-    pub const fn new(servers: Vec<ListedServer>) -> Self {
-        Self { servers }
+    /// The result of `mgp/discovery/list` (§15.2).
+    pub struct ListedServers: Default, Eq {
+        /// The servers.
+        required servers: Vec<ListedServer>;
     }
-}
 
-/// A server in the list (§15.2).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ListedServer {
-    /// The id of the server.
-    pub id: ServerId,
-    /// The status of the server.
-    pub status: ServerStatus,
-    /// The version of MGP that the server speaks; left out for a server of plain MCP.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mgp_version: Option<MgpVersion>,
-    /// The extensions that the server has, or is declared to have.
-    #[serde(default)]
-    pub extensions: Vec<String>,
-    /// The tools of the server, by its own names.
-    #[serde(default)]
-    pub tools: Vec<String>,
-    /// The trust in the server.
-    pub trust_level: TrustLevel,
-}
-
-impl ListedServer {
-    /// Creates the entry of a server without further facts.
-    pub const fn new(id: ServerId, status: ServerStatus, trust_level: TrustLevel) -> Self {
-        Self { id, status, mgp_version: None, extensions: Vec::new(), tools: Vec::new(), trust_level }
+    /// A server in the list (§15.2).
+    pub struct ListedServer: Eq {
+        /// The id of the server.
+        required id: ServerId;
+        /// The status of the server.
+        required status: ServerStatus;
+        /// The version of MGP that the server speaks; left out for a server of plain MCP.
+        optional mgp_version: MgpVersion;
+        /// The extensions that the server has, or is declared to have.
+        default extensions: Vec<String>;
+        /// The tools of the server, by its own names.
+        default tools: Vec<String>;
+        /// The trust in the server.
+        required trust_level: TrustLevel;
     }
 }
 
@@ -202,19 +161,16 @@ impl fmt::Debug for RegisterServer {
     }
 }
 
-/// The declaration of a registered server about itself (§15.4).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct RegisterMgp {
-    /// The extensions that the server has.
-    #[serde(default)]
-    pub extensions: Vec<String>,
-    /// The permissions that the server needs.
-    #[serde(default)]
-    pub permissions_required: Vec<Permission>,
-    /// The trust that the server asks for; sandboxed if left out.
-    #[serde(default)]
-    pub trust_level: TrustLevel,
+record! {
+    /// The declaration of a registered server about itself (§15.4).
+    pub struct RegisterMgp: Default, Eq {
+        /// The extensions that the server has.
+        default extensions: Vec<String>;
+        /// The permissions that the server needs.
+        default permissions_required: Vec<Permission>;
+        /// The trust that the server asks for; sandboxed if left out.
+        default trust_level: TrustLevel;
+    }
 }
 
 impl RegisterMgp {
@@ -224,69 +180,34 @@ impl RegisterMgp {
     }
 }
 
-/// The result of `mgp/discovery/register`; the specification leaves its form open (§15.4).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct RegisteredServer {
-    /// The id of the server.
-    pub id: ServerId,
-    /// The status of the server.
-    pub status: ServerStatus,
-    /// The next step, in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-}
-
-impl RegisteredServer {
-    /// Creates the answer about the server `id` in this status.
-    pub const fn new(id: ServerId, status: ServerStatus) -> Self {
-        Self { id, status, message: None }
+record! {
+    /// The result of `mgp/discovery/register`; the specification leaves its form open (§15.4).
+    pub struct RegisteredServer: Eq {
+        /// The id of the server.
+        required id: ServerId;
+        /// The status of the server.
+        required status: ServerStatus;
+        /// The next step, in words.
+        optional message: String => into with_message;
     }
 
-    /// Sets the next step, in words.
-    #[must_use]
-    pub fn with_message(mut self, message: impl Into<String>) -> Self {
-        self.message = Some(message.into());
-        self
-    }
-}
-
-/// The parameters of `mgp/discovery/deregister` (§15.5).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct DeregisterServer {
-    /// The id of the server.
-    pub id: ServerId,
-    /// The reason, as in `no_longer_needed`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-impl DeregisterServer {
-    /// Asks for the removal of the server `id`.
-    pub const fn new(id: ServerId) -> Self {
-        Self { id, reason: None }
+    /// The parameters of `mgp/discovery/deregister` (§15.5).
+    pub struct DeregisterServer: Eq {
+        /// The id of the server.
+        required id: ServerId;
+        /// The reason, as in `no_longer_needed`.
+        optional reason: String => into with_reason;
     }
 
-    /// Sets the reason.
-    #[must_use]
-    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
-        self.reason = Some(reason.into());
-        self
+    /// The result of `mgp/discovery/deregister`; the specification leaves its form open (§15.5).
+    pub struct DeregisteredServer: Eq {
+        /// The id of the server.
+        plain id: ServerId;
+        /// The status of the server.
+        plain status: ServerStatus;
+        /// Further remarks, in words.
+        optional message: String;
     }
-}
-
-/// The result of `mgp/discovery/deregister`; the specification leaves its form open (§15.5).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct DeregisteredServer {
-    /// The id of the server.
-    pub id: ServerId,
-    /// The status of the server.
-    pub status: ServerStatus,
-    /// Further remarks, in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
 }
 
 impl DeregisteredServer {

@@ -10,6 +10,7 @@ pub use self::channel::{ChannelError, ChannelName, ChannelPattern, SubscriptionI
 
 use super::Timestamp;
 use super::words::words;
+use crate::macros::record;
 use crate::{Object, RawJson};
 
 words! {
@@ -28,24 +29,21 @@ words! {
     }
 }
 
-/// The parameters of `mgp/events/subscribe` (§13.2).
-///
-/// The last two members resume a subscription whose session is gone; the specification has no message for that.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct EventSubscribe {
-    /// The wanted channels, as they were written: names and [patterns](ChannelPattern).
-    #[serde(default)]
-    pub channels: Vec<String>,
-    /// The filter of the events of those channels.
-    #[serde(default, skip_serializing_if = "EventFilter::is_empty")]
-    pub filter: EventFilter,
-    /// The subscription to resume, in place of opening one. Its channels and its filter stay.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub subscription_id: Option<SubscriptionId>,
-    /// The number of the last event that arrived; the server sends the later ones again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub after_seq: Option<u64>,
+record! {
+    /// The parameters of `mgp/events/subscribe` (§13.2).
+    ///
+    /// The last two members resume a subscription whose session is gone; the specification has no message for that.
+    pub struct EventSubscribe: Eq, Default {
+        /// The wanted channels, as they were written: names and [patterns](ChannelPattern).
+        default channels: Vec<String>;
+        /// The filter of the events of those channels.
+        #[serde(skip_serializing_if = "EventFilter::is_empty")]
+        default filter: EventFilter;
+        /// The subscription to resume, in place of opening one. Its channels and its filter stay.
+        optional subscription_id: SubscriptionId;
+        /// The number of the last event that arrived; the server sends the later ones again.
+        optional after_seq: u64;
+    }
 }
 
 impl EventSubscribe {
@@ -73,13 +71,12 @@ impl EventSubscribe {
     pub const LISTEN_MEMBER: &str = "dev.cloto/mgp/events";
 }
 
-/// The filter of the events of a channel (§13.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct EventFilter {
-    /// The least severity of a wanted event.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_severity: Option<EventSeverity>,
+record! {
+    /// The filter of the events of a channel (§13.2).
+    pub struct EventFilter: Copy, Eq, Default {
+        /// The least severity of a wanted event.
+        optional min_severity: EventSeverity;
+    }
 }
 
 impl EventFilter {
@@ -94,40 +91,22 @@ impl EventFilter {
     }
 }
 
-/// The result of `mgp/events/subscribe`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct EventSubscribed {
-    /// The names and patterns that the subscription is for.
-    pub subscribed: Vec<String>,
-    /// The names and patterns that stand for no channel of the server.
-    #[serde(default)]
-    pub unsupported: Vec<String>,
-    /// The id of the subscription. The id is a secret: its holder can resume the subscription.
-    pub subscription_id: SubscriptionId,
-    /// The channels of the server. The specification lets clients discover them by subscribing, without saying how.
-    #[serde(default)]
-    pub available: Vec<String>,
-    /// The number of the last event so far, 0 before the first one; `None` from a server that does not number the
-    /// events of each subscription.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_seq: Option<u64>,
-    /// The events that a resumed subscription lost.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gap: Option<EventGap>,
-}
-
-impl EventSubscribed {
-    /// Creates the answer about `subscription`, in which no channel is subscribed yet.
-    pub const fn new(subscription: SubscriptionId) -> Self {
-        Self {
-            subscribed: Vec::new(),
-            unsupported: Vec::new(),
-            subscription_id: subscription,
-            available: Vec::new(),
-            last_seq: None,
-            gap: None,
-        }
+record! {
+    /// The result of `mgp/events/subscribe`.
+    pub struct EventSubscribed: Eq {
+        /// The names and patterns that the subscription is for.
+        plain subscribed: Vec<String>;
+        /// The names and patterns that stand for no channel of the server.
+        default unsupported: Vec<String>;
+        /// The id of the subscription. The id is a secret: its holder can resume the subscription.
+        required subscription_id: SubscriptionId;
+        /// The channels of the server. The specification lets clients discover them by subscribing, without saying how.
+        default available: Vec<String>;
+        /// The number of the last event so far, 0 before the first one; `None` from a server that does not number the
+        /// events of each subscription.
+        optional last_seq: u64;
+        /// The events that a resumed subscription lost.
+        optional gap: EventGap;
     }
 }
 
@@ -141,34 +120,18 @@ pub struct EventGap {
     pub to: u64,
 }
 
-/// The parameters of `mgp/events/unsubscribe` (§13.2).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct EventUnsubscribe {
-    /// The subscription to end.
-    pub subscription_id: SubscriptionId,
-}
-
-impl EventUnsubscribe {
-    /// Asks for the end of `subscription`.
-    pub const fn new(subscription: SubscriptionId) -> Self {
-        Self { subscription_id: subscription }
+record! {
+    /// The parameters of `mgp/events/unsubscribe` (§13.2).
+    pub struct EventUnsubscribe: Eq {
+        /// The subscription to end.
+        required subscription_id: SubscriptionId;
     }
-}
 
-/// The result of `mgp/events/unsubscribe`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct EventUnsubscribed {
-    /// True if the subscription existed; servers that answer `{}` have ended it.
-    #[serde(default = "yes")]
-    pub unsubscribed: bool,
-}
-
-impl EventUnsubscribed {
-    /// Creates the answer; `unsubscribed` tells whether the subscription existed.
-    pub const fn new(unsubscribed: bool) -> Self {
-        Self { unsubscribed }
+    /// The result of `mgp/events/unsubscribe`.
+    pub struct EventUnsubscribed: Copy, Eq {
+        /// True if the subscription existed; servers that answer `{}` have ended it.
+        #[serde(default = "yes")]
+        required unsubscribed: bool;
     }
 }
 
@@ -294,43 +257,25 @@ where
     RawJson::deserialize(deserializer).map(|raw| raw.to().ok())
 }
 
-/// The parameters of `mgp/events/replay` (later drafts).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct EventReplay {
-    /// The subscription whose events are wanted.
-    pub subscription_id: SubscriptionId,
-    /// The number of the last event that is not wanted.
-    #[serde(default)]
-    pub after_seq: u64,
-    /// The greatest number of wanted events; the server may return fewer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u64>,
-}
-
-impl EventReplay {
-    /// Asks for the events of `subscription` after this number.
-    pub const fn new(subscription: SubscriptionId, after_seq: u64) -> Self {
-        Self { subscription_id: subscription, after_seq, limit: None }
+record! {
+    /// The parameters of `mgp/events/replay` (later drafts).
+    pub struct EventReplay: Eq {
+        /// The subscription whose events are wanted.
+        required subscription_id: SubscriptionId;
+        /// The number of the last event that is not wanted.
+        #[serde(default)]
+        required after_seq: u64;
+        /// The greatest number of wanted events; the server may return fewer.
+        optional limit: u64 => with_limit;
     }
 
-    /// Sets the greatest number of wanted events.
-    pub const fn with_limit(mut self, limit: u64) -> Self {
-        self.limit = Some(limit);
-        self
+    /// The result of `mgp/events/replay`.
+    pub struct EventReplayed: Default {
+        /// The events, in order.
+        required events: Vec<Event>;
+        /// The wanted events that are lost; they come before all others.
+        optional gap: EventGap;
+        /// The number of the last event so far. There are more events if it is greater than the last number in `events`.
+        default last_seq: u64;
     }
-}
-
-/// The result of `mgp/events/replay`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct EventReplayed {
-    /// The events, in order.
-    pub events: Vec<Event>,
-    /// The wanted events that are lost; they come before all others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gap: Option<EventGap>,
-    /// The number of the last event so far. There are more events if it is greater than the last number in `events`.
-    #[serde(default)]
-    pub last_seq: u64,
 }

@@ -127,7 +127,7 @@ impl Extension {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExtensionSet {
-    /// The names in the list, one bit for each of [`KNOWN`].
+    /// The names in the list, one bit for each of [`Extension::KNOWN`].
     spelled: u16,
     features: u16,
     unknown: BTreeSet<Box<str>>,
@@ -158,7 +158,7 @@ impl ExtensionSet {
     /// Adds an extension.
     pub fn insert(&mut self, extension: Extension) {
         self.features |= extension.features();
-        if let Some(index) = KNOWN.iter().position(|known| *known == extension) {
+        if let Some(index) = Extension::KNOWN.iter().position(|known| *known == extension) {
             self.spelled |= 1 << index;
         } else if let Extension::Unknown(name) = extension {
             self.unknown.insert(name);
@@ -171,7 +171,7 @@ impl ExtensionSet {
     #[must_use]
     pub fn with_synonyms(mut self) -> Self {
         let features = self.features | ERROR_HANDLING;
-        self.extend(KNOWN.iter().filter(|known| has(features, known.features())).cloned());
+        self.extend(Extension::KNOWN.iter().filter(|known| has(features, known.features())).cloned());
         self
     }
 
@@ -193,7 +193,7 @@ impl ExtensionSet {
     pub fn intersection(&self, theirs: &Self) -> Self {
         let ours = self.features | ERROR_HANDLING;
         let mut both = Self::new();
-        for (index, known) in KNOWN.iter().enumerate() {
+        for (index, known) in Extension::KNOWN.iter().enumerate() {
             if theirs.spelled & 1 << index != 0 && ours & known.core() != 0 {
                 both.insert(known.clone());
             }
@@ -205,7 +205,7 @@ impl ExtensionSet {
 
     /// Returns the names: known ones in the order of [`Extension`], then the others in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let known = KNOWN.iter().enumerate().filter(|(index, _)| self.spelled & 1 << index != 0);
+        let known = Extension::KNOWN.iter().enumerate().filter(|(index, _)| self.spelled & 1 << index != 0);
         known.map(|(_, known)| known.as_str()).chain(self.unknown.iter().map(|name| &**name))
     }
 
@@ -257,26 +257,6 @@ const fn has(set: u16, wanted: u16) -> bool {
     set & wanted == wanted
 }
 
-/// Every extension but the unknown ones, in the order of [`Extension`].
-static KNOWN: [Extension; 16] = [
-    Extension::Security,
-    Extension::AccessControl,
-    Extension::Audit,
-    Extension::CodeSafety,
-    Extension::Lifecycle,
-    Extension::Streaming,
-    Extension::Bidirectional,
-    Extension::Discovery,
-    Extension::ToolDiscovery,
-    Extension::Permissions,
-    Extension::ToolSecurity,
-    Extension::Callbacks,
-    Extension::Events,
-    Extension::Progress,
-    Extension::ErrorHandling,
-    Extension::Delegation,
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -318,7 +298,7 @@ mod tests {
         for name in later {
             assert!(!matches!(Extension::from(name), Extension::Unknown(_)), "{name}");
         }
-        for known in &KNOWN {
+        for known in Extension::KNOWN {
             assert_eq!(Extension::from(known.as_str()), *known);
         }
         assert_eq!(Extension::from("Security"), Extension::Unknown("Security".into()));
@@ -386,10 +366,12 @@ mod tests {
     fn any_set() -> impl proptest::strategy::Strategy<Value = ExtensionSet> {
         use proptest::strategy::Strategy;
         proptest::collection::vec("(x|y|z)", 0..3).prop_flat_map(|unknown| {
-            proptest::sample::subsequence(KNOWN.to_vec(), 0..=KNOWN.len()).prop_map(move |known| {
-                let unknown = unknown.iter().map(|name| Extension::from(&**name));
-                known.into_iter().chain(unknown).collect()
-            })
+            proptest::sample::subsequence(Extension::KNOWN.to_vec(), 0..=Extension::KNOWN.len()).prop_map(
+                move |known| {
+                    let unknown = unknown.iter().map(|name| Extension::from(&**name));
+                    known.into_iter().chain(unknown).collect()
+                },
+            )
         })
     }
 
@@ -401,7 +383,7 @@ mod tests {
             for name in both.names() {
                 proptest::prop_assert!(theirs.names().any(|theirs| theirs == name), "{name}");
             }
-            for known in KNOWN.iter().filter(|known| both.contains(known)) {
+            for known in Extension::KNOWN.iter().filter(|known| both.contains(known)) {
                 proptest::prop_assert!(theirs.contains(known), "{known}");
                 proptest::prop_assert!(ours.contains(known) || *known == Extension::ErrorHandling, "{known}");
             }

@@ -1,10 +1,11 @@
 //! The bodies of lifecycle management (§11): health, shutdown and changes of state.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
 use super::words::words;
 use super::{ServerId, Timestamp};
 use crate::Object;
+use crate::macros::record;
 
 words! {
     /// The state of a server (§11.2).
@@ -54,93 +55,56 @@ words! {
     }
 }
 
-/// The parameters of `mgp/health/ping`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct HealthPing {
-    /// The time at which the ping was sent.
-    pub timestamp: Timestamp,
-}
-
-impl HealthPing {
-    /// Creates a ping sent at `timestamp`.
-    pub const fn new(timestamp: Timestamp) -> Self {
-        Self { timestamp }
+record! {
+    /// The parameters of `mgp/health/ping`.
+    pub struct HealthPing: Eq {
+        /// The time at which the ping was sent.
+        required timestamp: Timestamp;
     }
-}
 
-/// The result of `mgp/health/ping`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct HealthPong {
-    /// The health of the server.
-    pub status: HealthStatus,
-    /// The time at which the server answered.
-    pub timestamp: Timestamp,
-    /// The time in seconds for which the server has run.
-    #[serde(deserialize_with = "whole")]
-    pub uptime_secs: u64,
-    /// The id of the server.
-    pub server_id: ServerId,
-}
-
-impl HealthPong {
-    /// Creates the answer of `server`, which has run for `uptime_secs`.
-    pub const fn new(status: HealthStatus, timestamp: Timestamp, uptime_secs: u64, server: ServerId) -> Self {
-        Self { status, timestamp, uptime_secs, server_id: server }
+    /// The result of `mgp/health/ping`.
+    pub struct HealthPong: Eq {
+        /// The health of the server.
+        required status: HealthStatus;
+        /// The time at which the server answered.
+        required timestamp: Timestamp;
+        /// The time in seconds for which the server has run.
+        #[serde(deserialize_with = "whole")]
+        required uptime_secs: u64;
+        /// The id of the server.
+        required server_id: ServerId;
     }
-}
 
-/// The result of `mgp/health/status`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct HealthReport {
-    /// The health of the server.
-    pub status: HealthStatus,
-    /// The time in seconds for which the server has run.
-    #[serde(deserialize_with = "whole")]
-    pub uptime_secs: u64,
-    /// The number of tools that can be called.
-    #[serde(default, deserialize_with = "whole")]
-    pub tools_available: u64,
-    /// The number of all tools.
-    #[serde(default, deserialize_with = "whole")]
-    pub tools_total: u64,
-    /// The number of calls in work.
-    #[serde(default, deserialize_with = "whole")]
-    pub pending_requests: u64,
-    /// The resources that the server uses; the server chooses the members.
-    #[serde(default)]
-    pub resources: Object,
-    /// The checks that the server made; the server chooses the members.
-    #[serde(default)]
-    pub checks: Object,
-}
-
-impl HealthReport {
-    /// Creates a report without further facts.
-    pub fn new(status: HealthStatus, uptime_secs: u64) -> Self {
-        Self {
-            status,
-            uptime_secs,
-            tools_available: 0,
-            tools_total: 0,
-            pending_requests: 0,
-            resources: Object::new(),
-            checks: Object::new(),
-        }
+    /// The result of `mgp/health/status`.
+    pub struct HealthReport {
+        /// The health of the server.
+        required status: HealthStatus;
+        /// The time in seconds for which the server has run.
+        #[serde(deserialize_with = "whole")]
+        required uptime_secs: u64;
+        /// The number of tools that can be called.
+        #[serde(deserialize_with = "whole")]
+        default tools_available: u64;
+        /// The number of all tools.
+        #[serde(deserialize_with = "whole")]
+        default tools_total: u64;
+        /// The number of calls in work.
+        #[serde(deserialize_with = "whole")]
+        default pending_requests: u64;
+        /// The resources that the server uses; the server chooses the members.
+        default resources: Object;
+        /// The checks that the server made; the server chooses the members.
+        default checks: Object;
     }
-}
 
-/// The parameters of `mgp/lifecycle/shutdown`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Shutdown {
-    /// The reason of the shutdown.
-    pub reason: ShutdownReason,
-    /// The time in milliseconds that calls have to finish.
-    #[serde(default = "usual_timeout_ms", deserialize_with = "whole")]
-    pub timeout_ms: u64,
+    /// The parameters of `mgp/lifecycle/shutdown`.
+    pub struct Shutdown: Eq {
+        /// The reason of the shutdown.
+        plain reason: ShutdownReason;
+        /// The time in milliseconds that calls have to finish.
+        #[serde(default = "usual_timeout_ms", deserialize_with = "whole")]
+        plain timeout_ms: u64;
+    }
 }
 
 impl Shutdown {
@@ -160,18 +124,18 @@ const fn usual_timeout_ms() -> u64 {
     30_000
 }
 
-/// The result of `mgp/lifecycle/shutdown`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ShutdownAnswer {
-    /// True if the server stops.
-    pub accepted: bool,
-    /// The number of calls in work.
-    #[serde(default, deserialize_with = "whole")]
-    pub pending_requests: u64,
-    /// The time in milliseconds that these calls will take, as far as the server can tell.
-    #[serde(default, deserialize_with = "whole")]
-    pub estimated_drain_ms: u64,
+record! {
+    /// The result of `mgp/lifecycle/shutdown`.
+    pub struct ShutdownAnswer: Eq {
+        /// True if the server stops.
+        plain accepted: bool;
+        /// The number of calls in work.
+        #[serde(deserialize_with = "whole")]
+        default pending_requests: u64;
+        /// The time in milliseconds that these calls will take, as far as the server can tell.
+        #[serde(deserialize_with = "whole")]
+        default estimated_drain_ms: u64;
+    }
 }
 
 impl ShutdownAnswer {
@@ -186,38 +150,19 @@ impl ShutdownAnswer {
     }
 }
 
-/// The parameters of `notifications/mgp.lifecycle`: a server went from one state to another.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct LifecycleChange {
-    /// The id of the server.
-    pub server_id: ServerId,
-    /// The state before the change.
-    pub previous_state: ServerState,
-    /// The state after the change.
-    pub new_state: ServerState,
-    /// The reason: a reason for a shutdown, or other words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The time of the change.
-    pub timestamp: Timestamp,
-}
-
-impl LifecycleChange {
-    /// Creates the report that `server` went from `previous` to `new`.
-    pub const fn new(
-        server: ServerId,
-        previous: ServerState,
-        new: ServerState,
-        timestamp: Timestamp,
-    ) -> Self {
-        Self { server_id: server, previous_state: previous, new_state: new, reason: None, timestamp }
-    }
-
-    /// Sets the reason.
-    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
-        self.reason = Some(reason.into());
-        self
+record! {
+    /// The parameters of `notifications/mgp.lifecycle`: a server went from one state to another.
+    pub struct LifecycleChange: Eq {
+        /// The id of the server.
+        required server_id: ServerId;
+        /// The state before the change.
+        required previous_state: ServerState;
+        /// The state after the change.
+        required new_state: ServerState;
+        /// The reason: a reason for a shutdown, or other words.
+        optional reason: String => into with_reason;
+        /// The time of the change.
+        required timestamp: Timestamp;
     }
 }
 

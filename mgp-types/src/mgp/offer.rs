@@ -4,9 +4,9 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::members::{leftover, write_leftover, write_member, write_text_member};
+use super::members::leftover;
 use super::{ExtensionSet, MgpVersion, TrustLevel};
-use crate::json::write_string;
+use crate::json::ObjectWriter;
 use crate::{Object, RawJson};
 
 /// The name of MGP among the extensions of MCP.
@@ -145,22 +145,23 @@ impl Offer {
 
     /// Returns the offer as JSON.
     pub fn to_raw(&self) -> RawJson {
-        let mut out = vec![b'{'];
-        write_text_member(&mut out, "version", &self.version.to_string());
-        write_member(&mut out, "extensions", &list(self.extensions.names()));
+        let mut out = ObjectWriter::new();
+        out.text("version", &self.version.to_string());
+        out.texts("extensions", self.extensions.names());
         if !self.permissions_required.is_empty() {
-            let permissions = self.permissions_required.iter().map(|permission| &**permission);
-            write_member(&mut out, "permissions_required", &list(permissions));
+            out.texts(
+                "permissions_required",
+                self.permissions_required.iter().map(|permission| &**permission),
+            );
         }
         if let Some(id) = &self.server_id {
-            write_text_member(&mut out, "server_id", id);
+            out.text("server_id", id);
         }
         if let Some(level) = self.trust_level {
-            write_text_member(&mut out, "trust_level", level.as_str());
+            out.text("trust_level", level.as_str());
         }
-        write_leftover(&mut out, &self.unknown, &KNOWN);
-        out.push(b'}');
-        RawJson::from_valid(out)
+        out.others(&self.unknown, &KNOWN);
+        out.finish().to_raw()
     }
 
     /// Puts the offer among `capabilities`, in every place where a peer of this `form` may look for it.
@@ -292,18 +293,6 @@ pub enum OfferFault {
     /// The permissions are not a list of names.
     #[error("no list of names in `permissions_required`")]
     PermissionsRequired,
-}
-
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> Vec<u8> {
-    let mut out = vec![b'['];
-    for name in names {
-        if out.len() > 1 {
-            out.push(b',');
-        }
-        write_string(&mut out, name);
-    }
-    out.push(b']');
-    out
 }
 
 #[cfg(test)]

@@ -4,152 +4,85 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::words::{levels, open_words};
 use super::{RiskLevel, Timestamp};
-use crate::macros::text_traits;
+use crate::macros::record;
 
-macro_rules! permissions {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $risk:ident;)+) => {
-        /// A right of a server on the host (§3.2): one of the standard types, or a custom one in reverse-domain
-        /// notation.
-        ///
-        /// ```
-        /// use mgp_types::mgp::{Permission, RiskLevel};
-        ///
-        /// assert_eq!(Permission::read("shell"), Permission::ShellExecute);
-        /// assert_eq!(Permission::read("com.example.print").risk(), RiskLevel::Dangerous);
-        /// ```
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[non_exhaustive]
-        pub enum Permission {
-            $($(#[$doc])* $variant,)+
-            /// A type that the specification does not name.
-            Custom(Box<str>),
-        }
-
-        impl Permission {
-            /// The standard types, in the order of the specification.
-            pub const STANDARD: &'static [Self] = &[$(Self::$variant,)+];
-
-            /// Reads a name; `shell` and `network` of older examples are `shell.execute` and `network.outbound`.
-            pub fn read(name: &str) -> Self {
-                match name {
-                    $($name => Self::$variant,)+
-                    "shell" => Self::ShellExecute,
-                    "network" => Self::NetworkOutbound,
-                    other => Self::Custom(other.into()),
-                }
-            }
-
-            /// Returns the name on the wire.
-            pub fn as_str(&self) -> &str {
-                match self {
-                    $(Self::$variant => $name,)+
-                    Self::Custom(name) => name,
-                }
-            }
-
-            /// Returns the danger of granting the permission; a custom type is dangerous unless configured otherwise.
-            pub const fn risk(&self) -> RiskLevel {
-                match self {
-                    $(Self::$variant => RiskLevel::$risk,)+
-                    Self::Custom(_) => RiskLevel::Dangerous,
-                }
-            }
-        }
-    };
-}
-
-permissions! {
-    /// The right to read files of the host.
-    FilesystemRead = "filesystem.read", Moderate;
-    /// The right to write, create or delete files of the host.
-    FilesystemWrite = "filesystem.write", Dangerous;
-    /// The right to make requests over the network.
-    NetworkOutbound = "network.outbound", Moderate;
-    /// The right to listen on a network port.
-    NetworkListen = "network.listen", Dangerous;
-    /// The right to run shell commands.
-    ShellExecute = "shell.execute", Dangerous;
-    /// The right to run any code.
-    CodeExecution = "code_execution", Dangerous;
-    /// The right to read stores of knowledge.
-    MemoryRead = "memory.read", Safe;
-    /// The right to write stores of knowledge.
-    MemoryWrite = "memory.write", Moderate;
-    /// The right to read facts about the system.
-    SystemInfo = "system.info", Safe;
-    /// The right to use cameras.
-    Camera = "camera", Dangerous;
-    /// The right to notify the user.
-    Notification = "notification", Safe;
-}
-
-text_traits!(Permission: Display, Serialize, Deserialize(Self::read));
-
-/// The policy that decides about requested permissions (§3.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
-pub enum ApprovalPolicy {
-    /// A human decides about each permission.
-    #[default]
-    Interactive,
-    /// Each permission is approved.
-    AutoApprove,
-    /// Each permission is denied that was not granted beforehand.
-    DenyAll,
-    /// Only the permissions that the configuration lists are approved.
-    ConfigOnly,
-}
-
-impl ApprovalPolicy {
-    /// Reads a policy; an unknown word is [`DenyAll`](Self::DenyAll).
-    pub fn read(word: &str) -> Self {
-        match word {
-            "interactive" => Self::Interactive,
-            "auto_approve" => Self::AutoApprove,
-            "config_only" => Self::ConfigOnly,
-            _ => Self::DenyAll,
-        }
+open_words! {
+    /// A right of a server on the host (§3.2): one of the standard types, or a custom one in reverse-domain
+    /// notation.
+    ///
+    /// ```
+    /// use mgp_types::mgp::{Permission, RiskLevel};
+    ///
+    /// assert_eq!(Permission::read("shell"), Permission::ShellExecute);
+    /// assert_eq!(Permission::read("com.example.print").risk(), RiskLevel::Dangerous);
+    /// ```
+    #[derive(PartialOrd, Ord)]
+    pub enum Permission or Custom {
+        /// The right to read files of the host.
+        FilesystemRead = "filesystem.read",
+        /// The right to write, create or delete files of the host.
+        FilesystemWrite = "filesystem.write",
+        /// The right to make requests over the network.
+        NetworkOutbound = "network.outbound" | "network",
+        /// The right to listen on a network port.
+        NetworkListen = "network.listen",
+        /// The right to run shell commands.
+        ShellExecute = "shell.execute" | "shell",
+        /// The right to run any code.
+        CodeExecution = "code_execution",
+        /// The right to read stores of knowledge.
+        MemoryRead = "memory.read",
+        /// The right to write stores of knowledge.
+        MemoryWrite = "memory.write",
+        /// The right to read facts about the system.
+        SystemInfo = "system.info",
+        /// The right to use cameras.
+        Camera = "camera",
+        /// The right to notify the user.
+        Notification = "notification",
     }
+}
 
-    /// Returns the word that stands for the value on the wire.
-    pub const fn as_str(self) -> &'static str {
+impl Permission {
+    /// Returns the danger of granting the permission; a custom type is dangerous unless configured otherwise.
+    pub const fn risk(&self) -> RiskLevel {
         match self {
-            Self::Interactive => "interactive",
-            Self::AutoApprove => "auto_approve",
-            Self::DenyAll => "deny_all",
-            Self::ConfigOnly => "config_only",
+            Self::MemoryRead | Self::SystemInfo | Self::Notification => RiskLevel::Safe,
+            Self::FilesystemRead | Self::NetworkOutbound | Self::MemoryWrite => RiskLevel::Moderate,
+            _ => RiskLevel::Dangerous,
         }
     }
 }
 
-text_traits!(ApprovalPolicy: Display, Serialize, Deserialize(Self::read));
-
-/// The decision about a permission (§3.6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
-pub enum Decision {
-    /// The permission is granted.
-    Approved,
-    /// The permission is not granted; the server does what it can without.
-    Denied,
-    /// Nobody has decided yet; the server waits or asks again.
-    Deferred,
-}
-
-impl Decision {
-    /// Reads a decision; an unknown word grants nothing.
-    pub fn read(word: &str) -> Self {
-        match word {
-            "approved" => Self::Approved,
-            "deferred" => Self::Deferred,
-            _ => Self::Denied,
-        }
+levels! {
+    /// The policy that decides about requested permissions (§3.3).
+    #[derive(Default)]
+    ApprovalPolicy else DenyAll {
+        /// A human decides about each permission.
+        #[default]
+        Interactive = "interactive",
+        /// Each permission is approved.
+        AutoApprove = "auto_approve",
+        /// Each permission is denied that was not granted beforehand.
+        DenyAll = "deny_all",
+        /// Only the permissions that the configuration lists are approved.
+        ConfigOnly = "config_only",
     }
 }
 
-text_traits!(Decision: Deserialize(Self::read));
+levels! {
+    /// The decision about a permission (§3.6). An unknown word grants nothing.
+    Decision else Denied {
+        /// The permission is granted.
+        Approved = "approved",
+        /// The permission is not granted; the server does what it can without.
+        Denied = "denied",
+        /// Nobody has decided yet; the server waits or asks again.
+        Deferred = "deferred",
+    }
+}
 
 /// The bounds of a grant. An empty list sets no bound, and a denial beats an allowance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -242,63 +175,34 @@ impl<'de> Deserialize<'de> for Grant {
     }
 }
 
-/// The parameters of `mgp/permission/request` (§3.5).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct PermissionRequest {
-    /// The id of the request.
-    pub request_id: String,
-    /// The permissions that are asked for, in the server's own spelling.
-    pub permissions: Vec<String>,
-    /// The policy that decides.
-    pub policy: ApprovalPolicy,
-    /// A text for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-}
-
-impl PermissionRequest {
-    /// Creates the request for `permissions` under `request_id`.
-    pub fn new(request_id: impl Into<String>, permissions: Vec<String>, policy: ApprovalPolicy) -> Self {
-        Self { request_id: request_id.into(), permissions, policy, message: None }
+record! {
+    /// The parameters of `mgp/permission/request` (§3.5).
+    pub struct PermissionRequest: Eq {
+        /// The id of the request.
+        required request_id: into String;
+        /// The permissions that are asked for, in the server's own spelling.
+        required permissions: Vec<String>;
+        /// The policy that decides.
+        required policy: ApprovalPolicy;
+        /// A text for people.
+        optional message: String => into with_message;
     }
 
-    /// Sets the text for people.
-    pub fn with_message(mut self, message: impl Into<String>) -> Self {
-        self.message = Some(message.into());
-        self
+    /// The decisions about a request (§3.6): the result of `mgp/permission/request`, the parameters of
+    /// `mgp/permission/response`, and the grants that a stateless client attaches to its calls.
+    pub struct PermissionResponse: Eq {
+        /// The id of the answered request.
+        required request_id: into String;
+        /// The decision about each permission, under the name that the request used.
+        required grants: BTreeMap<String, Grant>;
+        /// The name of the decider.
+        optional approved_by: String => into with_approved_by;
+        /// The end of the grants.
+        optional expires_at: Timestamp;
     }
-}
-
-/// The decisions about a request (§3.6): the result of `mgp/permission/request`, the parameters of
-/// `mgp/permission/response`, and the grants that a stateless client attaches to its calls.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct PermissionResponse {
-    /// The id of the answered request.
-    pub request_id: String,
-    /// The decision about each permission, under the name that the request used.
-    pub grants: BTreeMap<String, Grant>,
-    /// The name of the decider.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub approved_by: Option<String>,
-    /// The end of the grants.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Timestamp>,
 }
 
 impl PermissionResponse {
-    /// Creates the decisions about the request `request_id`.
-    pub fn new(request_id: impl Into<String>, grants: BTreeMap<String, Grant>) -> Self {
-        Self { request_id: request_id.into(), grants, approved_by: None, expires_at: None }
-    }
-
-    /// Sets the name of the decider.
-    pub fn with_approved_by(mut self, approver: impl Into<String>) -> Self {
-        self.approved_by = Some(approver.into());
-        self
-    }
-
     /// Sets the end of the grants.
     pub fn with_expires_at(mut self, end: Option<Timestamp>) -> Self {
         self.expires_at = end;

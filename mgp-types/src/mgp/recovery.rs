@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::members::{leftover, write_leftover, write_member, write_text_member};
+use super::members::leftover;
 use super::words::open_words;
 use super::{MEMBER, code};
-use crate::macros::text_traits;
+use crate::json::ObjectWriter;
 use crate::{Object, RawJson};
 
 /// The advice of an error on trying again: the member `_mgp` of its data (§14.4, §14.5).
@@ -112,31 +112,30 @@ impl Recovery {
 
     /// Returns the recovery as JSON: the object that stands under `_mgp`.
     pub fn to_raw(&self) -> RawJson {
-        let mut out = vec![b'{'];
+        let mut out = ObjectWriter::new();
         if let Some(category) = &self.category {
-            write_text_member(&mut out, "category", category.as_str());
+            out.text("category", category.as_str());
         }
         if let Some(retryable) = self.retryable {
-            write_member(&mut out, "retryable", if retryable { b"true" } else { b"false" });
+            out.json("retryable", &RawJson::from_valid(if retryable { "true" } else { "false" }));
         }
         if let Some(milliseconds) = self.retry_after_ms {
-            write_member(&mut out, "retry_after_ms", milliseconds.to_string().as_bytes());
+            out.number("retry_after_ms", milliseconds);
         }
         if let Some(strategy) = &self.retry_strategy {
-            write_text_member(&mut out, "retry_strategy", strategy.as_str());
+            out.text("retry_strategy", strategy.as_str());
         }
         if let Some(retries) = self.max_retries {
-            write_member(&mut out, "max_retries", retries.to_string().as_bytes());
+            out.number("max_retries", retries);
         }
         if let Some(tool) = &self.fallback_tool {
-            write_text_member(&mut out, "fallback_tool", tool);
+            out.text("fallback_tool", tool);
         }
         if let Some(details) = &self.details {
-            write_member(&mut out, "details", details.as_bytes());
+            out.json("details", details);
         }
-        write_leftover(&mut out, &self.unknown, &KNOWN);
-        out.push(b'}');
-        RawJson::from_valid(out)
+        out.others(&self.unknown, &KNOWN);
+        out.finish().to_raw()
     }
 
     /// Returns whether the client may try again. It may only if the error says so, because a wrong retry can do harm.
@@ -253,9 +252,6 @@ open_words! {
         ExponentialBackoff = "exponential_backoff" | "exponential",
     }
 }
-
-text_traits!(Category: Serialize, Deserialize(Self::from));
-text_traits!(RetryStrategy: Serialize, Deserialize(Self::from));
 
 /// Reads a number that is not negative; a fraction is rounded, because some languages write `5000.0`.
 fn whole(raw: &RawJson, round: fn(f64) -> f64) -> Option<u64> {

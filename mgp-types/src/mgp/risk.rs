@@ -1,48 +1,25 @@
 //! The risk of calling a tool (§4.4).
 
-use serde::Serialize;
+use super::words::levels;
 
-use crate::macros::text_traits;
-
-/// The risk of calling a tool (§4.4), in the order of the danger.
-///
-/// ```
-/// use mgp_types::mgp::RiskLevel;
-///
-/// assert_eq!(RiskLevel::Safe.max(RiskLevel::read("unheard of")), RiskLevel::Dangerous);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RiskLevel {
-    /// The tool only reads: no confirmation.
-    Safe,
-    /// The tool writes data, within limits: confirmation is optional.
-    Moderate,
-    /// The tool changes the system or cannot be undone: explicit confirmation or permission.
-    Dangerous,
-}
-
-impl RiskLevel {
-    /// Reads a level; an unknown word is [`Dangerous`](Self::Dangerous), because a guess must not lower the risk.
-    pub fn read(word: &str) -> Self {
-        match word {
-            "safe" => Self::Safe,
-            "moderate" => Self::Moderate,
-            _ => Self::Dangerous,
-        }
-    }
-
-    /// Returns the word that stands for the value on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Safe => "safe",
-            Self::Moderate => "moderate",
-            Self::Dangerous => "dangerous",
-        }
+levels! {
+    /// The risk of calling a tool (§4.4), in the order of the danger.
+    ///
+    /// ```
+    /// use mgp_types::mgp::RiskLevel;
+    ///
+    /// assert_eq!(RiskLevel::Safe.max(RiskLevel::read("unheard of")), RiskLevel::Dangerous);
+    /// ```
+    RiskLevel else Dangerous {
+        /// The tool only reads: no confirmation.
+        Safe = "safe",
+        /// The tool writes data, within limits: confirmation is optional.
+        Moderate = "moderate",
+        /// The tool changes the system or cannot be undone: explicit confirmation or permission. A guess must not lower
+        /// the risk, so an unknown word means this, too.
+        Dangerous = "dangerous",
     }
 }
-
-text_traits!(RiskLevel: Display, Deserialize(Self::read));
 
 #[cfg(test)]
 mod tests {

@@ -3,54 +3,40 @@
 //! Messages about a call lack `request_id` here: only the connection writes and reads it, see
 //! [`Outbox`](crate::Outbox).
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
 use crate::RawJson;
+use crate::macros::record;
 use crate::mcp::ContentBlock;
 
-/// The parameters of `notifications/mgp.stream.chunk` (§12.4): a part of a result that is still being made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct StreamChunk {
-    /// The number of the chunk, from 0 without gaps.
-    pub index: u64,
-    /// The content of the part.
-    pub content: ContentBlock,
-    /// True if the part is the last one; servers need not tell.
-    #[serde(default)]
-    pub done: bool,
-    /// The operation that a checkpoint belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub operation_id: Option<Box<str>>,
-    /// The token by which another call goes on after this part.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checkpoint_token: Option<Box<str>>,
-}
-
-impl StreamChunk {
-    /// Creates the part number `index`.
-    pub const fn new(index: u64, content: ContentBlock) -> Self {
-        Self { index, content, done: false, operation_id: None, checkpoint_token: None }
+record! {
+    /// The parameters of `notifications/mgp.stream.chunk` (§12.4): a part of a result that is still being made.
+    pub struct StreamChunk {
+        /// The number of the chunk, from 0 without gaps.
+        required index: u64;
+        /// The content of the part.
+        required content: ContentBlock;
+        /// True if the part is the last one; servers need not tell.
+        default done: bool;
+        /// The operation that a checkpoint belongs to.
+        optional operation_id: Box<str>;
+        /// The token by which another call goes on after this part.
+        optional checkpoint_token: Box<str>;
     }
-}
 
-/// The member `_mgp` of a result that was streamed (§12.5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct StreamSummary {
-    /// True if chunks were sent.
-    pub streamed: bool,
-    /// The number of chunks that were sent.
-    pub chunks_sent: u64,
-    /// The time in milliseconds that the call took; some peers do not tell it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<u64>,
-    /// True if the call was stopped, so that the result is incomplete.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub cancelled: bool,
-    /// True if a part of the content is missing, because there was more than is kept.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub truncated: bool,
+    /// The member `_mgp` of a result that was streamed (§12.5).
+    pub struct StreamSummary: Copy, Eq {
+        /// True if chunks were sent.
+        plain streamed: bool;
+        /// The number of chunks that were sent.
+        plain chunks_sent: u64;
+        /// The time in milliseconds that the call took; some peers do not tell it.
+        optional duration_ms: u64;
+        /// True if the call was stopped, so that the result is incomplete.
+        flag cancelled;
+        /// True if a part of the content is missing, because there was more than is kept.
+        flag truncated;
+    }
 }
 
 impl StreamSummary {
@@ -76,32 +62,22 @@ impl StreamSummary {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-const fn is_false(flag: &bool) -> bool {
-    !*flag
-}
-
-/// The parameters of `notifications/mgp.stream.progress` (§12.6): how far a long call is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct StreamProgress {
-    /// The part of the work that is done, from 0 to 1.
-    pub progress: f64,
-    /// The current step of the work, for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    /// The time in milliseconds that the call will still take.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub estimated_remaining_ms: Option<u64>,
-    /// A part of the result that can be shown before the call is done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub partial_result: Option<RawJson>,
-    /// The operation that a checkpoint belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub operation_id: Option<Box<str>>,
-    /// The token by which another call goes on after what was sent so far.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checkpoint_token: Option<Box<str>>,
+record! {
+    /// The parameters of `notifications/mgp.stream.progress` (§12.6): how far a long call is.
+    pub struct StreamProgress {
+        /// The part of the work that is done, from 0 to 1.
+        plain progress: f64;
+        /// The current step of the work, for people.
+        optional message: String => into with_message;
+        /// The time in milliseconds that the call will still take.
+        optional estimated_remaining_ms: u64 => with_estimated_remaining_ms;
+        /// A part of the result that can be shown before the call is done.
+        optional partial_result: RawJson;
+        /// The operation that a checkpoint belongs to.
+        optional operation_id: Box<str>;
+        /// The token by which another call goes on after what was sent so far.
+        optional checkpoint_token: Box<str>;
+    }
 }
 
 impl StreamProgress {
@@ -117,54 +93,24 @@ impl StreamProgress {
             checkpoint_token: None,
         }
     }
-
-    /// Sets the current step of the work.
-    pub fn with_message(mut self, message: impl Into<String>) -> Self {
-        self.message = Some(message.into());
-        self
-    }
-
-    /// Sets the time in milliseconds that the call will still take.
-    pub const fn with_estimated_remaining_ms(mut self, millis: u64) -> Self {
-        self.estimated_remaining_ms = Some(millis);
-        self
-    }
 }
 
-/// The parameters of `mgp/stream/cancel` (§12.7).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct StreamCancel {
-    /// The reason of the cancellation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-impl StreamCancel {
-    /// Creates a cancellation without a reason.
-    pub const fn new() -> Self {
-        Self { reason: None }
+record! {
+    /// The parameters of `mgp/stream/cancel` (§12.7).
+    pub struct StreamCancel: Eq, Default {
+        /// The reason of the cancellation.
+        optional reason: String => into with_reason;
     }
 
-    /// Sets the reason.
-    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
-        self.reason = Some(reason.into());
-        self
+    /// The result of `mgp/stream/cancel`.
+    pub struct StreamCancelled: Default {
+        /// True if the call was stopped.
+        plain cancelled: bool;
+        /// The part of the result that there was.
+        optional partial_result: PartialResult;
+        /// The reason why no call was stopped: [`NOT_ACTIVE`](Self::NOT_ACTIVE), for a call that is over or never was.
+        optional reason: String;
     }
-}
-
-/// The result of `mgp/stream/cancel`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct StreamCancelled {
-    /// True if the call was stopped.
-    pub cancelled: bool,
-    /// The part of the result that there was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub partial_result: Option<PartialResult>,
-    /// The reason why no call was stopped: [`NOT_ACTIVE`](Self::NOT_ACTIVE), for a call that is over or never was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
 }
 
 impl StreamCancelled {
@@ -186,16 +132,15 @@ impl StreamCancelled {
     }
 }
 
-/// The part of a result that there was when its call was cancelled.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct PartialResult {
-    /// The parts of the content. Some peers write them as one string, which is read as text.
-    #[serde(default, deserialize_with = "blocks_or_text")]
-    pub content: Vec<ContentBlock>,
-    /// True if there was more content than is kept.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub truncated: bool,
+record! {
+    /// The part of a result that there was when its call was cancelled.
+    pub struct PartialResult: Default {
+        /// The parts of the content. Some peers write them as one string, which is read as text.
+        #[serde(deserialize_with = "blocks_or_text")]
+        default content: Vec<ContentBlock>;
+        /// True if there was more content than is kept.
+        flag truncated;
+    }
 }
 
 fn blocks_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentBlock>, D::Error> {
@@ -206,44 +151,21 @@ fn blocks_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Cont
     }
 }
 
-/// The parameters of `notifications/mgp.stream.pace` (later drafts): the rate at which the caller takes chunks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct StreamPace {
-    /// The greatest rate in chunks per second; 0 pauses the stream until the next such message.
-    #[serde(alias = "max_chunks_per_sec")]
-    pub max_chunks_per_second: f64,
-    /// The reason of the limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-impl StreamPace {
-    /// Sets the greatest rate in chunks per second.
-    pub const fn new(max_chunks_per_second: f64) -> Self {
-        Self { max_chunks_per_second, reason: None }
+record! {
+    /// The parameters of `notifications/mgp.stream.pace` (later drafts): the rate at which the caller takes chunks.
+    pub struct StreamPace {
+        /// The greatest rate in chunks per second; 0 pauses the stream until the next such message.
+        #[serde(alias = "max_chunks_per_sec")]
+        required max_chunks_per_second: f64;
+        /// The reason of the limit.
+        optional reason: String => into with_reason;
     }
 
-    /// Sets the reason.
-    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
-        self.reason = Some(reason.into());
-        self
-    }
-}
-
-/// The parameters of `notifications/mgp.stream.gap` and `notifications/mgp.stream.gap_unrecoverable` (later drafts):
-/// chunks that did not arrive, or cannot be sent again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct StreamGap {
-    /// The numbers of the chunks.
-    pub missing_indices: Vec<u64>,
-}
-
-impl StreamGap {
-    /// Creates the report that these chunks are missing.
-    pub const fn new(missing_indices: Vec<u64>) -> Self {
-        Self { missing_indices }
+    /// The parameters of `notifications/mgp.stream.gap` and `notifications/mgp.stream.gap_unrecoverable` (later drafts):
+    /// chunks that did not arrive, or cannot be sent again.
+    pub struct StreamGap: Eq {
+        /// The numbers of the chunks.
+        required missing_indices: Vec<u64>;
     }
 }
 
@@ -291,7 +213,7 @@ mod tests {
     #[test]
     fn a_cancellation_and_its_answer_have_the_members_of_the_specification() {
         let json = r#"{"reason":"user_cancelled"}"#;
-        let cancel = StreamCancel::new().with_reason("user_cancelled");
+        let cancel = StreamCancel::default().with_reason("user_cancelled");
         assert_eq!(serde_json::to_string(&cancel).unwrap(), json);
         let answer = r#"{"cancelled":true,"partial_result":{"content":[{"type":"text","text":"Quantum"}]}}"#;
         let read: StreamCancelled = serde_json::from_str(answer).unwrap();

@@ -1,10 +1,8 @@
 //! The bodies of requests for tools (§16.6).
 
-use serde::{Deserialize, Serialize};
-
 use super::words::{open_words, words};
 use super::{FoundTool, Permission, RiskLevel, ServerId, TraceId};
-use crate::macros::text_traits;
+use crate::macros::record;
 
 open_words! {
     /// The reason why an agent asks for tools (§16.6).
@@ -19,24 +17,19 @@ open_words! {
         Preference = "preference",
     }
 }
-text_traits!(RequestReason: Serialize, Deserialize(Self::from));
-
-/// The parameters of `mgp/tools/request` (§16.6).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct RequestTools {
-    /// The reason of the request.
-    #[serde(default)]
-    pub reason: RequestReason,
-    /// The work that the agent is about to do, in words.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub context: String,
-    /// The requirements that the tools have to meet.
-    #[serde(default)]
-    pub requirements: ToolRequirements,
-    /// The trace id of the task that the request belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task_trace_id: Option<TraceId>,
+record! {
+    /// The parameters of `mgp/tools/request` (§16.6).
+    pub struct RequestTools: Default, Eq {
+        /// The reason of the request.
+        default reason: RequestReason;
+        /// The work that the agent is about to do, in words.
+        #[serde(skip_serializing_if = "String::is_empty")]
+        default context: String;
+        /// The requirements that the tools have to meet.
+        default requirements: ToolRequirements;
+        /// The trace id of the task that the request belongs to.
+        optional task_trace_id: TraceId;
+    }
 }
 
 impl RequestTools {
@@ -53,22 +46,18 @@ impl RequestTools {
     }
 }
 
-/// The requirements that tools have to meet (§16.6).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ToolRequirements {
-    /// The capabilities; a tool has a capability or lacks it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub capabilities: Vec<String>,
-    /// The types of input that the tools accept.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub input_types: Vec<String>,
-    /// The types of output that the tools produce.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub output_types: Vec<String>,
-    /// The preferred risk: among equal tools, the one with the nearest risk is taken.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub preferred_risk_level: Option<RiskLevel>,
+record! {
+    /// The requirements that tools have to meet (§16.6).
+    pub struct ToolRequirements: Default, Eq {
+        /// The capabilities; a tool has a capability or lacks it.
+        list capabilities: String;
+        /// The types of input that the tools accept.
+        list input_types: String;
+        /// The types of output that the tools produce.
+        list output_types: String;
+        /// The preferred risk: among equal tools, the one with the nearest risk is taken.
+        optional preferred_risk_level: RiskLevel;
+    }
 }
 
 words! {
@@ -87,98 +76,52 @@ words! {
     }
 }
 
-/// The result of `mgp/tools/request` (§16.6).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct RequestedTools {
-    /// The outcome of the request.
-    pub status: ToolRequestStatus,
-    /// The tools that are in the session now. A call of one that is also pending asks for what is missing.
-    #[serde(default)]
-    pub tools_loaded: Vec<FoundTool>,
-    /// The capabilities that no tool has.
-    #[serde(default)]
-    pub tools_unavailable: Vec<String>,
-    /// The tools that have a capability once they are granted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools_pending: Vec<PendingTool>,
-    /// The tools nearest to each missing capability, with the reason why they do not have it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub near_misses: Vec<NearMiss>,
-    /// The number of tools in the session.
-    pub session_tools_count: u64,
-    /// The number of tokens that the loaded tools take.
-    pub context_tokens_added: u64,
-    /// The way to call the loaded tools, in words for a model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
-}
-
-impl RequestedTools {
-    /// Creates a result without loaded tools.
-    pub const fn new(status: ToolRequestStatus) -> Self {
-        Self {
-            status,
-            tools_loaded: Vec::new(),
-            tools_unavailable: Vec::new(),
-            tools_pending: Vec::new(),
-            near_misses: Vec::new(),
-            session_tools_count: 0,
-            context_tokens_added: 0,
-            next: None,
-        }
+record! {
+    /// The result of `mgp/tools/request` (§16.6).
+    pub struct RequestedTools {
+        /// The outcome of the request.
+        required status: ToolRequestStatus;
+        /// The tools that are in the session now. A call of one that is also pending asks for what is missing.
+        default tools_loaded: Vec<FoundTool>;
+        /// The capabilities that no tool has.
+        default tools_unavailable: Vec<String>;
+        /// The tools that have a capability once they are granted.
+        list tools_pending: PendingTool;
+        /// The tools nearest to each missing capability, with the reason why they do not have it.
+        list near_misses: NearMiss;
+        /// The number of tools in the session.
+        plain session_tools_count: u64;
+        /// The number of tokens that the loaded tools take.
+        plain context_tokens_added: u64;
+        /// The way to call the loaded tools, in words for a model.
+        optional next: String;
     }
-}
 
-/// A tool that has a capability once it is granted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct PendingTool {
-    /// The name of the tool.
-    pub name: String,
-    /// The server that has the tool.
-    pub server_id: ServerId,
-    /// The permissions that are not granted; empty if the tool itself is not granted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub permissions_missing: Vec<Permission>,
-    /// The id of the question that waits for an operator, if one does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub approval_id: Option<String>,
-    /// The reason why the tool waits, and the command that changes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-}
-
-impl PendingTool {
-    /// Creates the entry of the tool `name` of `server`, which lacks these permissions.
-    pub fn new(name: impl Into<String>, server: ServerId, permissions_missing: Vec<Permission>) -> Self {
-        Self { name: name.into(), server_id: server, permissions_missing, approval_id: None, message: None }
+    /// A tool that has a capability once it is granted.
+    pub struct PendingTool: Eq {
+        /// The name of the tool.
+        required name: into String;
+        /// The server that has the tool.
+        required server_id: ServerId;
+        /// The permissions that are not granted; empty if the tool itself is not granted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        required permissions_missing: Vec<Permission>;
+        /// The id of the question that waits for an operator, if one does.
+        optional approval_id: String;
+        /// The reason why the tool waits, and the command that changes it.
+        optional message: String;
     }
-}
 
-/// The tool that comes nearest to a missing capability.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct NearMiss {
-    /// The capability.
-    pub capability: String,
-    /// The name of the tool.
-    pub name: String,
-    /// The server that has the tool.
-    pub server_id: ServerId,
-    /// The reason why the tool does not have the capability.
-    pub reason: String,
-}
-
-impl NearMiss {
-    /// Creates the entry of the tool `name` of `server`, which nearly has the capability.
-    pub fn new(
-        capability: impl Into<String>,
-        name: impl Into<String>,
-        server: ServerId,
-        reason: impl Into<String>,
-    ) -> Self {
-        Self { capability: capability.into(), name: name.into(), server_id: server, reason: reason.into() }
+    /// The tool that comes nearest to a missing capability.
+    pub struct NearMiss: Eq {
+        /// The capability.
+        required capability: into String;
+        /// The name of the tool.
+        required name: into String;
+        /// The server that has the tool.
+        required server_id: ServerId;
+        /// The reason why the tool does not have the capability.
+        required reason: into String;
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::words::words;
 use super::{RiskLevel, ServerId, ServerState, ToolName, ToolSecurity};
 use crate::RawJson;
+use crate::macros::record;
 
 words! {
     /// The methods of searching tools (§16.4).
@@ -20,51 +21,25 @@ words! {
     }
 }
 
-/// The parameters of `mgp/tools/discover` (§16.5).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct DiscoverTools {
-    /// The need in words; empty with [`SearchStrategy::Category`] for all tools.
-    #[serde(default)]
-    pub query: String,
-    /// The method of the search; `None` leaves the choice to the answerer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub strategy: Option<SearchStrategy>,
-    /// The greatest number of tools to return.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_results: Option<u32>,
-    /// The filter of the tools.
-    #[serde(default, skip_serializing_if = "ToolFilter::is_empty")]
-    pub filter: ToolFilter,
-    /// Set if the answer says what speaks for each tool; an addition of this implementation.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub explain: bool,
+record! {
+    /// The parameters of `mgp/tools/discover` (§16.5).
+    pub struct DiscoverTools: Eq {
+        /// The need in words; empty with [`SearchStrategy::Category`] for all tools.
+        #[serde(default)]
+        required query: into String;
+        /// The method of the search; `None` leaves the choice to the answerer.
+        optional strategy: SearchStrategy => strategy;
+        /// The greatest number of tools to return.
+        optional max_results: u32 => max_results;
+        /// The filter of the tools.
+        #[serde(skip_serializing_if = "ToolFilter::is_empty")]
+        default filter: ToolFilter;
+        /// Set if the answer says what speaks for each tool; an addition of this implementation.
+        flag explain;
+    }
 }
 
 impl DiscoverTools {
-    /// Creates a search for this need.
-    pub fn new(query: impl Into<String>) -> Self {
-        Self {
-            query: query.into(),
-            strategy: None,
-            max_results: None,
-            filter: ToolFilter::default(),
-            explain: false,
-        }
-    }
-
-    /// Sets the method of the search.
-    pub const fn strategy(mut self, strategy: SearchStrategy) -> Self {
-        self.strategy = Some(strategy);
-        self
-    }
-
-    /// Sets the greatest number of tools to return.
-    pub const fn max_results(mut self, most: u32) -> Self {
-        self.max_results = Some(most);
-        self
-    }
-
     /// Asks what speaks for each tool.
     pub const fn explain(mut self) -> Self {
         self.explain = true;
@@ -78,19 +53,17 @@ impl DiscoverTools {
     }
 }
 
-/// The filter of a search (§16.5).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ToolFilter {
-    /// The categories; a tool passes if it lies in one of them, or below it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub categories: Vec<String>,
-    /// The greatest risk of a tool that passes.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known_risk")]
-    pub risk_level_max: Option<RiskLevel>,
-    /// The state of the server of a tool that passes; `None` lets only tools pass that can be called.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<ServerState>,
+record! {
+    /// The filter of a search (§16.5).
+    pub struct ToolFilter: Default, Eq {
+        /// The categories; a tool passes if it lies in one of them, or below it.
+        list categories: String;
+        /// The greatest risk of a tool that passes.
+        #[serde(deserialize_with = "known_risk")]
+        optional risk_level_max: RiskLevel;
+        /// The state of the server of a tool that passes; `None` lets only tools pass that can be called.
+        optional status: ServerState;
+    }
 }
 
 impl ToolFilter {
@@ -100,27 +73,25 @@ impl ToolFilter {
     }
 }
 
-/// The result of `mgp/tools/discover` (§16.5).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct DiscoveredTools {
-    /// The tools, the best first.
-    pub tools: Vec<FoundTool>,
-    /// The number of all tools that the caller may use.
-    pub total_available: u64,
-    /// The method of the search that was asked for.
-    pub search_strategy: SearchStrategy,
-    /// The method that was used in fact, where `search_strategy` was not possible.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fallback_strategy: Option<SearchStrategy>,
-    /// The time in milliseconds that the search took.
-    pub query_time_ms: f64,
-    /// The number of tools that were found but have no room in the context budget (§16.8).
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub omitted: u64,
-    /// The way to call the tools, in words for a model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
+record! {
+    /// The result of `mgp/tools/discover` (§16.5).
+    pub struct DiscoveredTools {
+        /// The tools, the best first.
+        plain tools: Vec<FoundTool>;
+        /// The number of all tools that the caller may use.
+        plain total_available: u64;
+        /// The method of the search that was asked for.
+        plain search_strategy: SearchStrategy;
+        /// The method that was used in fact, where `search_strategy` was not possible.
+        optional fallback_strategy: SearchStrategy;
+        /// The time in milliseconds that the search took.
+        plain query_time_ms: f64;
+        /// The number of tools that were found but have no room in the context budget (§16.8).
+        #[serde(skip_serializing_if = "is_zero")]
+        default omitted: u64;
+        /// The way to call the tools, in words for a model.
+        optional next: String;
+    }
 }
 
 impl DiscoveredTools {
@@ -138,47 +109,26 @@ impl DiscoveredTools {
     }
 }
 
-/// A tool in the answer to a search or a request, with all facts that a call needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct FoundTool {
-    /// The name by which the client calls the tool.
-    pub name: String,
-    /// The server that has the tool.
-    pub server_id: ServerId,
-    /// The description of the tool.
-    #[serde(default)]
-    pub description: String,
-    /// The relevance of the tool, from 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub relevance_score: Option<f32>,
-    /// What speaks for the tool, where the search asked for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub evidence: Option<MatchEvidence>,
-    /// The JSON Schema of the arguments.
-    #[serde(rename = "inputSchema")]
-    pub input_schema: RawJson,
-    /// The security declaration of the tool.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub security: Option<ToolSecurity>,
-    /// True if the schema is shorter than the tool's own; it still holds all that a call needs.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub schema_shortened: bool,
-}
-
-impl FoundTool {
-    /// Creates the entry of the tool `name` of `server`, with this schema.
-    pub fn new(name: impl Into<String>, server: ServerId, input_schema: RawJson) -> Self {
-        Self {
-            name: name.into(),
-            server_id: server,
-            description: String::new(),
-            relevance_score: None,
-            evidence: None,
-            input_schema,
-            security: None,
-            schema_shortened: false,
-        }
+record! {
+    /// A tool in the answer to a search or a request, with all facts that a call needs.
+    pub struct FoundTool {
+        /// The name by which the client calls the tool.
+        required name: into String;
+        /// The server that has the tool.
+        required server_id: ServerId;
+        /// The description of the tool.
+        default description: String;
+        /// The relevance of the tool, from 0 to 1.
+        optional relevance_score: f32;
+        /// What speaks for the tool, where the search asked for it.
+        optional evidence: MatchEvidence;
+        /// The JSON Schema of the arguments.
+        #[serde(rename = "inputSchema")]
+        required input_schema: RawJson;
+        /// The security declaration of the tool.
+        optional security: ToolSecurity;
+        /// True if the schema is shorter than the tool's own; it still holds all that a call needs.
+        flag schema_shortened;
     }
 }
 
@@ -201,65 +151,38 @@ impl MatchEvidence {
     }
 }
 
-/// A tool in the index (§16.4).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ToolIndexEntry {
-    /// The id of the tool, which no other tool has.
-    pub tool_id: String,
-    /// The server that has the tool.
-    pub server_id: ServerId,
-    /// The name of the tool at its server.
-    pub name: ToolName,
-    /// The description of the tool.
-    #[serde(default)]
-    pub description: String,
-    /// The categories of the tool; levels are separated by `/` or `.`.
-    #[serde(default)]
-    pub categories: Vec<String>,
-    /// The words under which searches find the tool.
-    #[serde(default)]
-    pub keywords: Vec<String>,
-    /// The security declaration of the tool.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub security: Option<ToolSecurity>,
-    /// The embedding vector of the tool.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub embedding: Vec<f32>,
-}
-
-impl ToolIndexEntry {
-    /// Creates the entry of the tool `name` of `server`, under this id.
-    pub fn new(tool_id: impl Into<String>, server: ServerId, name: ToolName) -> Self {
-        Self {
-            tool_id: tool_id.into(),
-            server_id: server,
-            name,
-            description: String::new(),
-            categories: Vec::new(),
-            keywords: Vec::new(),
-            security: None,
-            embedding: Vec::new(),
-        }
+record! {
+    /// A tool in the index (§16.4).
+    pub struct ToolIndexEntry {
+        /// The id of the tool, which no other tool has.
+        required tool_id: into String;
+        /// The server that has the tool.
+        required server_id: ServerId;
+        /// The name of the tool at its server.
+        required name: ToolName;
+        /// The description of the tool.
+        default description: String;
+        /// The categories of the tool; levels are separated by `/` or `.`.
+        default categories: Vec<String>;
+        /// The words under which searches find the tool.
+        default keywords: Vec<String>;
+        /// The security declaration of the tool.
+        optional security: ToolSecurity;
+        /// The embedding vector of the tool.
+        list embedding: f32;
     }
-}
 
-/// The hints of a server, in a tool's `_meta`, on how searches find the tool.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ToolHints {
-    /// The categories of the tool; levels are separated by `/` or `.`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub categories: Vec<String>,
-    /// The words under which searches find the tool.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub keywords: Vec<String>,
-    /// The embedding vector of the tool, made by `embedder`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub embedding: Vec<f32>,
-    /// The name of the model that made `embedding`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub embedder: Option<String>,
+    /// The hints of a server, in a tool's `_meta`, on how searches find the tool.
+    pub struct ToolHints: Default {
+        /// The categories of the tool; levels are separated by `/` or `.`.
+        list categories: String;
+        /// The words under which searches find the tool.
+        list keywords: String;
+        /// The embedding vector of the tool, made by `embedder`.
+        list embedding: f32;
+        /// The name of the model that made `embedding`.
+        optional embedder: String;
+    }
 }
 
 /// Refuses an unknown ceiling of risk, which must not count as the highest one.

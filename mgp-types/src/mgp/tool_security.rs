@@ -1,116 +1,66 @@
 //! The security declarations of tools (§4): risk, permissions, effects and validators.
 
-use serde::{Deserialize, Serialize};
-
+use super::words::open_words;
 use super::{CodeSafety, Permission, RiskLevel};
-use crate::macros::text_traits;
+use crate::macros::record;
 use crate::{RawJson, mcp};
 
-/// A category of effects that a tool has beyond its answer (§4.3).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum SideEffect {
-    /// The tool changes files.
-    Filesystem,
-    /// The tool sends data over the network.
-    Network,
-    /// The tool starts programs.
-    Process,
-    /// The tool changes a database.
-    Database,
-    /// The tool notifies somebody.
-    Notification,
-    /// A category that the specification does not name.
-    Other(Box<str>),
+open_words! {
+    /// A category of effects that a tool has beyond its answer (§4.3).
+    #[derive(PartialOrd, Ord)]
+    pub enum SideEffect or Other {
+        /// The tool changes files.
+        Filesystem = "filesystem",
+        /// The tool sends data over the network.
+        Network = "network",
+        /// The tool starts programs.
+        Process = "process",
+        /// The tool changes a database.
+        Database = "database",
+        /// The tool notifies somebody.
+        Notification = "notification",
+    }
 }
 
-/// A check that the kernel applies to the arguments of a call (§4.5).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum ValidatorName {
-    /// The validator refuses dangerous shell commands.
-    Sandbox,
-    /// The validator refuses commands and statements that write.
-    Readonly,
-    /// The validator refuses addresses of the host and its network.
-    NetworkRestricted,
-    /// The validator holds code to the code safety framework (§7).
-    CodeSafety,
-    /// The server checks its arguments itself.
-    None,
-    /// The validator of a third party, or an unknown one.
-    Custom(Box<str>),
+open_words! {
+    /// A check that the kernel applies to the arguments of a call (§4.5).
+    #[derive(PartialOrd, Ord)]
+    pub enum ValidatorName or Custom {
+        /// The validator refuses dangerous shell commands.
+        Sandbox = "sandbox",
+        /// The validator refuses commands and statements that write.
+        Readonly = "readonly",
+        /// The validator refuses addresses of the host and its network.
+        NetworkRestricted = "network_restricted",
+        /// The validator holds code to the code safety framework (§7).
+        CodeSafety = "code_safety",
+        /// The server checks its arguments itself.
+        None = "none",
+    }
 }
 
-macro_rules! words {
-    ($type:ident or $other:ident: $($variant:ident = $word:literal,)+) => {
-        impl $type {
-            /// Reads the word on the wire.
-            pub fn read(word: &str) -> Self {
-                match word {
-                    $($word => Self::$variant,)+
-                    other => Self::$other(other.into()),
-                }
-            }
-
-            /// Returns the word that stands for the value on the wire.
-            pub fn as_str(&self) -> &str {
-                match self {
-                    $(Self::$variant => $word,)+
-                    Self::$other(word) => word,
-                }
-            }
-        }
-
-        text_traits!($type: Display, Serialize, Deserialize(Self::read));
-    };
-}
-
-words! { SideEffect or Other:
-    Filesystem = "filesystem",
-    Network = "network",
-    Process = "process",
-    Database = "database",
-    Notification = "notification",
-}
-
-words! { ValidatorName or Custom:
-    Sandbox = "sandbox",
-    Readonly = "readonly",
-    NetworkRestricted = "network_restricted",
-    CodeSafety = "code_safety",
-    None = "none",
-}
-
-/// The declaration of a tool's definition about its security (§4.3): the member `security` beside `name`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ToolSecurity {
-    /// The risk of a call. A definition without it declares nothing that lowers the risk.
-    #[serde(default = "unstated")]
-    pub risk_level: RiskLevel,
-    /// The permissions that the server needs for a call.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub permissions_required: Vec<Permission>,
-    /// The effects of a call beyond its answer.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub side_effects: Vec<SideEffect>,
-    /// The validator that the kernel applies to the arguments.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub validator: Option<ValidatorName>,
-    /// True if the effects can be undone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reversible: Option<bool>,
-    /// True if a human confirms each call.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub confirmation_required: Option<bool>,
-    /// The restrictions on code arguments (§7.3); the checkers of code read them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub code_safety: Option<RawJson>,
-    /// The arguments that name what a call acts on beyond the tool, such as an instance of another kernel: they are
-    /// recorded in the target of the call. The specification does not have this member.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub target_arguments: Vec<Box<str>>,
+record! {
+    /// The declaration of a tool's definition about its security (§4.3): the member `security` beside `name`.
+    pub struct ToolSecurity {
+        /// The risk of a call. A definition without it declares nothing that lowers the risk.
+        #[serde(default = "unstated")]
+        required risk_level: RiskLevel;
+        /// The permissions that the server needs for a call.
+        list permissions_required: Permission;
+        /// The effects of a call beyond its answer.
+        list side_effects: SideEffect;
+        /// The validator that the kernel applies to the arguments.
+        optional validator: ValidatorName => with_validator;
+        /// True if the effects can be undone.
+        optional reversible: bool => with_reversible;
+        /// True if a human confirms each call.
+        optional confirmation_required: bool => with_confirmation_required;
+        /// The restrictions on code arguments (§7.3); the checkers of code read them.
+        optional code_safety: RawJson;
+        /// The arguments that name what a call acts on beyond the tool, such as an instance of another kernel: they are
+        /// recorded in the target of the call. The specification does not have this member.
+        list target_arguments: Box<str>;
+    }
 }
 
 impl ToolSecurity {
@@ -125,20 +75,6 @@ impl ToolSecurity {
         tool.extra.read(Self::MEMBER)
     }
 
-    /// Creates the declaration of a tool of this risk.
-    pub const fn new(risk_level: RiskLevel) -> Self {
-        Self {
-            risk_level,
-            permissions_required: Vec::new(),
-            side_effects: Vec::new(),
-            validator: None,
-            reversible: None,
-            confirmation_required: None,
-            code_safety: None,
-            target_arguments: Vec::new(),
-        }
-    }
-
     /// Sets the permissions that a call needs.
     pub fn with_permissions(mut self, permissions: impl IntoIterator<Item = Permission>) -> Self {
         self.permissions_required.extend(permissions);
@@ -148,24 +84,6 @@ impl ToolSecurity {
     /// Sets the effects of a call beyond its answer.
     pub fn with_side_effects(mut self, effects: impl IntoIterator<Item = SideEffect>) -> Self {
         self.side_effects.extend(effects);
-        self
-    }
-
-    /// Sets the validator that the kernel applies to the arguments.
-    pub fn with_validator(mut self, validator: ValidatorName) -> Self {
-        self.validator = Some(validator);
-        self
-    }
-
-    /// Sets whether the effects can be undone.
-    pub const fn with_reversible(mut self, reversible: bool) -> Self {
-        self.reversible = Some(reversible);
-        self
-    }
-
-    /// Sets whether a human confirms each call.
-    pub const fn with_confirmation_required(mut self, required: bool) -> Self {
-        self.confirmation_required = Some(required);
         self
     }
 

@@ -1,39 +1,27 @@
 //! The tools of a session (§16.7) and the tokens that they may take (§16.8).
 
-use serde::{Deserialize, Serialize};
+use crate::macros::record;
 
-/// The result of `mgp/tools/session` (§16.7): the tools that are in the model's context.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ToolSession {
-    /// The tools that are always there.
-    #[serde(default)]
-    pub pinned: Vec<String>,
-    /// The tools that the session used, the latest first.
-    #[serde(default)]
-    pub cached: Vec<String>,
-    /// The number of tokens that the tools of the session take.
-    pub total_tokens: u64,
-    /// The greatest number of tokens that the tools of the session may take.
-    pub max_tokens: u64,
-}
-
-impl ToolSession {
-    /// Creates a session without tools, whose tools may take `max_tokens` tokens.
-    pub const fn new(max_tokens: u64) -> Self {
-        Self { pinned: Vec::new(), cached: Vec::new(), total_tokens: 0, max_tokens }
+record! {
+    /// The result of `mgp/tools/session` (§16.7): the tools that are in the model's context.
+    pub struct ToolSession: Eq {
+        /// The tools that are always there.
+        default pinned: Vec<String>;
+        /// The tools that the session used, the latest first.
+        default cached: Vec<String>;
+        /// The number of tokens that the tools of the session take.
+        plain total_tokens: u64;
+        /// The greatest number of tokens that the tools of the session may take.
+        required max_tokens: u64;
     }
-}
 
-/// The parameters of `mgp/tools/session/evict` (§16.7).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct EvictTools {
-    /// The names of the tools.
-    pub tools: Vec<String>,
-    /// The reason, like `no_longer_needed`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    /// The parameters of `mgp/tools/session/evict` (§16.7).
+    pub struct EvictTools: Eq {
+        /// The names of the tools.
+        plain tools: Vec<String>;
+        /// The reason, like `no_longer_needed`.
+        optional reason: String;
+    }
 }
 
 impl EvictTools {
@@ -43,53 +31,41 @@ impl EvictTools {
     }
 }
 
-/// The result of `mgp/tools/session/evict`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct EvictedTools {
-    /// The tools that were taken out.
-    #[serde(default)]
-    pub evicted: Vec<String>,
-    /// The tools that the session did not have.
-    #[serde(default)]
-    pub not_found: Vec<String>,
-    /// The tools that stay because they are pinned.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pinned: Vec<String>,
-    /// The number of tokens that the remaining tools take.
-    pub total_tokens: u64,
-    /// The greatest number of tokens that the tools of the session may take.
-    pub max_tokens: u64,
-}
-
-impl EvictedTools {
-    /// Creates the result of an eviction that took no tool out of a session with this limit of tokens.
-    pub const fn new(max_tokens: u64) -> Self {
-        Self { evicted: Vec::new(), not_found: Vec::new(), pinned: Vec::new(), total_tokens: 0, max_tokens }
+record! {
+    /// The result of `mgp/tools/session/evict`.
+    pub struct EvictedTools: Eq {
+        /// The tools that were taken out.
+        default evicted: Vec<String>;
+        /// The tools that the session did not have.
+        default not_found: Vec<String>;
+        /// The tools that stay because they are pinned.
+        list pinned: String;
+        /// The number of tokens that the remaining tools take.
+        plain total_tokens: u64;
+        /// The greatest number of tokens that the tools of the session may take.
+        required max_tokens: u64;
     }
-}
 
-/// The numbers of tokens that the definitions of tools may take (§16.8).
-///
-/// ```
-/// use mgp_types::mgp::ToolContextBudget;
-///
-/// let budget: ToolContextBudget = serde_json::from_str(r#"{"max_tokens":4000}"#)?;
-/// assert_eq!((budget.max_tokens, budget.cache_limit), (4000, 3000));
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ToolContextBudget {
-    /// The limit of all definitions together, in tokens.
-    pub max_tokens: u32,
-    /// The share of the pinned tools, in tokens.
-    pub pinned_reserve: u32,
-    /// The share of one answer to a search or a request, in tokens.
-    pub discovery_reserve: u32,
-    /// The share of the tools that the session used, in tokens.
-    pub cache_limit: u32,
+    /// The numbers of tokens that the definitions of tools may take (§16.8).
+    ///
+    /// ```
+    /// use mgp_types::mgp::ToolContextBudget;
+    ///
+    /// let budget: ToolContextBudget = serde_json::from_str(r#"{"max_tokens":4000}"#)?;
+    /// assert_eq!((budget.max_tokens, budget.cache_limit), (4000, 3000));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[serde(default)]
+    pub struct ToolContextBudget: Copy, Eq, Hash {
+        /// The limit of all definitions together, in tokens.
+        required max_tokens: u32;
+        /// The share of the pinned tools, in tokens.
+        required pinned_reserve: u32;
+        /// The share of one answer to a search or a request, in tokens.
+        required discovery_reserve: u32;
+        /// The share of the tools that the session used, in tokens.
+        required cache_limit: u32;
+    }
 }
 
 impl ToolContextBudget {

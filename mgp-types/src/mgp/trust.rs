@@ -1,59 +1,38 @@
 //! The trust in a server (§2.3).
 
-use serde::Serialize;
+use super::words::levels;
 
-use crate::macros::text_traits;
-
-/// The trust that a server asks for or has (§2.3).
-///
-/// A declared level can only lower the level that the operator's configuration grants, so the order is that of trust
-/// and [`stricter`](Self::stricter) chooses between the two.
-///
-/// ```
-/// use mgp_types::mgp::TrustLevel;
-///
-/// assert!(TrustLevel::Sandboxed < TrustLevel::Trusted);
-/// assert_eq!(TrustLevel::Standard.stricter(TrustLevel::read("untrusted")), TrustLevel::Sandboxed);
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TrustLevel {
-    /// The server is confined as far as possible; also the level of an unknown server.
-    #[default]
-    Sandboxed,
-    /// The server passes the usual checks.
-    Standard,
-    /// The server is part of the installation.
-    Trusted,
+levels! {
+    /// The trust that a server asks for or has (§2.3).
+    ///
+    /// A declared level can only lower the level that the operator's configuration grants, so the order is that of trust
+    /// and [`stricter`](Self::stricter) chooses between the two.
+    ///
+    /// ```
+    /// use mgp_types::mgp::TrustLevel;
+    ///
+    /// assert!(TrustLevel::Sandboxed < TrustLevel::Trusted);
+    /// assert_eq!(TrustLevel::Standard.stricter(TrustLevel::read("untrusted")), TrustLevel::Sandboxed);
+    /// ```
+    #[derive(Default)]
+    TrustLevel else Sandboxed {
+        /// The server is confined as far as possible; also the level of an unknown server or word, because a guess must
+        /// not raise trust.
+        #[default]
+        Sandboxed = "sandboxed",
+        /// The server passes the usual checks.
+        Standard = "standard",
+        /// The server is part of the installation.
+        Trusted = "trusted" | "core",
+    }
 }
 
 impl TrustLevel {
-    /// Reads a level in the specification's words and in those of later drafts. An unknown word is
-    /// [`Sandboxed`](Self::Sandboxed), because a guess must not raise trust.
-    pub fn read(word: &str) -> Self {
-        match word {
-            "trusted" | "core" => Self::Trusted,
-            "standard" => Self::Standard,
-            _ => Self::Sandboxed,
-        }
-    }
-
-    /// Returns the word that stands for the value on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sandboxed => "sandboxed",
-            Self::Standard => "standard",
-            Self::Trusted => "trusted",
-        }
-    }
-
     /// Returns the lower of the two levels.
     pub fn stricter(self, other: Self) -> Self {
         self.min(other)
     }
 }
-
-text_traits!(TrustLevel: Display, Deserialize(Self::read));
 
 #[cfg(test)]
 mod tests {

@@ -31,51 +31,97 @@ macro_rules! words {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let word = <std::borrow::Cow<'_, str> as serde::Deserialize>::deserialize(deserializer)?;
-                Self::read(&word).ok_or_else(|| serde::de::Error::custom(concat!("unknown ", stringify!($name))))
+                let word = <$crate::json::FrameText<'_> as serde::Deserialize>::deserialize(deserializer)?;
+                Self::read(&word.0)
+                    .ok_or_else(|| serde::de::Error::custom(concat!("unknown ", stringify!($name))))
             }
         }
     };
 }
 pub(crate) use words;
 
-/// Defines a set of words that newer peers may extend: any other word is `Unknown`, which is data and no error.
+/// Defines a closed set of words, ordered as they are listed; any other word stands for the value behind `else`.
+macro_rules! levels {
+    ($(#[$attribute:meta])* $name:ident else $safe:ident {
+        $($(#[$doc:meta])* $variant:ident = $word:literal $(| $alias:literal)*,)+
+    }) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        $(#[$attribute])*
+        #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
+        pub enum $name {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl $name {
+            #[doc = concat!("Reads a word; an unknown one stands for [`", stringify!($safe), "`](Self::", stringify!($safe), ").")]
+            pub fn read(word: &str) -> Self {
+                match word {
+                    $($word $(| $alias)* => Self::$variant,)+
+                    _ => Self::$safe,
+                }
+            }
+
+            /// Returns the word that stands for the value on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+        }
+
+        $crate::macros::text_traits!($name: Display, Serialize, Deserialize(Self::read));
+    };
+}
+pub(crate) use levels;
+
+/// Defines a set of words that newer peers may extend: any other word is data and no error, in the variant behind `or`.
 macro_rules! open_words {
+    ($(#[$attribute:meta])* pub enum $name:ident { $($variants:tt)* }) => {
+        $crate::mgp::words::open_words!($(#[$attribute])* pub enum $name or Unknown { $($variants)* });
+    };
     (
         $(#[$attribute:meta])*
-        pub enum $name:ident {
+        pub enum $name:ident or $other:ident {
             $($(#[$variant_attribute:meta])* $variant:ident = $word:literal $(| $alias:literal)*,)*
         }
     ) => {
-        $(#[$attribute])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        $(#[$attribute])*
         #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_attribute])* $variant,)*
             /// A word that this version does not know.
-            Unknown(Box<str>),
+            $other(Box<str>),
         }
 
         impl $name {
+            /// The words that this version knows, in the order of the specification.
+            pub const KNOWN: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Reads a word.
+            pub fn read(word: &str) -> Self {
+                match word {
+                    $($word $(| $alias)* => Self::$variant,)*
+                    _ => Self::$other(word.into()),
+                }
+            }
+
             /// Returns the word that stands for the value on the wire.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $word,)*
-                    Self::Unknown(word) => word,
+                    Self::$other(word) => word,
                 }
             }
         }
 
         impl From<&str> for $name {
             fn from(word: &str) -> Self {
-                match word {
-                    $($word $(| $alias)* => Self::$variant,)*
-                    _ => Self::Unknown(word.into()),
-                }
+                Self::read(word)
             }
         }
 
-        $crate::macros::text_traits!($name: Display);
+        $crate::macros::text_traits!($name: Display, Serialize, Deserialize(Self::read));
     };
 }
 pub(crate) use open_words;

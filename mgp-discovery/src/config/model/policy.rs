@@ -147,7 +147,7 @@ pub struct PermissionSettings {
 impl PermissionSettings {
     /// Returns the permissions for which a human is asked under `auto_approve` too.
     pub fn never_automatic(&self) -> Vec<Permission> {
-        let dangerous = || Permission::STANDARD.iter().filter(|it| it.risk() == RiskLevel::Dangerous);
+        let dangerous = || Permission::KNOWN.iter().filter(|it| it.risk() == RiskLevel::Dangerous);
         self.never_automatic.clone().unwrap_or_else(|| dangerous().cloned().collect())
     }
 }

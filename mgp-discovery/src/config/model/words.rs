@@ -40,7 +40,7 @@ pub(super) fn definition_rule(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn permission(_: &mut SchemaGenerator) -> Schema {
-    let words: Vec<&str> = Permission::STANDARD.iter().map(Permission::as_str).collect();
+    let words: Vec<&str> = Permission::KNOWN.iter().map(Permission::as_str).collect();
     some_of(&words)
 }
 

@@ -138,7 +138,7 @@ async fn the_time_that_is_left_is_written_only_for_servers_that_read_it() {
 async fn a_message_about_a_call_stays_on_its_stream() {
     let server = Upstream::after(millis(1));
     let stream = StreamId::fresh();
-    let mut cancel = Request::with_body("mgp/stream/cancel", &StreamCancel::new()).unwrap();
+    let mut cancel = Request::with_body("mgp/stream/cancel", &StreamCancel::default()).unwrap();
     cancel.context.outbox = Outbox::on(stream);
     limited(server.clone()).call(cancel).await.unwrap();
     let seen = server.seen().pop().unwrap().context.outbox;

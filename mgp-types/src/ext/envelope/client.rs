@@ -1,9 +1,7 @@
 //! Calls in envelopes to any service that speaks MCP: a server in this process, or one behind a client.
 
-use std::future::poll_fn;
-
 use super::{ProjectedNames, ToolCall, ToolResult};
-use crate::{Error, Object, Params, RawJson, Request, Response, RpcService};
+use crate::{Error, Object, Params, RawJson, Request, RpcService, call_once};
 
 /// Makes calls in envelopes of a service that speaks MCP, so that every tool of it can be called that way.
 ///
@@ -31,7 +29,7 @@ impl<S: RpcService> EnvelopeClient<S> {
             if let Some(cursor) = &cursor {
                 params.set("cursor", RawJson::from_text(cursor));
             }
-            let page = send(&mut service, "tools/list", params).await?;
+            let page = call_once(&mut service, Request::call("tools/list", params)).await?;
             let page = Object::from_raw(&page.to_raw())
                 .map_err(|_| Error::misbehaved("the list of tools is no object"))?;
             let listed: Vec<Object> = page.get("tools").and_then(|tools| tools.to().ok()).unwrap_or_default();
@@ -56,15 +54,6 @@ impl<S: RpcService> EnvelopeClient<S> {
         let mut params = Params::new();
         params.set("name", RawJson::from_text(self.names.tool(name).map_or(name, |tool| tool)));
         params.set("arguments", call.arguments.to_raw());
-        ToolResult::of_call(&send(&mut self.service, "tools/call", params).await)
+        ToolResult::of_call(&call_once(&mut self.service, Request::call("tools/call", params)).await)
     }
-}
-
-async fn send<S: RpcService>(
-    service: &mut S,
-    method: &'static str,
-    params: Params,
-) -> Result<Response, Error> {
-    poll_fn(|cx| service.poll_ready(cx)).await?;
-    service.call(Request::call(method, params)).await
 }

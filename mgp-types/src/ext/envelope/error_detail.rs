@@ -27,21 +27,6 @@ open_words! {
         PermissionError = "PermissionError",
     }
 }
-crate::macros::text_traits!(ErrorType: Serialize, Deserialize(Self::from));
-
-impl ErrorType {
-    /// The kinds that every tool may use.
-    pub const STANDARD: [Self; 8] = [
-        Self::ValidationError,
-        Self::FileNotFoundError,
-        Self::AuthenticationError,
-        Self::ResourceNotFound,
-        Self::ToolExecutionError,
-        Self::ApiLimitExceeded,
-        Self::TimeoutError,
-        Self::PermissionError,
-    ];
-}
 
 /// The error of a failed result.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -131,7 +131,7 @@ mod tests {
             })
             .to_vec();
         kinds.push(file.error_type);
-        assert!(ErrorType::STANDARD.iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
+        assert!(ErrorType::KNOWN.iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Random numbers for waiting times and trace ids.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,11 +24,7 @@ impl RandomSource {
     }
 }
 
-impl fmt::Debug for RandomSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Chance")
-    }
-}
+mgp_types::partial_debug!(RandomSource);
 
 /// Returns a random number of the system. A system without any gives a fixed number, which is better than no wait.
 pub(crate) fn draw() -> u32 {

@@ -1,6 +1,5 @@
 //! How long one attempt at a call may take.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,11 +69,7 @@ impl ReadsDeadlines {
     }
 }
 
-impl fmt::Debug for ReadsDeadlines {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ReadsDeadlines")
-    }
-}
+mgp_types::partial_debug!(ReadsDeadlines);
 
 /// Ends an attempt at a call when the server has given no sign of life for too long.
 ///

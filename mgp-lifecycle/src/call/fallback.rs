@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use mgp_types::mgp::{AuditEvent, AuditPort, CallOptions, Recovery, ToolName};
-use mgp_types::{BoxFuture, Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService};
+use mgp_types::{
+    BoxFuture, Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService, call_once,
+};
 use pin_project_lite::pin_project;
 use tokio::time::Instant;
 use tower_layer::Layer;
@@ -64,11 +66,7 @@ impl<S> Layer<S> for FallbackLayer {
     }
 }
 
-impl fmt::Debug for FallbackLayer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FallbackLayer").field("audit", &self.0.audit).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(FallbackLayer, self => audit: self.0.audit);
 
 /// The service of [`FallbackLayer`].
 ///
@@ -118,11 +116,7 @@ impl<S: RpcService> Service<Request> for Fallback<S> {
     }
 }
 
-impl<S: fmt::Debug> fmt::Debug for Fallback<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fallback").field("inner", &self.inner).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S: fmt::Debug] Fallback<S>, self => inner: self.inner);
 
 pin_project! {
     /// The future of [`Fallback`].
@@ -144,9 +138,7 @@ pin_project! {
     #[project = StateProjection]
     enum State<F> {
         First { #[pin] future: F },
-        Recording { record: BoxFuture<'static, Result<(), Error>>, other: Option<Box<Other>> },
-        Readying { other: Option<Box<Other>> },
-        Second { #[pin] future: F, failed: Option<Failed> },
+        Second { future: BoxFuture<'static, Result<Response, Error>> },
     }
 }
 
@@ -159,12 +151,7 @@ struct Call<S> {
     began: Instant,
 }
 
-/// The call of another tool, with what led to it.
-struct Other {
-    request: Request,
-    failed: Failed,
-}
-
+/// What led to the call of another tool.
 struct Failed {
     error: Error,
     recovery: Recovery,
@@ -177,67 +164,36 @@ impl<S: RpcService> Future for FallbackFuture<S> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         loop {
-            let next = match this.state.as_mut().project() {
-                StateProjection::First { future } => match (ready!(future.poll(cx)), this.call.as_ref()) {
-                    (Err(error), Some(call)) => match call.other(error) {
-                        Ok(other) => call.record(other),
+            match this.state.as_mut().project() {
+                StateProjection::First { future } => {
+                    let (error, call) = match (ready!(future.poll(cx)), this.call.take()) {
+                        (Err(error), Some(call)) => (error, call),
+                        (answer, _) => return Poll::Ready(answer),
+                    };
+                    match call.other(error) {
+                        Ok((other, failed)) => {
+                            this.state.set(State::Second { future: Box::pin(call.second(other, failed)) });
+                        }
                         Err(error) => return Poll::Ready(Err(error)),
-                    },
-                    (answer, _) => return Poll::Ready(answer),
-                },
-                StateProjection::Recording { record, other } => {
-                    let recorded = ready!(record.as_mut().poll(cx));
-                    let Some(other) = other.take() else { return Poll::Ready(Err(polled_again())) };
-                    if let Err(cause) = recorded {
-                        tracing::warn!(
-                            code = cause.code(),
-                            "no other tool is called because that could not be recorded"
-                        );
-                        return Poll::Ready(Err(other.failed.error));
                     }
-                    State::Readying { other: Some(other) }
                 }
-                StateProjection::Readying { other } => {
-                    let Some(call) = this.call.as_mut() else { return Poll::Ready(Err(polled_again())) };
-                    let is_ready = ready!(call.service.poll_ready(cx)).is_ok();
-                    let Some(other) = other.take() else { return Poll::Ready(Err(polled_again())) };
-                    let Other { request, failed } = *other;
-                    if !is_ready {
-                        return Poll::Ready(Err(failed.error));
-                    }
-                    State::Second { future: call.service.call(request), failed: Some(failed) }
-                }
-                StateProjection::Second { future, failed } => {
-                    let answer = ready!(future.poll(cx));
-                    return Poll::Ready(match (answer, failed.take()) {
-                        (Err(second), Some(first)) => Err(first.with(&second)),
-                        (answer, _) => answer,
-                    });
-                }
-            };
-            this.state.set(next);
+                StateProjection::Second { future } => return future.as_mut().poll(cx),
+            }
         }
     }
 }
 
-impl<S> fmt::Debug for FallbackFuture<S>
-where
-    S: Service<Request>,
-{
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FallbackFuture").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S: Service<Request>] FallbackFuture<S>);
 
 impl<S> Call<S> {
     /// The call of the tool that the error names, or the error.
-    fn other(&self, error: Error) -> Result<Box<Other>, Error> {
+    fn other(&self, error: Error) -> Result<(Request, Failed), Error> {
         let Some(recovery) = error.recovery().filter(Recovery::may_retry) else { return Err(error) };
         let Some(tool) = recovery.fallback_tool.as_deref().and_then(|name| self.name_here(name)) else {
             return Err(error);
         };
         let Some(request) = self.request_of(&tool) else { return Err(error) };
-        Ok(Box::new(Other { request, failed: Failed { error, recovery, tool } }))
+        Ok((request, Failed { error, recovery, tool }))
     }
 
     /// The name under which the tool is called, if it may be.
@@ -279,12 +235,19 @@ impl<S> Call<S> {
         }
         Some(())
     }
+}
 
-    fn record<F>(&self, other: Box<Other>) -> State<F> {
-        tracing::debug!(tool = %other.failed.tool, code = other.failed.error.code(), "another tool is called");
-        let Some(port) = self.settings.audit.clone() else { return State::Readying { other: Some(other) } };
-        let event = other.failed.event(&self.request);
-        State::Recording { record: Box::pin(async move { port.record(event).await }), other: Some(other) }
+impl<S: RpcService> Call<S> {
+    /// Calls the other tool, once that is recorded.
+    async fn second(self, other: Request, failed: Failed) -> Result<Response, Error> {
+        tracing::debug!(tool = %failed.tool, code = failed.error.code(), "another tool is called");
+        if let Some(port) = &self.settings.audit
+            && let Err(cause) = port.record(failed.event(&self.request)).await
+        {
+            tracing::warn!(code = cause.code(), "no other tool is called because that could not be recorded");
+            return Err(failed.error);
+        }
+        call_once(self.service, other).await.map_err(|second| failed.with(&second))
     }
 }
 
@@ -330,10 +293,6 @@ fn is_reserved(name: &str) -> bool {
         }
         None => name.is_empty(),
     }
-}
-
-fn polled_again() -> Error {
-    Error::internal("the answer was given already")
 }
 
 /// What a caller sends again to a tool that has asked for it.

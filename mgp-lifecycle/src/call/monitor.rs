@@ -1,6 +1,5 @@
 //! The monitor of one call: signs of life, questions to its caller, and messages that its caller has in hand already.
 
-use std::fmt;
 use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -135,11 +134,7 @@ impl OutboxPort for CallMonitor {
     }
 }
 
-impl fmt::Debug for CallMonitor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallMonitor").field("time", &self.time).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(CallMonitor, self => time: self.time);
 
 /// A question that waits for its answer. Meanwhile no time runs.
 struct OpenQuestion<'a>(&'a CallMonitor);

@@ -1,13 +1,12 @@
 //! The book of keys: who carries a call out, who waits for it, and what is told of it later.
 
-use std::future::poll_fn;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::canonical::Digest;
 use mgp_types::ext::{IdempotentCall, IdempotentResult};
-use mgp_types::{BoxFuture, CallEnding, Error, Request, Response, RpcService};
+use mgp_types::{BoxFuture, CallEnding, Error, Request, Response, RpcService, call_once};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -163,7 +162,7 @@ impl FirstRun {
         self,
         call: KeyedCall,
         request: Request,
-        mut inner: S,
+        inner: S,
     ) -> Result<Response, Error> {
         let Self { first, ending, written } = self;
         let work = async move {
@@ -175,10 +174,7 @@ impl FirstRun {
                 return Err(error);
             }
             let is_repeatable = request.context.tool.as_deref().is_some_and(is_harmless);
-            let mut outcome = match poll_fn(|cx| inner.poll_ready(cx)).await {
-                Ok(()) => inner.call(request).await,
-                Err(error) => Err(error),
-            };
+            let mut outcome = call_once(inner, request).await;
             ending.end(&outcome, is_repeatable).await;
             if let Ok(response) = &mut outcome {
                 tell(response, &call, first, Telling::First);

@@ -1,6 +1,5 @@
 //! The layer that carries calls with a key out once.
 
-use std::fmt;
 use std::future::{Future, ready};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -145,8 +144,4 @@ impl<F: Future<Output = Result<Response, Error>>> Future for IdempotencyFuture<F
     }
 }
 
-impl<F> fmt::Debug for IdempotencyFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IdempotencyFuture").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([F] IdempotencyFuture<F>);

@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use tokio::sync::futures::OwnedNotified;
 use tokio::time::Instant;
 
-use super::durations::DurationKey;
+use super::durations::DurationSlot;
 use super::in_work::TrackedCall;
 use super::run::ServerRun;
 use crate::admission::{AdmissionKind, AdmissionPolicy, InFlightCount};
@@ -26,7 +26,7 @@ pin_project! {
     pub(super) struct AdmittedCall {
         run: Arc<ServerRun>,
         seat: AdmissionKind,
-        key: DurationKey,
+        slot: DurationSlot,
         begun: Option<TrackedCall>,
         #[pin]
         gone: Option<OwnedNotified>,
@@ -59,7 +59,7 @@ impl AdmittedCall {
                 }
             })
             .map_err(|inside| refuse(run, inside, request))?;
-        Ok(Self { run: Arc::clone(run), seat, key: DurationKey::of(request), begun: None, gone: None })
+        Ok(Self { run: Arc::clone(run), seat, slot: DurationSlot::of(request), begun: None, gone: None })
     }
 
     /// Waits for the end of the server, because the call is not done yet, and returns the answer to the call then.
@@ -68,7 +68,7 @@ impl AdmittedCall {
         if this.gone.is_none() {
             let turn = match this.seat {
                 AdmissionKind::Call => {
-                    this.begun.insert(this.run.in_work.begin(*this.key, Instant::now())).turn
+                    this.begun.insert(this.run.in_work.begin(*this.slot, Instant::now())).turn
                 }
                 AdmissionKind::Listener => 0,
             };
@@ -91,7 +91,7 @@ impl AdmittedCall {
     pub(super) fn ended(self: Pin<&mut Self>, outcome: &Result<Response, Error>) {
         let this = self.project();
         if let (Some(begun), Ok(_)) = (*this.begun, outcome) {
-            this.run.in_work.observe(*this.key, begun, Instant::now());
+            this.run.in_work.observe(*this.slot, begun, Instant::now());
         }
     }
 }

@@ -7,126 +7,52 @@ use mgp_types::Request;
 
 /// The usual durations of calls, by name, from calls that succeeded.
 ///
-/// There is room for a bounded number of names; others share one habit. Names of calls that never succeed take no room,
-/// so that a peer cannot use it up by calling unknown names.
+/// The number of places is bounded; names that fall on one place share a habit.
 #[derive(Debug)]
-pub(super) struct CallDurations {
-    named: Box<[DurationEntry]>,
-    others: DurationEstimate,
-}
+pub(super) struct CallDurations(Box<[DurationEstimate]>);
 
-/// The key of a call's name: a hash.
+/// The place of the habit of a tool or prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct DurationKey(u64);
-
-/// The place of the habit of a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct DurationSlot(u16);
-
-#[derive(Debug, Default)]
-struct DurationEntry {
-    /// The key of the entry; 0 while there is room.
-    key: AtomicU64,
-    habit: DurationEstimate,
-}
+pub(super) struct DurationSlot(pub(super) u16);
 
 /// The mean and the mean deviation, in microseconds, each in one half of the word; 0 while they are unknown.
 #[derive(Debug, Default)]
 struct DurationEstimate(AtomicU64);
 
-const NAMES: u16 = 256;
+const PLACE_BITS: u32 = 10;
 
 impl CallDurations {
     /// Creates empty estimates.
     pub(super) fn new() -> Self {
-        Self {
-            named: (0..NAMES).map(|_| DurationEntry::default()).collect(),
-            others: DurationEstimate::default(),
-        }
-    }
-
-    /// Returns the place of the habit of `key`; the shared one if it has none.
-    pub(super) fn name(&self, key: DurationKey) -> DurationSlot {
-        let found = key.places().find(|place| self.entry(*place).is_some_and(|entry| entry.is(key)));
-        found.map_or(DurationSlot::ANY, DurationSlot)
+        Self((0..1 << PLACE_BITS).map(|_| DurationEstimate::default()).collect())
     }
 
     /// Notes the duration of a call.
-    pub(super) fn observe(&self, key: DurationKey, took: Duration) {
-        let micros = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
-        for place in key.places() {
-            if let Some(entry) = self.entry(place)
-                && entry.take(key)
-            {
-                return entry.habit.observe(micros);
-            }
+    pub(super) fn observe(&self, slot: DurationSlot, took: Duration) {
+        if let Some(habit) = self.0.get(usize::from(slot.0)) {
+            habit.observe(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
         }
-        self.others.observe(micros);
     }
 
     /// Returns the duration of most calls of this name; where it is unknown, the longest known one. `None` if no call
     /// has ended yet.
-    pub(super) fn typical(&self, name: DurationSlot) -> Option<Duration> {
-        match self.entry(name.0) {
-            Some(entry) => entry.habit.typical(),
-            None => self
-                .named
-                .iter()
-                .map(|entry| &entry.habit)
-                .chain([&self.others])
-                .filter_map(DurationEstimate::typical)
-                .max(),
-        }
+    pub(super) fn typical(&self, slot: DurationSlot) -> Option<Duration> {
+        self.0.get(usize::from(slot.0)).and_then(DurationEstimate::typical).or_else(|| self.longest())
     }
 
-    fn entry(&self, place: u16) -> Option<&DurationEntry> {
-        self.named.get(usize::from(place))
-    }
-}
-
-const PROBES: u16 = 8;
-
-impl DurationKey {
-    /// Returns the key of the tool or prompt that is called; their habits differ.
-    pub(super) fn of(request: &Request) -> Self {
-        let method = hash(0, request.method.as_str().as_bytes());
-        Self::new(hash(method, request.params.bytes("name").unwrap_or_default()))
-    }
-
-    const fn new(hash: u64) -> Self {
-        // 0 stands for no key.
-        Self(hash | 1)
-    }
-
-    /// Returns the few places where the habit can be.
-    fn places(self) -> impl Iterator<Item = u16> {
-        let first = u16::try_from((self.0 >> 1) % u64::from(NAMES)).unwrap_or_default();
-        (0..PROBES).map(move |step| (first + step) % NAMES)
+    /// Returns the longest of the usual durations; `None` if no call has ended yet.
+    pub(super) fn longest(&self) -> Option<Duration> {
+        self.0.iter().filter_map(DurationEstimate::typical).max()
     }
 }
 
 impl DurationSlot {
-    /// The place that names without a habit of their own share.
-    pub(super) const ANY: Self = Self(NAMES);
-
-    pub(super) const fn number(self) -> u16 {
-        self.0
-    }
-
-    pub(super) const fn numbered(number: u16) -> Self {
-        Self(number)
-    }
-}
-
-impl DurationEntry {
-    fn is(&self, key: DurationKey) -> bool {
-        self.key.load(Ordering::Relaxed) == key.0
-    }
-
-    /// Returns whether the entry belongs to `key`, or does from now on.
-    fn take(&self, key: DurationKey) -> bool {
-        let taken = self.key.compare_exchange(0, key.0, Ordering::Relaxed, Ordering::Relaxed);
-        taken.is_ok() || taken == Err(key.0)
+    /// Returns the place of the tool or prompt that is called.
+    pub(super) fn of(request: &Request) -> Self {
+        let method = hash(0, request.method.as_str().as_bytes());
+        let name = hash(method, request.params.bytes("name").unwrap_or_default());
+        // A product mixes its high bits best.
+        Self(u16::try_from(name >> (u64::BITS - PLACE_BITS)).unwrap_or_default())
     }
 }
 
@@ -159,9 +85,7 @@ fn hash(seed: u64, bytes: &[u8]) -> u64 {
     let mix = |hash: u64, part: u64| (hash.rotate_left(5) ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let (words, rest) = bytes.as_chunks::<8>();
     let hash = words.iter().fold(seed, |hash, word| mix(hash, u64::from_le_bytes(*word)));
-    let hash = rest.iter().fold(hash, |hash, byte| mix(hash, u64::from(*byte)));
-    // The places are chosen by the low bits, and a product mixes its high bits best.
-    hash ^ hash >> 32
+    rest.iter().fold(hash, |hash, byte| mix(hash, u64::from(*byte)))
 }
 
 fn join(mean: u32, deviation: u32) -> u64 {
@@ -176,31 +100,35 @@ fn split(word: u64) -> (u32, u32) {
 
 #[cfg(test)]
 mod tests {
+    use mgp_types::Object;
     use proptest::prelude::*;
 
     use super::*;
 
-    fn millis(durations: &CallDurations, key: DurationKey) -> Option<u128> {
-        durations.typical(durations.name(key)).map(|typical| typical.as_millis())
+    fn slot(tool: &str) -> DurationSlot {
+        DurationSlot::of(&Request::call(
+            "tools/call",
+            Object::parse(format!(r#"{{"name":"{tool}"}}"#)).unwrap(),
+        ))
+    }
+
+    fn millis(durations: &CallDurations, slot: DurationSlot) -> Option<u128> {
+        durations.typical(slot).map(|typical| typical.as_millis())
     }
 
     #[test]
     fn nothing_is_known_before_a_call_has_ended() {
         let durations = CallDurations::new();
-        assert_eq!(millis(&durations, DurationKey::new(2)), None);
-        durations.observe(DurationKey::new(4), Duration::from_millis(100));
-        assert_eq!(millis(&durations, DurationKey::new(4)), Some(200));
-        assert_eq!(
-            millis(&durations, DurationKey::new(2)),
-            Some(200),
-            "no longer than what is known of others"
-        );
+        assert_eq!(millis(&durations, slot("a")), None);
+        durations.observe(slot("b"), Duration::from_millis(100));
+        assert_eq!(millis(&durations, slot("b")), Some(200));
+        assert_eq!(millis(&durations, slot("a")), Some(200), "no longer than what is known of others");
     }
 
     #[test]
     fn each_name_has_a_habit_of_its_own_that_follows_what_happens() {
         let durations = CallDurations::new();
-        let (fast, slow) = (DurationKey::new(2), DurationKey::new(4));
+        let (fast, slow) = (slot("fast"), slot("slow"));
         for _ in 0..100 {
             durations.observe(fast, Duration::from_millis(10));
             durations.observe(slow, Duration::from_secs(2));
@@ -212,27 +140,14 @@ mod tests {
         assert!(millis(&durations, fast).unwrap().abs_diff(50) <= 1);
     }
 
-    #[test]
-    fn many_names_share_what_room_there_is() {
-        let durations = CallDurations::new();
-        for hash in 0..10_000 {
-            durations.observe(DurationKey::new(hash * 2), Duration::from_millis(100));
-        }
-        let own = (0..10_000)
-            .filter(|hash| durations.name(DurationKey::new(hash * 2)) != DurationSlot::ANY)
-            .count();
-        assert_eq!(own, usize::from(NAMES));
-        assert!(durations.others.typical().unwrap().as_millis().abs_diff(100) <= 1);
-    }
-
     proptest! {
         #[test]
         fn what_is_typical_lies_where_the_calls_do(took in prop::collection::vec(any::<u64>(), 1..50)) {
             let durations = CallDurations::new();
             let longest = took.iter().max().copied().unwrap_or_default().min(u64::from(u32::MAX));
             for micros in took {
-                durations.observe(DurationKey::new(8), Duration::from_micros(micros));
-                let typical = durations.typical(durations.name(DurationKey::new(8))).unwrap();
+                durations.observe(slot("t"), Duration::from_micros(micros));
+                let typical = durations.typical(slot("t")).unwrap();
                 prop_assert!(typical <= Duration::from_micros(longest.max(1) * 3));
             }
         }

@@ -1,11 +1,10 @@
 //! The future of the life cycle's layer.
 
-use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
+use mgp_types::{BoxFuture, Error, Request, Response, RpcService, call_once};
 use pin_project_lite::pin_project;
 
 use super::admitted_call::AdmittedCall;
@@ -49,11 +48,8 @@ impl<S: RpcService> LifecycleFuture<S> {
     }
 
     /// Creates a future that calls the inner service once it has the capacity.
-    pub(super) fn waiting(mut service: S, request: Request, visit: Option<AdmittedCall>) -> Self {
-        let future = Box::pin(async move {
-            poll_fn(|cx| service.poll_ready(cx)).await?;
-            service.call(request).await
-        });
+    pub(super) fn waiting(service: S, request: Request, visit: Option<AdmittedCall>) -> Self {
+        let future = Box::pin(call_once(service, request));
         Self { state: State::Waiting { future }, visit }
     }
 }
@@ -80,16 +76,7 @@ impl<S: RpcService> Future for LifecycleFuture<S> {
     }
 }
 
-impl<S: RpcService> fmt::Debug for LifecycleFuture<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match self.state {
-            State::Answered { .. } => "answered",
-            State::Waiting { .. } => "waiting",
-            State::Called { .. } => "called",
-        };
-        f.debug_struct("LifecycleFuture").field("state", &state).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S: RpcService] LifecycleFuture<S>);
 
 fn poll_state<S: RpcService>(
     state: Pin<&mut State<S>>,

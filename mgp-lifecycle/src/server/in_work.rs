@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::durations::{CallDurations, DurationKey, DurationSlot};
+use super::durations::{CallDurations, DurationSlot};
 
 /// The calls in progress that have to wait, with their begin, and the time that they still need.
 ///
@@ -15,7 +15,7 @@ use super::durations::{CallDurations, DurationKey, DurationSlot};
 pub(super) struct CallsInWork {
     since: Instant,
     durations: CallDurations,
-    /// The words: 0 where there is room; else the name and the microseconds since `since`.
+    /// The words: 0 where there is room; else the place of the habit and the microseconds since `since`.
     words: Box<[AtomicU64]>,
     next: SlotCursor,
 }
@@ -55,8 +55,8 @@ impl CallsInWork {
     }
 
     /// Adds a call that was not done at once.
-    pub(super) fn begin(&self, key: DurationKey, now: Instant) -> TrackedCall {
-        let word = self.word(self.durations.name(key), now);
+    pub(super) fn begin(&self, slot: DurationSlot, now: Instant) -> TrackedCall {
+        let word = self.word(slot, now);
         let turn = self.next.0.fetch_add(1, Ordering::Relaxed);
         let turns = (0..PROBES).map(|probe| turn.wrapping_add(probe));
         let place = turns.map(|turn| turn.wrapping_mul(STRIDE) % PLACES).find(|place| {
@@ -73,8 +73,8 @@ impl CallsInWork {
     }
 
     /// Notes the duration of a call that succeeded. A failed call tells nothing about the duration of others.
-    pub(super) fn observe(&self, key: DurationKey, begun: TrackedCall, now: Instant) {
-        self.durations.observe(key, now.saturating_duration_since(begun.at));
+    pub(super) fn observe(&self, slot: DurationSlot, begun: TrackedCall, now: Instant) {
+        self.durations.observe(slot, now.saturating_duration_since(begun.at));
     }
 
     /// Returns the time that `calls` calls still need; `None` if it is unknown for one of them.
@@ -85,20 +85,20 @@ impl CallsInWork {
             let word = word.load(Ordering::Relaxed);
             if word != 0 {
                 let elapsed = Duration::from_micros(now.saturating_sub(word & TIME));
-                let name = DurationSlot::numbered(u16::try_from(word >> TIME_BITS).unwrap_or(u16::MAX));
-                longest = longest.max(self.durations.typical(name)?.saturating_sub(elapsed));
+                let slot = DurationSlot(u16::try_from(word >> TIME_BITS).unwrap_or(u16::MAX));
+                longest = longest.max(self.durations.typical(slot)?.saturating_sub(elapsed));
                 seen += 1;
             }
         }
         if seen < calls {
-            longest = longest.max(self.durations.typical(DurationSlot::ANY)?);
+            longest = longest.max(self.durations.longest()?);
         }
         Some(longest)
     }
 
-    fn word(&self, name: DurationSlot, now: Instant) -> u64 {
+    fn word(&self, slot: DurationSlot, now: Instant) -> u64 {
         // The last bit tells a call of the first moment from no call.
-        u64::from(name.number()) << TIME_BITS | self.micros(now).min(TIME) | 1
+        u64::from(slot.0) << TIME_BITS | self.micros(now).min(TIME) | 1
     }
 
     fn micros(&self, now: Instant) -> u64 {
@@ -122,10 +122,10 @@ mod tests {
 
     /// Notes calls of `tool` with this duration.
     fn habit(in_work: &CallsInWork, tool: &str, duration: Duration) {
-        let key = DurationKey::of(&call(tool));
+        let slot = DurationSlot::of(&call(tool));
         for _ in 0..50 {
-            let begun = in_work.begin(key, in_work.since);
-            in_work.observe(key, begun, in_work.since + duration);
+            let begun = in_work.begin(slot, in_work.since);
+            in_work.observe(slot, begun, in_work.since + duration);
             in_work.end(begun);
         }
     }
@@ -141,9 +141,9 @@ mod tests {
         habit(&in_work, "slow", seconds(9));
         let now = in_work.since;
         assert_eq!(rounded(&in_work, 0, now), Some(0));
-        let fast = in_work.begin(DurationKey::of(&call("fast")), now);
+        let fast = in_work.begin(DurationSlot::of(&call("fast")), now);
         assert_eq!(rounded(&in_work, 1, now), Some(1000));
-        let slow = in_work.begin(DurationKey::of(&call("slow")), now);
+        let slow = in_work.begin(DurationSlot::of(&call("slow")), now);
         assert_eq!(rounded(&in_work, 2, now + seconds(2)), Some(7000));
         assert_eq!(rounded(&in_work, 2, now + seconds(60)), Some(0), "it should be done by now");
         in_work.end(slow);
@@ -155,7 +155,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn of_a_call_like_none_before_nothing_is_known() {
         let in_work = CallsInWork::new(Instant::now());
-        in_work.begin(DurationKey::of(&call("new")), in_work.since);
+        in_work.begin(DurationSlot::of(&call("new")), in_work.since);
         assert_eq!(in_work.remaining(1, in_work.since), None);
     }
 
@@ -163,8 +163,8 @@ mod tests {
     async fn calls_beyond_the_bound_are_counted_all_the_same() {
         let in_work = CallsInWork::new(Instant::now());
         habit(&in_work, "t", seconds(1));
-        let key = DurationKey::of(&call("t"));
-        let begun: Vec<_> = (0..2 * PLACES).map(|_| in_work.begin(key, in_work.since)).collect();
+        let slot = DurationSlot::of(&call("t"));
+        let begun: Vec<_> = (0..2 * PLACES).map(|_| in_work.begin(slot, in_work.since)).collect();
         assert_eq!(begun.iter().filter(|begun| begun.place.is_some()).count(), PLACES);
         let calls = u64::try_from(begun.len()).unwrap();
         assert_eq!(rounded(&in_work, calls, in_work.since + seconds(5)), Some(1000));

@@ -1,9 +1,9 @@
 //! The connection to a supervised server, and the request that asks it to stop.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 
 use mgp_types::mgp::{Shutdown, ShutdownAnswer, method};
-use mgp_types::{BoxFuture, Error, Request, RpcService};
+use mgp_types::{BoxFuture, Error, Request, RpcService, call_once};
 
 use crate::ServerEnd;
 
@@ -77,10 +77,9 @@ mgp_types::partial_debug!([T] ConnectedServer<T>);
 ///
 /// # Cancel safety
 /// Dropping the future takes the request back; the server may stop all the same.
-pub async fn ask_to_stop<S: RpcService>(mut service: S, shutdown: Shutdown) -> Result<ShutdownAnswer, Error> {
+pub async fn ask_to_stop<S: RpcService>(service: S, shutdown: Shutdown) -> Result<ShutdownAnswer, Error> {
     let request = Request::with_body(method::LIFECYCLE_SHUTDOWN, &shutdown)?;
-    poll_fn(|cx| service.poll_ready(cx)).await?;
-    service.call(request).await?.body()
+    call_once(service, request).await?.body()
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! Probes of a server.
 
-use std::future::poll_fn;
-
 use mgp_types::mgp::{Extension, HealthPing, HealthStatus, Timestamp, method};
-use mgp_types::{Error, Method, Object, Origin, Params, Request, Response, RpcService, Session};
+use mgp_types::{Error, Method, Object, Origin, Params, Request, Response, RpcService, Session, call_once};
 
 use super::health_tracker::ProbeResult;
 
@@ -44,12 +42,8 @@ impl ProbeMethod {
 ///
 /// An error proves life as well as a result does, if it comes from the server: many do not know the method, and say so
 /// in different ways.
-pub async fn probe<S: RpcService>(mut service: S, method: ProbeMethod) -> ProbeResult {
-    let answer = async {
-        let request = method.request()?;
-        poll_fn(|cx| service.poll_ready(cx)).await?;
-        service.call(request).await
-    };
+pub async fn probe<S: RpcService>(service: S, method: ProbeMethod) -> ProbeResult {
+    let answer = async { call_once(service, method.request()?).await };
     match answer.await {
         Ok(response) => ProbeResult::Answered(status(method, &response)),
         Err(error) => match error.origin() {

@@ -1,6 +1,5 @@
 //! The service that passes calls to the current incarnation of a server.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -186,13 +185,4 @@ fn answer<S: RpcService>(
     }
 }
 
-impl<S: Service<Request>> fmt::Debug for SupervisedServiceFuture<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match self.state {
-            State::Refused { .. } => "refused",
-            State::Waiting { .. } => "waiting",
-            State::Calling { .. } => "calling",
-        };
-        f.debug_struct("SupervisedServiceFuture").field("state", &state).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S: Service<Request>] SupervisedServiceFuture<S>);

@@ -267,7 +267,7 @@ impl ActiveCall {
     fn pass_on(&self, method: Method, params: Params) -> BoxFuture<'_, Result<(), Error>> {
         match &self.port {
             Some(port) => port.notify(self.stream, Request::notify(method, params)),
-            None => Box::pin(ReadyFuture),
+            None => Box::pin(SentFuture),
         }
     }
 
@@ -433,7 +433,7 @@ impl OutboxPort for ActiveCall {
         }
         match self.port() {
             Some(port) => port.notify(stream, notification),
-            None => Box::pin(ReadyFuture),
+            None => Box::pin(SentFuture),
         }
     }
 
@@ -443,17 +443,6 @@ impl OutboxPort for ActiveCall {
         }
         let error = Error::invalid_request("the peer cannot be asked on this connection");
         Box::pin(std::future::ready(Err(error)))
-    }
-}
-
-/// A future that is ready at once. The type has no size, so its box costs nothing.
-pub(super) struct ReadyFuture;
-
-impl Future for ReadyFuture {
-    type Output = Result<(), Error>;
-
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-        Poll::Ready(Ok(()))
     }
 }
 

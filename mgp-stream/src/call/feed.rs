@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use super::active::ReadyFuture;
+use super::active::SentFuture;
 use super::assembly::{AssembledPiece, ChunkAssembly};
 use super::content::bare_text;
 
@@ -211,10 +211,10 @@ impl OutboxPort for CallFeed {
         };
         let Some(news) = read(&notification.params) else {
             tracing::debug!(method = %notification.method, "a message about a stream is malformed and was ignored");
-            return Box::pin(ReadyFuture);
+            return Box::pin(SentFuture);
         };
         match self.offer(news) {
-            None => Box::pin(ReadyFuture),
+            None => Box::pin(SentFuture),
             Some(news) => Box::pin(self.put(news)),
         }
     }

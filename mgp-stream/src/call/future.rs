@@ -1,6 +1,5 @@
 //! The future of the [`StreamService`](super::StreamService) service.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -94,15 +93,4 @@ impl<F: Future<Output = Result<Response, Error>>> Future for StreamFuture<F> {
     }
 }
 
-impl<F> fmt::Debug for StreamFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match self.state {
-            State::Passed { .. } => "passed",
-            State::Watched { .. } => "watched",
-            State::Quiet { .. } => "quiet",
-            State::Answered { .. } => "answered",
-            State::Waiting { .. } => "waiting",
-        };
-        f.debug_struct("StreamFuture").field("state", &state).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([F] StreamFuture<F>);

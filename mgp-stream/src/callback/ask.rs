@@ -1,6 +1,5 @@
 //! The server's side: questions to clients in the middle of a call.
 
-use std::fmt;
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
@@ -198,17 +197,7 @@ impl Default for Callbacks {
     }
 }
 
-impl fmt::Debug for Callbacks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (waiting, answered) = self.open.lock().len();
-        f.debug_struct("Callbacks")
-            .field("waiting", &waiting)
-            .field("answered", &answered)
-            .field("resends", &self.resends)
-            .field("resend_after", &self.resend_after)
-            .finish()
-    }
-}
+mgp_types::partial_debug!(Callbacks, self => resends: self.resends, resend_after: self.resend_after);
 
 /// The entry of a question; dropping this value closes the question.
 struct AskedCallback<'a> {

@@ -141,7 +141,7 @@ impl OpenCallbacks {
         (AnswerVerdict::Accepted, Some(deliver))
     }
 
-    /// Returns the number of open questions, and the number of remembered ones.
+    #[cfg(test)]
     pub(super) fn len(&self) -> (usize, usize) {
         (self.waiting.len(), self.answered.len())
     }

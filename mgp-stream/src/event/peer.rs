@@ -12,7 +12,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tower_service::Service;
 
-use super::{EventQuotas, EventsGate, Publisher};
+use super::server::EventQuotas;
+use super::{EventsGate, Publisher};
 use crate::doubles::{TestPort, TestServer, object, session};
 
 /// Returns a server that acknowledges requests that listen, unless told to refuse or to be late, and knows nothing

@@ -7,7 +7,8 @@ use futures_util::{FutureExt, StreamExt};
 use mgp_types::mgp::{EventSeverity, EventSubscribe, SubscriptionId};
 
 use super::peer::{ClientConnection, data, serve};
-use super::{EventItem, EventQuotas, Events, EventsGate, Publisher, Subscriber};
+use super::server::{Bounds, EventQuotas};
+use super::{EventItem, Events, EventsGate, Publisher, Subscriber};
 use crate::doubles::{TestServer, settle};
 use crate::seeded_random::{self, SeededRandom};
 
@@ -45,9 +46,9 @@ impl World {
     async fn new(dice: SeededRandom) -> Self {
         let publisher = Publisher::new(["a.b", "a.quiet"]).unwrap();
         let buffered = dice.one_of(&[4, 12, 1000]);
-        let quotas = EventQuotas::new()
-            .with_buffered_events(usize::try_from(buffered).unwrap())
-            .with_idle_timeout(IDLE);
+        let usual = EventQuotas::new();
+        let bounds = Bounds { events: usize::try_from(buffered).unwrap(), ..usual.bounds };
+        let quotas = EventQuotas { bounds, idle_timeout: IDLE, ..usual };
         let server = serve(&publisher, quotas);
         let polled = dice.one_in(3);
         let connection = connect(&server, polled);

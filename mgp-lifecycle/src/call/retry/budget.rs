@@ -1,4 +1,3 @@
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -82,11 +81,7 @@ impl Default for RetryBudget {
     }
 }
 
-impl fmt::Debug for RetryBudget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RetryBudget").field("savings", &self.0.savings).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(RetryBudget, self => savings: self.0.savings);
 
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)

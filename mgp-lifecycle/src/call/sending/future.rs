@@ -1,6 +1,5 @@
 //! The loop of a call: its steps, and the one timer for all of them.
 
-use std::fmt;
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
@@ -235,11 +234,4 @@ fn polled_again() -> Error {
     Error::internal("the answer was given already")
 }
 
-impl<S> fmt::Debug for SendingFuture<S>
-where
-    S: Service<Request>,
-{
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SendingFuture").finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([S: Service<Request>] SendingFuture<S>);

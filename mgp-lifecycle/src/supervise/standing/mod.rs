@@ -6,7 +6,6 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::Event;
@@ -80,8 +79,4 @@ impl StandingRequests {
     }
 }
 
-impl fmt::Debug for StandingRequests {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StandingRequests").field("kept", &self.0.lock().len()).finish()
-    }
-}
+mgp_types::partial_debug!(StandingRequests, self => kept: self.0.lock().len());

@@ -1,11 +1,11 @@
 //! The repetition of noted requests to a new incarnation.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::{Extension, method};
-use mgp_types::{Error, Origin, Request, Response, RpcService, Session};
+use mgp_types::{Error, Origin, Request, Response, RpcService, Session, call_once};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -108,11 +108,10 @@ fn exists_in(session: &Session, again: &ReplayedRequest) -> bool {
 }
 
 async fn call<S: RpcService>(
-    mut service: S,
+    service: S,
     session: Arc<Session>,
     mut request: Request,
 ) -> Result<Response, Error> {
     request.context.session = Some(session);
-    poll_fn(|cx| service.poll_ready(cx)).await?;
-    service.call(request).await
+    call_once(service, request).await
 }

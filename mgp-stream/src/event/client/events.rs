@@ -9,7 +9,7 @@ use futures_core::Stream;
 use mgp_types::mgp::{
     EventReplay, EventReplayed, EventSubscribe, EventSubscribed, EventUnsubscribe, EventUnsubscribed, method,
 };
-use mgp_types::{BoxFuture, Error, Request, Response, RpcService, code};
+use mgp_types::{BoxFuture, Error, Request, Response, RpcService, call_once, code};
 use serde::Serialize;
 use tokio::time::Sleep;
 
@@ -236,11 +236,9 @@ mgp_types::partial_debug!([S] Events<S>, self => answer: self.answer, inbox: sel
 
 /// Makes one call.
 pub(super) async fn ask<S: RpcService, T: Serialize>(
-    mut service: S,
+    service: S,
     method: &'static str,
     params: &T,
 ) -> Result<Response, Error> {
-    let request = Request::with_body(method, params)?;
-    std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
-    service.call(request).await
+    call_once(service, Request::with_body(method, params)?).await
 }

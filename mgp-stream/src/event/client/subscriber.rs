@@ -1,7 +1,6 @@
 //! The client's routing of event notifications to the streams that subscribed to them.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
@@ -288,8 +287,4 @@ impl Inbox {
     }
 }
 
-impl fmt::Debug for Inbox {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Inbox").field(&self.0.lock().assembly).finish()
-    }
-}
+mgp_types::partial_debug!(Inbox, self => assembly: self.0.lock().assembly);

@@ -15,7 +15,8 @@ use tokio::time::Instant;
 use tower_service::Service;
 
 use super::super::peer::{ClientConnection, data, serve};
-use super::super::{EventQuotas, EventsGate, Publisher};
+use super::super::server::{Bounds, EventQuotas};
+use super::super::{EventsGate, Publisher};
 use super::{EventItem, Events, Subscriber};
 use crate::doubles::{TestServer, raw, settle, text};
 
@@ -166,7 +167,8 @@ async fn what_comes_faster_than_it_is_read_is_counted() {
 #[tokio::test(start_paused = true)]
 async fn numbered_events_that_do_not_fit_are_asked_for_later() {
     let publisher = Publisher::new(["a"]).unwrap();
-    let quotas = EventQuotas::new().with_buffered_events(5000);
+    let quotas =
+        EventQuotas { bounds: Bounds { events: 5000, ..EventQuotas::new().bounds }, ..EventQuotas::new() };
     let connection = Connection::new(&serve(&publisher, quotas));
     let subscriber = Subscriber::new();
     let mut events = subscriber.subscribe(connection.clone(), EventSubscribe::new(["a"])).await.unwrap();

@@ -19,9 +19,9 @@ pub(super) struct Buffer {
 
 /// The limits of a buffer; the last event is always kept.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
-    pub(super) events: usize,
-    pub(super) bytes: usize,
+pub(in crate::event) struct Bounds {
+    pub(in crate::event) events: usize,
+    pub(in crate::event) bytes: usize,
 }
 
 impl Buffer {

@@ -1,6 +1,5 @@
 //! The server's gate for subscriptions, in front of the router.
 
-use std::fmt;
 use std::sync::Arc;
 
 #[cfg(feature = "ext")]
@@ -9,10 +8,11 @@ use mgp_types::mgp::{EventReplay, EventUnsubscribe, EventUnsubscribed, Extension
 use mgp_types::{Error, Flow, Gate, Principal, RawJson, Request, RequestKind, Response, mcp};
 use serde::Serialize;
 
+use super::Publisher;
 use super::listen::{self, EventListening};
+use super::quotas::EventQuotas;
 use super::registry::{SubscriptionCaller, SubscriptionRegistry};
 use super::terms::{self, Terms};
-use super::{EventQuotas, Publisher};
 use crate::session::negotiated;
 
 /// Serves subscriptions to the events of a [`Publisher`]. Clones share them.
@@ -37,13 +37,13 @@ use crate::session::negotiated;
 pub struct EventsGate(Arc<SubscriptionRegistry>);
 
 impl EventsGate {
-    /// Returns a gate with the usual quotas.
+    /// Returns a gate with the usual quotas: 32 subscriptions of one owner, 1,024 in all, 64 channels in each; an unused
+    /// subscription is kept for an hour; its last 1,000 events, or 4 MiB of them, can be sent again.
     pub fn new(publisher: Publisher) -> Self {
         Self::with_quotas(publisher, EventQuotas::new())
     }
 
-    /// Returns a gate with these quotas.
-    pub fn with_quotas(publisher: Publisher, quotas: EventQuotas) -> Self {
+    pub(in crate::event) fn with_quotas(publisher: Publisher, quotas: EventQuotas) -> Self {
         Self(Arc::new(SubscriptionRegistry::new(
             publisher,
             quotas,
@@ -85,11 +85,7 @@ pub struct ListeningRequest(#[expect(dead_code, reason = "it is held, and not re
 
 mgp_types::partial_debug!(ListeningRequest);
 
-impl fmt::Debug for EventsGate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("EventsGate").field(self.0.publisher()).finish()
-    }
-}
+mgp_types::partial_debug!(EventsGate, self => publisher: self.0.publisher());
 
 fn is_for_us(request: &Request) -> bool {
     let session = request.context.session.as_deref();
@@ -163,8 +159,4 @@ impl AudienceMember {
     }
 }
 
-impl fmt::Debug for AudienceMember {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("AudienceMember").field(&self.principal).finish()
-    }
-}
+mgp_types::partial_debug!(AudienceMember, self => principal: self.principal);

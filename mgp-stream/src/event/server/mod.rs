@@ -19,4 +19,5 @@ mod tests;
 
 pub use self::gate::{EventAudience, EventsGate, ListeningRequest};
 pub use self::publisher::{PublishError, Publisher};
-pub use self::quotas::EventQuotas;
+#[cfg(test)]
+pub(super) use self::{buffer::Bounds, quotas::EventQuotas};

@@ -15,9 +15,10 @@ use tokio::time::Instant;
 
 use super::feed::{EventFeed, EventRoute, pump};
 use super::gate::AudienceMember;
+use super::quotas::EventQuotas;
 use super::refusals::{over_quota, taken, unknown};
 use super::terms::Terms;
-use super::{EventAudience, EventQuotas, Publisher};
+use super::{EventAudience, Publisher};
 use crate::abort_on_drop::AbortOnDrop;
 use crate::session::{SessionKey, fresh_name};
 

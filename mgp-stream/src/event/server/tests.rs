@@ -11,7 +11,9 @@ use mgp_types::{Error, Gated, Object, Request, code};
 use tower_service::Service;
 
 use super::super::peer::{ClientConnection, data, serve};
-use super::{EventQuotas, EventsGate, PublishError, Publisher};
+use super::buffer::Bounds;
+use super::quotas::EventQuotas;
+use super::{EventsGate, PublishError, Publisher};
 use crate::doubles::{TestPort, TestServer, settle};
 use stateless::listen;
 
@@ -86,7 +88,7 @@ async fn a_client_learns_what_it_subscribed_to_and_what_there_is() {
 // covers: MGP-13.5-05
 #[tokio::test(start_paused = true)]
 async fn asking_what_there_is_keeps_nothing() {
-    let (publisher, service) = arranged(EventQuotas::new().with_subscriptions_in_all(1));
+    let (publisher, service) = arranged(EventQuotas { in_all: 1, ..EventQuotas::new() });
     let mut client = Client::new(&service);
     for _ in 0..5 {
         let answer = subscribe(&mut client, &EventSubscribe::default()).await.unwrap();
@@ -228,8 +230,7 @@ async fn a_principals_subscription_is_nobody_elses_even_by_name() {
 
 #[tokio::test(start_paused = true)]
 async fn quotas_hold_for_each_owner_and_for_all() {
-    let quotas =
-        EventQuotas::new().with_subscriptions_per_owner(2).with_subscriptions_in_all(5).with_channels(3);
+    let quotas = EventQuotas { per_owner: 2, in_all: 5, channels: 3, ..EventQuotas::new() };
     let (_, service) = arranged(quotas);
     let refused = async |client: &mut Client| {
         let error = subscribe(client, &EventSubscribe::new(["*"])).await.unwrap_err();
@@ -256,7 +257,7 @@ async fn quotas_hold_for_each_owner_and_for_all() {
 
 #[tokio::test(start_paused = true)]
 async fn those_who_are_nobody_leave_room_for_others() {
-    let (_, service) = arranged(EventQuotas::new().with_subscriptions_in_all(4));
+    let (_, service) = arranged(EventQuotas { in_all: 4, ..EventQuotas::new() });
     let mut anybody = Client::stateless(&service);
     to_all(&mut anybody).await;
     to_all(&mut anybody).await;
@@ -268,7 +269,7 @@ async fn those_who_are_nobody_leave_room_for_others() {
 
 #[tokio::test(start_paused = true)]
 async fn a_subscription_that_nobody_uses_ends_and_one_that_is_used_does_not() {
-    let quotas = EventQuotas::new().with_idle_timeout(Duration::from_mins(10)).with_subscriptions_in_all(2);
+    let quotas = EventQuotas { idle_timeout: Duration::from_mins(10), in_all: 2, ..EventQuotas::new() };
     let (publisher, service) = arranged(quotas);
     let mut connected = Client::new(&service);
     let kept = to_all(&mut connected).await;
@@ -299,7 +300,10 @@ async fn a_subscription_that_nobody_uses_ends_and_one_that_is_used_does_not() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_client_sees_what_it_missed_and_is_told_what_is_lost() {
-    let (publisher, service) = arranged(EventQuotas::new().with_buffered_events(3));
+    let (publisher, service) = arranged(EventQuotas {
+        bounds: Bounds { events: 3, ..EventQuotas::new().bounds },
+        ..EventQuotas::new()
+    });
     let port = TestPort::with_room(1);
     let mut client = Client::with(&service, &["events"], port.clone());
     let id = to_all(&mut client).await;
@@ -317,7 +321,10 @@ async fn a_slow_client_sees_what_it_missed_and_is_told_what_is_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn bytes_bound_what_is_kept_too() {
-    let (publisher, service) = arranged(EventQuotas::new().with_buffered_bytes(21));
+    let (publisher, service) = arranged(EventQuotas {
+        bounds: Bounds { bytes: 21, ..EventQuotas::new().bounds },
+        ..EventQuotas::new()
+    });
     let mut client = Client::stateless(&service);
     let id = to_all(&mut client).await;
     publish(&publisher, 1..=5);
@@ -341,7 +348,10 @@ async fn the_last_thousand_events_can_be_sent_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_comes_back_gets_what_it_did_not_get() {
-    let (publisher, service) = arranged(EventQuotas::new().with_buffered_events(4));
+    let (publisher, service) = arranged(EventQuotas {
+        bounds: Bounds { events: 4, ..EventQuotas::new().bounds },
+        ..EventQuotas::new()
+    });
     let mut client = Client::new(&service);
     let id = to_all(&mut client).await;
     publish(&publisher, 1..=2);
@@ -422,7 +432,8 @@ async fn with_the_layer_its_subscriptions_end() {
 
 #[tokio::test(start_paused = true)]
 async fn a_subscription_that_nobody_comes_back_to_costs_publishers_nothing() {
-    let (publisher, service) = arranged(EventQuotas::new().with_idle_timeout(Duration::from_mins(10)));
+    let (publisher, service) =
+        arranged(EventQuotas { idle_timeout: Duration::from_mins(10), ..EventQuotas::new() });
     let mut client = Client::new(&service);
     to_all(&mut client).await;
     tokio::time::sleep(Duration::from_hours(1)).await;

@@ -7,12 +7,13 @@ use mgp_types::mgp::{EventReplay, EventReplayed, EventSeverity, EventSubscribe, 
 use mgp_types::{Object, code};
 use tower_service::Service;
 
+use super::super::buffer::Bounds;
+use super::super::quotas::EventQuotas;
 use super::stateless::listen;
 use super::{
     Client, Publisher, arranged, publish, replay, resume, seqs, settle, subscribe, to_all, unsubscribe, usual,
 };
 use crate::doubles::TestPort;
-use crate::event::EventQuotas;
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_to_a_replay_fits_into_a_frame_however_large_the_events_are() {
@@ -66,7 +67,7 @@ async fn channels_named_twice_bring_their_events_once() {
 
 #[tokio::test(start_paused = true)]
 async fn who_connects_again_and_again_loses_the_oldest_and_is_never_locked_out() {
-    let (_, service) = arranged(EventQuotas::new().with_subscriptions_per_owner(3));
+    let (_, service) = arranged(EventQuotas { per_owner: 3, ..EventQuotas::new() });
     let mut kept = Client::new(&service).named("a");
     let used = to_all(&mut kept).await;
     let mut listener = Client::stateless(&service).named("a");
@@ -92,7 +93,7 @@ async fn who_connects_again_and_again_loses_the_oldest_and_is_never_locked_out()
 
 #[tokio::test(start_paused = true)]
 async fn a_flood_of_those_who_are_nobody_leaves_room_for_others() {
-    let (_, service) = arranged(EventQuotas::new().with_subscriptions_in_all(8));
+    let (_, service) = arranged(EventQuotas { in_all: 8, ..EventQuotas::new() });
     let mut flood = Vec::new();
     for _ in 0..100 {
         let mut anybody = Client::new(&service);
@@ -106,7 +107,7 @@ async fn a_flood_of_those_who_are_nobody_leaves_room_for_others() {
 
 #[tokio::test(start_paused = true)]
 async fn resuming_is_no_way_around_the_quota() {
-    let (_, service) = arranged(EventQuotas::new().with_subscriptions_per_owner(2));
+    let (_, service) = arranged(EventQuotas { per_owner: 2, ..EventQuotas::new() });
     let mut one = Client::new(&service);
     let mut other = Client::new(&service);
     let ids = [to_all(&mut one).await, to_all(&mut one).await];
@@ -119,7 +120,10 @@ async fn resuming_is_no_way_around_the_quota() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_reads_holds_up_nobody_and_no_more_than_its_buffer() {
-    let (publisher, service) = arranged(EventQuotas::new().with_buffered_events(10));
+    let (publisher, service) = arranged(EventQuotas {
+        bounds: Bounds { events: 10, ..EventQuotas::new().bounds },
+        ..EventQuotas::new()
+    });
     let mut deaf = Client::with(&service, &["events"], TestPort::with_room(0));
     let id = to_all(&mut deaf).await;
     let mut other = Client::new(&service);
@@ -138,7 +142,7 @@ async fn a_client_that_never_reads_holds_up_nobody_and_no_more_than_its_buffer()
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn whoever_subscribes_while_events_are_published_sees_a_whole_tail_of_them() {
     let publisher = Publisher::new(["system.error"]).unwrap();
-    let service = super::serve(&publisher, EventQuotas::new().with_subscriptions_per_owner(1000));
+    let service = super::serve(&publisher, EventQuotas { per_owner: 1000, ..EventQuotas::new() });
     let publishing = std::thread::spawn({
         let publisher = publisher.clone();
         move || (1..=20_000).for_each(|n| publish(&publisher, n..=n))

@@ -6,7 +6,7 @@ use mgp_types::mgp::{Event, EventReplayed, EventSubscribe, EventSubscribed};
 use mgp_types::{Method, Object, RawJson, Request, code};
 use tower_service::Service;
 
-use super::super::EventQuotas;
+use super::super::quotas::EventQuotas;
 use super::{Client, arranged, publish, replay, seqs, to_all, unsubscribe, usual};
 use crate::doubles::{TestPort, settle};
 
@@ -62,7 +62,7 @@ async fn a_stateless_client_gets_events_on_the_stream_it_listens_to() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_not_acknowledged_is_not_kept() {
-    let (_, service) = arranged(EventQuotas::new().with_subscriptions_in_all(2));
+    let (_, service) = arranged(EventQuotas { in_all: 2, ..EventQuotas::new() });
     let mut client = Client::stateless(&service);
     for _ in 0..5 {
         let mut request = listen(&EventSubscribe::new(["*"]));
